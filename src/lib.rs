@@ -13,3 +13,4 @@
 
 pub mod engine;
 pub mod text;
+pub mod transcript;
