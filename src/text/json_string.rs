@@ -73,11 +73,16 @@ fn hex4(raw: &[u8]) -> Option<(u32, &[u8])> {
 /// JSON string.
 #[must_use]
 pub fn utf16_units(raw: &[u8]) -> u64 {
-    raw.chunks(1024).map(encoded_units).sum::<u64>() - escape_excess(raw)
+    encoded_units(raw) - escape_excess(raw)
 }
 
-/// The UTF-16 code units of UTF-8 bytes, escapes taken as the characters they are written with.
-fn encoded_units(bytes: &[u8]) -> u64 {
+/// How many UTF-16 code units `bytes` of UTF-8 are, escapes taken as the characters they are written with.
+#[must_use]
+pub fn encoded_units(bytes: &[u8]) -> u64 {
+    bytes.chunks(1024).map(chunk_units).sum()
+}
+
+fn chunk_units(bytes: &[u8]) -> u64 {
     if bytes.is_ascii() {
         return bytes.len() as u64;
     }

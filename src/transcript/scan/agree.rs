@@ -96,7 +96,17 @@ mod tests {
                 .prop_map(str::to_owned),
         ];
         let keys = vec![
-            "type", "uuid", "message", "content", "text", "id", "isMeta", "x", "sessionId", "parentUuid", "tool_use_id",
+            "type",
+            "uuid",
+            "message",
+            "content",
+            "text",
+            "id",
+            "isMeta",
+            "x",
+            "sessionId",
+            "parentUuid",
+            "tool_use_id",
         ];
         leaf.prop_recursive(5, 60, 6, move |inner| {
             let space = prop::sample::select(vec!["", "", " ", "\t", "\r\n"]);

@@ -33,47 +33,49 @@ impl<'a> Structurals<'a> {
 
     /// The position of the next structural byte, or the length of the text when there is none.
     #[inline]
-    pub(super) fn peek(&mut self) -> Result<usize, Rejected> {
+    pub(super) fn advance(&mut self) -> Result<usize, Rejected> {
         while self.mask == 0 {
             if self.next_block >= self.text.len() {
                 return if self.in_string == 0 { Ok(self.text.len()) } else { Err(Rejected) };
             }
             self.load()?;
         }
-        Ok(self.next_block - BLOCK + self.mask.trailing_zeros() as usize)
+        let bit = self.mask.trailing_zeros() as usize;
+        self.mask &= self.mask - 1;
+        Ok(self.next_block - BLOCK + bit)
     }
 
-    /// Goes past the byte that `peek` showed.
-    #[inline]
-    pub(super) const fn bump(&mut self) {
-        self.mask &= self.mask.wrapping_sub(1);
-    }
-
-    #[inline]
     fn load(&mut self) -> Result<(), Rejected> {
+        if let Some(block) = self.text.get(self.next_block..).and_then(|rest| rest.first_chunk()) {
+            return self.load_block(block);
+        }
+        let mut padded = [b' '; BLOCK];
+        let tail = self.text.get(self.next_block..).unwrap_or_default();
+        padded.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
+        self.load_block(&padded)
+    }
+
+    #[inline]
+    fn load_block(&mut self, block: &[u8; BLOCK]) -> Result<(), Rejected> {
         let start = self.next_block;
         self.next_block += BLOCK;
-        let mut padded = [b' '; BLOCK];
-        let block = match self.text.get(start..self.next_block).and_then(|block| block.first_chunk()) {
-            Some(block) => block,
-            None => {
-                let tail = self.text.get(start..).unwrap_or_default();
-                padded.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
-                &padded
-            }
-        };
-        let masks = Masks::of(block);
-        let escaped = self.escaped_bytes(masks.backslash);
-        let quotes = masks.quote & !escaped;
-        let in_string = prefix_xor(quotes) ^ self.in_string;
+        let lanes = lanes(block);
+        let quote = bitmask(lanes.map(|lane| lane.simd_eq(u8x16::splat(b'"'))));
+        let escaping = lanes.map(|lane| lane.simd_eq(u8x16::splat(b'\\')));
+        let backslash = if any(escaping) { bitmask(escaping) } else { 0 };
+        let escaped = self.escaped_bytes(backslash);
+        let quotes = quote & !escaped;
+        let in_string = if quotes == 0 { self.in_string } else { prefix_xor(quotes) ^ self.in_string };
         self.in_string = if in_string >> 63 == 1 { u64::MAX } else { 0 };
-        if masks.control & in_string != 0 {
+        let control = lanes.map(|lane| lane.min(u8x16::splat(0x1F)).simd_eq(lane));
+        if any(control) && bitmask(control) & in_string != 0 {
             return Err(Rejected);
         }
         if escaped & in_string != 0 {
             self.check_escapes(start, escaped & in_string)?;
         }
-        self.mask = (masks.operator & !in_string) | quotes;
+        let operators = if in_string == u64::MAX { 0 } else { operators(&lanes) };
+        self.mask = (operators & !in_string) | quotes;
         Ok(())
     }
 
@@ -114,35 +116,37 @@ impl<'a> Structurals<'a> {
     }
 }
 
-/// Which bytes of a block are of which class, one bit a byte.
-struct Masks {
-    quote: u64,
-    backslash: u64,
-    control: u64,
-    operator: u64,
+#[inline]
+fn lanes(block: &[u8; BLOCK]) -> [u8x16; 4] {
+    let (lanes, _) = block.as_chunks::<16>();
+    // A block has four lanes of 16 bytes, so none is missing.
+    std::array::from_fn(|lane| lanes.get(lane).map_or(u8x16::ZERO, |bytes| u8x16::from(*bytes)))
 }
 
-impl Masks {
-    #[inline]
-    fn of(block: &[u8; BLOCK]) -> Self {
-        let mut masks = Self { quote: 0, backslash: 0, control: 0, operator: 0 };
-        let (lanes, _) = block.as_chunks::<16>();
-        for (lane, bytes) in lanes.iter().enumerate() {
-            let bytes = u8x16::from(*bytes);
-            // `[` and `{`, and `]` and `}`, differ in one bit.
-            let folded = bytes | u8x16::splat(0x20);
-            let operator = bytes.simd_eq(u8x16::splat(b','))
-                | bytes.simd_eq(u8x16::splat(b':'))
-                | folded.simd_eq(u8x16::splat(b'{'))
-                | folded.simd_eq(u8x16::splat(b'}'));
-            let control = bytes.min(u8x16::splat(0x1F)).simd_eq(bytes);
-            masks.quote |= u64::from(bytes.simd_eq(u8x16::splat(b'"')).to_bitmask()) << (lane * 16);
-            masks.backslash |= u64::from(bytes.simd_eq(u8x16::splat(b'\\')).to_bitmask()) << (lane * 16);
-            masks.control |= u64::from(control.to_bitmask()) << (lane * 16);
-            masks.operator |= u64::from(operator.to_bitmask()) << (lane * 16);
-        }
-        masks
-    }
+/// One bit a byte, of lanes whose bytes are all ones or all zeroes.
+#[inline]
+fn bitmask(lanes: [u8x16; 4]) -> u64 {
+    let [a, b, c, d] = lanes.map(|lane| u64::from(lane.to_bitmask()));
+    a | b << 16 | c << 32 | d << 48
+}
+
+#[inline]
+fn any(lanes: [u8x16; 4]) -> bool {
+    let [a, b, c, d] = lanes;
+    ((a | b) | (c | d)).to_bitmask() != 0
+}
+
+/// The bytes `{}[]:,`.
+#[inline]
+fn operators(lanes: &[u8x16; 4]) -> u64 {
+    bitmask(lanes.map(|lane| {
+        // `[` and `{`, and `]` and `}`, differ in one bit.
+        let folded = lane | u8x16::splat(0x20);
+        lane.simd_eq(u8x16::splat(b','))
+            | lane.simd_eq(u8x16::splat(b':'))
+            | folded.simd_eq(u8x16::splat(b'{'))
+            | folded.simd_eq(u8x16::splat(b'}'))
+    }))
 }
 
 /// Bit `i` of the result is the parity of the bits `0..=i` of `bits`.
@@ -164,12 +168,11 @@ mod tests {
         let mut walk = Structurals::new(text);
         let mut positions = Vec::new();
         loop {
-            let at = walk.peek()?;
+            let at = walk.advance()?;
             if at == text.len() {
                 return Ok(positions);
             }
             positions.push(at);
-            walk.bump();
         }
     }
 

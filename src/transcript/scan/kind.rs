@@ -93,14 +93,8 @@ impl BlockKind {
             b"tool_result" => Self::ToolResult,
             b"image" => Self::Image,
             b"document" => Self::Document,
-            b"search_result"
-            | b"tool_reference"
-            | b"server_tool_use"
-            | b"mcp_tool_use"
-            | b"mcp_tool_result"
-            | b"container_upload"
-            | b"compaction"
-            | b"fallback" => Self::Known,
+            b"search_result" | b"tool_reference" | b"server_tool_use" | b"mcp_tool_use" | b"mcp_tool_result"
+            | b"container_upload" | b"compaction" | b"fallback" => Self::Known,
             // The results of server tools: web_search_tool_result, code_execution_tool_result, ...
             name if name.ends_with(b"_tool_result") => Self::Known,
             _ => Self::Unknown,

@@ -12,6 +12,7 @@ mod walk;
 
 pub use fields::{Block, Form, Message, Scan};
 pub use kind::{BlockKind, Kind};
+pub use walk::{each_field, each_string};
 
 #[cfg(any(test, feature = "fuzzing"))]
 mod agree;

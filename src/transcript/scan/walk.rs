@@ -6,7 +6,7 @@ use crate::transcript::Span;
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
 pub(super) fn walk(line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rejected> {
-    let mut walk = Walk::new(line, start);
+    let mut walk = Walk::new(line, start)?;
     walk.object(|walk, key| {
         if key != b"message" {
             let value = walk.value()?;
@@ -15,16 +15,29 @@ pub(super) fn walk(line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rej
         }
         scan.message = None;
         scan.blocks.clear();
-        if walk.at(b'{')? { walk.message(scan) } else { walk.value().map(drop) }
+        if walk.at(b'{') { walk.message(scan) } else { walk.value().map(drop) }
     })?;
     walk.end()?;
     scan.form = Form::Entry;
     Ok(())
 }
 
-/// Calls `each` for every string that is a value, at any depth, of the JSON value `text`.
-pub(super) fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) -> Result<(), Rejected> {
-    Walk::new(text, 0).strings(None, &mut each)
+/// Calls `each` with the key and the value of every field of the JSON object `text`; spans count from its
+/// start. What the walk does not understand is left out.
+pub fn each_field<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Span)) {
+    let _ = Walk::new(text, 0).and_then(|mut walk| {
+        walk.object(|walk, key| {
+            each(key, walk.value()?);
+            Ok(())
+        })
+    });
+}
+
+/// Calls `each` with every string that is a value, at any depth, of the JSON value `text`: with the key that
+/// it stands under, or that its array does, and the inside of the string.
+pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {
+    // Attachments nest a few levels deep; what nests deeper than this is no text of theirs.
+    let _ = Walk::new(text, 0).and_then(|mut walk| walk.strings(None, &mut each, 64));
 }
 
 struct Walk<'a> {
@@ -32,60 +45,60 @@ struct Walk<'a> {
     /// Where the structurals count from.
     offset: usize,
     structurals: Structurals<'a>,
+    /// Where the next structural byte stands, and what it is: the length of the line and 0 when there is none.
+    next_at: usize,
+    next: u8,
     /// What is behind: everything before it has been read.
     position: usize,
 }
 
 impl<'a> Walk<'a> {
-    fn new(line: &'a [u8], start: usize) -> Self {
-        Self {
-            line,
-            offset: start,
-            structurals: Structurals::new(line.get(start..).unwrap_or_default()),
-            position: start,
-        }
-    }
-
-    /// Where the next structural byte stands, and what it is; 0 at the end of the line.
-    #[inline]
-    fn peek(&mut self) -> Result<(usize, u8), Rejected> {
-        let at = self.offset + self.structurals.peek()?;
-        Ok((at, self.line.get(at).copied().unwrap_or(0)))
+    fn new(line: &'a [u8], start: usize) -> Result<Self, Rejected> {
+        let structurals = Structurals::new(line.get(start..).unwrap_or_default());
+        let mut walk = Self { line, offset: start, structurals, next_at: start, next: 0, position: start };
+        walk.advance()?;
+        Ok(walk)
     }
 
     #[inline]
-    fn bump(&mut self, at: usize) {
-        self.structurals.bump();
-        self.position = at + 1;
+    fn advance(&mut self) -> Result<(), Rejected> {
+        self.next_at = self.offset + self.structurals.advance()?;
+        self.next = self.line.get(self.next_at).copied().unwrap_or(0);
+        Ok(())
     }
 
-    /// What stands between the bytes read so far and `to`.
+    /// Goes behind the next structural byte.
     #[inline]
-    fn gap(&self, to: usize) -> &'a [u8] {
-        self.line.get(self.position..to).unwrap_or_default()
+    fn bump(&mut self) -> Result<(), Rejected> {
+        self.position = self.next_at + 1;
+        self.advance()
     }
 
-    /// Takes `byte`, which must be next but for white space.
+    /// What stands between the bytes read so far and the next structural byte.
+    #[inline]
+    fn gap(&self) -> &'a [u8] {
+        self.line.get(self.position..self.next_at).unwrap_or_default()
+    }
+
+    /// Takes `byte`, which must be next but for white space, and returns where it stands.
     #[inline]
     fn expect(&mut self, byte: u8) -> Result<usize, Rejected> {
-        let (at, found) = self.peek()?;
-        if found != byte || !is_space(self.gap(at)) {
+        if !self.at(byte) {
             return Err(Rejected);
         }
-        self.bump(at);
+        let at = self.next_at;
+        self.bump()?;
         Ok(at)
     }
 
-    /// Whether the value that comes next starts with `byte`.
+    /// Whether `byte` is next but for white space.
     #[inline]
-    fn at(&mut self, byte: u8) -> Result<bool, Rejected> {
-        let (at, found) = self.peek()?;
-        Ok(found == byte && is_space(self.gap(at)))
+    fn at(&self, byte: u8) -> bool {
+        self.next == byte && is_space(self.gap())
     }
 
-    fn end(&mut self) -> Result<(), Rejected> {
-        let (at, _) = self.peek()?;
-        if at == self.line.len() && is_space(self.gap(at)) { Ok(()) } else { Err(Rejected) }
+    fn end(&self) -> Result<(), Rejected> {
+        if self.next_at == self.line.len() && is_space(self.gap()) { Ok(()) } else { Err(Rejected) }
     }
 
     /// Reads a string and returns it with its quotes.
@@ -93,12 +106,11 @@ impl<'a> Walk<'a> {
     fn string(&mut self) -> Result<Span, Rejected> {
         let start = self.expect(b'"')?;
         // Inside a string nothing is structural, so the next one is the quote that ends it.
-        let (end, found) = self.peek()?;
-        if found != b'"' {
+        if self.next != b'"' {
             return Err(Rejected);
         }
-        self.bump(end);
-        Ok(Span::new(start, end + 1))
+        self.bump()?;
+        Ok(Span::new(start, self.position))
     }
 
     /// Reads an object: `field` is called with each key and must read its value. A key with an escape is
@@ -106,7 +118,7 @@ impl<'a> Walk<'a> {
     #[inline]
     fn object(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Result<(), Rejected>) -> Result<Span, Rejected> {
         let start = self.expect(b'{')?;
-        if self.at(b'}')? {
+        if self.at(b'}') {
             return Ok(Span::new(start, self.expect(b'}')? + 1));
         }
         loop {
@@ -116,7 +128,7 @@ impl<'a> Walk<'a> {
             }
             self.expect(b':')?;
             field(self, key)?;
-            if self.at(b'}')? {
+            if self.at(b'}') {
                 return Ok(Span::new(start, self.expect(b'}')? + 1));
             }
             self.expect(b',')?;
@@ -127,12 +139,12 @@ impl<'a> Walk<'a> {
     #[inline]
     fn array(&mut self, mut element: impl FnMut(&mut Self) -> Result<(), Rejected>) -> Result<Span, Rejected> {
         let start = self.expect(b'[')?;
-        if self.at(b']')? {
+        if self.at(b']') {
             return Ok(Span::new(start, self.expect(b']')? + 1));
         }
         loop {
             element(self)?;
-            if self.at(b']')? {
+            if self.at(b']') {
                 return Ok(Span::new(start, self.expect(b']')? + 1));
             }
             self.expect(b',')?;
@@ -142,8 +154,7 @@ impl<'a> Walk<'a> {
     /// Reads a number, `true`, `false` or `null`.
     #[inline]
     fn scalar(&mut self) -> Result<Span, Rejected> {
-        let (at, _) = self.peek()?;
-        let gap = self.gap(at);
+        let gap = self.gap();
         let text = gap.trim_ascii();
         if !is_scalar(text) || !is_space(gap.get(..gap.len() - gap.trim_ascii_start().len()).unwrap_or_default()) {
             return Err(Rejected);
@@ -156,11 +167,10 @@ impl<'a> Walk<'a> {
     /// Reads any value. Nesting costs one byte of memory a level, and no stack.
     #[inline]
     fn value(&mut self) -> Result<Span, Rejected> {
-        let (at, found) = self.peek()?;
-        if !is_space(self.gap(at)) {
+        if !is_space(self.gap()) {
             return self.scalar();
         }
-        match found {
+        match self.next {
             b'"' => self.string(),
             b'{' | b'[' => self.container(),
             _ => Err(Rejected),
@@ -169,20 +179,20 @@ impl<'a> Walk<'a> {
 
     fn container(&mut self) -> Result<Span, Rejected> {
         let mut closers: Vec<u8> = Vec::new();
-        let (start, _) = self.peek()?;
+        let start = self.next_at;
         loop {
             // A value, of which a container has only its head read here.
-            let (at, found) = self.peek()?;
-            let is_complete = if !is_space(self.gap(at)) {
+            let found = self.next;
+            let is_complete = if !is_space(self.gap()) {
                 self.scalar()?;
                 true
             } else if found == b'"' {
                 self.string()?;
                 true
             } else if found == b'{' || found == b'[' {
-                self.bump(at);
+                self.bump()?;
                 let closer = if found == b'{' { b'}' } else { b']' };
-                let is_empty = self.at(closer)?;
+                let is_empty = self.at(closer);
                 closers.push(closer);
                 if found == b'{' && !is_empty {
                     self.key()?;
@@ -199,11 +209,11 @@ impl<'a> Walk<'a> {
                 let Some(&closer) = closers.last() else {
                     return Ok(Span::new(start, self.position));
                 };
-                let (at, found) = self.peek()?;
-                if !is_space(self.gap(at)) {
+                if !is_space(self.gap()) {
                     return Err(Rejected);
                 }
-                self.bump(at);
+                let found = self.next;
+                self.bump()?;
                 if found == closer {
                     closers.pop();
                 } else if found == b',' {
@@ -231,7 +241,7 @@ impl<'a> Walk<'a> {
         self.object(|walk, key| {
             let value = if key == b"content" {
                 scan.blocks.clear();
-                if walk.at(b'[')? { walk.blocks(&mut scan.blocks)? } else { walk.value()? }
+                if walk.at(b'[') { walk.blocks(&mut scan.blocks)? } else { walk.value()? }
             } else {
                 walk.value()?
             };
@@ -252,9 +262,9 @@ impl<'a> Walk<'a> {
         let mut block = Block { is_nested, ..Block::default() };
         blocks.push(block);
         let line = self.line;
-        let span = if self.at(b'{')? {
+        let span = if self.at(b'{') {
             self.object(|walk, key| {
-                let value = if key == b"content" && !is_nested && walk.at(b'[')? {
+                let value = if key == b"content" && !is_nested && walk.at(b'[') {
                     blocks.truncate(at + 1);
                     walk.array(|walk| walk.block(blocks, true))?
                 } else {
@@ -279,12 +289,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn strings(&mut self, key: Option<&[u8]>, each: &mut impl FnMut(Option<&[u8]>, &[u8])) -> Result<(), Rejected> {
-        // Attachments nest a few levels deep; what nests deeper than this is no text of theirs.
-        self.strings_within(key, each, 64)
-    }
-
-    fn strings_within(
+    fn strings(
         &mut self,
         key: Option<&[u8]>,
         each: &mut impl FnMut(Option<&[u8]>, &[u8]),
@@ -293,10 +298,10 @@ impl<'a> Walk<'a> {
         let line = self.line;
         if depth == 0 {
             self.value().map(drop)
-        } else if self.at(b'{')? {
-            self.object(|walk, key| walk.strings_within(Some(key), each, depth - 1)).map(drop)
-        } else if self.at(b'[')? {
-            self.array(|walk| walk.strings_within(key, each, depth - 1)).map(drop)
+        } else if self.at(b'{') {
+            self.object(|walk, key| walk.strings(Some(key), each, depth - 1)).map(drop)
+        } else if self.at(b'[') {
+            self.array(|walk| walk.strings(key, each, depth - 1)).map(drop)
         } else {
             let value = self.value()?;
             if let Some(string) = value.string(line) {
@@ -309,7 +314,7 @@ impl<'a> Walk<'a> {
 
 #[inline]
 fn is_space(gap: &[u8]) -> bool {
-    gap.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+    gap.is_empty() || gap.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
 }
 
 /// Whether `text` is a JSON number, `true`, `false` or `null`.
