@@ -2,6 +2,7 @@
 
 mod digest;
 pub mod json_string;
+pub(crate) mod simd;
 mod tokens;
 
 pub use digest::Digest;

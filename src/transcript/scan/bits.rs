@@ -1,25 +1,37 @@
 //! The first stage of the walk: where the structural bytes of a JSON text stand, 64 bytes at a time.
 //!
 //! The method is that of Langdale and Lemire, "Parsing Gigabytes of JSON per Second" (2019), sections 3.1.1
-//! to 3.1.4: bit masks of quotes and backslashes tell which bytes lie inside strings; what is left of
-//! `{}[]:,` outside them, with the quotes themselves, is structural. Unlike there the masks are made on
-//! demand, so that a line of any length needs no memory of its own.
+//! to 3.1.5: bit masks of quotes and backslashes tell which bytes lie inside strings; what is left of
+//! `{}[]:,` outside them, with the quotes themselves, is structural. Unlike there the positions are made a
+//! few hundred at a time, so that a line of any length needs no memory of its own.
 
-use wide::u8x16;
-
-const BLOCK: usize = 64;
+use crate::text::simd::{BLOCK, Class, Level, Pass, padded};
 
 /// A text that the walk rejects: it is not JSON, or the walk does not understand it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rejected;
 
+/// How many positions are made at a time, and how many a block may add to them.
+const BATCH: usize = 256;
+
 /// The structural bytes of one JSON text, in order.
 pub(super) struct Structurals<'a> {
+    level: Level,
     text: &'a [u8],
-    /// Where the current block ends and the next one starts.
+    state: State,
+    /// The positions made last: those from `next` up to `n_positions` are still to come.
+    positions: [u32; BATCH + BLOCK],
+    next: usize,
+    n_positions: usize,
+    /// Whether the strings of the text are sound as far as they have been read.
+    is_sound: bool,
+}
+
+/// What one block leaves to the next.
+#[derive(Clone, Copy, Default)]
+struct State {
+    /// Where the next block starts.
     next_block: usize,
-    /// The structural bytes of the current block that are still to come.
-    mask: u64,
     /// All ones while the block before ended inside a string.
     in_string: u64,
     /// One when the block before ended in a backslash that escapes the first byte of this one.
@@ -27,137 +39,158 @@ pub(super) struct Structurals<'a> {
 }
 
 impl<'a> Structurals<'a> {
-    pub(super) const fn new(text: &'a [u8]) -> Self {
-        Self { text, next_block: 0, mask: 0, in_string: 0, escaped: 0 }
+    /// The structural bytes of `text` from `start` on. A text that is torn inside a string, or holds what JSON
+    /// forbids in strings, ends early.
+    pub(super) fn new(level: Level, text: &'a [u8], start: usize) -> Self {
+        let state = State { next_block: start, ..State::default() };
+        Self { level, text, state, positions: [0; BATCH + BLOCK], next: 0, n_positions: 0, is_sound: true }
     }
 
     /// The position of the next structural byte, or the length of the text when there is none.
-    #[inline]
-    pub(super) fn advance(&mut self) -> Result<usize, Rejected> {
-        while self.mask == 0 {
-            if self.next_block >= self.text.len() {
-                return if self.in_string == 0 { Ok(self.text.len()) } else { Err(Rejected) };
+    #[inline(always)]
+    pub(super) fn advance(&mut self) -> usize {
+        if self.next == self.n_positions {
+            self.refill();
+        }
+        // `next` is below `n_positions` after a refill, and that is at most the length of the array.
+        let at = self.positions.get(self.next).copied().unwrap_or_default();
+        self.next += 1;
+        at as usize
+    }
+
+    /// Whether every string that was read is sound; of the whole text once `advance` has given its length.
+    pub(super) const fn is_sound(&self) -> bool {
+        self.is_sound
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self) {
+        self.next = 0;
+        self.n_positions = 0;
+        if self.is_sound {
+            let pass = Batch { text: self.text, state: &mut self.state, positions: &mut self.positions };
+            match self.level.run(pass) {
+                Ok(n_positions) => self.n_positions = n_positions,
+                Err(Rejected) => self.is_sound = false,
             }
-            self.load()?;
         }
-        let bit = self.mask.trailing_zeros() as usize;
-        self.mask &= self.mask - 1;
-        Ok(self.next_block - BLOCK + bit)
+        if self.n_positions == 0 {
+            self.is_sound &= self.state.in_string == 0;
+            if let Some(first) = self.positions.first_mut() {
+                *first = position(self.text.len());
+            }
+            self.n_positions = 1;
+        }
     }
+}
 
-    fn load(&mut self) -> Result<(), Rejected> {
-        if let Some(block) = self.text.get(self.next_block..).and_then(|rest| rest.first_chunk()) {
-            return self.load_block(block);
-        }
-        let mut padded = [b' '; BLOCK];
-        let tail = self.text.get(self.next_block..).unwrap_or_default();
-        padded.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
-        self.load_block(&padded)
-    }
+/// Lines end below 4 GiB, so 32 bits do.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the reader refuses lines of 4 GiB")]
+const fn position(at: usize) -> u32 {
+    at as u32
+}
 
-    #[inline]
-    fn load_block(&mut self, block: &[u8; BLOCK]) -> Result<(), Rejected> {
-        let start = self.next_block;
-        self.next_block += BLOCK;
-        let lanes = lanes(block);
-        let quote = bitmask(lanes.map(|lane| lane.simd_eq(u8x16::splat(b'"'))));
-        let escaping = lanes.map(|lane| lane.simd_eq(u8x16::splat(b'\\')));
-        let backslash = if any(escaping) { bitmask(escaping) } else { 0 };
-        let escaped = self.escaped_bytes(backslash);
-        let quotes = quote & !escaped;
-        let in_string = if quotes == 0 { self.in_string } else { prefix_xor(quotes) ^ self.in_string };
-        self.in_string = if in_string >> 63 == 1 { u64::MAX } else { 0 };
-        let control = lanes.map(|lane| lane.min(u8x16::splat(0x1F)).simd_eq(lane));
-        if any(control) && bitmask(control) & in_string != 0 {
-            return Err(Rejected);
-        }
-        if escaped & in_string != 0 {
-            self.check_escapes(start, escaped & in_string)?;
-        }
-        let operators = if in_string == u64::MAX { 0 } else { operators(&lanes) };
-        self.mask = (operators & !in_string) | quotes;
-        Ok(())
-    }
+/// Goes on until [`BATCH`] positions are found or the text ends, and gives their number.
+struct Batch<'a> {
+    text: &'a [u8],
+    state: &'a mut State,
+    positions: &'a mut [u32; BATCH + BLOCK],
+}
 
-    /// The bytes that a backslash before them escapes.
-    #[inline]
-    const fn escaped_bytes(&mut self, backslash: u64) -> u64 {
-        const EVEN: u64 = 0x5555_5555_5555_5555;
-        if backslash == 0 {
-            let escaped = self.escaped;
-            self.escaped = 0;
-            return escaped;
-        }
-        let backslash = backslash & !self.escaped;
-        let follows = backslash << 1 | self.escaped;
-        let odd_starts = backslash & !EVEN & !follows;
-        let (even_sequences, overflow) = odd_starts.overflowing_add(backslash);
-        self.escaped = overflow as u64;
-        (EVEN ^ (even_sequences << 1)) & follows
-    }
+impl Pass for Batch<'_> {
+    type Output = Result<usize, Rejected>;
 
-    /// Holds the escaped bytes of the block at `start` against the escapes that JSON knows.
-    fn check_escapes(&self, start: usize, mut escaped: u64) -> Result<(), Rejected> {
-        while escaped != 0 {
-            let at = start + escaped.trailing_zeros() as usize;
-            escaped &= escaped - 1;
-            match self.text.get(at) {
-                Some(b'n' | b'"' | b'\\' | b't' | b'r' | b'/' | b'b' | b'f') => {}
-                Some(b'u') => {
-                    let digits = self.text.get(at + 1..at + 5).ok_or(Rejected)?;
-                    if !digits.iter().all(u8::is_ascii_hexdigit) {
+    #[inline(always)]
+    fn run<M, P>(self, mask: M, prefix_xor: P) -> Self::Output
+    where
+        M: Fn(&[u8; BLOCK], Class) -> u64,
+        P: Fn(u64) -> u64,
+    {
+        let Self { text, state, positions } = self;
+        let State { mut next_block, mut in_string, mut escaped } = *state;
+        let mut n_positions = 0;
+        let mut tail = [b' '; BLOCK];
+        while n_positions <= BATCH {
+            let block = match text.get(next_block..) {
+                None | Some([]) => break,
+                Some(rest) => rest.first_chunk().unwrap_or_else(|| {
+                    tail = padded(rest);
+                    &tail
+                }),
+            };
+            let start = next_block;
+            next_block += BLOCK;
+            let quotes = if mask(block, Class::Special) | escaped == 0 {
+                0
+            } else {
+                let backslash = mask(block, Class::Backslash);
+                let (escapes, carry) = if backslash | escaped == 0 { (0, 0) } else { escapes(backslash, escaped) };
+                escaped = carry;
+                let quotes = mask(block, Class::Quote) & !escapes;
+                let strings = prefix_xor(quotes) ^ in_string;
+                if mask(block, Class::Control) & strings != 0 {
+                    return Err(Rejected);
+                }
+                let escapes = escapes & strings;
+                if escapes != 0 {
+                    if escapes & !mask(block, Class::Escapable) != 0 {
                         return Err(Rejected);
                     }
+                    check_digits(text, start, escapes & mask(block, Class::LetterU))?;
                 }
-                _ => return Err(Rejected),
+                in_string = strings;
+                quotes
+            };
+            // Here `in_string` is of this block, bit by bit.
+            let mut structural = quotes;
+            if in_string != u64::MAX {
+                structural |= mask(block, Class::Operator) & !in_string;
             }
+            in_string = (in_string.cast_signed() >> 63).cast_unsigned();
+            let n_found = structural.count_ones() as usize;
+            // Every position is below `BATCH + BLOCK`, for a block has no more than its bytes.
+            let room = positions.get_mut(n_positions..).unwrap_or_default();
+            for slots in room.as_chunks_mut::<4>().0 {
+                if structural == 0 {
+                    break;
+                }
+                for slot in slots {
+                    *slot = position(start + structural.trailing_zeros() as usize);
+                    structural &= structural.wrapping_sub(1);
+                }
+            }
+            n_positions += n_found;
         }
-        Ok(())
+        *state = State { next_block, in_string, escaped };
+        Ok(n_positions)
     }
 }
 
-#[inline]
-fn lanes(block: &[u8; BLOCK]) -> [u8x16; 4] {
-    let (lanes, _) = block.as_chunks::<16>();
-    // A block has four lanes of 16 bytes, so none is missing.
-    std::array::from_fn(|lane| lanes.get(lane).map_or(u8x16::ZERO, |bytes| u8x16::from(*bytes)))
+/// The bytes that a backslash before them escapes, and whether the block ends in one that escapes the next byte.
+#[inline(always)]
+const fn escapes(backslash: u64, escaped: u64) -> (u64, u64) {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let backslash = backslash & !escaped;
+    let follows = backslash << 1 | escaped;
+    let odd_starts = backslash & !EVEN & !follows;
+    let (even_sequences, overflow) = odd_starts.overflowing_add(backslash);
+    ((EVEN ^ (even_sequences << 1)) & follows, overflow as u64)
 }
 
-/// One bit a byte, of lanes whose bytes are all ones or all zeroes.
-#[inline]
-fn bitmask(lanes: [u8x16; 4]) -> u64 {
-    let [a, b, c, d] = lanes.map(|lane| u64::from(lane.to_bitmask()));
-    a | b << 16 | c << 32 | d << 48
-}
-
-#[inline]
-fn any(lanes: [u8x16; 4]) -> bool {
-    let [a, b, c, d] = lanes;
-    ((a | b) | (c | d)).to_bitmask() != 0
-}
-
-/// The bytes `{}[]:,`.
-#[inline]
-fn operators(lanes: &[u8x16; 4]) -> u64 {
-    bitmask(lanes.map(|lane| {
-        // `[` and `{`, and `]` and `}`, differ in one bit.
-        let folded = lane | u8x16::splat(0x20);
-        lane.simd_eq(u8x16::splat(b','))
-            | lane.simd_eq(u8x16::splat(b':'))
-            | folded.simd_eq(u8x16::splat(b'{'))
-            | folded.simd_eq(u8x16::splat(b'}'))
-    }))
-}
-
-/// Bit `i` of the result is the parity of the bits `0..=i` of `bits`.
-#[inline]
-const fn prefix_xor(mut bits: u64) -> u64 {
-    bits ^= bits << 1;
-    bits ^= bits << 2;
-    bits ^= bits << 4;
-    bits ^= bits << 8;
-    bits ^= bits << 16;
-    bits ^ bits << 32
+/// Checks that each `u` of the block at `start` has its four digits behind it.
+#[inline(always)]
+fn check_digits(text: &[u8], start: usize, mut letters: u64) -> Result<(), Rejected> {
+    while letters != 0 {
+        let at = start + letters.trailing_zeros() as usize;
+        letters &= letters - 1;
+        let digits = text.get(at + 1..at + 5).ok_or(Rejected)?;
+        if !digits.iter().all(u8::is_ascii_hexdigit) {
+            return Err(Rejected);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -165,14 +198,21 @@ mod tests {
     use super::*;
 
     fn structurals(text: &[u8]) -> Result<Vec<usize>, Rejected> {
-        let mut walk = Structurals::new(text);
-        let mut positions = Vec::new();
-        loop {
-            let at = walk.advance()?;
-            if at == text.len() {
-                return Ok(positions);
-            }
-            positions.push(at);
+        let mut all = Level::all().map(|level| {
+            let mut structurals = Structurals::new(level, text, 0);
+            let positions = std::iter::from_fn(|| Some(structurals.advance()).filter(|&at| at < text.len())).collect();
+            if structurals.is_sound() { Ok(positions) } else { Err(Rejected) }
+        });
+        let first = all.next().unwrap();
+        assert!(all.all(|other| other == first), "every level finds the same: {}", String::from_utf8_lossy(text));
+        first
+    }
+
+    #[test]
+    fn finds_more_than_fit_in_a_batch() {
+        for n in [BATCH - 1, BATCH, BATCH + BLOCK, 5 * BATCH + 7] {
+            let text = vec![b','; n];
+            assert_eq!(structurals(&text), Ok((0..n).collect()));
         }
     }
 

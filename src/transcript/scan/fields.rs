@@ -1,6 +1,7 @@
 //! The fields of a line, and which key fills which.
 
 use super::{BlockKind, Kind, fallback, walk};
+use crate::text::simd::Level;
 use crate::transcript::Span;
 
 /// What a line is.
@@ -100,6 +101,13 @@ pub struct Block {
     pub is_error: bool,
 }
 
+/// Whether a key is one that the scan asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Yes,
+    No,
+}
+
 /// The byte order mark that some editors put at the head of a file.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -112,7 +120,7 @@ impl Scan {
         if text.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        if walk::walk(line, start, self).is_err() && fallback::read(line, start, self).is_err() {
+        if walk::walk(Level::best(), line, start, self).is_err() && fallback::read(line, start, self).is_err() {
             self.clear();
             self.form = Form::Malformed;
         }
@@ -150,7 +158,7 @@ impl Scan {
     }
 
     /// Takes the value of a key of the entry itself, `message` aside. The last of equal keys stands.
-    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) {
+    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) -> Known {
         let string = || Some(value).filter(|value| value.string(line).is_some());
         let is_true = || value.of(line) == b"true";
         match key {
@@ -170,14 +178,15 @@ impl Scan {
             b"isMeta" => self.is_meta = is_true(),
             b"isCompactSummary" => self.is_compact_summary = is_true(),
             b"teamName" => self.is_team = value.of(line) != b"null",
-            _ => {}
+            _ => return Known::No,
         }
+        Known::Yes
     }
 }
 
 impl Message {
     /// Takes the value of a key of `message`.
-    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) {
+    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) -> Known {
         let string = || Some(value).filter(|value| value.string(line).is_some());
         match key {
             b"id" => self.id = string(),
@@ -185,14 +194,15 @@ impl Message {
             b"model" => self.model = string(),
             b"content" => self.content = Some(value),
             b"usage" => self.usage = Some(value),
-            _ => {}
+            _ => return Known::No,
         }
+        Known::Yes
     }
 }
 
 impl Block {
     /// Takes the value of a key of a content block.
-    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) {
+    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) -> Known {
         let string = || Some(value).filter(|value| value.string(line).is_some());
         match key {
             b"type" => self.kind = value.string(line).map_or(BlockKind::Unknown, BlockKind::named),
@@ -204,7 +214,8 @@ impl Block {
             b"content" => self.content = Some(value),
             b"source" => self.source = Some(value),
             b"is_error" => self.is_error = value.of(line) == b"true",
-            _ => {}
+            _ => return Known::No,
         }
+        Known::Yes
     }
 }

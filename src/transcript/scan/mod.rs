@@ -8,8 +8,11 @@ mod bits;
 mod fallback;
 mod fields;
 mod kind;
+mod nest;
+mod number;
 mod walk;
 
+use fields::Known;
 pub use fields::{Block, Form, Message, Scan};
 pub use kind::{BlockKind, Kind};
 pub use walk::{each_field, each_string};

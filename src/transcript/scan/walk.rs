@@ -1,17 +1,19 @@
 //! The second stage of the walk: the grammar of JSON over the structural bytes, and the fields on the way.
 
 use super::bits::{Rejected, Structurals};
-use super::{Block, BlockKind, Form, Message, Scan};
+use super::nest::{Container, Nest};
+use super::number::is_scalar;
+use super::{Block, BlockKind, Form, Known, Message, Scan};
+use crate::text::simd::Level;
 use crate::transcript::Span;
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
-pub(super) fn walk(line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rejected> {
-    let mut walk = Walk::new(line, start)?;
+pub(super) fn walk(level: Level, line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rejected> {
+    let mut walk = Walk::new(level, line, start);
     walk.object(|walk, key| {
         if key != b"message" {
             let value = walk.value()?;
-            scan.set(line, key, value);
-            return Ok(());
+            return known(key, scan.set(line, key, value));
         }
         scan.message = None;
         scan.blocks.clear();
@@ -25,11 +27,11 @@ pub(super) fn walk(line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rej
 /// Calls `each` with the key and the value of every field of the JSON object `text`; spans count from its
 /// start. What the walk does not understand is left out.
 pub fn each_field<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Span)) {
-    let _ = Walk::new(text, 0).and_then(|mut walk| {
-        walk.object(|walk, key| {
-            each(key, walk.value()?);
-            Ok(())
-        })
+    let _ = Walk::new(Level::best(), text, 0).object(|walk, key| {
+        let value = walk.value()?;
+        known(key, Known::No)?;
+        each(key, value);
+        Ok(())
     });
 }
 
@@ -37,13 +39,17 @@ pub fn each_field<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Span)) {
 /// it stands under, or that its array does, and the inside of the string.
 pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {
     // Attachments nest a few levels deep; what nests deeper than this is no text of theirs.
-    let _ = Walk::new(text, 0).and_then(|mut walk| walk.strings(None, &mut each, 64));
+    let _ = Walk::new(Level::best(), text, 0).strings(None, &mut each, 64);
+}
+
+/// Rejects a key with an escape, which may spell any name; one that is known has none.
+#[inline]
+fn known(key: &[u8], is_known: Known) -> Result<(), Rejected> {
+    if is_known == Known::No && memchr::memchr(b'\\', key).is_some() { Err(Rejected) } else { Ok(()) }
 }
 
 struct Walk<'a> {
     line: &'a [u8],
-    /// Where the structurals count from.
-    offset: usize,
     structurals: Structurals<'a>,
     /// Where the next structural byte stands, and what it is: the length of the line and 0 when there is none.
     next_at: usize,
@@ -53,25 +59,24 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(line: &'a [u8], start: usize) -> Result<Self, Rejected> {
-        let structurals = Structurals::new(line.get(start..).unwrap_or_default());
-        let mut walk = Self { line, offset: start, structurals, next_at: start, next: 0, position: start };
-        walk.advance()?;
-        Ok(walk)
+    fn new(level: Level, line: &'a [u8], start: usize) -> Self {
+        let structurals = Structurals::new(level, line, start);
+        let mut walk = Self { line, structurals, next_at: start, next: 0, position: start };
+        walk.advance();
+        walk
     }
 
-    #[inline]
-    fn advance(&mut self) -> Result<(), Rejected> {
-        self.next_at = self.offset + self.structurals.advance()?;
+    #[inline(always)]
+    fn advance(&mut self) {
+        self.next_at = self.structurals.advance();
         self.next = self.line.get(self.next_at).copied().unwrap_or(0);
-        Ok(())
     }
 
     /// Goes behind the next structural byte.
-    #[inline]
-    fn bump(&mut self) -> Result<(), Rejected> {
+    #[inline(always)]
+    fn bump(&mut self) {
         self.position = self.next_at + 1;
-        self.advance()
+        self.advance();
     }
 
     /// What stands between the bytes read so far and the next structural byte.
@@ -80,41 +85,57 @@ impl<'a> Walk<'a> {
         self.line.get(self.position..self.next_at).unwrap_or_default()
     }
 
+    /// Whether nothing but white space stands there.
+    #[inline(always)]
+    fn is_close(&self) -> bool {
+        self.next_at == self.position || self.is_spaced()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_spaced(&self) -> bool {
+        is_space(self.gap())
+    }
+
     /// Takes `byte`, which must be next but for white space, and returns where it stands.
-    #[inline]
+    #[inline(always)]
     fn expect(&mut self, byte: u8) -> Result<usize, Rejected> {
         if !self.at(byte) {
             return Err(Rejected);
         }
         let at = self.next_at;
-        self.bump()?;
+        self.bump();
         Ok(at)
     }
 
     /// Whether `byte` is next but for white space.
-    #[inline]
+    #[inline(always)]
     fn at(&self, byte: u8) -> bool {
-        self.next == byte && is_space(self.gap())
+        self.next == byte && self.is_close()
     }
 
     fn end(&self) -> Result<(), Rejected> {
-        if self.next_at == self.line.len() && is_space(self.gap()) { Ok(()) } else { Err(Rejected) }
+        if self.next_at == self.line.len() && self.is_close() && self.structurals.is_sound() {
+            Ok(())
+        } else {
+            Err(Rejected)
+        }
     }
 
     /// Reads a string and returns it with its quotes.
-    #[inline]
+    #[inline(always)]
     fn string(&mut self) -> Result<Span, Rejected> {
         let start = self.expect(b'"')?;
         // Inside a string nothing is structural, so the next one is the quote that ends it.
         if self.next != b'"' {
             return Err(Rejected);
         }
-        self.bump()?;
+        self.bump();
         Ok(Span::new(start, self.position))
     }
 
-    /// Reads an object: `field` is called with each key and must read its value. A key with an escape is
-    /// beyond the walk.
+    /// Reads an object: `field` is called with each key, must read its value, and must reject a key with
+    /// an escape, which is beyond the walk.
     #[inline]
     fn object(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Result<(), Rejected>) -> Result<Span, Rejected> {
         let start = self.expect(b'{')?;
@@ -123,9 +144,6 @@ impl<'a> Walk<'a> {
         }
         loop {
             let key = self.string()?.string(self.line).ok_or(Rejected)?;
-            if key.contains(&b'\\') {
-                return Err(Rejected);
-            }
             self.expect(b':')?;
             field(self, key)?;
             if self.at(b'}') {
@@ -155,19 +173,32 @@ impl<'a> Walk<'a> {
     #[inline]
     fn scalar(&mut self) -> Result<Span, Rejected> {
         let gap = self.gap();
+        if is_scalar(gap) {
+            let start = self.position;
+            self.position = self.next_at;
+            return Ok(Span::new(start, self.position));
+        }
+        self.spaced_scalar()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spaced_scalar(&mut self) -> Result<Span, Rejected> {
+        let gap = self.gap();
         let text = gap.trim_ascii();
-        if !is_scalar(text) || !is_space(gap.get(..gap.len() - gap.trim_ascii_start().len()).unwrap_or_default()) {
+        let n_before = gap.len() - gap.trim_ascii_start().len();
+        if !is_scalar(text) || !is_space(gap.get(..n_before).unwrap_or_default()) {
             return Err(Rejected);
         }
-        let start = self.position + (gap.len() - gap.trim_ascii_start().len());
+        let start = self.position + n_before;
         self.position = start + text.len();
         Ok(Span::new(start, self.position))
     }
 
-    /// Reads any value. Nesting costs one byte of memory a level, and no stack.
+    /// Reads any value. Nesting costs one bit of memory a level, and no stack.
     #[inline]
     fn value(&mut self) -> Result<Span, Rejected> {
-        if !is_space(self.gap()) {
+        if !self.is_close() {
             return self.scalar();
         }
         match self.next {
@@ -178,57 +209,63 @@ impl<'a> Walk<'a> {
     }
 
     fn container(&mut self) -> Result<Span, Rejected> {
-        let mut closers: Vec<u8> = Vec::new();
         let start = self.next_at;
+        let mut nest = Nest::default();
         loop {
             // A value, of which a container has only its head read here.
-            let found = self.next;
-            let is_complete = if !is_space(self.gap()) {
-                self.scalar()?;
-                true
-            } else if found == b'"' {
-                self.string()?;
-                true
-            } else if found == b'{' || found == b'[' {
-                self.bump()?;
-                let closer = if found == b'{' { b'}' } else { b']' };
-                let is_empty = self.at(closer);
-                closers.push(closer);
-                if found == b'{' && !is_empty {
-                    self.key()?;
+            if self.is_close() {
+                match self.next {
+                    b'"' => {
+                        self.string()?;
+                    }
+                    b'{' => {
+                        self.bump();
+                        nest.open(Container::Object);
+                        if !self.at(b'}') {
+                            self.key()?;
+                            continue;
+                        }
+                    }
+                    b'[' => {
+                        self.bump();
+                        nest.open(Container::Array);
+                        if !self.at(b']') {
+                            continue;
+                        }
+                    }
+                    _ => return Err(Rejected),
                 }
-                is_empty
             } else {
-                return Err(Rejected);
-            };
-            if !is_complete {
-                continue;
+                self.scalar()?;
             }
             // What follows a value: the ends of containers, then a comma.
             loop {
-                let Some(&closer) = closers.last() else {
-                    return Ok(Span::new(start, self.position));
-                };
-                if !is_space(self.gap()) {
+                if !self.is_close() {
                     return Err(Rejected);
                 }
-                let found = self.next;
-                self.bump()?;
-                if found == closer {
-                    closers.pop();
-                } else if found == b',' {
-                    if closer == b'}' {
+                match (self.next, nest.innermost()) {
+                    (b',', Container::Object) => {
+                        self.bump();
                         self.key()?;
+                        break;
                     }
-                    break;
-                } else {
-                    return Err(Rejected);
+                    (b',', Container::Array) => {
+                        self.bump();
+                        break;
+                    }
+                    (b'}', Container::Object) | (b']', Container::Array) => {
+                        self.bump();
+                        if nest.close().is_none() {
+                            return Ok(Span::new(start, self.position));
+                        }
+                    }
+                    _ => return Err(Rejected),
                 }
             }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn key(&mut self) -> Result<(), Rejected> {
         self.string()?;
         self.expect(b':')?;
@@ -245,8 +282,7 @@ impl<'a> Walk<'a> {
             } else {
                 walk.value()?
             };
-            message.set(line, key, value);
-            Ok(())
+            known(key, message.set(line, key, value))
         })?;
         scan.message = Some(message);
         Ok(())
@@ -273,8 +309,7 @@ impl<'a> Walk<'a> {
                 if key == b"content" && line.get(value.start as usize) != Some(&b'[') {
                     blocks.truncate(at + 1);
                 }
-                block.set(line, key, value);
-                Ok(())
+                known(key, block.set(line, key, value))
             })?
         } else {
             self.value()?
@@ -299,7 +334,11 @@ impl<'a> Walk<'a> {
         if depth == 0 {
             self.value().map(drop)
         } else if self.at(b'{') {
-            self.object(|walk, key| walk.strings(Some(key), each, depth - 1)).map(drop)
+            self.object(|walk, key| {
+                known(key, Known::No)?;
+                walk.strings(Some(key), each, depth - 1)
+            })
+            .map(drop)
         } else if self.at(b'[') {
             self.array(|walk| walk.strings(key, each, depth - 1)).map(drop)
         } else {
@@ -315,38 +354,4 @@ impl<'a> Walk<'a> {
 #[inline]
 fn is_space(gap: &[u8]) -> bool {
     gap.is_empty() || gap.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
-}
-
-/// Whether `text` is a JSON number, `true`, `false` or `null`.
-fn is_scalar(text: &[u8]) -> bool {
-    match text {
-        b"true" | b"false" | b"null" => true,
-        _ => is_number(text),
-    }
-}
-
-fn is_number(text: &[u8]) -> bool {
-    let unsigned = text.strip_prefix(b"-").unwrap_or(text);
-    let after_integer = match unsigned {
-        [b'0', rest @ ..] => rest,
-        [b'1'..=b'9', ..] => after_digits(unsigned),
-        _ => return false,
-    };
-    let after_fraction = match after_integer {
-        [b'.', rest @ ..] if rest.first().is_some_and(u8::is_ascii_digit) => after_digits(rest),
-        [b'.', ..] => return false,
-        rest => rest,
-    };
-    match after_fraction {
-        [] => true,
-        [b'e' | b'E', b'+' | b'-', digits @ ..] | [b'e' | b'E', digits @ ..] => {
-            !digits.is_empty() && after_digits(digits).is_empty()
-        }
-        _ => false,
-    }
-}
-
-fn after_digits(text: &[u8]) -> &[u8] {
-    let n_digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    text.get(n_digits..).unwrap_or_default()
 }

@@ -1,0 +1,61 @@
+//! Bytes 64 at a time, as bit masks, by what the CPU at hand does best.
+//!
+//! A [`Pass`] is written once, over a block of 64 bytes and two operations on it, and compiled once for each
+//! [`Level`]. What flows out is what the pass makes of its masks; no level knows of JSON more than the
+//! classes of bytes below.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod level;
+mod portable;
+
+pub use level::Level;
+
+/// How many bytes are looked at in one step.
+pub const BLOCK: usize = 64;
+
+/// The classes of bytes that a mask can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// `"`
+    Quote,
+    /// `\`
+    Backslash,
+    /// Below 0x20: what JSON forbids in strings.
+    Control,
+    /// Quotes, backslashes and control bytes in one.
+    Special,
+    /// `{}[]:,`. Bytes of the class [`Class::Control`] may be among them.
+    Operator,
+    /// What may follow a backslash in JSON: `"\/bfnrtu`.
+    Escapable,
+    /// The letter `u`.
+    LetterU,
+    /// Outside ASCII.
+    High,
+    /// A continuation byte of UTF-8.
+    Continuation,
+    /// The first byte of a character of four bytes of UTF-8.
+    FourBytes,
+}
+
+/// Work on a text that goes over it in blocks.
+pub trait Pass {
+    /// What the pass gives.
+    type Output;
+
+    /// Does the work. `mask` has bit `i` set where byte `i` of a block is of the class; `prefix_xor` sets bit `i`
+    /// to the parity of the bits `0..=i`. To be `#[inline(always)]`, so that it is compiled for each level.
+    fn run<M, P>(self, mask: M, prefix_xor: P) -> Self::Output
+    where
+        M: Fn(&[u8; BLOCK], Class) -> u64,
+        P: Fn(u64) -> u64;
+}
+
+/// The block that `rest`, shorter than one, starts: what is missing are spaces.
+#[inline]
+pub fn padded(rest: &[u8]) -> [u8; BLOCK] {
+    let mut block = [b' '; BLOCK];
+    block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    block
+}
