@@ -186,8 +186,8 @@ struct Builder {
     message_ids: Vec<IdHash>,
     /// Lines whose parent had not been read when they were.
     unresolved: Vec<(LineNo, IdHash)>,
-    /// Lines whose uuid a later line has, with that line.
-    superseded: Vec<(LineNo, LineNo)>,
+    /// How many lines have a uuid that a later line has too.
+    n_superseded: usize,
 }
 
 impl Builder {
@@ -249,9 +249,10 @@ impl Builder {
     }
 
     fn note_uuid(&mut self, uuid: IdHash, line_no: LineNo) {
-        let Self { index, by_uuid, superseded, .. } = self;
+        let Self { index, by_uuid, n_superseded, .. } = self;
         if let Some(at) = by_uuid.find_mut(uuid.0, |&at| index.record(LineNo(at)).uuid == uuid) {
-            superseded.push((LineNo(*at), line_no));
+            index.record_mut(LineNo(*at)).flags.set(Flags::SUPERSEDED);
+            *n_superseded += 1;
             *at = line_no.0;
         } else {
             by_uuid.insert_unique(uuid.0, line_no.0, |&at| index.record(LineNo(at)).uuid.0);
@@ -300,7 +301,7 @@ impl Builder {
                 index.record_mut(line).parent = PackedParent::pack(Parent::At(LineNo(at)));
             }
         }
-        if !self.superseded.is_empty() {
+        if self.n_superseded > 0 {
             self.redirect_superseded();
         }
         let Self { mut index, .. } = self;
@@ -310,18 +311,16 @@ impl Builder {
 
     /// A later entry of the same uuid wins, for the children of the earlier one too.
     fn redirect_superseded(&mut self) {
-        let mut heirs: Vec<(LineNo, LineNo)> = std::mem::take(&mut self.superseded);
-        heirs.sort_unstable();
-        for &(line, _) in &heirs {
-            self.index.record_mut(line).flags.set(Flags::SUPERSEDED);
-        }
-        let heir_of = |line| heirs.binary_search_by_key(&line, |pair| pair.0).ok().and_then(|at| heirs.get(at));
-        for record in &mut self.index.records {
-            let Parent::At(mut parent) = record.parent() else { continue };
-            while let Some(&(_, heir)) = heir_of(parent) {
-                parent = heir;
+        let Self { index, by_uuid, .. } = self;
+        for line in index.lines() {
+            let Parent::At(parent) = index.record(line).parent() else { continue };
+            let Record { uuid, flags, .. } = *index.record(parent);
+            if !flags.any(Flags::SUPERSEDED) {
+                continue;
             }
-            record.parent = PackedParent::pack(Parent::At(parent));
+            if let Some(&heir) = by_uuid.find(uuid.0, |&at| index.record(LineNo(at)).uuid == uuid) {
+                index.record_mut(line).parent = PackedParent::pack(Parent::At(LineNo(heir)));
+            }
         }
     }
 }
