@@ -2,9 +2,10 @@
 
 use std::arch::x86_64::{
     __m256i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_set_epi64x, _mm_set1_epi8, _mm256_and_si256,
-    _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set_epi64x,
-    _mm256_set1_epi8, _mm256_setr_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
+    _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+    _mm256_setr_epi8, _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
 };
+use std::array;
 
 use super::{BLOCK, Class, Pass};
 
@@ -28,15 +29,21 @@ pub(super) fn run<P: Pass>(pass: P) -> P::Output {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn mask(block: &[u8; BLOCK], class: Class) -> u64 {
-    let (words, _) = block.as_chunks::<8>();
-    // A block has eight words, so none is missing.
-    let word = |at: usize| words.get(at).map_or(0, |bytes| i64::from_le_bytes(*bytes));
-    let low = members(_mm256_set_epi64x(word(3), word(2), word(1), word(0)), class);
-    let high = members(_mm256_set_epi64x(word(7), word(6), word(5), word(4)), class);
-    if class == Class::Special && _mm256_movemask_epi8(_mm256_or_si256(low, high)) == 0 {
-        return 0;
-    }
+    let (halves, _) = block.as_chunks::<32>();
+    // A block has two halves, so none is missing.
+    let half = |at: usize| members(load(halves.get(at).unwrap_or(&[0; 32])), class);
+    let (low, high) = (half(0), half(1));
     u64::from(bits(low)) | u64::from(bits(high)) << 32
+}
+
+/// One load, for the compiler puts words that lie side by side together.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(bytes: &[u8; 32]) -> __m256i {
+    let (words, _) = bytes.as_chunks::<4>();
+    // There are eight words, so none is missing.
+    let [a, b, c, d, e, f, g, h] = array::from_fn(|at| words.get(at).map_or(0, |word| i32::from_le_bytes(*word)));
+    _mm256_setr_epi32(a, b, c, d, e, f, g, h)
 }
 
 #[inline]

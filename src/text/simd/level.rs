@@ -14,6 +14,8 @@ enum Kind {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Level {
@@ -30,6 +32,8 @@ impl Level {
             Some(Self(Kind::Portable)),
             #[cfg(target_arch = "x86_64")]
             super::avx2::is_there().then_some(Self(Kind::Avx2)),
+            #[cfg(target_arch = "x86_64")]
+            super::avx512::is_there().then_some(Self(Kind::Avx512)),
         ]
         .into_iter()
         .flatten()
@@ -43,11 +47,17 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "the CPU was asked; see the proof")]
             Kind::Avx2 => {
-                // SAFETY: `avx2::run` is a safe function that asks one thing of its caller: that the CPU has
+                // SAFETY: `avx2::run` holds no unsafe code; it asks one thing of its caller: that the CPU has
                 // the features which it is compiled for. `Kind` is private to this module, and the only
                 // expression that makes a `Kind::Avx2` is the one in `Level::all`, behind `avx2::is_there`,
-                // which asks the CPU for each of these features. A process never loses a feature.
+                // which asks the CPU for each of these features. A CPU never loses a feature.
                 unsafe { super::avx2::run(pass) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[expect(unsafe_code, reason = "the CPU was asked; see the proof")]
+            Kind::Avx512 => {
+                // SAFETY: as above, with `avx512::is_there`.
+                unsafe { super::avx512::run(pass) }
             }
         }
     }

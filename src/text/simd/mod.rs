@@ -6,6 +6,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod level;
 mod portable;
 
@@ -58,4 +60,16 @@ pub fn padded(rest: &[u8]) -> [u8; BLOCK] {
     let mut block = [b' '; BLOCK];
     block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
     block
+}
+
+/// The bytes of a block that a backslash before them escapes, and one when the block ends in a backslash that
+/// escapes the next byte, from where the backslashes stand and the same of the block before.
+#[inline(always)]
+pub const fn escaped_bytes(backslash: u64, escaped: u64) -> (u64, u64) {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let backslash = backslash & !escaped;
+    let follows = backslash << 1 | escaped;
+    let odd_starts = backslash & !EVEN & !follows;
+    let (even_sequences, overflow) = odd_starts.overflowing_add(backslash);
+    ((EVEN ^ (even_sequences << 1)) & follows, overflow as u64)
 }

@@ -5,7 +5,7 @@
 //! `{}[]:,` outside them, with the quotes themselves, is structural. Unlike there the positions are made a
 //! few hundred at a time, so that a line of any length needs no memory of its own.
 
-use crate::text::simd::{BLOCK, Class, Level, Pass, padded};
+use crate::text::simd::{BLOCK, Class, Level, Pass, escaped_bytes, padded};
 
 /// A text that the walk rejects: it is not JSON, or the walk does not understand it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +126,8 @@ impl Pass for Batch<'_> {
                 0
             } else {
                 let backslash = mask(block, Class::Backslash);
-                let (escapes, carry) = if backslash | escaped == 0 { (0, 0) } else { escapes(backslash, escaped) };
+                let (escapes, carry) =
+                    if backslash | escaped == 0 { (0, 0) } else { escaped_bytes(backslash, escaped) };
                 escaped = carry;
                 let quotes = mask(block, Class::Quote) & !escapes;
                 let strings = prefix_xor(quotes) ^ in_string;
@@ -166,17 +167,6 @@ impl Pass for Batch<'_> {
         *state = State { next_block, in_string, escaped };
         Ok(n_positions)
     }
-}
-
-/// The bytes that a backslash before them escapes, and whether the block ends in one that escapes the next byte.
-#[inline(always)]
-const fn escapes(backslash: u64, escaped: u64) -> (u64, u64) {
-    const EVEN: u64 = 0x5555_5555_5555_5555;
-    let backslash = backslash & !escaped;
-    let follows = backslash << 1 | escaped;
-    let odd_starts = backslash & !EVEN & !follows;
-    let (even_sequences, overflow) = odd_starts.overflowing_add(backslash);
-    ((EVEN ^ (even_sequences << 1)) & follows, overflow as u64)
 }
 
 /// Checks that each `u` of the block at `start` has its four digits behind it.
