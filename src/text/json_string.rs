@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::simd::{BLOCK, Class, Level, Pass, escaped_bytes, padded};
+use super::simd::{BLOCK, Class, Level, Pass, escaped_bytes, pad};
 
 /// The characters that `raw`, the inside of a JSON string without its quotes, stands for.
 ///
@@ -104,10 +104,11 @@ impl Pass for Units<'_> {
     type Output = u64;
 
     #[inline(always)]
-    fn run<M, P>(self, mask: M, _: P) -> u64
+    fn run<M, P, S>(self, mask: M, _: P, _: S) -> u64
     where
         M: Fn(&[u8; BLOCK], Class) -> u64,
         P: Fn(u64) -> u64,
+        S: Fn(u64, u32, &mut [u32; BLOCK]),
     {
         let Self { bytes, escapes } = self;
         let mut units = bytes.len() as u64;
@@ -115,10 +116,7 @@ impl Pass for Units<'_> {
         let mut tail = [b' '; BLOCK];
         let mut rest = bytes;
         while !rest.is_empty() {
-            let (block, after) = rest.split_first_chunk().unwrap_or_else(|| {
-                tail = padded(rest);
-                (&tail, &[])
-            });
+            let (block, after) = rest.split_first_chunk().unwrap_or_else(|| (pad(&mut tail, rest), &[]));
             rest = after;
             if mask(block, Class::High) != 0 {
                 // Every character starts with one byte that is no continuation; those of four bytes are two units.

@@ -7,7 +7,7 @@ use std::arch::x86_64::{
 };
 use std::array;
 
-use super::{BLOCK, Class, Pass};
+use super::{BLOCK, Class, Pass, portable};
 
 /// Whether the CPU has everything that [`run`] is compiled for.
 pub(super) fn is_there() -> bool {
@@ -22,7 +22,7 @@ pub(super) fn is_there() -> bool {
 /// Runs `pass`, compiled for these features.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
 pub(super) fn run<P: Pass>(pass: P) -> P::Output {
-    pass.run(|block, class| mask(block, class), |bits| prefix_xor(bits))
+    pass.run(|block, class| mask(block, class), |bits| prefix_xor(bits), portable::spread)
 }
 
 /// One bit a byte of `block`, set where it is of `class`.

@@ -1,19 +1,23 @@
-//! The masks by AVX-512, one vector of 64 bytes a block, where a comparison gives a mask at once.
+//! The masks by AVX-512, one vector of 64 bytes a block, where a comparison gives a mask at once. Of the CPUs
+//! that have it those are served that have VBMI2 too, which the older ones that it slows down have not.
 
 use std::arch::x86_64::{
-    __m512i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_set_epi64x, _mm_set1_epi8, _mm_setr_epi8, _mm512_and_si512,
-    _mm512_broadcast_i32x4, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask,
-    _mm512_cmplt_epu8_mask, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_setr_epi32,
-    _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_test_epi8_mask,
+    __m128i, __m512i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_extract_epi32, _mm_set_epi64x, _mm_set1_epi8,
+    _mm_setr_epi8, _mm512_add_epi32, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128,
+    _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask,
+    _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512,
+    _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setr_epi32, _mm512_shuffle_epi8, _mm512_srli_epi16,
+    _mm512_test_epi8_mask,
 };
 use std::array;
 
-use super::{BLOCK, Class, Pass};
+use super::{BLOCK, Class, Pass, portable};
 
 /// Whether the CPU has everything that [`run`] is compiled for.
 pub(super) fn is_there() -> bool {
     is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
@@ -22,9 +26,9 @@ pub(super) fn is_there() -> bool {
 }
 
 /// Runs `pass`, compiled for these features.
-#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
 pub(super) fn run<P: Pass>(pass: P) -> P::Output {
-    pass.run(|block, class| mask(block, class), |bits| prefix_xor(bits))
+    pass.run(|block, class| mask(block, class), |bits| prefix_xor(bits), |bits, start, to| spread(bits, start, to))
 }
 
 /// One bit a byte of `block`, set where it is of `class`.
@@ -95,4 +99,43 @@ fn find(table: [i8; 16], bytes: __m512i) -> __m512i {
 fn prefix_xor(bits: u64) -> u64 {
     let product = _mm_clmulepi64_si128::<0>(_mm_set_epi64x(0, bits.cast_signed()), _mm_set1_epi8(-1));
     _mm_cvtsi128_si64(product).cast_unsigned()
+}
+
+/// Writes where the bits stand, counted from `start`: the first 16 at once.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
+fn spread(bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
+    const PLACES: [u8; BLOCK] = {
+        let mut places = [0; BLOCK];
+        let mut at = 0;
+        while at < BLOCK {
+            places[at] = at as u8;
+            at += 1;
+        }
+        places
+    };
+    let places = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(bits, load(&PLACES)));
+    let found = _mm512_add_epi32(_mm512_cvtepu8_epi32(places), _mm512_set1_epi32(start.cast_signed()));
+    let (slots, _) = positions.as_chunks_mut::<4>();
+    if let [a, b, c, d, ..] = slots {
+        // One store, for the compiler puts what lies side by side together.
+        *a = quarter(_mm512_extracti32x4_epi32::<0>(found));
+        *b = quarter(_mm512_extracti32x4_epi32::<1>(found));
+        *c = quarter(_mm512_extracti32x4_epi32::<2>(found));
+        *d = quarter(_mm512_extracti32x4_epi32::<3>(found));
+    }
+    if bits.count_ones() > 16 {
+        portable::spread(bits, start, positions);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn quarter(found: __m128i) -> [u32; 4] {
+    [
+        _mm_extract_epi32::<0>(found).cast_unsigned(),
+        _mm_extract_epi32::<1>(found).cast_unsigned(),
+        _mm_extract_epi32::<2>(found).cast_unsigned(),
+        _mm_extract_epi32::<3>(found).cast_unsigned(),
+    ]
 }

@@ -43,7 +43,7 @@ impl Level {
     #[inline]
     pub fn run<P: Pass>(self, pass: P) -> P::Output {
         match self.0 {
-            Kind::Portable => pass.run(portable::mask, portable::prefix_xor),
+            Kind::Portable => pass.run(portable::mask, portable::prefix_xor, portable::spread),
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "the CPU was asked; see the proof")]
             Kind::Avx2 => {
@@ -72,11 +72,19 @@ mod tests {
     struct Masks<'a>(&'a [u8; BLOCK], u64);
 
     impl Pass for Masks<'_> {
-        type Output = (Vec<u64>, u64);
+        type Output = (Vec<u64>, u64, [u32; BLOCK]);
 
         #[inline(always)]
-        fn run<M: Fn(&[u8; BLOCK], Class) -> u64, P: Fn(u64) -> u64>(self, mask: M, prefix_xor: P) -> Self::Output {
-            (CLASSES.iter().map(|(class, _)| mask(self.0, *class)).collect(), prefix_xor(self.1))
+        fn run<M, P, S>(self, mask: M, prefix_xor: P, spread: S) -> Self::Output
+        where
+            M: Fn(&[u8; BLOCK], Class) -> u64,
+            P: Fn(u64) -> u64,
+            S: Fn(u64, u32, &mut [u32; BLOCK]),
+        {
+            let mut positions = [0; BLOCK];
+            spread(self.1, 1000, &mut positions);
+            let masks = CLASSES.iter().map(|(class, _)| mask(self.0, *class)).collect();
+            (masks, prefix_xor(self.1), positions)
         }
     }
 
@@ -95,7 +103,7 @@ mod tests {
 
     fn check(block: &[u8; BLOCK], bits: u64) {
         for level in Level::all() {
-            let (masks, parity) = level.run(Masks(block, bits));
+            let (masks, parity, positions) = level.run(Masks(block, bits));
             for ((class, is_in), mask) in CLASSES.iter().zip(masks) {
                 for (at, &byte) in block.iter().enumerate() {
                     let is_free = *class == Class::Operator && byte < 0x20;
@@ -106,6 +114,8 @@ mod tests {
                 let expected = (bits << (63 - at)).count_ones() % 2;
                 assert_eq!(parity >> at & 1, u64::from(expected), "{level:?} {bits:#x} {at}");
             }
+            let expected: Vec<u32> = (0..64).filter(|at| bits >> at & 1 == 1).map(|at| 1000 + at).collect();
+            assert_eq!(positions[..expected.len()], expected, "{level:?} {bits:#x}");
         }
     }
 
@@ -118,9 +128,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_level_gives_the_same_masks(block in any::<[[u8; 32]; 2]>(), bits in any::<u64>()) {
+        fn every_level_gives_the_same_masks(block in any::<[[u8; 32]; 2]>(), bits in any::<u64>(), more in any::<u64>()) {
             let bytes = block.concat();
             check(bytes.first_chunk().unwrap(), bits);
+            check(bytes.first_chunk().unwrap(), bits & more);
+            check(bytes.first_chunk().unwrap(), bits | more);
         }
     }
 }

@@ -47,19 +47,22 @@ pub trait Pass {
     type Output;
 
     /// Does the work. `mask` has bit `i` set where byte `i` of a block is of the class; `prefix_xor` sets bit `i`
-    /// to the parity of the bits `0..=i`. To be `#[inline(always)]`, so that it is compiled for each level.
-    fn run<M, P>(self, mask: M, prefix_xor: P) -> Self::Output
+    /// to the parity of the bits `0..=i`; `spread` writes where the bits stand, counted from `start`, and may
+    /// write anything behind. To be `#[inline(always)]`, so that it is compiled for each level.
+    fn run<M, P, S>(self, mask: M, prefix_xor: P, spread: S) -> Self::Output
     where
         M: Fn(&[u8; BLOCK], Class) -> u64,
-        P: Fn(u64) -> u64;
+        P: Fn(u64) -> u64,
+        S: Fn(u64, u32, &mut [u32; BLOCK]);
 }
 
-/// The block that `rest`, shorter than one, starts: what is missing are spaces.
-#[inline]
-pub fn padded(rest: &[u8]) -> [u8; BLOCK] {
-    let mut block = [b' '; BLOCK];
-    block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-    block
+/// The block that `rest`, shorter than one, starts, in `spaces`, which are what its other bytes remain.
+#[inline(always)]
+pub fn pad<'a>(spaces: &'a mut [u8; BLOCK], rest: &[u8]) -> &'a [u8; BLOCK] {
+    if let Some(head) = spaces.get_mut(..rest.len()) {
+        head.copy_from_slice(rest);
+    }
+    spaces
 }
 
 /// The bytes of a block that a backslash before them escapes, and one when the block ends in a backslash that

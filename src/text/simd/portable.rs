@@ -24,6 +24,21 @@ pub(super) const fn prefix_xor(mut bits: u64) -> u64 {
     bits ^ bits << 32
 }
 
+/// Writes where the bits stand, counted from `start`. Four at a time without looking: to guess wrongly when to
+/// stop costs more than a few stores.
+#[inline(always)]
+pub(super) fn spread(mut bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
+    for slots in positions.as_chunks_mut::<4>().0 {
+        if bits == 0 {
+            break;
+        }
+        for slot in slots {
+            *slot = start + bits.trailing_zeros();
+            bits &= bits.wrapping_sub(1);
+        }
+    }
+}
+
 /// The top bit of each byte of `word`, set where it is of `class`.
 #[inline]
 fn flags(word: u64, class: Class) -> u64 {

@@ -5,7 +5,7 @@
 //! `{}[]:,` outside them, with the quotes themselves, is structural. Unlike there the positions are made a
 //! few hundred at a time, so that a line of any length needs no memory of its own.
 
-use crate::text::simd::{BLOCK, Class, Level, Pass, escaped_bytes, padded};
+use crate::text::simd::{BLOCK, Class, Level, Pass, escaped_bytes, pad};
 
 /// A text that the walk rejects: it is not JSON, or the walk does not understand it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,69 +103,46 @@ impl Pass for Batch<'_> {
     type Output = Result<usize, Rejected>;
 
     #[inline(always)]
-    fn run<M, P>(self, mask: M, prefix_xor: P) -> Self::Output
+    fn run<M, P, S>(self, mask: M, prefix_xor: P, spread: S) -> Self::Output
     where
         M: Fn(&[u8; BLOCK], Class) -> u64,
         P: Fn(u64) -> u64,
+        S: Fn(u64, u32, &mut [u32; BLOCK]),
     {
         let Self { text, state, positions } = self;
         let State { mut next_block, mut in_string, mut escaped } = *state;
         let mut n_positions = 0;
+        // The bytes that JSON forbids where they stand, looked at once for the batch.
+        let mut forbidden = 0;
         let mut tail = [b' '; BLOCK];
         while n_positions <= BATCH {
             let block = match text.get(next_block..) {
                 None | Some([]) => break,
-                Some(rest) => rest.first_chunk().unwrap_or_else(|| {
-                    tail = padded(rest);
-                    &tail
-                }),
+                Some(rest) => rest.first_chunk().unwrap_or_else(|| pad(&mut tail, rest)),
             };
             let start = next_block;
             next_block += BLOCK;
-            let quotes = if mask(block, Class::Special) | escaped == 0 {
-                0
-            } else {
-                let backslash = mask(block, Class::Backslash);
-                let (escapes, carry) =
-                    if backslash | escaped == 0 { (0, 0) } else { escaped_bytes(backslash, escaped) };
-                escaped = carry;
-                let quotes = mask(block, Class::Quote) & !escapes;
-                let strings = prefix_xor(quotes) ^ in_string;
-                if mask(block, Class::Control) & strings != 0 {
-                    return Err(Rejected);
-                }
-                let escapes = escapes & strings;
-                if escapes != 0 {
-                    if escapes & !mask(block, Class::Escapable) != 0 {
-                        return Err(Rejected);
-                    }
-                    check_digits(text, start, escapes & mask(block, Class::LetterU))?;
-                }
-                in_string = strings;
-                quotes
-            };
-            // Here `in_string` is of this block, bit by bit.
-            let mut structural = quotes;
-            if in_string != u64::MAX {
-                structural |= mask(block, Class::Operator) & !in_string;
+            // Long strings are mostly blocks of which nothing needs to be known.
+            if mask(block, Class::Special) | escaped | !in_string == 0 {
+                continue;
             }
-            in_string = (in_string.cast_signed() >> 63).cast_unsigned();
-            let n_found = structural.count_ones() as usize;
-            // Every position is below `BATCH + BLOCK`, for a block has no more than its bytes.
-            let room = positions.get_mut(n_positions..).unwrap_or_default();
-            for slots in room.as_chunks_mut::<4>().0 {
-                if structural == 0 {
-                    break;
-                }
-                for slot in slots {
-                    *slot = position(start + structural.trailing_zeros() as usize);
-                    structural &= structural.wrapping_sub(1);
-                }
+            let (escapes, carry) = escaped_bytes(mask(block, Class::Backslash), escaped);
+            escaped = carry;
+            let quotes = mask(block, Class::Quote) & !escapes;
+            let strings = prefix_xor(quotes) ^ in_string;
+            in_string = (strings.cast_signed() >> 63).cast_unsigned();
+            // Outside of strings there are no escapes, so a text that has any there is rejected all the same.
+            forbidden |= mask(block, Class::Control) & strings | escapes & !mask(block, Class::Escapable);
+            check_digits(text, start, escapes & mask(block, Class::LetterU))?;
+            let structural = mask(block, Class::Operator) & !strings | quotes;
+            // There is room for `BATCH` positions and those of one block.
+            if let Some(room) = positions.get_mut(n_positions..).and_then(<[u32]>::first_chunk_mut) {
+                spread(structural, position(start), room);
             }
-            n_positions += n_found;
+            n_positions += structural.count_ones() as usize;
         }
         *state = State { next_block, in_string, escaped };
-        Ok(n_positions)
+        if forbidden == 0 { Ok(n_positions) } else { Err(Rejected) }
     }
 }
 
