@@ -9,7 +9,6 @@ use super::measure::measure;
 use super::prompt::Prompt;
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record, SessionAt};
 use super::scan::{BlockKind, Form, Kind, Scan};
-use super::usage::Usage;
 use crate::text::{Tokens, json_string};
 
 /// What is known of a transcript without holding it.
@@ -200,10 +199,7 @@ impl Builder {
             super::measure::Part::Signature => thinking.1 += count,
             _ => tokens += count,
         });
-        let usage = scan.message.filter(|_| scan.kind.is_message()).and_then(|message| message.usage);
-        let usage = usage.map_or_else(Usage::default, |it| Usage::of(it.of(line)));
-        let mut flags = flags_of(scan, line);
-        flags.set_if(usage.context() > 0, Flags::USAGE);
+        let flags = flags_of(scan, line);
         if flags.any(Flags::THINKING) {
             self.index.thinking.push(Thinking {
                 line: line_no,
@@ -218,7 +214,7 @@ impl Builder {
             len: u32::try_from(line.len()).unwrap_or(u32::MAX),
             flags,
             parent: PackedParent::pack(self.parent(scan, line, line_no)),
-            message: self.message(scan, line, usage),
+            message: self.message(scan, line),
             tokens: clamp(tokens),
             session_at: scan.session_id.map_or(SessionAt::NONE, |it| SessionAt::note(it.start as usize, line.len())),
             kind: scan.kind,
@@ -263,7 +259,7 @@ impl Builder {
     }
 
     /// The message of an assistant line, a new one where its id is new or missing; `u32::MAX` for others.
-    fn message(&mut self, scan: &Scan, line: &[u8], usage: Usage) -> u32 {
+    fn message(&mut self, scan: &Scan, line: &[u8]) -> u32 {
         let Some(message) = scan.message.filter(|_| scan.kind == Kind::Assistant) else { return u32::MAX };
         let id = message.id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
         let Self { index, by_message, message_ids, .. } = self;
@@ -278,7 +274,7 @@ impl Builder {
             }
             at
         });
-        let prompt = usage.prompt();
+        let prompt = message.counts.prompt();
         if let Some(known) = index.prompts.get_mut(at as usize).filter(|_| prompt > 0) {
             *known = u32::try_from(prompt).unwrap_or(u32::MAX);
         }
@@ -367,6 +363,7 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
     let Some(message) = scan.message else { return Flags::BAD_CONTENT };
     let role: &[u8] = if scan.kind == Kind::User { b"user" } else { b"assistant" };
     flags.set_if(message.role.and_then(|it| it.string(line)) != Some(role), Flags::WRONG_ROLE);
+    flags.set_if(message.counts.context() > 0, Flags::USAGE);
     if let Some(text) = scan.string_content(line) {
         flags.set(Flags::TEXT.with(Flags::BEYOND_THINKING).with(Flags::BEYOND_RESULTS));
         flags.set_if(json_string::is_blank(text), Flags::BLANK);

@@ -125,8 +125,14 @@ fn spread(bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
         *d = quarter(_mm512_extracti32x4_epi32::<3>(found));
     }
     if bits.count_ones() > 16 {
-        portable::spread(bits, start, positions);
+        spread_many(bits, start, positions);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn spread_many(bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
+    portable::spread(bits, start, positions);
 }
 
 #[inline]

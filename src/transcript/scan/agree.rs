@@ -1,10 +1,11 @@
 //! The walk held against `serde_json`, for the property test and the fuzz target.
 
+use super::bits::Rejected;
 use super::{Scan, fallback, walk};
 use crate::text::simd::Level;
 
-/// Whether the walk, where it takes `line` at all, finds what `serde_json` finds. A line that is not UTF-8
-/// is beyond `serde_json`, so there is nothing to hold the walk against.
+/// Whether the walk finds what `serde_json` finds in `line`, at every level, or leaves the line to it. A line that
+/// is not UTF-8 is beyond `serde_json`, so there is nothing to hold the walk against.
 #[must_use]
 pub fn scan_agrees_with_serde(line: &[u8]) -> bool {
     if std::str::from_utf8(line).is_err() {
@@ -14,7 +15,11 @@ pub fn scan_agrees_with_serde(line: &[u8]) -> bool {
     let is_entry = fallback::read(line, 0, &mut theirs).is_ok();
     Level::all().all(|level| {
         let mut ours = Scan::default();
-        walk::walk(level, line, 0, &mut ours).is_err() || is_entry && ours == theirs
+        match walk::walk(level, line, 0, &mut ours) {
+            Ok(()) => is_entry && ours == theirs,
+            Err(Rejected::Malformed) => !is_entry,
+            Err(Rejected::EscapedKey) => true,
+        }
     })
 }
 

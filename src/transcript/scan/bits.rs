@@ -7,9 +7,14 @@
 
 use crate::text::simd::{BLOCK, Class, Level, Pass, escaped_bytes, pad};
 
-/// A text that the walk rejects: it is not JSON, or the walk does not understand it.
+/// Why the walk rejects a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rejected;
+pub(super) enum Rejected {
+    /// It is not JSON, or no object where one is to be.
+    Malformed,
+    /// It has a key with an escape, which may spell any name; `serde_json` is to decide.
+    EscapedKey,
+}
 
 /// How many positions are made at a time, and how many a block may add to them.
 const BATCH: usize = 256;
@@ -72,7 +77,7 @@ impl<'a> Structurals<'a> {
             let pass = Batch { text: self.text, state: &mut self.state, positions: &mut self.positions };
             match self.level.run(pass) {
                 Ok(n_positions) => self.n_positions = n_positions,
-                Err(Rejected) => self.is_sound = false,
+                Err(_) => self.is_sound = false,
             }
         }
         if self.n_positions == 0 {
@@ -133,7 +138,10 @@ impl Pass for Batch<'_> {
             in_string = (strings.cast_signed() >> 63).cast_unsigned();
             // Outside of strings there are no escapes, so a text that has any there is rejected all the same.
             forbidden |= mask(block, Class::Control) & strings | escapes & !mask(block, Class::Escapable);
-            check_digits(text, start, escapes & mask(block, Class::LetterU))?;
+            let letters = escapes & mask(block, Class::LetterU);
+            if letters != 0 {
+                check_digits(text, start, letters)?;
+            }
             let structural = mask(block, Class::Operator) & !strings | quotes;
             // There is room for `BATCH` positions and those of one block.
             if let Some(room) = positions.get_mut(n_positions..).and_then(<[u32]>::first_chunk_mut) {
@@ -142,19 +150,20 @@ impl Pass for Batch<'_> {
             n_positions += structural.count_ones() as usize;
         }
         *state = State { next_block, in_string, escaped };
-        if forbidden == 0 { Ok(n_positions) } else { Err(Rejected) }
+        if forbidden == 0 { Ok(n_positions) } else { Err(Rejected::Malformed) }
     }
 }
 
 /// Checks that each `u` of the block at `start` has its four digits behind it.
-#[inline(always)]
+#[cold]
+#[inline(never)]
 fn check_digits(text: &[u8], start: usize, mut letters: u64) -> Result<(), Rejected> {
     while letters != 0 {
         let at = start + letters.trailing_zeros() as usize;
         letters &= letters - 1;
-        let digits = text.get(at + 1..at + 5).ok_or(Rejected)?;
+        let digits = text.get(at + 1..at + 5).ok_or(Rejected::Malformed)?;
         if !digits.iter().all(u8::is_ascii_hexdigit) {
-            return Err(Rejected);
+            return Err(Rejected::Malformed);
         }
     }
     Ok(())
@@ -168,7 +177,7 @@ mod tests {
         let mut all = Level::all().map(|level| {
             let mut structurals = Structurals::new(level, text, 0);
             let positions = std::iter::from_fn(|| Some(structurals.advance()).filter(|&at| at < text.len())).collect();
-            if structurals.is_sound() { Ok(positions) } else { Err(Rejected) }
+            if structurals.is_sound() { Ok(positions) } else { Err(Rejected::Malformed) }
         });
         let first = all.next().unwrap();
         assert!(all.all(|other| other == first), "every level finds the same: {}", String::from_utf8_lossy(text));
@@ -195,7 +204,7 @@ mod tests {
                 let text = format!("\"{}{}\"", "x".repeat(pad), "\\".repeat(n_backslashes * 2));
                 assert_eq!(structurals(text.as_bytes()), Ok(vec![0, text.len() - 1]), "{text}");
                 let odd = format!("\"{}{}\"", "x".repeat(pad), "\\".repeat(n_backslashes * 2 + 1));
-                assert_eq!(structurals(odd.as_bytes()), Err(Rejected), "{odd}");
+                assert_eq!(structurals(odd.as_bytes()), Err(Rejected::Malformed), "{odd}");
             }
         }
     }
@@ -203,7 +212,7 @@ mod tests {
     #[test]
     fn what_json_forbids_in_strings_is_rejected() {
         for text in ["\"tab\tin\"", "\"nul\0\"", r#""\q""#, r#""\u12g4""#, r#""\u12"#, "\"open"] {
-            assert_eq!(structurals(text.as_bytes()), Err(Rejected), "{text}");
+            assert_eq!(structurals(text.as_bytes()), Err(Rejected::Malformed), "{text}");
         }
     }
 }

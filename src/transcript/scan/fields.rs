@@ -1,8 +1,9 @@
 //! The fields of a line, and which key fills which.
 
+use super::bits::Rejected;
 use super::{BlockKind, Kind, fallback, walk};
 use crate::text::simd::Level;
-use crate::transcript::Span;
+use crate::transcript::{Span, Usage};
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +73,8 @@ pub struct Message {
     pub content: Option<Span>,
     /// `usage`.
     pub usage: Option<Span>,
+    /// The counts in `usage`, all 0 where there are none.
+    pub counts: Usage,
 }
 
 /// Where a content block and its fields stand.
@@ -103,7 +106,7 @@ pub struct Block {
 
 /// Whether a key is one that the scan asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(in crate::transcript) enum Known {
     Yes,
     No,
 }
@@ -120,7 +123,12 @@ impl Scan {
         if text.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        if walk::walk(Level::best(), line, start, self).is_err() && fallback::read(line, start, self).is_err() {
+        let is_entry = match walk::walk(Level::best(), line, start, self) {
+            Ok(()) => true,
+            Err(Rejected::Malformed) => false,
+            Err(Rejected::EscapedKey) => fallback::read(line, start, self).is_ok(),
+        };
+        if !is_entry {
             self.clear();
             self.form = Form::Malformed;
         }

@@ -4,7 +4,10 @@
 #[inline]
 pub(super) fn is_scalar(text: &[u8]) -> bool {
     match text {
-        b"true" | b"false" | b"null" => true,
+        [b't', ..] => text == b"true",
+        [b'f', ..] => text == b"false",
+        [b'n', ..] => text == b"null",
+        [b'1'..=b'9', rest @ ..] if rest.iter().all(u8::is_ascii_digit) => true,
         _ => is_number(text),
     }
 }

@@ -5,7 +5,7 @@ use super::nest::{Container, Nest};
 use super::number::is_scalar;
 use super::{Block, BlockKind, Form, Known, Message, Scan};
 use crate::text::simd::Level;
-use crate::transcript::Span;
+use crate::transcript::{Span, Usage};
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
 pub(super) fn walk(level: Level, line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rejected> {
@@ -43,9 +43,11 @@ pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {
 }
 
 /// Rejects a key with an escape, which may spell any name; one that is known has none.
-#[inline]
+#[inline(always)]
 fn known(key: &[u8], is_known: Known) -> Result<(), Rejected> {
-    if is_known == Known::No && memchr::memchr(b'\\', key).is_some() { Err(Rejected) } else { Ok(()) }
+    // Keys are short: to look at all of it is faster than to stop.
+    let has_escape = || key.iter().fold(false, |found, &byte| found | (byte == b'\\'));
+    if is_known == Known::No && has_escape() { Err(Rejected::EscapedKey) } else { Ok(()) }
 }
 
 struct Walk<'a> {
@@ -91,6 +93,17 @@ impl<'a> Walk<'a> {
         self.next_at == self.position || self.is_spaced()
     }
 
+    /// Whether white space stands before the next structural byte, and nothing else.
+    #[inline(always)]
+    fn skip_space(&mut self) -> bool {
+        let starts_with_space = self.line.get(self.position).is_some_and(|&byte| byte <= b' ');
+        if starts_with_space && self.is_spaced() {
+            self.position = self.next_at;
+            return true;
+        }
+        false
+    }
+
     #[cold]
     #[inline(never)]
     fn is_spaced(&self) -> bool {
@@ -101,7 +114,7 @@ impl<'a> Walk<'a> {
     #[inline(always)]
     fn expect(&mut self, byte: u8) -> Result<usize, Rejected> {
         if !self.at(byte) {
-            return Err(Rejected);
+            return Err(Rejected::Malformed);
         }
         let at = self.next_at;
         self.bump();
@@ -118,7 +131,7 @@ impl<'a> Walk<'a> {
         if self.next_at == self.line.len() && self.is_close() && self.structurals.is_sound() {
             Ok(())
         } else {
-            Err(Rejected)
+            Err(Rejected::Malformed)
         }
     }
 
@@ -128,7 +141,7 @@ impl<'a> Walk<'a> {
         let start = self.expect(b'"')?;
         // Inside a string nothing is structural, so the next one is the quote that ends it.
         if self.next != b'"' {
-            return Err(Rejected);
+            return Err(Rejected::Malformed);
         }
         self.bump();
         Ok(Span::new(start, self.position))
@@ -143,7 +156,7 @@ impl<'a> Walk<'a> {
             return Ok(Span::new(start, self.expect(b'}')? + 1));
         }
         loop {
-            let key = self.string()?.string(self.line).ok_or(Rejected)?;
+            let key = self.string()?.string(self.line).ok_or(Rejected::Malformed)?;
             self.expect(b':')?;
             field(self, key)?;
             if self.at(b'}') {
@@ -169,43 +182,47 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reads a number, `true`, `false` or `null`.
-    #[inline]
-    fn scalar(&mut self) -> Result<Span, Rejected> {
+    /// Reads any value. Nesting costs one bit of memory a level, and no stack.
+    #[inline(always)]
+    fn value(&mut self) -> Result<Span, Rejected> {
+        if self.next_at != self.position {
+            return self.apart();
+        }
+        match self.next {
+            b'"' => self.string(),
+            b'{' | b'[' => self.container(),
+            _ => Err(Rejected::Malformed),
+        }
+    }
+
+    /// Reads a value that does not start with the next structural byte, or does so only behind white space: a
+    /// number, `true`, `false` or `null`, or anything.
+    fn apart(&mut self) -> Result<Span, Rejected> {
         let gap = self.gap();
         if is_scalar(gap) {
             let start = self.position;
             self.position = self.next_at;
             return Ok(Span::new(start, self.position));
         }
-        self.spaced_scalar()
+        self.apart_by_space()
     }
 
     #[cold]
     #[inline(never)]
-    fn spaced_scalar(&mut self) -> Result<Span, Rejected> {
+    fn apart_by_space(&mut self) -> Result<Span, Rejected> {
         let gap = self.gap();
+        if is_space(gap) {
+            self.position = self.next_at;
+            return self.value();
+        }
         let text = gap.trim_ascii();
         let n_before = gap.len() - gap.trim_ascii_start().len();
         if !is_scalar(text) || !is_space(gap.get(..n_before).unwrap_or_default()) {
-            return Err(Rejected);
+            return Err(Rejected::Malformed);
         }
         let start = self.position + n_before;
         self.position = start + text.len();
         Ok(Span::new(start, self.position))
-    }
-
-    /// Reads any value. Nesting costs one bit of memory a level, and no stack.
-    #[inline]
-    fn value(&mut self) -> Result<Span, Rejected> {
-        if !self.is_close() {
-            return self.scalar();
-        }
-        match self.next {
-            b'"' => self.string(),
-            b'{' | b'[' => self.container(),
-            _ => Err(Rejected),
-        }
     }
 
     fn container(&mut self) -> Result<Span, Rejected> {
@@ -213,7 +230,9 @@ impl<'a> Walk<'a> {
         let mut nest = Nest::default();
         loop {
             // A value, of which a container has only its head read here.
-            if self.is_close() {
+            if self.next_at != self.position && !self.skip_space() {
+                self.apart()?;
+            } else {
                 match self.next {
                     b'"' => {
                         self.string()?;
@@ -233,15 +252,13 @@ impl<'a> Walk<'a> {
                             continue;
                         }
                     }
-                    _ => return Err(Rejected),
+                    _ => return Err(Rejected::Malformed),
                 }
-            } else {
-                self.scalar()?;
             }
             // What follows a value: the ends of containers, then a comma.
             loop {
                 if !self.is_close() {
-                    return Err(Rejected);
+                    return Err(Rejected::Malformed);
                 }
                 match (self.next, nest.innermost()) {
                     (b',', Container::Object) => {
@@ -259,7 +276,7 @@ impl<'a> Walk<'a> {
                             return Ok(Span::new(start, self.position));
                         }
                     }
-                    _ => return Err(Rejected),
+                    _ => return Err(Rejected::Malformed),
                 }
             }
         }
@@ -279,6 +296,9 @@ impl<'a> Walk<'a> {
             let value = if key == b"content" {
                 scan.blocks.clear();
                 if walk.at(b'[') { walk.blocks(&mut scan.blocks)? } else { walk.value()? }
+            } else if key == b"usage" {
+                message.counts = Usage::default();
+                if walk.at(b'{') { walk.usage(&mut message.counts)? } else { walk.value()? }
             } else {
                 walk.value()?
             };
@@ -286,6 +306,14 @@ impl<'a> Walk<'a> {
         })?;
         scan.message = Some(message);
         Ok(())
+    }
+
+    fn usage(&mut self, usage: &mut Usage) -> Result<Span, Rejected> {
+        let line = self.line;
+        self.object(|walk, key| {
+            let value = walk.value()?;
+            known(key, usage.set(key, value.of(line)))
+        })
     }
 
     fn blocks(&mut self, blocks: &mut Vec<Block>) -> Result<Span, Rejected> {
