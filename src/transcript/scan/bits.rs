@@ -24,12 +24,11 @@ pub(super) struct Structurals<'a> {
     level: Level,
     text: &'a [u8],
     state: State,
-    /// The positions made last: those from `next` up to `n_positions` are still to come.
+    /// The positions made last.
     positions: [u32; BATCH + BLOCK],
-    next: usize,
     n_positions: usize,
-    /// Whether the strings of the text are sound as far as they have been read.
-    is_sound: bool,
+    /// Which of the positions is next; those that were skipped before they were made count too.
+    next: usize,
 }
 
 /// What one block leaves to the next.
@@ -48,45 +47,44 @@ impl<'a> Structurals<'a> {
     /// forbids in strings, ends early.
     pub(super) fn new(level: Level, text: &'a [u8], start: usize) -> Self {
         let state = State { next_block: start, ..State::default() };
-        Self { level, text, state, positions: [0; BATCH + BLOCK], next: 0, n_positions: 0, is_sound: true }
+        Self { level, text, state, positions: [0; BATCH + BLOCK], n_positions: 0, next: 0 }
     }
 
-    /// The position of the next structural byte, or the length of the text when there is none.
+    /// Passes over the next structural byte.
     #[inline(always)]
-    pub(super) fn advance(&mut self) -> usize {
-        if self.next == self.n_positions {
-            self.refill();
-        }
-        // `next` is below `n_positions` after a refill, and that is at most the length of the array.
-        let at = self.positions.get(self.next).copied().unwrap_or_default();
+    pub(super) const fn skip(&mut self) {
         self.next += 1;
-        at as usize
     }
 
-    /// Whether every string that was read is sound; of the whole text once `advance` has given its length.
-    pub(super) const fn is_sound(&self) -> bool {
-        self.is_sound
+    /// Passes over the next two structural bytes, the first of which is known to start a string, and gives the
+    /// position of the second, which ends it: inside a string nothing is structural. Where the text is torn
+    /// inside the string, or the string holds what JSON forbids, this is the length of the text.
+    #[inline(always)]
+    pub(super) fn string_end(&mut self) -> usize {
+        if self.next + 1 >= self.n_positions {
+            return self.distant_string_end();
+        }
+        let end = self.positions.get(self.next + 1).copied().unwrap_or_default();
+        self.next += 2;
+        end as usize
     }
 
     #[cold]
     #[inline(never)]
-    fn refill(&mut self) {
-        self.next = 0;
-        self.n_positions = 0;
-        if self.is_sound {
-            let pass = Batch { text: self.text, state: &mut self.state, positions: &mut self.positions };
-            match self.level.run(pass) {
-                Ok(n_positions) => self.n_positions = n_positions,
-                Err(_) => self.is_sound = false,
+    fn distant_string_end(&mut self) -> usize {
+        let mut at = self.next + 1;
+        while at >= self.n_positions {
+            at -= self.n_positions;
+            let batch = Batch { text: self.text, state: &mut self.state, positions: &mut self.positions };
+            self.n_positions = self.level.run(batch).unwrap_or(0);
+            if self.n_positions == 0 {
+                self.state.next_block = self.text.len();
+                self.next = 0;
+                return self.text.len();
             }
         }
-        if self.n_positions == 0 {
-            self.is_sound &= self.state.in_string == 0;
-            if let Some(first) = self.positions.first_mut() {
-                *first = position(self.text.len());
-            }
-            self.n_positions = 1;
-        }
+        self.next = at + 1;
+        self.positions.get(at).copied().unwrap_or_default() as usize
     }
 }
 
@@ -173,11 +171,19 @@ fn check_digits(text: &[u8], start: usize, mut letters: u64) -> Result<(), Rejec
 mod tests {
     use super::*;
 
+    /// All positions, batch by batch, at every level.
     fn structurals(text: &[u8]) -> Result<Vec<usize>, Rejected> {
         let mut all = Level::all().map(|level| {
             let mut structurals = Structurals::new(level, text, 0);
-            let positions = std::iter::from_fn(|| Some(structurals.advance()).filter(|&at| at < text.len())).collect();
-            if structurals.is_sound() { Ok(positions) } else { Err(Rejected::Malformed) }
+            let Structurals { state, positions, .. } = &mut structurals;
+            let mut found = Vec::new();
+            loop {
+                match level.run(Batch { text, state, positions })? {
+                    0 if state.in_string != 0 => return Err(Rejected::Malformed),
+                    0 => return Ok(found),
+                    n => found.extend(positions[..n].iter().map(|&at| at as usize)),
+                }
+            }
         });
         let first = all.next().unwrap();
         assert!(all.all(|other| other == first), "every level finds the same: {}", String::from_utf8_lossy(text));
@@ -189,6 +195,21 @@ mod tests {
         for n in [BATCH - 1, BATCH, BATCH + BLOCK, 5 * BATCH + 7] {
             let text = vec![b','; n];
             assert_eq!(structurals(&text), Ok((0..n).collect()));
+        }
+    }
+
+    #[test]
+    fn finds_the_end_of_a_string_behind_what_was_skipped() {
+        for level in Level::all() {
+            for n_skipped in [0, 1, BATCH - 1, BATCH, BATCH + BLOCK, 5 * BATCH + 7] {
+                let text = format!("{}\"a\",\"open", ",".repeat(n_skipped));
+                let mut structurals = Structurals::new(level, text.as_bytes(), 0);
+                (0..n_skipped).for_each(|_| structurals.skip());
+                assert_eq!(structurals.string_end(), n_skipped + 2);
+                structurals.skip();
+                assert_eq!(structurals.string_end(), text.len());
+                assert_eq!(structurals.string_end(), text.len());
+            }
         }
     }
 

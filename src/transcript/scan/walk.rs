@@ -2,7 +2,7 @@
 
 use super::bits::{Rejected, Structurals};
 use super::nest::{Container, Nest};
-use super::number::is_scalar;
+use super::number::scalar_len;
 use super::{Block, BlockKind, Form, Known, Message, Scan};
 use crate::text::simd::Level;
 use crate::transcript::{Span, Usage};
@@ -17,7 +17,7 @@ pub(super) fn walk(level: Level, line: &[u8], start: usize, scan: &mut Scan) -> 
         }
         scan.message = None;
         scan.blocks.clear();
-        if walk.at(b'{') { walk.message(scan) } else { walk.value().map(drop) }
+        if walk.peek() == b'{' { walk.message(scan) } else { walk.value().map(drop) }
     })?;
     walk.end()?;
     scan.form = Form::Entry;
@@ -50,217 +50,170 @@ fn known(key: &[u8], is_known: Known) -> Result<(), Rejected> {
     if is_known == Known::No && has_escape() { Err(Rejected::EscapedKey) } else { Ok(()) }
 }
 
+/// Goes from byte to byte outside of strings, and over strings by the structurals; both always stand at the same
+/// place.
 struct Walk<'a> {
     line: &'a [u8],
     structurals: Structurals<'a>,
-    /// Where the next structural byte stands, and what it is: the length of the line and 0 when there is none.
-    next_at: usize,
-    next: u8,
-    /// What is behind: everything before it has been read.
+    /// Everything before it has been read.
     position: usize,
 }
 
 impl<'a> Walk<'a> {
     fn new(level: Level, line: &'a [u8], start: usize) -> Self {
-        let structurals = Structurals::new(level, line, start);
-        let mut walk = Self { line, structurals, next_at: start, next: 0, position: start };
-        walk.advance();
-        walk
+        Self { line, structurals: Structurals::new(level, line, start), position: start }
     }
 
+    /// The next byte, white space aside; 0 at the end of the line.
     #[inline(always)]
-    fn advance(&mut self) {
-        self.next_at = self.structurals.advance();
-        self.next = self.line.get(self.next_at).copied().unwrap_or(0);
-    }
-
-    /// Goes behind the next structural byte.
-    #[inline(always)]
-    fn bump(&mut self) {
-        self.position = self.next_at + 1;
-        self.advance();
-    }
-
-    /// What stands between the bytes read so far and the next structural byte.
-    #[inline]
-    fn gap(&self) -> &'a [u8] {
-        self.line.get(self.position..self.next_at).unwrap_or_default()
-    }
-
-    /// Whether nothing but white space stands there.
-    #[inline(always)]
-    fn is_close(&self) -> bool {
-        self.next_at == self.position || self.is_spaced()
-    }
-
-    /// Whether white space stands before the next structural byte, and nothing else.
-    #[inline(always)]
-    fn skip_space(&mut self) -> bool {
-        let starts_with_space = self.line.get(self.position).is_some_and(|&byte| byte <= b' ');
-        if starts_with_space && self.is_spaced() {
-            self.position = self.next_at;
-            return true;
+    fn peek(&mut self) -> u8 {
+        match self.line.get(self.position) {
+            Some(&byte) if byte > b' ' => byte,
+            _ => self.peek_behind_space(),
         }
-        false
     }
 
     #[cold]
     #[inline(never)]
-    fn is_spaced(&self) -> bool {
-        is_space(self.gap())
+    fn peek_behind_space(&mut self) -> u8 {
+        let rest = self.line.get(self.position..).unwrap_or_default();
+        let n_spaces = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count();
+        self.position += n_spaces;
+        rest.get(n_spaces).copied().unwrap_or(0)
     }
 
-    /// Takes `byte`, which must be next but for white space, and returns where it stands.
+    /// Goes behind the structural byte that `peek` gave.
     #[inline(always)]
-    fn expect(&mut self, byte: u8) -> Result<usize, Rejected> {
-        if !self.at(byte) {
+    const fn bump(&mut self) {
+        self.position += 1;
+        self.structurals.skip();
+    }
+
+    /// Takes `byte`, a structural one, which must be next.
+    #[inline(always)]
+    fn expect(&mut self, byte: u8) -> Result<(), Rejected> {
+        if self.peek() != byte {
             return Err(Rejected::Malformed);
         }
-        let at = self.next_at;
         self.bump();
-        Ok(at)
+        Ok(())
     }
 
-    /// Whether `byte` is next but for white space.
-    #[inline(always)]
-    fn at(&self, byte: u8) -> bool {
-        self.next == byte && self.is_close()
+    fn end(&mut self) -> Result<(), Rejected> {
+        self.peek();
+        if self.position == self.line.len() { Ok(()) } else { Err(Rejected::Malformed) }
     }
 
-    fn end(&self) -> Result<(), Rejected> {
-        if self.next_at == self.line.len() && self.is_close() && self.structurals.is_sound() {
-            Ok(())
-        } else {
-            Err(Rejected::Malformed)
-        }
-    }
-
-    /// Reads a string and returns it with its quotes.
+    /// Reads a string and returns it with its quotes. One that is torn, or holds what JSON forbids, takes the rest
+    /// of the line and one byte more, so that whatever must follow is missed.
     #[inline(always)]
     fn string(&mut self) -> Result<Span, Rejected> {
-        let start = self.expect(b'"')?;
-        // Inside a string nothing is structural, so the next one is the quote that ends it.
-        if self.next != b'"' {
+        if self.peek() != b'"' {
             return Err(Rejected::Malformed);
         }
-        self.bump();
+        let start = self.position;
+        self.position = self.structurals.string_end() + 1;
         Ok(Span::new(start, self.position))
     }
 
     /// Reads an object: `field` is called with each key, must read its value, and must reject a key with
     /// an escape, which is beyond the walk.
-    #[inline]
+    #[inline(always)]
     fn object(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Result<(), Rejected>) -> Result<Span, Rejected> {
-        let start = self.expect(b'{')?;
-        if self.at(b'}') {
-            return Ok(Span::new(start, self.expect(b'}')? + 1));
+        self.expect(b'{')?;
+        let start = self.position - 1;
+        if self.peek() == b'}' {
+            self.bump();
+            return Ok(Span::new(start, self.position));
         }
         loop {
-            let key = self.string()?.string(self.line).ok_or(Rejected::Malformed)?;
+            let key = self.string()?.range();
+            let key = self.line.get(key.start + 1..key.end - 1).ok_or(Rejected::Malformed)?;
             self.expect(b':')?;
             field(self, key)?;
-            if self.at(b'}') {
-                return Ok(Span::new(start, self.expect(b'}')? + 1));
+            match self.peek() {
+                b',' => self.bump(),
+                b'}' => {
+                    self.bump();
+                    return Ok(Span::new(start, self.position));
+                }
+                _ => return Err(Rejected::Malformed),
             }
-            self.expect(b',')?;
         }
     }
 
     /// Reads an array: `element` must read each value.
-    #[inline]
+    #[inline(always)]
     fn array(&mut self, mut element: impl FnMut(&mut Self) -> Result<(), Rejected>) -> Result<Span, Rejected> {
-        let start = self.expect(b'[')?;
-        if self.at(b']') {
-            return Ok(Span::new(start, self.expect(b']')? + 1));
+        self.expect(b'[')?;
+        let start = self.position - 1;
+        if self.peek() == b']' {
+            self.bump();
+            return Ok(Span::new(start, self.position));
         }
         loop {
             element(self)?;
-            if self.at(b']') {
-                return Ok(Span::new(start, self.expect(b']')? + 1));
+            match self.peek() {
+                b',' => self.bump(),
+                b']' => {
+                    self.bump();
+                    return Ok(Span::new(start, self.position));
+                }
+                _ => return Err(Rejected::Malformed),
             }
-            self.expect(b',')?;
         }
     }
 
     /// Reads any value. Nesting costs one bit of memory a level, and no stack.
     #[inline(always)]
     fn value(&mut self) -> Result<Span, Rejected> {
-        if self.next_at != self.position {
-            return self.apart();
-        }
-        match self.next {
+        match self.peek() {
             b'"' => self.string(),
             b'{' | b'[' => self.container(),
-            _ => Err(Rejected::Malformed),
+            _ => self.scalar(),
         }
     }
 
-    /// Reads a value that does not start with the next structural byte, or does so only behind white space: a
-    /// number, `true`, `false` or `null`, or anything.
-    fn apart(&mut self) -> Result<Span, Rejected> {
-        let gap = self.gap();
-        if is_scalar(gap) {
-            let start = self.position;
-            self.position = self.next_at;
-            return Ok(Span::new(start, self.position));
-        }
-        self.apart_by_space()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn apart_by_space(&mut self) -> Result<Span, Rejected> {
-        let gap = self.gap();
-        if is_space(gap) {
-            self.position = self.next_at;
-            return self.value();
-        }
-        let text = gap.trim_ascii();
-        let n_before = gap.len() - gap.trim_ascii_start().len();
-        if !is_scalar(text) || !is_space(gap.get(..n_before).unwrap_or_default()) {
-            return Err(Rejected::Malformed);
-        }
-        let start = self.position + n_before;
-        self.position = start + text.len();
+    /// Reads a number, `true`, `false` or `null`.
+    #[inline(always)]
+    fn scalar(&mut self) -> Result<Span, Rejected> {
+        let start = self.position;
+        let len = self.line.get(start..).and_then(scalar_len).ok_or(Rejected::Malformed)?;
+        self.position += len;
         Ok(Span::new(start, self.position))
     }
 
     fn container(&mut self) -> Result<Span, Rejected> {
-        let start = self.next_at;
+        let start = self.position;
         let mut nest = Nest::default();
         loop {
             // A value, of which a container has only its head read here.
-            if self.next_at != self.position && !self.skip_space() {
-                self.apart()?;
-            } else {
-                match self.next {
-                    b'"' => {
-                        self.string()?;
+            match self.peek() {
+                b'"' => {
+                    self.string()?;
+                }
+                b'{' => {
+                    self.bump();
+                    nest.open(Container::Object);
+                    if self.peek() != b'}' {
+                        self.key()?;
+                        continue;
                     }
-                    b'{' => {
-                        self.bump();
-                        nest.open(Container::Object);
-                        if !self.at(b'}') {
-                            self.key()?;
-                            continue;
-                        }
+                }
+                b'[' => {
+                    self.bump();
+                    nest.open(Container::Array);
+                    if self.peek() != b']' {
+                        continue;
                     }
-                    b'[' => {
-                        self.bump();
-                        nest.open(Container::Array);
-                        if !self.at(b']') {
-                            continue;
-                        }
-                    }
-                    _ => return Err(Rejected::Malformed),
+                }
+                _ => {
+                    self.scalar()?;
                 }
             }
             // What follows a value: the ends of containers, then a comma.
             loop {
-                if !self.is_close() {
-                    return Err(Rejected::Malformed);
-                }
-                match (self.next, nest.innermost()) {
+                match (self.peek(), nest.innermost()) {
                     (b',', Container::Object) => {
                         self.bump();
                         self.key()?;
@@ -285,8 +238,7 @@ impl<'a> Walk<'a> {
     #[inline(always)]
     fn key(&mut self) -> Result<(), Rejected> {
         self.string()?;
-        self.expect(b':')?;
-        Ok(())
+        self.expect(b':')
     }
 
     fn message(&mut self, scan: &mut Scan) -> Result<(), Rejected> {
@@ -295,10 +247,10 @@ impl<'a> Walk<'a> {
         self.object(|walk, key| {
             let value = if key == b"content" {
                 scan.blocks.clear();
-                if walk.at(b'[') { walk.blocks(&mut scan.blocks)? } else { walk.value()? }
+                if walk.peek() == b'[' { walk.blocks(&mut scan.blocks)? } else { walk.value()? }
             } else if key == b"usage" {
                 message.counts = Usage::default();
-                if walk.at(b'{') { walk.usage(&mut message.counts)? } else { walk.value()? }
+                if walk.peek() == b'{' { walk.usage(&mut message.counts)? } else { walk.value()? }
             } else {
                 walk.value()?
             };
@@ -326,9 +278,9 @@ impl<'a> Walk<'a> {
         let mut block = Block { is_nested, ..Block::default() };
         blocks.push(block);
         let line = self.line;
-        let span = if self.at(b'{') {
+        let span = if self.peek() == b'{' {
             self.object(|walk, key| {
-                let value = if key == b"content" && !is_nested && walk.at(b'[') {
+                let value = if key == b"content" && !is_nested && walk.peek() == b'[' {
                     blocks.truncate(at + 1);
                     walk.array(|walk| walk.block(blocks, true))?
                 } else {
@@ -361,13 +313,13 @@ impl<'a> Walk<'a> {
         let line = self.line;
         if depth == 0 {
             self.value().map(drop)
-        } else if self.at(b'{') {
+        } else if self.peek() == b'{' {
             self.object(|walk, key| {
                 known(key, Known::No)?;
                 walk.strings(Some(key), each, depth - 1)
             })
             .map(drop)
-        } else if self.at(b'[') {
+        } else if self.peek() == b'[' {
             self.array(|walk| walk.strings(key, each, depth - 1)).map(drop)
         } else {
             let value = self.value()?;
@@ -377,9 +329,4 @@ impl<'a> Walk<'a> {
             Ok(())
         }
     }
-}
-
-#[inline]
-fn is_space(gap: &[u8]) -> bool {
-    gap.is_empty() || gap.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
 }
