@@ -1,5 +1,6 @@
 //! Strings and bytes. This layer knows nothing of transcripts.
 
+pub(crate) mod checksum;
 mod digest;
 pub mod json_string;
 pub(crate) mod simd;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use xxhash_rust::xxh3::Xxh3Default;
+use crate::text::checksum::Checksum;
 
 /// How much is read at once.
 const CHUNK: usize = 256 * 1024;
@@ -12,8 +12,8 @@ const CHUNK: usize = 256 * 1024;
 pub struct Fingerprint {
     /// Length in bytes.
     pub len: u64,
-    /// XXH3 of the bytes: fast, and enough to notice a change that nobody tries to hide.
-    pub xxh3: u64,
+    /// A checksum of the bytes: fast, and enough to notice a change that nobody tries to hide.
+    pub checksum: u64,
 }
 
 /// Reads lines. Each has its end (`\n` or `\r\n`) with it; the last may have none.
@@ -23,7 +23,7 @@ pub struct LineReader<R> {
     /// The bytes of the buffer that are still to be handed out.
     start: usize,
     end: usize,
-    hasher: Xxh3Default,
+    checksum: Checksum,
     len: u64,
 }
 
@@ -31,7 +31,7 @@ impl<R: Read> LineReader<R> {
     /// A reader of the lines of `reader`.
     #[must_use]
     pub fn new(reader: R) -> Self {
-        Self { reader, buffer: vec![0; CHUNK], start: 0, end: 0, hasher: Xxh3Default::new(), len: 0 }
+        Self { reader, buffer: vec![0; CHUNK], start: 0, end: 0, checksum: Checksum::default(), len: 0 }
     }
 
     /// The next line, or `None` at the end.
@@ -56,7 +56,7 @@ impl<R: Read> LineReader<R> {
     /// The fingerprint of what has been read; of the whole file once `next_line` has given `None`.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint { len: self.len, xxh3: self.hasher.digest() }
+        Fingerprint { len: self.len, checksum: self.checksum.digest() }
     }
 
     fn take(&mut self, end: usize) -> &[u8] {
@@ -86,7 +86,7 @@ impl<R: Read> LineReader<R> {
                 result => break result?,
             }
         };
-        self.hasher.update(free.get(..n_read).unwrap_or_default());
+        self.checksum.update(free.get(..n_read).unwrap_or_default());
         self.len += n_read as u64;
         self.end += n_read;
         Ok(n_read > 0)
