@@ -1,11 +1,13 @@
 //! Pass one: a small record for each line, and the links between them.
 
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 
 use hashbrown::HashTable;
 
 use super::lines::{Fingerprint, LineReader};
 use super::measure::measure;
+use super::preserved::PreservedSegment;
 use super::prompt::Prompt;
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record, SessionAt};
 use super::scan::{BlockKind, Form, Kind, Scan};
@@ -25,6 +27,10 @@ pub struct Index {
     pub thinking: Vec<Thinking>,
     /// Entries outside the chain that point into it, in file order.
     pub pointers: Vec<Pointer>,
+    /// What compact boundaries keep of the history before them.
+    pub preserved: Vec<PreservedSegment>,
+    /// The line of the newest message that is no sidechain, by its timestamp.
+    pub newest: Option<LineNo>,
     /// What the file was when it was read.
     pub fingerprint: Fingerprint,
     offsets: Vec<u64>,
@@ -156,10 +162,15 @@ impl Index {
         (0..self.n_lines()).map(LineNo)
     }
 
-    /// The line that a uuid stands for: the last chained entry of it.
+    /// The lines that `uuids` stand for, in one walk over the index: of each the last chained entry.
     #[must_use]
-    pub fn line_of(&self, uuid: IdHash) -> Option<LineNo> {
-        self.lines().rev().find(|&line| self.record(line).uuid == uuid && self.record(line).is_chained())
+    pub fn lines_of(&self, uuids: impl IntoIterator<Item = IdHash>) -> HashMap<IdHash, LineNo> {
+        let wanted: HashSet<IdHash> = uuids.into_iter().collect();
+        if wanted.is_empty() {
+            return HashMap::new();
+        }
+        let chained = self.lines().filter(|&line| self.record(line).is_chained());
+        chained.map(|line| (self.record(line).uuid, line)).filter(|(uuid, _)| wanted.contains(uuid)).collect()
     }
 
     /// The size of the prompt that a message answered, as the API measured it.
@@ -186,6 +197,8 @@ struct Builder {
     message_ids: Vec<IdHash>,
     /// Lines whose parent had not been read when they were.
     unresolved: Vec<(LineNo, IdHash)>,
+    /// The timestamp of `index.newest`.
+    newest: Vec<u8>,
     /// Lines whose uuid a later line has, with that line.
     superseded: Vec<(LineNo, LineNo)>,
 }
@@ -224,6 +237,13 @@ impl Builder {
         if record.is_chained() {
             self.note_uuid(uuid, line_no);
         }
+        if record.is_message() && !flags.any(Flags::SIDECHAIN.with(Flags::TEAM)) {
+            self.note_time(scan, line, line_no);
+        }
+        if flags.any(Flags::PRESERVES) {
+            let metadata = scan.compact_metadata.map_or(&[][..], |it| it.of(line));
+            self.index.preserved.extend(PreservedSegment::read(line_no, metadata));
+        }
         self.note_tools(scan, line, line_no);
         let pointer = match scan.kind {
             Kind::Summary | Kind::LastPrompt => scan.leaf_uuid,
@@ -255,6 +275,16 @@ impl Builder {
             *at = line_no.0;
         } else {
             by_uuid.insert_unique(uuid.0, line_no.0, |&at| index.record(LineNo(at)).uuid.0);
+        }
+    }
+
+    /// Timestamps are ISO 8601 in UTC, all of one length, so that their bytes sort as their times do.
+    fn note_time(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
+        let Some(time) = scan.timestamp.and_then(|it| it.string(line)) else { return };
+        if self.newest.as_slice() <= time {
+            self.newest.clear();
+            self.newest.extend_from_slice(time);
+            self.index.newest = Some(line_no);
         }
     }
 

@@ -18,7 +18,7 @@ impl IdHash {
 }
 
 /// The place of a line in its file, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineNo(pub u32);
 
 impl LineNo {
