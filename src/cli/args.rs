@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use uuid::Uuid;
 
 use super::ui::Verbosity;
@@ -17,8 +17,8 @@ Examples:
   ctxc restore smaller.jsonl --all -o session.jsonl";
 
 const COMPRESS_EXAMPLES: &str = "\
-Bands are START-END:LEVEL in percent of the turns, END not included. LEVEL is compress (35 % of the tokens stay),
-heavy (10 %) or a percentage such as 20%.
+Bands are START-END:LEVEL in percent of the turns, END not included. LEVEL is compress
+(35 % of the tokens stay), heavy (10 %) or a percentage such as 20%.
 
 Examples:
   ctxc compress latest --bands 0-30:heavy,50-80:compress --dry-run
@@ -46,7 +46,7 @@ Examples:
 
 /// Shrink coding-agent transcripts so that the work can go on in the context window that is left
 #[derive(Debug, Parser)]
-#[command(name = "ctxc", version, after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = false)]
+#[command(name = "ctxc", version, after_help = EXAMPLES, subcommand_required = true)]
 #[command(disable_help_subcommand = true, max_term_width = 120)]
 pub struct Args {
     /// What to do.
@@ -159,7 +159,7 @@ pub(crate) struct SelectArgs {
     #[arg(long, value_enum, value_name = "ROLE")]
     pub(crate) only: Option<Only>,
     /// Take these texts too
-    #[arg(long, value_enum, value_name = "KIND")]
+    #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
     pub(crate) include: Vec<Include>,
     /// Leave texts of fewer tokens alone
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -228,7 +228,7 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) in_place: bool,
     /// Overwrite an existing FILE, and replace a source that has just changed
-    #[arg(long, action = ArgAction::SetTrue)]
+    #[arg(long)]
     pub(crate) force: bool,
 }
 

@@ -46,6 +46,8 @@ pub enum Kind {
 }
 
 /// Why a command ended without doing what it was asked.
+///
+/// The text of an error, with its context, fits after "cannot": `list /a: permission denied`.
 #[derive(Debug)]
 pub struct CommandError {
     kind: Kind,
@@ -89,7 +91,8 @@ impl CommandError {
     pub fn print(&self, ui: &Ui) {
         match self.kind {
             Kind::ClosedPipe => return,
-            Kind::Usage | Kind::Config | Kind::Failed | Kind::Interrupted => ui.error(format_args!("{:#}", self.error)),
+            Kind::Interrupted => ui.error(&self.error),
+            Kind::Usage | Kind::Config | Kind::Failed => ui.error(format_args!("cannot {:#}", self.error)),
         }
         for hint in &self.hints {
             ui.error_hint(hint);
@@ -178,7 +181,7 @@ mod tests {
     #[test]
     fn a_closed_pipe_is_known_wherever_it_stands_in_the_chain() {
         let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
-        let error = Err::<(), _>(pipe).context("cannot write to standard output").unwrap_err();
+        let error = Err::<(), _>(pipe).context("write to standard output").unwrap_err();
         assert_eq!(CommandError::from(error).kind(), Kind::ClosedPipe);
     }
 }

@@ -40,7 +40,7 @@ impl Environment {
         let config_dir = match &self.claude_config_dir {
             Some(dir) => dir.clone(),
             None => etcetera::home_dir()
-                .context("cannot tell where ~/.claude is")
+                .context("tell where ~/.claude is")
                 .map_err(|error| CommandError::config(error).hint("set CLAUDE_CONFIG_DIR, or give a path"))?
                 .join(".claude"),
         };
@@ -79,7 +79,7 @@ pub fn state_dir() -> Result<PathBuf, CommandError> {
 
 fn base_folders() -> Result<impl BaseStrategy, CommandError> {
     etcetera::choose_base_strategy()
-        .context("cannot tell where the data folder is")
+        .context("tell where the data folder is")
         .map_err(|error| CommandError::config(error).hint("set CTXC_ARCHIVE, or give --archive"))
 }
 

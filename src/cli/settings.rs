@@ -110,7 +110,7 @@ impl CompressArgs {
         let source = source(&self.session.session, &context)?;
         let output = output(self.output, self.session_id, &source)?;
         if output == Output::StandardOutput && context.reporting.form == Form::Json && !self.dry_run {
-            return Err(CommandError::usage(anyhow!("cannot print the transcript and the JSON report both"))
+            return Err(CommandError::usage(anyhow!("print the transcript and the JSON report both"))
                 .hint("write the report with --report FILE, or the transcript with -o FILE"));
         }
         Ok(compress::Settings {
@@ -141,7 +141,7 @@ impl CheckArgs {
         let file = source(&self.file, &context)?;
         let against = self.against.map(|original| source(&original, &context)).transpose()?;
         if file == Found::StandardInput && against == Some(Found::StandardInput) {
-            return Err(CommandError::usage(anyhow!("cannot read two transcripts from standard input")));
+            return Err(CommandError::usage(anyhow!("read two transcripts from standard input")));
         }
         Ok(check::Settings { file, against, reporting: context.reporting })
     }
@@ -189,11 +189,11 @@ fn output(typed: OutputArgs, session_id: Option<Uuid>, source: &Found) -> Result
         (Some(path), _) if path.as_os_str() == "-" => Ok(Output::StandardOutput),
         (Some(path), _) => Ok(Output::File(path, existing)),
         (None, Found::StandardInput) if typed.in_place => {
-            Err(CommandError::usage(anyhow!("cannot replace standard input in place"))
+            Err(CommandError::usage(anyhow!("replace standard input in place"))
                 .hint("leave --in-place out: the result goes to standard output"))
         }
         (None, Found::StandardInput) if session_id.is_some() => {
-            Err(CommandError::usage(anyhow!("cannot put a new session beside standard input"))
+            Err(CommandError::usage(anyhow!("put a new session beside standard input"))
                 .hint("leave --session-id out: the result goes to standard output"))
         }
         (None, Found::StandardInput) => Ok(Output::StandardOutput),

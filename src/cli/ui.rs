@@ -21,7 +21,7 @@ pub enum Verbosity {
 }
 
 /// Where everything that a command says goes through.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Ui {
     verbosity: Verbosity,
     color: ColorChoice,
@@ -120,5 +120,5 @@ impl Ui {
 }
 
 fn unwritable(error: io::Error) -> CommandError {
-    anyhow::Error::new(error).context("cannot write to standard output").into()
+    anyhow::Error::new(error).context("write to standard output").into()
 }

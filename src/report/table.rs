@@ -91,8 +91,8 @@ impl Table {
 
     /// To the right where the first cell that says something is a figure.
     fn alignment(&self, column_idx: usize) -> CellAlignment {
-        let cells = self.rows.iter().filter_map(|row| row.get(column_idx));
-        match cells.filter(|cell| **cell != Cell::Empty).next() {
+        let mut cells = self.rows.iter().filter_map(|row| row.get(column_idx));
+        match cells.find(|cell| **cell != Cell::Empty) {
             Some(Cell::Count(_) | Cell::Bytes(_) | Cell::Share(..)) => CellAlignment::Right,
             Some(Cell::Text(_) | Cell::Bar(..) | Cell::Empty) | None => CellAlignment::Left,
         }
@@ -150,8 +150,18 @@ mod tests {
     // U-05
     #[test]
     fn figures_stand_to_the_right_and_bars_tell_the_share() {
-        insta::assert_snapshot!(by_role().render(Look::Plain), @"");
-        insta::assert_snapshot!(by_role().render(Look::Drawn), @"");
+        insta::assert_snapshot!(by_role().render(Look::Plain), @"
+        role       messages  tokens   share
+        user             12   1,234   1.2 %  #
+        assistant        30  98,765  98.8 %  ####################
+        system            1       1  <0.1 %  #
+        ");
+        insta::assert_snapshot!(by_role().render(Look::Drawn), @"
+        role       messages  tokens   share
+        user             12   1,234   1.2 %  ▏
+        assistant        30  98,765  98.8 %  ███████████████████▊
+        system            1       1  <0.1 %  ▏
+        ");
     }
 
     #[test]

@@ -200,3 +200,89 @@ impl<'de> Visitor<'de> for Walk<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::path::PathBuf;
+    use std::{env, fs};
+
+    // T-07
+    #[test]
+    fn foreign_sessions_are_known_by_their_first_records() {
+        let cases = [
+            (r#"{"timestamp":"t","type":"session_meta","payload":{"id":"x"}}"#, Foreign::Codex),
+            (r#"{"id":"x","timestamp":"t","instructions":null,"git":{}}"#, Foreign::Codex),
+            (r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}"#, Foreign::Codex),
+            (r#"{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/p"}"#, Foreign::Pi),
+            (r#"{"type":"message","id":"e","timestamp":"t","message":{"role":"user","content":[]}}"#, Foreign::Pi),
+            (r#"{"sessionId":"x","projectHash":"h","startTime":"t","messages":[]}"#, Foreign::Gemini),
+            ("{\n  \"sessionId\": \"x\",\n  \"projectHash\": \"h\",\n  \"messages\": [\n", Foreign::Gemini),
+            ("[\n  {\n    \"role\": \"user\",\n    \"parts\": [{\"text\": \"a\"}]\n  }\n]", Foreign::Gemini),
+            (r#"[{"sessionId":"x","messageId":0,"type":"user","message":"a","timestamp":"t"}]"#, Foreign::Gemini),
+            (r#"{"uuid":"u","parentUuid":null,"type":"user","message":{"role":"user","parts":[]}}"#, Foreign::Qwen),
+            (r#"{"id":"ses_1","projectID":"p","directory":"/p","title":"a"}"#, Foreign::OpenCode),
+            (r#"{"id":"msg_1","sessionID":"ses_1","role":"user"}"#, Foreign::OpenCode),
+            ("{\n  \"info\": {\n    \"id\": \"ses_1\"", Foreign::OpenCode),
+            (r#"{"schema_version":1,"id":"r","stream":{},"record_type":"event","payload_type":"p"}"#, Foreign::Muse),
+        ];
+        for (head, foreign) in cases {
+            assert_eq!(recognise(head.as_bytes()), Some(foreign), "{head}");
+            assert_eq!(recognise(format!("\u{feff}\nnot json\n{head}\n").as_bytes()), Some(foreign), "{head}");
+        }
+    }
+
+    // T-07: a record that is longer than what is looked at, such as a header with all instructions in it.
+    #[test]
+    fn a_record_cut_short_is_known_by_what_is_there() {
+        let head =
+            format!(r#"{{"timestamp":"t","type":"session_meta","payload":{{"id":"x","text":"{}"#, "x".repeat(HEAD));
+        assert_eq!(recognise(&head.as_bytes()[..HEAD]), Some(Foreign::Codex));
+    }
+
+    // T-07
+    #[test]
+    fn transcripts_and_anything_else_are_not_foreign() {
+        let cases = [
+            "",
+            "\n\n",
+            "not json",
+            "[]",
+            "3",
+            "{\"type\":",
+            r#"{"type":"summary","summary":"a","leafUuid":"u"}"#,
+            r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"a"}}"#,
+            r#"{"type":"user","timestamp":"t","message":{"content":"a"},"cwd":"/p"}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"{\"type\":\"session_meta\"}"}"#,
+            r#"{"type":"file-history-snapshot","messageId":"u","snapshot":{"messageId":"u"}}"#,
+        ];
+        for head in cases {
+            assert_eq!(recognise(head.as_bytes()), None, "{head}");
+        }
+        assert_eq!(recognise(&[0xff; 100]), None);
+        assert_eq!(recognise(&[0; 100]), None);
+    }
+
+    // T-07: over real files, where there are some: CTXC_CORPUS names a folder with a MANIFEST.tsv of file and kind.
+    #[test]
+    fn real_files_are_told_apart() {
+        let Some(corpus) = env::var_os("CTXC_CORPUS").map(PathBuf::from) else { return };
+        let manifest = fs::read_to_string(corpus.join("MANIFEST.tsv")).unwrap();
+        for row in manifest.lines().skip(1) {
+            let mut columns = row.split('\t');
+            let (file, kind) = (columns.next().unwrap(), columns.next().unwrap());
+            let mut head = Vec::new();
+            fs::File::open(corpus.join(file)).unwrap().take(HEAD as u64).read_to_end(&mut head).unwrap();
+            let expected = match kind {
+                "codex" => Some(Foreign::Codex),
+                "pi" => Some(Foreign::Pi),
+                // The others of that kind are Claude Code's own lines in excerpts, or near enough to be read.
+                "other-agent/format" => file.contains("musecode").then_some(Foreign::Muse),
+                // The manifest counts the Qwen fixtures among Claude Code's.
+                _ => file.contains("qwencode").then_some(Foreign::Qwen),
+            };
+            assert_eq!(recognise(&head), expected, "{file} ({kind})");
+        }
+    }
+}

@@ -96,7 +96,7 @@ pub enum SessionError {
         candidates: Vec<Candidate>,
     },
     /// A folder that exists and cannot be listed.
-    #[error("list {}: {source}", path.display())]
+    #[error("list {}", path.display())]
     Unreadable {
         /// The folder.
         path: PathBuf,
@@ -286,7 +286,7 @@ mod tests {
     impl Home {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
-            let places = Places { projects: dir.path().join("projects"), cwd: PathBuf::from("/work/here") };
+            let places = Places { projects: dir.path().join("projects"), cwd: PathBuf::from("/src/here") };
             Self { dir, places }
         }
 
@@ -324,8 +324,8 @@ mod tests {
     #[test]
     fn a_unique_prefix_is_enough_in_any_case() {
         let home = Home::new();
-        let a1 = home.session("/work/here", A1, 5);
-        home.session("/work/here", A2, 5);
+        let a1 = home.session("/src/here", A1, 5);
+        home.session("/src/here", A2, 5);
         assert_eq!(home.find("aaaa1").unwrap(), file(&a1, By::Id));
         assert_eq!(home.find("AAAA11").unwrap(), file(&a1, By::Id));
         assert_eq!(home.find(A1).unwrap(), file(&a1, By::Id));
@@ -335,9 +335,9 @@ mod tests {
     #[test]
     fn the_current_project_comes_first() {
         let home = Home::new();
-        let here = home.session("/work/here", A1, 50);
-        home.session("/work/there", A2, 5);
-        let there = home.session("/work/there", B, 5);
+        let here = home.session("/src/here", A1, 50);
+        home.session("/src/there", A2, 5);
+        let there = home.session("/src/there", B, 5);
         assert_eq!(home.find("aaaa").unwrap(), file(&here, By::Id));
         assert_eq!(home.find("bbbb").unwrap(), file(&there, By::Id));
         assert_eq!(home.find("latest").unwrap(), file(&here, By::LatestHere));
@@ -347,9 +347,9 @@ mod tests {
     #[test]
     fn latest_looks_everywhere_when_the_current_project_has_no_session() {
         let home = Home::new();
-        home.session("/work/there", A1, 50);
-        let newest = home.session("/work/elsewhere", A2, 5);
-        home.session("/work/here", "agent-a1b2c3", 1);
+        home.session("/src/there", A1, 50);
+        let newest = home.session("/src/elsewhere", A2, 5);
+        home.session("/src/here", "agent-a1b2c3", 1);
         assert_eq!(home.find("latest").unwrap(), file(&newest, By::LatestAnywhere));
         assert!(matches!(Home::new().find("latest"), Err(SessionError::NoSessions { .. })));
     }
@@ -358,9 +358,9 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_the_newest_sessions() {
         let home = Home::new();
-        let old = home.session("/work/here", A1, 50);
-        let new = home.session("/work/here", A2, 5);
-        home.session("/work/there", B, 1);
+        let old = home.session("/src/here", A1, 50);
+        let new = home.session("/src/here", A2, 5);
+        home.session("/src/there", B, 1);
         for name in ["cccc", "", "no/such/file.jsonl", "ä", "agent-a1b2c3"] {
             let error = home.find(name).unwrap_err();
             assert!(matches!(&error, SessionError::Unknown { .. }), "{name:?}: {error}");
@@ -373,14 +373,14 @@ mod tests {
     #[test]
     fn an_ambiguous_name_lists_what_it_matches() {
         let home = Home::new();
-        home.session("/work/here", A1, 50);
-        home.session("/work/here", A2, 5);
-        home.session("/work/here", B, 5);
+        home.session("/src/here", A1, 50);
+        home.session("/src/here", A2, 5);
+        home.session("/src/here", B, 5);
         let error = home.find("aaaa").unwrap_err();
         assert!(matches!(&error, SessionError::Ambiguous { n_matches: 2, .. }), "{error}");
         assert_eq!(error.candidates().len(), 2);
-        home.session("/work/one", "cccc0000-0000-4000-8000-000000000000", 5);
-        home.session("/work/two", "cccc0000-0000-4000-8000-000000000000", 5);
+        home.session("/src/one", "cccc0000-0000-4000-8000-000000000000", 5);
+        home.session("/src/two", "cccc0000-0000-4000-8000-000000000000", 5);
         assert!(matches!(home.find("cccc"), Err(SessionError::Ambiguous { n_matches: 2, .. })));
     }
 
@@ -388,8 +388,8 @@ mod tests {
     #[test]
     fn a_path_that_exists_wins_over_an_id() {
         let home = Home::new();
-        home.session("/work/here", A1, 5);
-        let agent = home.session("/work/here", "agent-a1b2c3", 5);
+        home.session("/src/here", A1, 5);
+        let agent = home.session("/src/here", "agent-a1b2c3", 5);
         assert_eq!(home.find(agent.to_str().unwrap()).unwrap(), file(&agent, By::Path));
         let error = home.find(home.places.projects.to_str().unwrap()).unwrap_err();
         assert!(matches!(error, SessionError::Folder { .. }), "{error}");
@@ -417,7 +417,7 @@ mod tests {
         let long = format!("/{}", "x".repeat(250));
         let folder = format!("-{}-1a2b3c", "x".repeat(199));
         let session = home.session_in(&folder, A1, 5);
-        home.session("/work/there", A2, 1);
+        home.session("/src/there", A2, 1);
         home.places.cwd = PathBuf::from(long);
         assert_eq!(home.find("latest").unwrap(), file(&session, By::LatestHere));
     }

@@ -30,5 +30,5 @@ pub(crate) struct Settings {
 }
 
 pub(crate) fn run(_settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
-    Err(anyhow::anyhow!("cannot compress: not built yet").into())
+    Err(anyhow::anyhow!("compress: not built yet").into())
 }

@@ -17,5 +17,5 @@ pub(crate) struct Settings {
 }
 
 pub(crate) fn run(_settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
-    Err(anyhow::anyhow!("cannot restore: not built yet").into())
+    Err(anyhow::anyhow!("restore: not built yet").into())
 }

@@ -16,5 +16,5 @@ pub(crate) struct Settings {
 }
 
 pub(crate) fn run(_settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
-    Err(anyhow::anyhow!("cannot measure: not built yet").into())
+    Err(anyhow::anyhow!("measure: not built yet").into())
 }
