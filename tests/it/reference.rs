@@ -15,8 +15,8 @@ fn the_reference_is_the_help_of_all_verbs() {
     let help = |verb: &str| {
         let args: &[&str] = if verb.is_empty() { &["--help"] } else { &[verb, "--help"] };
         let output = stage.command().args(args).output().unwrap();
-        let lines = String::from_utf8(output.stdout).unwrap();
-        lines.lines().map(|line| format!("{}\n", line.trim_end())).collect::<String>()
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(str::trim_end).fold(String::new(), |help, line| help + line + "\n")
     };
 
     let all = help("");
