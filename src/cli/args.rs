@@ -47,7 +47,7 @@ Examples:
 /// Shrink coding-agent transcripts so that the work can go on in the context window that is left
 #[derive(Debug, Parser)]
 #[command(name = "ctxc", version, after_help = EXAMPLES, subcommand_required = true)]
-#[command(disable_help_subcommand = true, max_term_width = 120)]
+#[command(max_term_width = 120)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]

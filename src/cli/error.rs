@@ -150,7 +150,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
             vec!["give the path of a file in it".to_owned()]
         }
         SessionError::Folder { .. } => vec![list("give the path of a file in it, such as")],
-        SessionError::Unreadable { .. } => vec!["check who may read it".to_owned()],
+        SessionError::Unreadable { .. } => vec!["check who may read it, or give the path of a transcript".to_owned()],
     }
 }
 

@@ -7,6 +7,7 @@ pub mod args;
 mod commands;
 mod dispatch;
 pub mod error;
+pub mod input;
 pub mod places;
 pub mod progress;
 pub mod settings;

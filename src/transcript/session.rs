@@ -179,20 +179,25 @@ fn find_named(name: &str, places: &Places) -> Result<Found, SessionError> {
     }
 
     let here = sessions_in(&current_project(places)?)?;
+    if let Some(path) = only_match(name, &here)? {
+        return Ok(Found::File { path, by: By::Id });
+    }
     let anywhere = sessions_in(&all_projects(places)?)?;
-    for sessions in [&here, &anywhere] {
-        let mut matches = matching(name, sessions);
-        match matches.len() {
-            0 => {}
-            1 => return Ok(Found::File { path: matches.remove(0).path, by: By::Id }),
-            n_matches => {
-                let candidates = newest_few(matches);
-                return Err(SessionError::Ambiguous { name: name.to_owned(), n_matches, candidates });
-            }
-        }
+    if let Some(path) = only_match(name, &anywhere)? {
+        return Ok(Found::File { path, by: By::Id });
     }
     let candidates = newest_few(if here.is_empty() { anywhere } else { here });
     Err(SessionError::Unknown { name: name.to_owned(), projects: places.projects.clone(), candidates })
+}
+
+/// The one session whose id begins with `prefix`, in any case; nothing where none does.
+fn only_match(prefix: &str, sessions: &[Candidate]) -> Result<Option<PathBuf>, SessionError> {
+    let mut matches = matching(prefix, sessions);
+    if matches.len() > 1 {
+        let n_matches = matches.len();
+        return Err(SessionError::Ambiguous { name: prefix.to_owned(), n_matches, candidates: newest_few(matches) });
+    }
+    Ok(matches.pop().map(|session| session.path))
 }
 
 /// The sessions whose id begins with `prefix`, in any case.

@@ -26,7 +26,7 @@ fn the_reference_is_the_help_of_all_verbs() {
          ```text\n{all}```\n"
     );
     let verbs = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    for verb in verbs.filter_map(|line| line.split_whitespace().next()) {
+    for verb in verbs.filter_map(|line| line.split_whitespace().next()).filter(|verb| *verb != "help") {
         write!(reference, "\n## ctxc {verb}\n\n```text\n{}```\n", help(verb)).unwrap();
     }
 

@@ -93,3 +93,37 @@ fn a_path_that_exists_wins_over_an_id() {
     let said = stage.run(["stats", &prefix, "-v"]).text;
     assert!(said.contains(&format!("reading {prefix}\n")), "{said}");
 }
+
+// T-07
+#[test]
+fn a_session_of_another_agent_is_refused_by_name() {
+    let rollout = r#"{"timestamp":"2026-03-02T09:00:00Z","type":"session_meta","payload":{"id":"x"}}"#;
+    let stage = Stage::new().file("rollout.jsonl", rollout).stdin(rollout);
+    assert_snapshot!(stage.run(["stats", "rollout.jsonl"]).text, @"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot read rollout.jsonl as a transcript: it is a session of Codex
+    hint: give a session of Claude Code; those of other agents cannot be rewritten safely
+    ");
+    assert_snapshot!(stage.run(["check", "-"]).text, @"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot read standard input as a transcript: it is a session of Codex
+    hint: give a session of Claude Code; those of other agents cannot be rewritten safely
+    ");
+}
+
+// U-03
+#[test]
+fn a_path_that_leads_nowhere_is_an_unknown_session() {
+    let stage = Stage::new().file("a", "");
+    assert_snapshot!(stage.run(["stats", "a/b"]).text, @r#"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot find session "a/b": no such file, and no session id under [HOME]/.claude/projects begins so
+    hint: give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/
+    "#);
+}

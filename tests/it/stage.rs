@@ -109,7 +109,7 @@ impl Stage {
         let mut command = cargo_bin_cmd!("ctxc");
         command.env_clear().current_dir(&self.project);
         // What a process needs to start at all, and what coverage needs to be counted.
-        for name in ["PATH", "SYSTEMROOT", "LLVM_PROFILE_FILE"] {
+        for name in ["PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "LLVM_PROFILE_FILE"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }

@@ -1,6 +1,7 @@
 //! `ctxc check`: name every problem that would stop or bend a resume.
 
 use crate::cli::error::{CommandError, Completion};
+use crate::cli::input;
 use crate::cli::settings::Reporting;
 use crate::cli::ui::Ui;
 use crate::transcript::session::Found;
@@ -15,6 +16,7 @@ pub(crate) struct Settings {
     pub(crate) reporting: Reporting,
 }
 
-pub(crate) fn run(_settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn run(settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
+    input::open(&settings.file)?;
     Err(anyhow::anyhow!("check: not built yet").into())
 }

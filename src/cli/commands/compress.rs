@@ -2,6 +2,7 @@
 
 use crate::cli::args::{EngineName, Estimate, Include, Only};
 use crate::cli::error::{CommandError, Completion};
+use crate::cli::input;
 use crate::cli::settings::{Keep, Mode, Output, Reporting, Strictness, Thinking};
 use crate::cli::ui::Ui;
 use crate::text::Tokens;
@@ -29,6 +30,7 @@ pub(crate) struct Settings {
     pub(crate) reporting: Reporting,
 }
 
-pub(crate) fn run(_settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn run(settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
+    input::open(&settings.source)?;
     Err(anyhow::anyhow!("compress: not built yet").into())
 }

@@ -1,6 +1,7 @@
 //! `ctxc restore`: bring back what was taken out.
 
 use crate::cli::error::{CommandError, Completion};
+use crate::cli::input;
 use crate::cli::settings::{Output, Reporting};
 use crate::cli::ui::Ui;
 use crate::transcript::session::Found;
@@ -16,6 +17,7 @@ pub(crate) struct Settings {
     pub(crate) reporting: Reporting,
 }
 
-pub(crate) fn run(_settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn run(settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
+    input::open(&settings.source)?;
     Err(anyhow::anyhow!("restore: not built yet").into())
 }

@@ -1,6 +1,7 @@
 //! `ctxc stats`: show what takes the room.
 
 use crate::cli::error::{CommandError, Completion};
+use crate::cli::input;
 use crate::cli::settings::Reporting;
 use crate::cli::ui::Ui;
 use crate::transcript::session::Found;
@@ -15,6 +16,7 @@ pub(crate) struct Settings {
     pub(crate) reporting: Reporting,
 }
 
-pub(crate) fn run(_settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn run(settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
+    input::open(&settings.source)?;
     Err(anyhow::anyhow!("measure: not built yet").into())
 }
