@@ -2,6 +2,7 @@
 
 mod calibration;
 mod chain;
+pub mod foreign;
 mod group;
 mod image;
 mod index;
@@ -12,6 +13,7 @@ mod preserved;
 mod prompt;
 mod record;
 pub mod scan;
+pub mod session;
 mod span;
 mod turn;
 mod usage;
