@@ -13,6 +13,7 @@
 
 pub mod cli;
 pub mod engine;
+pub mod plan;
 pub mod report;
 pub mod text;
 pub mod transcript;

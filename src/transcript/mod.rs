@@ -2,6 +2,8 @@
 
 mod calibration;
 mod chain;
+pub mod edit;
+pub mod entry;
 pub mod foreign;
 mod group;
 mod image;
@@ -11,6 +13,7 @@ mod lines;
 mod measure;
 mod preserved;
 mod prompt;
+mod random;
 mod record;
 pub mod scan;
 pub mod session;
@@ -27,6 +30,7 @@ pub use lines::{Fingerprint, LineReader};
 pub use measure::{Part, measure};
 pub use preserved::PreservedSegment;
 pub use prompt::Prompt;
+pub use random::read_line;
 pub use record::{Flags, IdHash, LineNo, MessageIdx, Parent, Record, SessionAt};
 pub use span::Span;
 pub use turn::{Turn, TurnIdx, turns};
