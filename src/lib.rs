@@ -11,5 +11,6 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod archive;
 pub mod engine;
 pub mod text;
