@@ -15,6 +15,9 @@ mod record;
 mod sqlite;
 mod url;
 
+#[cfg(test)]
+mod suite;
+
 pub use error::ArchiveError;
 pub use open::open;
 pub use recipe::RecipeStep;

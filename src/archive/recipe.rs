@@ -151,7 +151,11 @@ mod tests {
     #[test]
     fn a_02_a_long_recipe_is_small() {
         let step = |n: u64| {
-            if n % 2 == 0 { RecipeStep::Copy { lines: 1, session: Some(0) } } else { RecipeStep::Skip { lines: 1 } }
+            if n.is_multiple_of(2) {
+                RecipeStep::Copy { lines: 1, session: Some(0) }
+            } else {
+                RecipeStep::Skip { lines: 1 }
+            }
         };
         let encoded = encode(&(0..200_000).map(step).collect::<Vec<_>>()).unwrap();
         assert!(encoded.len() < 1000, "{} bytes", encoded.len());

@@ -10,7 +10,7 @@ use super::ArchiveError;
 pub enum ArchiveUrl {
     /// In memory, gone when it is dropped.
     Memory,
-    /// A SQLite database in this file.
+    /// A `SQLite` database in this file.
     Sqlite(PathBuf),
 }
 

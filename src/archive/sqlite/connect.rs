@@ -26,12 +26,12 @@ pub(super) fn open(path: &Path) -> Result<Connection, ArchiveError> {
 /// Makes the whole database under another name first, so that no process ever finds half of one.
 fn create(path: &Path) -> Result<(), ArchiveError> {
     place::create_folder(path)?;
-    let new = place::create_private_file(path)?;
-    let connection = connect(&new)?;
+    let new = place::NewFile::create(path)?;
+    let connection = connect(&new.path())?;
     prepare(&connection, path)?;
     // Closing carries the write-ahead log over into the file and removes it.
     connection.close().map_err(|(_, error)| error).fault(path)?;
-    place::settle(new, path)
+    new.settle(path)
 }
 
 /// A connection with the settings that last as long as it does.

@@ -1,4 +1,4 @@
-//! SQLite's errors as those of an archive.
+//! `SQLite`'s errors as those of an archive.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::archive::ArchiveError;
 /// How long a connection waits for another process to let go.
 pub(super) const WAIT_SECONDS: u64 = 30;
 
-/// A result of SQLite's that can tell which archive it is about.
+/// A result of `SQLite`'s that can tell which archive it is about.
 pub(super) trait Fault<T> {
     /// The same result, its error made one about the archive at `path`.
     fn fault(self, path: &Path) -> Result<T, ArchiveError>;

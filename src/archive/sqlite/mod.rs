@@ -1,4 +1,4 @@
-//! The archive in a SQLite database: one file, in WAL mode, readable by its owner only.
+//! The archive in a `SQLite` database: one file, in WAL mode, readable by its owner only.
 
 mod body;
 mod connect;
@@ -9,3 +9,6 @@ mod schema;
 mod store;
 
 pub(super) use store::Sqlite;
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! The folder and the file of an archive, closed to everybody but their owner whatever the umask is.
 //!
-//! SQLite gives its `-wal` and `-shm` files the mode of the database, so that one has to have it first.
+//! `SQLite` gives its `-wal` and `-shm` files the mode of the database, so that one has to have it first.
 
 use std::ffi::OsString;
 use std::fs;
@@ -33,23 +33,39 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
     folder.parent().map_or(Ok(()), sync_folder)
 }
 
-/// An empty file beside `path` that only its owner can read, removed when dropped.
-pub(super) fn create_private_file(path: &Path) -> Result<tempfile::TempPath, ArchiveError> {
-    let folder = path.parent().unwrap_or(path);
-    let create = || {
-        let file = tempfile::Builder::new().prefix(".ctxc-archive-").tempfile_in(folder)?;
-        set_mode(file.path(), 0o600)?;
-        Ok(file.into_temp_path())
-    };
-    create().map_err(|source| create_error(path, source))
+/// A new file on its way to its place.
+pub(super) struct NewFile {
+    /// Holds the file and whatever `SQLite` lays beside it; removed when dropped.
+    folder: tempfile::TempDir,
 }
 
-/// Gives `new` the name `path`, unless something has that name already; then `new` is removed.
-pub(super) fn settle(new: tempfile::TempPath, path: &Path) -> Result<(), ArchiveError> {
-    match new.persist_noclobber(path) {
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(create_error(path, error.error)),
-        Ok(()) => path.parent().map_or(Ok(()), sync_folder).map_err(|source| create_error(path, source)),
+impl NewFile {
+    /// An empty file that only its owner can read, on the file system of `path`.
+    pub(super) fn create(path: &Path) -> Result<Self, ArchiveError> {
+        let beside = path.parent().unwrap_or(path);
+        let create = || {
+            let folder = tempfile::Builder::new().prefix(".ctxc-archive-").tempdir_in(beside)?;
+            let new = Self { folder };
+            fs::File::create_new(new.path())?;
+            set_mode(&new.path(), 0o600)?;
+            Ok(new)
+        };
+        create().map_err(|source| create_error(path, source))
+    }
+
+    /// Where the file is for the time being.
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.path().join("new.sqlite")
+    }
+
+    /// Gives the file the name `path`, unless something has that name already.
+    pub(super) fn settle(self, path: &Path) -> Result<(), ArchiveError> {
+        let settle = || match tempfile::TempPath::try_from_path(self.path())?.persist_noclobber(path) {
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error.error),
+            Ok(()) => path.parent().map_or(Ok(()), sync_folder),
+        };
+        settle().map_err(|source| create_error(path, source))
     }
 }
 

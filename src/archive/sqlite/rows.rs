@@ -25,7 +25,7 @@ pub(super) const INSERT_OPERATION: &str = "INSERT INTO operation (id, verb, comm
         :source_path, :source_digest, :source_bytes, :output_path, :output_digest, :output_bytes,
         :session_ids, :recipe, :report)";
 
-/// A length as SQLite holds it: signed. No file is long enough for the difference to matter.
+/// A length as `SQLite` holds it: signed. No file is long enough for the difference to matter.
 pub(super) fn to_signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

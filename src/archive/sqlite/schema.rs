@@ -51,6 +51,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"ctxc");
 
 /// The newest schema that this version knows.
+#[expect(clippy::cast_possible_wrap, reason = "there are a handful")]
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
 /// Whose database it is and how old.

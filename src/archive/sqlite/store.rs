@@ -1,4 +1,4 @@
-//! The archive's trait on a SQLite database.
+//! The archive's trait on a `SQLite` database.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::rows;
 use crate::archive::{Archive, ArchiveError, Operation, Original, StoredOriginal};
 use crate::text::Digest;
 
-/// An archive in a SQLite database.
+/// An archive in a `SQLite` database.
 pub(in crate::archive) struct Sqlite {
     path: PathBuf,
     /// Only reads. It is another connection than the writer's, so that it sees only what is committed.
@@ -173,13 +173,11 @@ impl Archive for Sqlite {
             Ok((row.get::<_, i64>("codec")?, row.get::<_, Vec<u8>>("content")?, rows::length(row, "bytes")?))
         })?;
         let Some((codec, content, bytes)) = body.into_iter().next() else { return Ok(None) };
-        match unpack(codec, content, bytes, digest) {
-            Some(line) => Ok(Some(line)),
-            None => {
-                let detail = format!("the line {digest} is not what was stored");
-                Err(ArchiveError::Damaged { path: self.path.clone(), detail })
-            }
-        }
+        let line = unpack(codec, content, bytes, digest).ok_or_else(|| ArchiveError::Damaged {
+            path: self.path.clone(),
+            detail: format!("the line {digest} is not what was stored"),
+        })?;
+        Ok(Some(line))
     }
 
     fn originals_of(&self, uuid: &str) -> Result<Vec<StoredOriginal>, ArchiveError> {
@@ -200,5 +198,17 @@ impl Archive for Sqlite {
     fn operations(&self, session: &str) -> Result<Vec<Operation>, ArchiveError> {
         let sql = format!("{} WHERE session = ? ORDER BY seq", rows::OPERATIONS);
         self.all(&sql, [session], rows::operation)
+    }
+}
+
+#[cfg(test)]
+impl Sqlite {
+    /// Puts `line` but waits for other writers no longer than `wait`.
+    pub(super) fn put_after(&mut self, wait: std::time::Duration, line: &[u8]) -> Result<Digest, ArchiveError> {
+        let writer = Writer::open(&self.path)?;
+        writer.connection.busy_timeout(wait).fault(&self.path)?;
+        let put = self.writer.insert(writer).connection.execute_batch("BEGIN IMMEDIATE").fault(&self.path);
+        self.writer = None;
+        put.map(|()| Digest::of(line))
     }
 }
