@@ -2,12 +2,14 @@
 
 /// Appends `number` to `bytes`.
 pub(super) fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        // The mask keeps seven bits, which fit a byte.
-        bytes.push((number & 0x7f) as u8 | 0x80);
+    loop {
+        let [low, ..] = number.to_le_bytes();
         number >>= 7;
+        if number == 0 {
+            return bytes.push(low);
+        }
+        bytes.push(low | 0x80);
     }
-    bytes.push(number as u8);
 }
 
 /// Takes a number off the front of `bytes`; `None` where they end within it or it has more than 64 bits.
