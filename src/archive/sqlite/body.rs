@@ -1,7 +1,5 @@
 //! A line as the database keeps it: compressed where that makes it smaller.
 
-use std::io::Read;
-
 use crate::text::Digest;
 
 /// The line as it is.
@@ -32,18 +30,32 @@ impl Packer {
     }
 }
 
-/// The line that `content` keeps; `None` unless it is the one of this digest and length.
-pub(super) fn unpack(codec: i64, content: Vec<u8>, bytes: u64, digest: Digest) -> Option<Vec<u8>> {
-    let line = match codec {
-        PLAIN => content,
-        ZSTD => {
-            let mut line = Vec::new();
-            let decoder = zstd::stream::read::Decoder::with_buffer(content.as_slice()).ok()?;
-            // A damaged frame must not unfold without end.
-            decoder.take(bytes).read_to_end(&mut line).ok()?;
-            line
+/// Unpacks line after line with one decompressor, made when the first compressed line comes.
+#[derive(Default)]
+pub(super) struct Unpacker {
+    decompressor: Option<zstd::bulk::Decompressor<'static>>,
+}
+
+impl Unpacker {
+    /// The line that `content` keeps; `None` unless it is the one of this digest and length.
+    pub(super) fn unpack(&mut self, codec: i64, content: Vec<u8>, bytes: u64, digest: Digest) -> Option<Vec<u8>> {
+        let line = match codec {
+            PLAIN => content,
+            ZSTD => self.decompress(&content, bytes)?,
+            _ => return None,
+        };
+        (Digest::of(&line) == digest).then_some(line)
+    }
+
+    fn decompress(&mut self, content: &[u8], bytes: u64) -> Option<Vec<u8>> {
+        // Two places have to agree on the length before that much memory is taken.
+        if zstd::zstd_safe::get_frame_content_size(content).ok()? != Some(bytes) {
+            return None;
         }
-        _ => return None,
-    };
-    (Digest::of(&line) == digest).then_some(line)
+        let decompressor = match self.decompressor.take() {
+            Some(decompressor) => decompressor,
+            None => zstd::bulk::Decompressor::new().ok()?,
+        };
+        self.decompressor.insert(decompressor).decompress(content, usize::try_from(bytes).ok()?).ok()
+    }
 }

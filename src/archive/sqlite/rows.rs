@@ -10,12 +10,32 @@ use rusqlite::{Row, Statement, named_params};
 use crate::archive::{FileRef, Operation, StoredOriginal, recipe};
 use crate::text::Digest;
 
-/// The columns that [`original`] reads, in its order.
-pub(super) const ORIGINALS: &str = "SELECT body.digest, body.bytes, original.uuid, original.replaced_by
-    FROM original JOIN body ON body.id = original.body";
+/// The number of the body with a digest.
+pub(super) const BODY_ID: &str = "SELECT id FROM body WHERE substr(digest, 1, 8) = substr(?1, 1, 8) AND digest = ?1";
 
-/// The columns that [`operation`] reads.
-pub(super) const OPERATIONS: &str = "SELECT * FROM operation";
+/// The body with a digest.
+pub(super) const BODY: &str = "SELECT codec, content, bytes FROM body
+    WHERE substr(digest, 1, 8) = substr(?1, 1, 8) AND digest = ?1";
+
+/// The originals with a uuid, newest first; rows for [`original`].
+pub(super) const ORIGINALS_BY_UUID: &str = "SELECT digest, bytes, uuid, replaced_by
+    FROM original JOIN body ON body.id = original.body
+    WHERE substr(uuid, 1, 8) = substr(?1, 1, 8) AND uuid = ?1 ORDER BY seq DESC";
+
+/// The newest original that a line replaced, as a row for [`original`].
+pub(super) const ORIGINAL_BY_LINE: &str = "SELECT digest, bytes, uuid, replaced_by
+    FROM original JOIN body ON body.id = original.body
+    WHERE substr(replaced_by, 1, 8) = substr(?1, 1, 8) AND replaced_by = ?1 ORDER BY seq DESC LIMIT 1";
+
+/// The newest operation with an output, as a row for [`operation`].
+pub(super) const OPERATION_BY_OUTPUT: &str =
+    "SELECT * FROM operation WHERE output_digest = ? ORDER BY seq DESC LIMIT 1";
+
+/// The operations of a session, oldest first; rows for [`operation`].
+pub(super) const OPERATIONS_BY_SESSION: &str = "SELECT * FROM operation WHERE session = ? ORDER BY seq";
+
+/// The operation with an id, as a row for [`operation`].
+pub(super) const OPERATION_BY_ID: &str = "SELECT * FROM operation WHERE id = ?";
 
 /// What [`insert_operation`] runs.
 pub(super) const INSERT_OPERATION: &str = "INSERT INTO operation (id, verb, command, session, time,

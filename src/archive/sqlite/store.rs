@@ -1,10 +1,11 @@
 //! The archive's trait on a `SQLite` database.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::body::{Packer, unpack};
+use super::body::{Packer, Unpacker};
 use super::connect;
 use super::fault::Fault;
 use super::rows;
@@ -16,6 +17,7 @@ pub(in crate::archive) struct Sqlite {
     path: PathBuf,
     /// Only reads. It is another connection than the writer's, so that it sees only what is committed.
     reader: Connection,
+    unpacker: RefCell<Unpacker>,
     writer: Option<Writer>,
 }
 
@@ -47,7 +49,7 @@ impl Sqlite {
         let path =
             std::path::absolute(path).map_err(|source| ArchiveError::Create { path: path.to_owned(), source })?;
         let reader = connect::open(&path)?;
-        Ok(Self { path, reader, writer: None })
+        Ok(Self { path, reader, unpacker: RefCell::default(), writer: None })
     }
 
     /// Runs one put within the deposit's transaction, which it opens if need be.
@@ -80,6 +82,8 @@ impl Sqlite {
 impl Writer {
     fn open(path: &Path) -> Result<Self, ArchiveError> {
         let connection = connect::connect(path)?;
+        // Holds the random pages of some 100,000 lines' indexes; more saved no time.
+        connection.pragma_update(None, "cache_size", -4000).fault(path)?;
         let packer = Packer::new().map_err(|source| ArchiveError::Compress { bytes: 0, source })?;
         Ok(Self { connection, packer, deposit: Deposit::None })
     }
@@ -88,7 +92,7 @@ impl Writer {
     /// same as `original` go, for a newer one is about to say it.
     fn body(&mut self, digest: Digest, original: &Original<'_>, path: &Path) -> Result<i64, ArchiveError> {
         let find = || {
-            let mut find = self.connection.prepare_cached("SELECT id FROM body WHERE digest = ?")?;
+            let mut find = self.connection.prepare_cached(rows::BODY_ID)?;
             let Some(id) = find.query_row([digest.as_bytes()], |row| row.get(0)).optional()? else { return Ok(None) };
             self.connection
                 .prepare_cached("DELETE FROM original WHERE body = ? AND uuid IS ? AND replaced_by IS ?")?
@@ -122,8 +126,11 @@ impl Writer {
     }
 
     fn put_operation(&mut self, operation: &Operation, path: &Path) -> Result<(), ArchiveError> {
-        let sql = format!("{} WHERE id = ?", rows::OPERATIONS);
-        let known = self.connection.query_row(&sql, [&operation.id], rows::operation).optional().fault(path)?;
+        let known = self
+            .connection
+            .query_row(rows::OPERATION_BY_ID, [&operation.id], rows::operation)
+            .optional()
+            .fault(path)?;
         match known {
             Some(known) if known == *operation => Ok(()),
             Some(_) => Err(ArchiveError::DuplicateOperation { id: operation.id.clone() }),
@@ -168,47 +175,45 @@ impl Archive for Sqlite {
     }
 
     fn line(&self, digest: Digest) -> Result<Option<Vec<u8>>, ArchiveError> {
-        let sql = "SELECT codec, content, bytes FROM body WHERE digest = ?";
-        let body = self.all(sql, [digest.as_bytes()], |row| {
+        let body = self.all(rows::BODY, [digest.as_bytes()], |row| {
             Ok((row.get::<_, i64>("codec")?, row.get::<_, Vec<u8>>("content")?, rows::length(row, "bytes")?))
         })?;
         let Some((codec, content, bytes)) = body.into_iter().next() else { return Ok(None) };
-        let line = unpack(codec, content, bytes, digest).ok_or_else(|| ArchiveError::Damaged {
-            path: self.path.clone(),
-            detail: format!("the line {digest} is not what was stored"),
-        })?;
+        let line =
+            self.unpacker.borrow_mut().unpack(codec, content, bytes, digest).ok_or_else(|| ArchiveError::Damaged {
+                path: self.path.clone(),
+                detail: format!("the line {digest} is not what was stored"),
+            })?;
         Ok(Some(line))
     }
 
     fn originals_of(&self, uuid: &str) -> Result<Vec<StoredOriginal>, ArchiveError> {
-        let sql = format!("{} WHERE original.uuid = ? ORDER BY original.seq DESC", rows::ORIGINALS);
-        self.all(&sql, [uuid], rows::original)
+        self.all(rows::ORIGINALS_BY_UUID, [uuid], rows::original)
     }
 
     fn replaced_by(&self, line: Digest) -> Result<Option<StoredOriginal>, ArchiveError> {
-        let sql = format!("{} WHERE original.replaced_by = ? ORDER BY original.seq DESC LIMIT 1", rows::ORIGINALS);
-        Ok(self.all(&sql, [line.as_bytes()], rows::original)?.pop())
+        Ok(self.all(rows::ORIGINAL_BY_LINE, [line.as_bytes()], rows::original)?.pop())
     }
 
     fn operation_by_output(&self, output: Digest) -> Result<Option<Operation>, ArchiveError> {
-        let sql = format!("{} WHERE output_digest = ? ORDER BY seq DESC LIMIT 1", rows::OPERATIONS);
-        Ok(self.all(&sql, [output.as_bytes()], rows::operation)?.pop())
+        Ok(self.all(rows::OPERATION_BY_OUTPUT, [output.as_bytes()], rows::operation)?.pop())
     }
 
     fn operations(&self, session: &str) -> Result<Vec<Operation>, ArchiveError> {
-        let sql = format!("{} WHERE session = ? ORDER BY seq", rows::OPERATIONS);
-        self.all(&sql, [session], rows::operation)
+        self.all(rows::OPERATIONS_BY_SESSION, [session], rows::operation)
     }
 }
 
 #[cfg(test)]
 impl Sqlite {
-    /// Puts `line` but waits for other writers no longer than `wait`.
-    pub(super) fn put_after(&mut self, wait: std::time::Duration, line: &[u8]) -> Result<Digest, ArchiveError> {
-        let writer = Writer::open(&self.path)?;
-        writer.connection.busy_timeout(wait).fault(&self.path)?;
-        let put = self.writer.insert(writer).connection.execute_batch("BEGIN IMMEDIATE").fault(&self.path);
-        self.writer = None;
-        put.map(|()| Digest::of(line))
+    /// From here on waits for other writers next to no time.
+    pub(super) fn wait_no_longer(&mut self) -> Result<(), ArchiveError> {
+        let writer = self.writer.insert(Writer::open(&self.path)?);
+        writer.connection.busy_timeout(std::time::Duration::from_millis(20)).fault(&self.path)
+    }
+
+    /// How the database goes about `sql`.
+    pub(super) fn query_plan(&self, sql: &str) -> Result<Vec<String>, ArchiveError> {
+        self.all(&format!("EXPLAIN QUERY PLAN {sql}"), [b""], |row| row.get("detail"))
     }
 }

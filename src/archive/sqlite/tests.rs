@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use rusqlite::Connection;
 
 use super::Sqlite;
+use super::rows;
 use super::schema::NEWEST;
 use crate::archive::suite::{operation, removed};
 use crate::archive::{Archive, ArchiveError};
@@ -33,6 +34,23 @@ fn a_02_the_same_digest_is_one_body() {
         archive.commit().unwrap();
     }
     assert_eq!((count(&path, "body"), count(&path, "original")), (1, 3));
+}
+
+#[test]
+fn a_02_every_look_up_goes_by_an_index() {
+    let folder = folder();
+    let archive = Sqlite::open(&folder.path().join("a.sqlite")).unwrap();
+    for (sql, index) in [
+        (rows::BODY, "body_by_digest"),
+        (rows::ORIGINALS_BY_UUID, "original_by_uuid"),
+        (rows::ORIGINAL_BY_LINE, "original_by_line"),
+        (rows::OPERATION_BY_OUTPUT, "operation_by_output"),
+        (rows::OPERATIONS_BY_SESSION, "operation_by_session"),
+        (rows::OPERATION_BY_ID, "sqlite_autoindex_operation_1"),
+    ] {
+        let plan = archive.query_plan(sql).unwrap();
+        assert!(plan[0].contains(&format!("USING INDEX {index} ")), "{sql}: {plan:?}");
+    }
 }
 
 #[test]
@@ -392,8 +410,8 @@ fn a_02_a_writer_that_never_lets_go_is_said() {
     let mut archive = Sqlite::open(&path).unwrap();
     let holder = Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // The first put opens the writer; only the wait is cut short, for the test's sake.
-    let error = archive.put_after(std::time::Duration::from_millis(20), b"line").unwrap_err();
+    archive.wait_no_longer().unwrap();
+    let error = archive.put_original(&removed(b"line", "u")).unwrap_err();
     assert!(matches!(error, ArchiveError::Locked { .. }), "{error:?}");
     holder.execute_batch("COMMIT").unwrap();
     archive.put_original(&removed(b"line", "u")).unwrap();
