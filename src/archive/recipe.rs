@@ -3,7 +3,7 @@
 //! A recipe of a long transcript has some 100,000 steps, so they are packed before they are compressed: first
 //! the steps as varints, runs of originals as one, then the digests, which no compressor can shrink.
 
-use std::io;
+use std::io::{self, Write};
 
 use super::codec::{put_varint, take_array, take_varint};
 use crate::text::Digest;
@@ -45,7 +45,7 @@ const SKIP: u8 = 3;
 pub(super) fn encode(steps: &[RecipeStep]) -> io::Result<Vec<u8>> {
     let runs = steps.chunk_by(|a, b| matches!((a, b), (RecipeStep::Original(_), RecipeStep::Original(_))));
     let mut packed = Vec::new();
-    for run in runs.clone() {
+    for run in runs {
         match run.first() {
             Some(RecipeStep::Copy { lines, session: None }) => put_step(&mut packed, COPY, *lines),
             Some(RecipeStep::Copy { lines, session: Some(session) }) => {
@@ -57,17 +57,18 @@ pub(super) fn encode(steps: &[RecipeStep]) -> io::Result<Vec<u8>> {
             None => {}
         }
     }
-    let mut plain = Vec::with_capacity(packed.len() + 10);
-    put_varint(&mut plain, packed.len() as u64);
-    plain.append(&mut packed);
+    let mut n_packed = Vec::new();
+    put_varint(&mut n_packed, packed.len() as u64);
+    // Straight into the compressor: the digests of a long recipe are some 10 MB, no need to hold them twice.
+    let mut encoder = zstd::stream::write::Encoder::new(vec![FORM], ZSTD_LEVEL)?;
+    encoder.write_all(&n_packed)?;
+    encoder.write_all(&packed)?;
     for step in steps {
         if let RecipeStep::Original(digest) = step {
-            plain.extend_from_slice(digest.as_bytes());
+            encoder.write_all(digest.as_bytes())?;
         }
     }
-    let mut encoded = vec![FORM];
-    encoded.append(&mut zstd::bulk::compress(&plain, ZSTD_LEVEL)?);
-    Ok(encoded)
+    encoder.finish()
 }
 
 fn put_step(packed: &mut Vec<u8>, kind: u8, lines: u64) {

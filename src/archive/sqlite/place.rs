@@ -21,10 +21,7 @@ pub(super) fn create_folder(path: &Path) -> Result<(), ArchiveError> {
 }
 
 fn create_private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(folder) {
+    match private_folder().create(folder) {
         // Another process was faster; its folder serves.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         result => result?,
@@ -84,6 +81,19 @@ pub(super) fn tighten(path: &Path) {
 
 fn create_error(path: &Path, source: io::Error) -> ArchiveError {
     ArchiveError::Create { path: path.to_owned(), source }
+}
+
+#[cfg(unix)]
+fn private_folder() -> fs::DirBuilder {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = fs::DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+#[cfg(not(unix))]
+fn private_folder() -> fs::DirBuilder {
+    fs::DirBuilder::new()
 }
 
 #[cfg(unix)]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rusqlite::Connection;
@@ -100,6 +100,7 @@ fn a_02_making_an_archive_leaves_no_other_file() {
 #[cfg(unix)]
 mod modes {
     use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
 
     use super::*;
 
