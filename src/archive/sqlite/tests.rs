@@ -54,6 +54,18 @@ fn a_02_every_look_up_goes_by_an_index() {
 }
 
 #[test]
+fn a_03_a_commit_is_synced_to_the_disk() {
+    let folder = folder();
+    let path = folder.path().join("a.sqlite");
+    drop(Sqlite::open(&path).unwrap());
+    let connection = super::connect::connect(&path).unwrap();
+    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    let synchronous: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();
+    // 2 is FULL, which in WAL mode syncs the log at each commit; 1, NORMAL, does not.
+    assert_eq!((mode.as_str(), synchronous), ("wal", 2));
+}
+
+#[test]
 fn a_03_what_is_committed_survives_and_what_is_not_does_not() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
