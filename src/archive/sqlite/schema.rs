@@ -6,8 +6,8 @@ use rusqlite::Connection;
 pub(super) const MIGRATIONS: &[&str] = &[
     // 1: originals and operations.
     //
-    // Lines are appended by number. Digests and uuids are random, and a random index much larger than the page
-    // cache is what costs most in a long deposit; so only their first 8 bytes are indexed, which tells them apart.
+    // Lines are appended by number. Digests and uuids are random, and a random index larger than the page
+    // cache is slow to fill; so only their first 8 bytes are indexed, which tells them apart.
     // AUTOINCREMENT: a number is never given twice, so that the larger one is the newer, whatever was deleted.
     "
     CREATE TABLE body (
