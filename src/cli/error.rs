@@ -17,15 +17,18 @@ pub enum Completion {
     Full,
     /// With `--strict`: something was kept or failed.
     Partial,
+    /// In full, and what it looked for was found: errors in a transcript.
+    Errors,
 }
 
 impl Completion {
-    /// 0 for all, 3 for a part.
+    /// 0 for all, 3 for a part, 1 for errors that were found.
     #[must_use]
     pub fn exit_code(self) -> ExitCode {
         match self {
             Self::Full => ExitCode::SUCCESS,
             Self::Partial => ExitCode::from(3),
+            Self::Errors => ExitCode::from(1),
         }
     }
 }

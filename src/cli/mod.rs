@@ -10,7 +10,9 @@ pub mod error;
 pub mod input;
 pub mod places;
 pub mod progress;
+mod reading;
 pub mod settings;
+mod tell;
 pub mod ui;
 
 pub use dispatch::main;

@@ -1,4 +1,5 @@
 //! Results as data and as text. This layer renders; it prints nothing and knows no terminal.
 
+pub mod check;
 pub mod size;
 pub mod table;
