@@ -17,5 +17,6 @@ pub mod cli;
 pub mod engine;
 pub mod plan;
 pub mod report;
+pub mod run;
 pub mod text;
 pub mod transcript;

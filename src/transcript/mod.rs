@@ -27,7 +27,7 @@ pub use chain::{Chain, ChainEnd};
 pub use group::{GroupIdx, Groups};
 pub use index::{Index, Pointer, Thinking, ToolEnd, Tools};
 pub use line_set::LineSet;
-pub use lines::{Fingerprint, LineReader};
+pub use lines::{Fingerprint, Fingerprinter, LineReader};
 pub use measure::{Part, measure};
 pub use preserved::PreservedSegment;
 pub use prompt::Prompt;
