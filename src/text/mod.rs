@@ -1,7 +1,18 @@
 //! Strings and bytes. This layer knows nothing of transcripts.
 
+mod class;
 mod digest;
+mod facts;
+mod segment;
+mod sentence;
+mod shape;
 mod tokens;
+mod words;
 
+pub use class::{Classes, HashedMap, classes, pairs, reports_error, vocabulary};
 pub use digest::Digest;
+pub use facts::{Carried, Fact, FactKind, facts};
+pub use segment::{Join, Piece, PieceKind, marker, segment};
+pub use shape::Shape;
 pub use tokens::{Tokens, chars4};
+pub use words::{Word, fold_hash, is_ideograph, words};

@@ -1,0 +1,135 @@
+//! What each piece carries: its words and facts with their weights, its classes, its size.
+
+use crate::text::{Classes, HashedMap, Piece, Shape, Word, fold_hash, pairs, vocabulary, words};
+
+/// What one piece carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carries {
+    /// Where its features start in [`Features::ids`].
+    from: u32,
+    /// Where they end.
+    to: u32,
+    /// UTF-16 code units.
+    pub units: usize,
+    /// What the piece is for.
+    pub classes: Classes,
+    /// The number of facts in it.
+    pub n_facts: u32,
+    /// Whether it holds words of courtesy.
+    pub is_fluff: bool,
+}
+
+/// The features of all pieces of a text. A feature is a word or a fact, counted once however often it comes.
+pub(super) struct Features {
+    ids: Vec<u32>,
+    /// The weight of each feature.
+    pub weights: Vec<f32>,
+    /// What each piece carries, by its index.
+    pub pieces: Vec<Carries>,
+    numbers: HashedMap<u32>,
+}
+
+impl Features {
+    /// The features of the piece at `idx`.
+    pub fn of(&self, idx: usize) -> &[u32] {
+        self.pieces.get(idx).and_then(|piece| self.ids.get(piece.from as usize..piece.to as usize)).unwrap_or_default()
+    }
+
+    /// The weight of feature `id`.
+    pub fn weight(&self, id: u32) -> f32 {
+        self.weights.get(id as usize).copied().unwrap_or_default()
+    }
+
+    /// The number of the feature with this hash, if the text has it.
+    pub fn find(&self, hash: u64) -> Option<u32> {
+        self.numbers.get(&hash).copied()
+    }
+}
+
+/// The UTF-16 code units of `text`.
+pub(super) fn units(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
+}
+
+/// Reads all pieces.
+pub(super) fn read(pieces: &[Piece<'_>]) -> Features {
+    let mut features = Features {
+        ids: Vec::new(),
+        weights: Vec::new(),
+        pieces: Vec::with_capacity(pieces.len()),
+        numbers: HashedMap::default(),
+    };
+    let mut counts: Vec<u32> = Vec::new();
+    for piece in pieces {
+        let from = features.ids.len();
+        let mut carries =
+            Carries { from: 0, to: 0, units: units(piece.text), classes: Classes::NONE, n_facts: 0, is_fluff: false };
+        for word in words(piece.text) {
+            hashes(word, |hash| {
+                let entry = vocabulary().get(&hash).copied().unwrap_or_default();
+                carries.classes = carries.classes | entry.classes;
+                carries.is_fluff |= entry.is_fluff;
+                let weight = if entry.is_stop || entry.is_fluff { 0.0 } else { weight(word) };
+                if weight > 0.0 {
+                    carries.n_facts += u32::from(weight >= FACT);
+                    features.add(hash, weight, &mut counts);
+                }
+            });
+        }
+        carries.from = u32::try_from(from).unwrap_or(u32::MAX);
+        carries.to = u32::try_from(features.ids.len()).unwrap_or(u32::MAX);
+        features.pieces.push(carries);
+    }
+    for (weight, count) in features.weights.iter_mut().zip(counts) {
+        // What a text comes back to is what it is about; a fact is worth its weight at once.
+        if *weight < FACT {
+            *weight *= 1.0 + 0.35 * f32::from(u16::try_from(count.min(9) - 1).unwrap_or_default()).sqrt();
+        }
+    }
+    features
+}
+
+impl Features {
+    fn add(&mut self, hash: u64, weight: f32, counts: &mut Vec<u32>) {
+        let next = u32::try_from(self.weights.len()).unwrap_or(u32::MAX);
+        let id = *self.numbers.entry(hash).or_insert(next);
+        if id == next {
+            self.weights.push(weight);
+            counts.push(0);
+        }
+        if let Some(count) = counts.get_mut(id as usize) {
+            *count += 1;
+        }
+        self.ids.push(id);
+    }
+}
+
+/// The weight from which a feature is a fact.
+const FACT: f32 = 2.0;
+
+/// The hashes that stand for a word: its own, or those of the pairs of its characters.
+pub(super) fn hashes(word: Word<'_>, mut each: impl FnMut(u64)) {
+    if word.shape == Shape::Ideographs {
+        pairs(word).for_each(each);
+    } else {
+        each(fold_hash(word.text));
+    }
+}
+
+/// What a word is worth when it is new. Facts far above words; long words above short ones, for they are rarer.
+fn weight(word: Word<'_>) -> f32 {
+    match word.shape {
+        Shape::Path => 5.0,
+        Shape::Url => 6.0,
+        Shape::Version | Shape::Hash => 4.0,
+        Shape::Identifier => 4.0,
+        Shape::Number => 2.5,
+        Shape::Ideographs => 0.5,
+        Shape::Plain => match word.text.len() {
+            0..=2 => 0.1,
+            3..=4 => 0.6,
+            5..=6 => 0.9,
+            _ => 1.1,
+        },
+    }
+}

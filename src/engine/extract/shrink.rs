@@ -1,0 +1,72 @@
+//! The engine itself: read, choose, put together, check the size.
+
+use super::render::render;
+use super::select::{Choice, Reading, select};
+use super::{features, outline, repeats, window};
+use crate::engine::{Engine, EngineError, Job, Reply};
+use crate::text::{Tokens, chars4, segment};
+
+/// The built-in engine `extract`: keeps the pieces of a text that say the most for their size, word for word
+/// and in order. The same text and target always give the same reply.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extract;
+
+impl Engine for Extract {
+    fn name(&self) -> &'static str {
+        "extract"
+    }
+
+    fn shrink(&self, job: &Job<'_>) -> Result<Reply, EngineError> {
+        Ok(Reply { text: extract(job.text, job.target) })
+    }
+}
+
+fn extract(text: &str, target: Tokens) -> String {
+    if chars4(text) <= target {
+        return text.to_owned();
+    }
+    let budget = usize::try_from(target.0.max(1)).unwrap_or(usize::MAX).saturating_mul(4);
+    let reading = read(text);
+    let n_marks = if budget < 200 { 0 } else { budget / 200 };
+    // What marks may take is set aside, so that they do not push the text over its target.
+    let mut choices = select(&reading, budget - n_marks * 4);
+    loop {
+        let out = assemble(text, &reading, &choices, n_marks);
+        let size = chars4(&out).0;
+        if size * 100 <= target.0 * 110 && !out.trim().is_empty() {
+            return out;
+        }
+        let n_over = choices.len() * usize::try_from(size.saturating_sub(target.0)).unwrap_or(0)
+            / usize::try_from(size.max(1)).unwrap_or(1);
+        choices.truncate(choices.len().saturating_sub(n_over.max(1)));
+        if choices.is_empty() {
+            return head(text, &reading, budget);
+        }
+    }
+}
+
+fn read(text: &str) -> Reading<'_> {
+    let pieces = segment(text);
+    Reading {
+        features: features::read(&pieces),
+        parents: outline::parents(&pieces),
+        closers: outline::closers(&pieces),
+        counts: repeats::counts(&pieces),
+        pieces,
+    }
+}
+
+fn assemble(text: &str, reading: &Reading<'_>, choices: &[Choice], n_marks: usize) -> String {
+    let mut sorted = choices.to_vec();
+    sorted.sort_unstable_by_key(|choice| choice.idx);
+    render(text, reading, &sorted, n_marks)
+}
+
+/// The start of a text of which no piece could be kept, such as one of punctuation alone.
+fn head(text: &str, reading: &Reading<'_>, budget: usize) -> String {
+    let trimmed = text.trim();
+    let head: String = trimmed.chars().take(budget).collect();
+    window::best(&head, budget, &reading.features, &[])
+        .and_then(|(from, to)| head.get(from..to))
+        .map_or_else(|| head.chars().take(budget / 2).collect(), str::to_owned)
+}
