@@ -9,7 +9,7 @@ use std::ops::BitOr;
 use std::sync::OnceLock;
 
 use super::Shape;
-use super::words::{Word, fold_hash, words};
+use super::words::{fold_hash, words};
 
 /// A set of classes; a sentence may be of several, or of none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,7 +135,7 @@ pub fn vocabulary() -> &'static HashedMap<Entry> {
 pub fn classes(piece: &str) -> Classes {
     words(piece).fold(Classes::NONE, |found, word| {
         if word.shape == Shape::Ideographs {
-            pairs(word).fold(found, |found, hash| found | classes_of(hash))
+            pairs(word.text).fold(found, |found, pair| found | classes_of(fold_hash(pair)))
         } else {
             found | classes_of(fold_hash(word.text))
         }
@@ -146,38 +146,26 @@ fn classes_of(hash: u64) -> Classes {
     vocabulary().get(&hash).map_or(Classes::NONE, |entry| entry.classes)
 }
 
-/// The hashes of all pairs of neighbouring characters in a run of ideographs; of the one, if it is alone.
-pub fn pairs(word: Word<'_>) -> impl Iterator<Item = u64> + '_ {
-    let text = word.text;
-    let ends = text.char_indices().skip(2).map(|(at, _)| at).chain(std::iter::once(text.len()));
-    text.char_indices().zip(ends).enumerate().filter_map(move |(n, ((start, c), end))| {
-        let is_tail = n > 0 && start + c.len_utf8() == text.len();
-        (!is_tail).then(|| fold_hash(text.get(start..end).unwrap_or_default()))
+/// All pairs of neighbouring characters in a run of ideographs; the one character, if it is alone.
+pub fn pairs(run: &str) -> impl Iterator<Item = &str> {
+    let ends = run.char_indices().skip(2).map(|(at, _)| at).chain(std::iter::once(run.len()));
+    run.char_indices().zip(ends).enumerate().filter_map(move |(n, ((start, c), end))| {
+        let is_tail = n > 0 && start + c.len_utf8() == run.len();
+        if is_tail { None } else { run.get(start..end) }
     })
 }
 
 /// Whether the line reports a failure in the form that programs use, or marks one: `error: ...`, `FAILED`, a traceback.
 #[must_use]
 pub fn reports_error(line: &str) -> bool {
-    const MARKS: [&str; 17] = [
-        "error:",
-        "Error:",
-        "ERROR",
-        "FAILED",
-        "FAIL ",
-        "FAIL:",
-        "panicked at",
-        "Traceback",
-        "Exception",
-        "fatal:",
-        "FATAL",
-        "error[",
-        "failed:",
-        "Failed to",
-        "failed with",
-        "exit code 1",
-        "❌",
+    const MARKS: [&str; 16] = [
+        "error:", "Error:", "ERROR", "FAILED", "FAIL ", "FAIL:", "panicked at", "Traceback", "Exception", "fatal:",
+        "FATAL", "error[", "failed:", "Failed to", "failed with", "exit code 1",
     ];
+    const SIGNS: [&str; 5] = ["❌", "✗", "✖", "× ", "✘"];
+    if SIGNS.iter().any(|sign| line.trim_start().starts_with(sign)) {
+        return true;
+    }
     line.len() < 2000 && MARKS.iter().any(|mark| line.contains(mark))
 }
 
@@ -207,9 +195,7 @@ mod tests {
 
     #[test]
     fn pairs_overlap() {
-        let run = words("日本語").next().map(|word| pairs(word).collect::<Vec<_>>());
-        assert_eq!(run, Some(vec![fold_hash("日本"), fold_hash("本語")]));
-        let one = words("日").next().map(|word| pairs(word).collect::<Vec<_>>());
-        assert_eq!(one, Some(vec![fold_hash("日")]));
+        assert_eq!(pairs("日本語").collect::<Vec<_>>(), ["日本", "本語"]);
+        assert_eq!(pairs("日").collect::<Vec<_>>(), ["日"]);
     }
 }

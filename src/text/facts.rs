@@ -124,7 +124,7 @@ impl<'t> Carried<'t> {
 }
 
 /// The strings of more than one word that stand in quotes or back-quotes on one line, without the quotes.
-fn quoted(line: &str) -> impl Iterator<Item = Fact<'_>> {
+pub fn quoted(line: &str) -> impl Iterator<Item = Fact<'_>> {
     let mut rest = line;
     std::iter::from_fn(move || {
         loop {

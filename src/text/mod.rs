@@ -11,7 +11,7 @@ mod words;
 
 pub use class::{Classes, HashedMap, classes, pairs, reports_error, vocabulary};
 pub use digest::Digest;
-pub use facts::{Carried, Fact, FactKind, facts};
+pub use facts::{Carried, Fact, FactKind, facts, quoted};
 pub use segment::{Join, Piece, PieceKind, marker, segment};
 pub use shape::Shape;
 pub use tokens::{Tokens, chars4};

@@ -1,6 +1,6 @@
 //! What each piece carries: its words and facts with their weights, its classes, its size.
 
-use crate::text::{Classes, HashedMap, Piece, Shape, Word, fold_hash, pairs, vocabulary, words};
+use crate::text::{Classes, HashedMap, Piece, Shape, Word, fold_hash, pairs, quoted, reports_error, vocabulary, words};
 
 /// What one piece carries.
 #[derive(Clone, Copy, Debug)]
@@ -65,16 +65,23 @@ pub(super) fn read(pieces: &[Piece<'_>]) -> Features {
         let mut carries =
             Carries { from: 0, to: 0, units: units(piece.text), classes: Classes::NONE, n_facts: 0, is_fluff: false };
         for word in words(piece.text) {
-            hashes(word, |hash| {
+            tokens(word, |token| {
+                let hash = fold_hash(token);
                 let entry = vocabulary().get(&hash).copied().unwrap_or_default();
                 carries.classes = carries.classes | entry.classes;
                 carries.is_fluff |= entry.is_fluff;
-                let weight = if entry.is_stop || entry.is_fluff { 0.0 } else { weight(word) };
+                let weight = if entry.is_stop || entry.is_fluff { 0.0 } else { weight(token, word.shape) };
                 if weight > 0.0 {
                     carries.n_facts += u32::from(weight >= FACT);
                     features.add(hash, weight, &mut counts);
                 }
             });
+        }
+        for fact in quoted(piece.text) {
+            features.add(!fold_hash(fact.text), QUOTED, &mut counts);
+        }
+        if reports_error(piece.text) || is_diagnostic(piece.text) {
+            carries.classes = carries.classes | Classes::ERROR;
         }
         carries.from = u32::try_from(from).unwrap_or(u32::MAX);
         carries.to = u32::try_from(features.ids.len()).unwrap_or(u32::MAX);
@@ -107,29 +114,43 @@ impl Features {
 /// The weight from which a feature is a fact.
 const FACT: f32 = 2.0;
 
-/// The hashes that stand for a word: its own, or those of the pairs of its characters.
-pub(super) fn hashes(word: Word<'_>, mut each: impl FnMut(u64)) {
+/// What a quoted string of several words is worth, besides its words.
+const QUOTED: f32 = 1.9;
+
+/// The tokens that stand for a word: itself, or the pairs of its characters.
+pub(super) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
     if word.shape == Shape::Ideographs {
-        pairs(word).for_each(each);
+        pairs(word.text).for_each(each);
     } else {
-        each(fold_hash(word.text));
+        each(word.text);
     }
 }
 
-/// What a word is worth when it is new. Facts far above words; long words above short ones, for they are rarer.
-fn weight(word: Word<'_>) -> f32 {
-    match word.shape {
-        Shape::Path => 5.0,
-        Shape::Url => 6.0,
-        Shape::Version | Shape::Hash => 4.0,
-        Shape::Identifier => 4.0,
+/// What a token is worth when it is new. Facts far above words, long ones above short ones, for they are
+/// rarer and take more room; of Japanese, the characters above the endings.
+fn weight(token: &str, shape: Shape) -> f32 {
+    let len = f32::from(u16::try_from(token.len().min(60)).unwrap_or_default());
+    match shape {
+        Shape::Path => 3.0 + 0.1 * len,
+        Shape::Url => 4.0 + 0.12 * len,
+        Shape::Version => 4.0,
+        Shape::Hash => 4.0 + 0.1 * len,
+        Shape::Identifier => 3.0 + 0.07 * len,
         Shape::Number => 2.5,
-        Shape::Ideographs => 0.5,
-        Shape::Plain => match word.text.len() {
+        Shape::Ideographs if token.chars().all(|c| ('\u{3040}'..='\u{309f}').contains(&c)) => 0.1,
+        Shape::Ideographs => 0.6,
+        Shape::Plain => match token.len() {
             0..=2 => 0.1,
             3..=4 => 0.6,
             5..=6 => 0.9,
             _ => 1.1,
         },
     }
+}
+
+/// Whether the line starts with a place in a file, as compilers and linters write it: `src/main.rs:12:3`.
+fn is_diagnostic(line: &str) -> bool {
+    let Some(first) = words(line).next().filter(|word| word.shape == Shape::Path) else { return false };
+    let rest = line.get(first.at + first.text.len()..).unwrap_or_default();
+    first.at < 4 && rest.strip_prefix(':').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }

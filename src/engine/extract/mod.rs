@@ -7,6 +7,7 @@
 //! reasons and the measurements.
 
 mod features;
+mod lift;
 mod outline;
 mod render;
 mod repeats;

@@ -8,6 +8,17 @@ pub(super) fn parents(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
     pieces.iter().enumerate().map(|(idx, piece)| open.place(idx, piece)).collect()
 }
 
+/// The pieces that stand right under each piece.
+pub(super) fn children(parents: &[Option<usize>]) -> Vec<Vec<usize>> {
+    let mut children = vec![Vec::new(); parents.len()];
+    for (idx, parent) in parents.iter().enumerate() {
+        if let Some(list) = parent.and_then(|parent| children.get_mut(parent)) {
+            list.push(idx);
+        }
+    }
+    children
+}
+
 /// The index of the line that closes each fence, at the index of the line that opens it.
 pub(super) fn closers(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
     let mut closers = vec![None; pieces.len()];

@@ -9,8 +9,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::features::{Features, units};
+use super::lift::{Lift, is_courtesy, lifts};
 use super::window;
-use crate::text::{Classes, Join, Piece, PieceKind};
+use crate::text::{Classes, Piece, PieceKind};
 
 /// A piece that is kept, whole or in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,18 @@ pub(super) struct Reading<'t> {
     pub parents: Vec<Option<usize>>,
     pub closers: Vec<Option<usize>>,
     pub counts: Vec<u32>,
+    pub children: Vec<Vec<usize>>,
+}
+
+impl Reading<'_> {
+    /// Whether the piece is a heading, or a line with a colon at its end, that others stand under.
+    pub fn introduces(&self, idx: usize) -> bool {
+        let has_children = self.children.get(idx).is_some_and(|children| !children.is_empty());
+        has_children
+            && self.pieces.get(idx).is_some_and(|piece| {
+                piece.kind == PieceKind::Heading || piece.text.trim_end_matches('*').ends_with([':', '：'])
+            })
+    }
 }
 
 /// The UTF-16 units that an omission mark takes inside a line.
@@ -43,6 +56,12 @@ const OVERHEAD: usize = 14;
 pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<Choice> {
     let mut state = State::new(reading, budget);
     state.run();
+    // Twice is enough: what the second round takes for its own sake seldom is a lone heading again.
+    for _ in 0..2 {
+        if state.drop_lone_introductions() {
+            state.run();
+        }
+    }
     state.fill();
     state.choices
 }
@@ -53,8 +72,8 @@ struct State<'r, 't> {
     used: usize,
     covered: Vec<bool>,
     taken: Vec<bool>,
-    lifts: Vec<f32>,
-    children: Vec<Vec<usize>>,
+    lifts: Vec<Lift>,
+    barred: Vec<bool>,
     class_used: [f32; 5],
     zone_used: Vec<f32>,
     zone_share: f32,
@@ -68,12 +87,6 @@ impl<'r, 't> State<'r, 't> {
     fn new(reading: &'r Reading<'t>, budget: usize) -> Self {
         let n_pieces = reading.pieces.len();
         let n_zones = (budget / 240).clamp(1, 64);
-        let mut children = vec![Vec::new(); n_pieces];
-        for (idx, parent) in reading.parents.iter().enumerate() {
-            if let Some(list) = parent.and_then(|parent| children.get_mut(parent)) {
-                list.push(idx);
-            }
-        }
         let mut state = Self {
             reading,
             budget,
@@ -81,7 +94,7 @@ impl<'r, 't> State<'r, 't> {
             covered: vec![false; reading.features.weights.len()],
             taken: vec![false; n_pieces],
             lifts: lifts(reading),
-            children,
+            barred: vec![false; n_pieces],
             class_used: [0.0; 5],
             zone_used: vec![0.0; n_zones],
             zone_share: ratio(budget, n_zones),
@@ -103,7 +116,8 @@ impl<'r, 't> State<'r, 't> {
     fn may_lead(&self, idx: usize) -> bool {
         let kind = self.piece(idx).kind;
         let is_mark = matches!(kind, PieceKind::Ornament | PieceKind::FenceOpen | PieceKind::FenceClose);
-        !is_mark && self.reading.counts.get(idx).is_some_and(|count| *count > 0)
+        let is_empty_talk = is_courtesy(&self.reading.features.pieces[idx]) && self.reading.pieces.len() > 1;
+        !is_mark && !is_empty_talk && !self.barred[idx] && self.reading.counts.get(idx).is_some_and(|count| *count > 0)
     }
 
     fn piece(&self, idx: usize) -> &Piece<'t> {
@@ -142,6 +156,30 @@ impl<'r, 't> State<'r, 't> {
         }
     }
 
+    /// Gives up headings and introductions of which nothing was taken. Says whether there were any.
+    fn drop_lone_introductions(&mut self) -> bool {
+        let reading = self.reading;
+        let is_lone = |idx: usize| {
+            reading.introduces(idx)
+                && reading.children[idx].iter().all(|child| !self.taken[*child])
+        };
+        let lone: Vec<usize> = self.choices.iter().map(|choice| choice.idx).filter(|idx| is_lone(*idx)).collect();
+        for idx in &lone {
+            self.used -= self.cost(*idx);
+            self.taken[*idx] = false;
+            self.barred[*idx] = true;
+        }
+        self.choices.retain(|choice| !lone.contains(&choice.idx));
+        if !lone.is_empty() {
+            for idx in 0..reading.pieces.len() {
+                if !self.taken[idx] && self.may_lead(idx) {
+                    self.push(idx);
+                }
+            }
+        }
+        !lone.is_empty()
+    }
+
     /// Uses what is left of the budget for the best part of a piece that did not fit.
     fn fill(&mut self) {
         let left = self.budget.saturating_sub(self.used);
@@ -165,7 +203,7 @@ impl<'r, 't> State<'r, 't> {
 
     fn density(&self, idx: usize) -> f32 {
         let cost = self.cost_with_ancestors(idx);
-        let value = self.value(idx) + self.ancestors(idx).map(|parent| self.value(parent) * 0.5).sum::<f32>();
+        let value = self.value(idx) + self.lifts[idx].bonus + self.ancestors(idx).map(|parent| self.value(parent) * 0.5).sum::<f32>();
         value * self.lift(idx) / ratio(cost + OVERHEAD, 1)
     }
 
@@ -178,7 +216,7 @@ impl<'r, 't> State<'r, 't> {
             .map(|id| features.weight(*id))
             .sum();
         let whole = features.pieces[idx].units.max(1);
-        let part = self.parts[idx].map_or(1.0, |(from, to)| 0.8 * ratio(to - from, self.piece(idx).text.len()).sqrt());
+        let part = self.parts[idx].map_or(1.0, |(from, to)| 0.6 * ratio(to - from, self.piece(idx).text.len()).sqrt());
         (new + 0.004 * ratio(whole, 1)) * part
     }
 
@@ -194,7 +232,7 @@ impl<'r, 't> State<'r, 't> {
             })
             .fold(0.0, f32::max);
         let zone = self.zone_used.get(self.zone(idx)).map_or(1.0, |used| 1.0 / (1.0 + used / self.zone_share));
-        self.lifts[idx] * (1.0 + class) * (0.5 + zone)
+        self.lifts[idx].factor * (1.0 + class) * (0.5 + zone)
     }
 
     fn zone(&self, idx: usize) -> usize {
@@ -238,7 +276,7 @@ impl<'r, 't> State<'r, 't> {
         let ancestors: Vec<usize> = self.ancestors(idx).collect();
         for parent in ancestors.into_iter().rev() {
             self.take(parent);
-            for child in std::mem::take(&mut self.children[parent]) {
+            for child in self.reading.children[parent].iter().copied() {
                 if !self.taken[child] && child != idx && self.may_lead(child) {
                     self.push(child);
                 }
@@ -271,41 +309,6 @@ impl<'r, 't> State<'r, 't> {
             self.choices.push(Choice { idx: closer, part: None });
         }
     }
-}
-
-/// What does not change while pieces are taken: the lift of kind and place.
-fn lifts(reading: &Reading<'_>) -> Vec<f32> {
-    let mut lifts: Vec<f32> =
-        reading.pieces.iter().enumerate().map(|(idx, piece)| own_lift(reading, idx, piece)).collect();
-    let is_prose = |idx: &usize| matches!(reading.pieces[*idx].kind, PieceKind::Sentence | PieceKind::Item);
-    let n_pieces = reading.pieces.len();
-    // The opening holds the request, the closing the conclusion or the question.
-    let says_something = |idx: &usize| is_prose(idx) && lifts[*idx] >= 0.9;
-    let opening = (0..n_pieces).take(8).find(says_something);
-    let closing = (0..n_pieces).rev().take(8).find(is_prose);
-    for (place, lift) in [(opening, 1.5), (closing, 1.3)] {
-        if let Some(slot) = place.and_then(|idx| lifts.get_mut(idx)) {
-            *slot *= lift;
-        }
-    }
-    lifts
-}
-
-fn own_lift(reading: &Reading<'_>, idx: usize, piece: &Piece<'_>) -> f32 {
-    let carries = reading.features.pieces[idx];
-    let kind = match piece.kind {
-        PieceKind::Sentence | PieceKind::Item => 1.0,
-        PieceKind::Row | PieceKind::Log => 0.8,
-        PieceKind::Code => 0.55,
-        PieceKind::Heading => 0.4,
-        PieceKind::FenceOpen | PieceKind::FenceClose | PieceKind::Ornament => 0.1,
-    };
-    let opens_paragraph = if piece.join == Join::Line { 1.1 } else { 1.0 };
-    let courtesy = if carries.is_fluff && carries.n_facts == 0 && carries.units < 120 { 0.25 } else { 1.0 };
-    let narration = ["Let me ", "Now let me ", "Now I'll ", "I'll now ", "Let's "]
-        .iter()
-        .any(|start| piece.text.starts_with(start));
-    kind * opens_paragraph * courtesy * if narration { 0.5 } else { 1.0 }
 }
 
 /// The quotient as a float; the figures are sizes of texts, far below what the float holds exactly enough.

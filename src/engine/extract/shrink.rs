@@ -11,6 +11,9 @@ use crate::text::{Tokens, chars4, segment};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extract;
 
+/// Above this many pieces one try is close enough.
+const MANY: usize = 2000;
+
 impl Engine for Extract {
     fn name(&self) -> &'static str {
         "extract"
@@ -27,29 +30,48 @@ fn extract(text: &str, target: Tokens) -> String {
     }
     let budget = usize::try_from(target.0.max(1)).unwrap_or(usize::MAX).saturating_mul(4);
     let reading = read(text);
-    let n_marks = if budget < 200 { 0 } else { budget / 200 };
-    // What marks may take is set aside, so that they do not push the text over its target.
-    let mut choices = select(&reading, budget - n_marks * 4);
-    loop {
-        let out = assemble(text, &reading, &choices, n_marks);
-        let size = chars4(&out).0;
-        if size * 100 <= target.0 * 110 && !out.trim().is_empty() {
-            return out;
+    // A budget a little above the target often holds a whole piece more, where the target itself would leave a
+    // tenth and more of itself unused.
+    let tries = [100, 107, 114].map(|percent| budget * percent / 100);
+    let mut best: Option<(u64, String)> = None;
+    for allowed in tries {
+        let out = fit(text, &reading, allowed, target);
+        let off = chars4(&out).0.abs_diff(target.0);
+        if best.as_ref().is_none_or(|(least, _)| off < *least) {
+            best = Some((off, out));
         }
-        let n_over = choices.len() * usize::try_from(size.saturating_sub(target.0)).unwrap_or(0)
-            / usize::try_from(size.max(1)).unwrap_or(1);
-        choices.truncate(choices.len().saturating_sub(n_over.max(1)));
-        if choices.is_empty() {
-            return head(text, &reading, budget);
+        if off * 100 <= target.0 * 10 || reading.pieces.len() > MANY {
+            break;
         }
     }
+    best.map_or_else(|| head(text, &reading, budget), |(_, out)| out)
+}
+
+/// Chooses within `allowed` units, and takes back what turns out too much once marks are in.
+fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens) -> String {
+    let n_marks = if allowed < 200 { 0 } else { allowed / 200 };
+    // What marks may take is set aside, so that they do not push the text over its target.
+    let mut choices = select(reading, allowed - n_marks * 4);
+    while !choices.is_empty() {
+        let out = assemble(text, reading, &choices, n_marks);
+        let size = chars4(&out).0;
+        if size * 100 <= target.0 * 115 && !out.trim().is_empty() {
+            return out;
+        }
+        let n_over = size.saturating_sub(target.0) * choices.len() as u64 / size.max(1);
+        let n_over = usize::try_from(n_over).unwrap_or(1).max(1);
+        choices.truncate(choices.len().saturating_sub(n_over));
+    }
+    head(text, reading, allowed)
 }
 
 fn read(text: &str) -> Reading<'_> {
     let pieces = segment(text);
+    let parents = outline::parents(&pieces);
     Reading {
         features: features::read(&pieces),
-        parents: outline::parents(&pieces),
+        children: outline::children(&parents),
+        parents,
         closers: outline::closers(&pieces),
         counts: repeats::counts(&pieces),
         pieces,

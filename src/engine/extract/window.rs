@@ -1,7 +1,7 @@
 //! Cutting inside a piece, for the case that no whole piece is short enough.
 
-use super::features::{Features, hashes, units};
-use crate::text::{is_ideograph, words};
+use super::features::{Features, tokens, units};
+use crate::text::{fold_hash, is_ideograph, words};
 
 /// The best part of `piece` of at most `limit` UTF-16 units, as a byte range: whole words in a row, by clauses
 /// where it can be. `covered` says which features are told already.
@@ -62,7 +62,7 @@ fn chunks(piece: &str, features: &Features, covered: &[bool]) -> Vec<Chunk> {
             let opening = match before {
                 None => 1.35,
                 Some(_) if chunks.last().is_some_and(|chunk| chunk.closing > 1.0) => 1.15,
-                Some(_) => 0.9,
+                Some(_) => 0.6,
             };
             chunks.push(Chunk {
                 from: at,
@@ -84,7 +84,7 @@ fn chunks(piece: &str, features: &Features, covered: &[bool]) -> Vec<Chunk> {
             chunk.closing = match c {
                 '.' | '!' | '?' | '。' | '！' | '？' => 1.2,
                 ',' | ';' | ':' | ')' | '、' | '，' | '；' | '：' | '）' | '—' | '–' => 1.1,
-                _ => 1.0,
+                _ => 0.8,
             };
         }
     }
@@ -103,8 +103,8 @@ fn weigh(piece: &str, chunks: &mut [Chunk], features: &Features, covered: &[bool
             idx += 1;
         }
         let Some(chunk) = chunks.get_mut(idx) else { return };
-        hashes(word, |hash| {
-            let id = features.find(hash).filter(|id| !covered.get(*id as usize).copied().unwrap_or_default());
+        tokens(word, |token| {
+            let id = features.find(fold_hash(token)).filter(|id| !covered.get(*id as usize).copied().unwrap_or_default());
             if let Some(id) = id.filter(|id| !seen.contains(id)) {
                 seen.push(id);
                 chunk.weight += features.weight(id);
