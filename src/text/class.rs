@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::BitOr;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
+
+use regex::Regex;
 
 use super::Shape;
 use super::words::{fold_hash, words};
@@ -158,15 +160,13 @@ pub fn pairs(run: &str) -> impl Iterator<Item = &str> {
 /// Whether the line reports a failure in the form that programs use, or marks one: `error: ...`, `FAILED`, a traceback.
 #[must_use]
 pub fn reports_error(line: &str) -> bool {
-    const MARKS: [&str; 16] = [
-        "error:", "Error:", "ERROR", "FAILED", "FAIL ", "FAIL:", "panicked at", "Traceback", "Exception", "fatal:",
-        "FATAL", "error[", "failed:", "Failed to", "failed with", "exit code 1",
-    ];
-    const SIGNS: [&str; 5] = ["❌", "✗", "✖", "× ", "✘"];
-    if SIGNS.iter().any(|sign| line.trim_start().starts_with(sign)) {
-        return true;
-    }
-    line.len() < 2000 && MARKS.iter().any(|mark| line.contains(mark))
+    // Literals alone: the regex searches for all of them at once.
+    static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let literals = "[Ee]rror: |[Ee]rror:$|ERROR|FAILED|FAIL[ :]|panicked at|Traceback|Exception|fatal:|FATAL|error\\[|\
+             failed:|Failed to|failed with|exit code 1|❌|✗|✖|✘|^\\s*× ";
+        Regex::new(literals).ok()
+    });
+    line.len() < 2000 && MARKS.as_ref().is_some_and(|marks| marks.is_match(line))
 }
 
 #[cfg(test)]

@@ -253,10 +253,20 @@ fn is_log(body: &str) -> bool {
     let stamped =
         (first.is_ascii_digit() && n_digits >= 6 && head.iter().take(16).any(|byte| matches!(byte, b':' | b'-')))
             || (*first == b'[' && n_digits >= 4);
-    stamped
-        || ["INFO", "WARN", "ERROR", "DEBUG", "TRACE", "FATAL", "[info]", "[error]", "[warn]"].iter().any(|level| {
-            memchr::memmem::find(head, level.as_bytes()).is_some_and(|at| at < 30 && at + level.len() < head.len())
-        })
+    stamped || has_level(head)
+}
+
+/// Whether a level such as `WARN` stands near the start.
+fn has_level(head: &[u8]) -> bool {
+    const LEVELS: [&str; 9] = ["INFO", "WARN", "ERROR", "DEBUG", "TRACE", "FATAL", "[info]", "[error]", "[warn]"];
+    let starts = head
+        .iter()
+        .enumerate()
+        .take(30)
+        .filter(|(_, byte)| matches!(byte, b'I' | b'W' | b'E' | b'D' | b'T' | b'F' | b'['));
+    starts
+        .filter_map(|(at, _)| head.get(at..))
+        .any(|rest| LEVELS.iter().any(|level| rest.len() > level.len() && rest.starts_with(level.as_bytes())))
 }
 
 fn is_code(body: &str) -> bool {

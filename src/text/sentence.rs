@@ -66,6 +66,10 @@ fn latin_end(text: &str, at: usize) -> Option<usize> {
         return None;
     }
     let after = tail.trim_start();
+    if after.len() <= 16 && !after.contains(char::is_alphanumeric) {
+        // What is left, an emoji for one, is no sentence of its own.
+        return Some(text.len());
+    }
     if after.starts_with(|c: char| c.is_lowercase()) || after.is_empty() {
         return after.is_empty().then_some(end);
     }
@@ -73,7 +77,10 @@ fn latin_end(text: &str, at: usize) -> Option<usize> {
     let window = head.get(floor(head, head.len().saturating_sub(12))..).unwrap_or_default();
     let word = window.rsplit([' ', '\n', '(']).next().unwrap_or_default();
     let is_abbreviation = ["e.g", "i.e", "vs", "cf", "Mr", "Dr", "St", "approx", "No"].contains(&word);
-    let is_marker = head.trim_start().len() <= 3 && head.trim_start().bytes().all(|byte| byte.is_ascii_digit());
+    let digits = word.trim_start_matches(['*', '_', '#']);
+    // "1." opens an item, also behind a bold mark or a sign; far into a line it ends a sentence.
+    let is_marker =
+        head.trim_start().len() <= 12 && digits.len() <= 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
     if rest.starts_with('.') && (is_abbreviation || is_marker) { None } else { Some(end) }
 }
 
@@ -149,6 +156,7 @@ mod tests {
             ),
             ("これは一つ。「二つ。」三つ！终", &["これは一つ。", "「二つ。」", "三つ！", "终"]),
             ("1. First step. Second.", &["1. First step.", "Second."]),
+            ("✅ **1. Robust.** 🚀", &["✅ **1. Robust.** 🚀"]),
         ];
         for (text, expected) in cases {
             let found: Vec<_> = sentences(text).map(|(_, sentence)| sentence).collect();

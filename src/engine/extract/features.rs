@@ -35,14 +35,9 @@ impl Features {
         self.pieces.get(idx).and_then(|piece| self.ids.get(piece.from as usize..piece.to as usize)).unwrap_or_default()
     }
 
-    /// The weight of feature `id`.
-    pub fn weight(&self, id: u32) -> f32 {
-        self.weights.get(id as usize).copied().unwrap_or_default()
-    }
-
-    /// The number of the feature with this hash, if the text has it.
-    pub fn find(&self, hash: u64) -> Option<u32> {
-        self.numbers.get(&hash).copied()
+    /// The feature that a token stands for, if it stands for one.
+    pub fn find(&self, token: &str) -> Option<u32> {
+        self.numbers.get(&fold_hash(token)).copied()
     }
 }
 
@@ -81,6 +76,7 @@ pub(super) fn read(pieces: &[Piece<'_>]) -> Features {
             features.add(!fold_hash(fact.text), QUOTED, &mut counts);
         }
         if reports_error(piece.text) || is_diagnostic(piece.text) {
+            features.add(!fold_hash(piece.text), ERROR_LINE, &mut counts);
             carries.classes = carries.classes | Classes::ERROR;
         }
         carries.from = u32::try_from(from).unwrap_or(u32::MAX);
@@ -117,6 +113,9 @@ const FACT: f32 = 2.0;
 /// What a quoted string of several words is worth, besides its words.
 const QUOTED: f32 = 1.9;
 
+/// What an error line is worth, besides its words.
+const ERROR_LINE: f32 = 3.0;
+
 /// The tokens that stand for a word: itself, or the pairs of its characters.
 pub(super) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
     if word.shape == Shape::Ideographs {
@@ -132,9 +131,9 @@ fn weight(token: &str, shape: Shape) -> f32 {
     let len = f32::from(u16::try_from(token.len().min(60)).unwrap_or_default());
     match shape {
         Shape::Path => 3.0 + 0.1 * len,
-        Shape::Url => 4.0 + 0.12 * len,
+        Shape::Url => 5.0 + 0.15 * len,
         Shape::Version => 4.0,
-        Shape::Hash => 4.0 + 0.1 * len,
+        Shape::Hash => 5.0 + 0.1 * len,
         Shape::Identifier => 3.0 + 0.07 * len,
         Shape::Number => 2.5,
         Shape::Ideographs if token.chars().all(|c| ('\u{3040}'..='\u{309f}').contains(&c)) => 0.1,

@@ -9,10 +9,12 @@
 mod features;
 mod lift;
 mod outline;
+mod reading;
 mod render;
 mod repeats;
 mod select;
 mod shrink;
 mod window;
+mod worth;
 
 pub use shrink::Extract;

@@ -1,6 +1,7 @@
 //! The kept pieces put together in their order, with a mark for what was left out between them.
 
-use super::select::{Choice, Reading};
+use super::reading::Reading;
+use super::select::Choice;
 use crate::text::{Join, PieceKind};
 
 /// The mark that stands for what was left out.
@@ -20,7 +21,7 @@ pub(super) fn render(text: &str, reading: &Reading<'_>, choices: &[Choice], n_ma
         };
         if let Some(before) = before {
             let gap = text.get(before.end()..piece.at).unwrap_or_default();
-            let has_mark = marked.contains(&choice.idx) && !out.ends_with(MARK) && !cut_front;
+            let has_mark = marked.binary_search(&choice.idx).is_ok() && !out.ends_with(MARK) && !cut_front;
             separate(&mut out, gap, piece.kind, has_mark);
         }
         if cut_front && !out.ends_with(MARK) {

@@ -1,17 +1,17 @@
 //! Which pieces to keep: the greedy choice by what is new in a piece for its size.
 //!
-//! The value of a piece is the weight of the features that no kept piece carries yet, raised for its class,
-//! its place and its kind. Class and zone each lose their lift as their share of the budget fills, so no part
-//! of the text and no kind of sentence takes all. All lifts only fall while pieces are taken, so a heap with
-//! values that are brought up to date when they come up finds the best next piece without looking at all.
+//! The worth of a piece only falls while others are taken, so a heap whose values are brought up to date when
+//! they come up finds the next best without looking at all. A long text is chosen from in sections, each with
+//! its part of the budget; that keeps the time linear, and the kept pieces spread over the text.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
-use super::features::{Features, units};
-use super::lift::{Lift, is_courtesy, lifts};
-use super::window;
-use crate::text::{Classes, Piece, PieceKind};
+use super::lift::is_courtesy;
+use super::reading::Reading;
+use super::worth::{MARK_UNITS, Worth, ratio};
+use crate::text::PieceKind;
 
 /// A piece that is kept, whole or in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,297 +22,175 @@ pub(super) struct Choice {
     pub part: Option<(usize, usize)>,
 }
 
-/// A text read and ready to choose from.
-pub(super) struct Reading<'t> {
-    pub pieces: Vec<Piece<'t>>,
-    pub features: Features,
-    pub parents: Vec<Option<usize>>,
-    pub closers: Vec<Option<usize>>,
-    pub counts: Vec<u32>,
-    pub children: Vec<Vec<usize>>,
-}
-
-impl Reading<'_> {
-    /// Whether the piece is a heading, or a line with a colon at its end, that others stand under.
-    pub fn introduces(&self, idx: usize) -> bool {
-        let has_children = self.children.get(idx).is_some_and(|children| !children.is_empty());
-        has_children
-            && self.pieces.get(idx).is_some_and(|piece| {
-                piece.kind == PieceKind::Heading || piece.text.trim_end_matches('*').ends_with([':', '：'])
-            })
-    }
-}
-
-/// The UTF-16 units that an omission mark takes inside a line.
-pub(super) const MARK_UNITS: usize = 6;
-/// The share of the budget in which a class has its lift.
-const CLASS_SHARE: [f32; 5] = [0.22, 0.2, 0.2, 0.15, 0.15];
-/// The lift of a class whose share is untouched.
-const CLASS_LIFT: [f32; 5] = [0.9, 0.8, 0.7, 0.4, 0.6];
-/// What every piece costs besides its units; keeps slivers from winning by their shortness.
-const OVERHEAD: usize = 14;
+/// The most pieces that are chosen from at once.
+const SECTION: usize = 1500;
+/// How far below the next best in the heap, whose value may be out of date, the best may be and still be taken.
+const CLOSE_ENOUGH: f32 = 0.92;
 
 /// The pieces to keep within `budget` UTF-16 units, in the order in which they were chosen.
 pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<Choice> {
-    let mut state = State::new(reading, budget);
-    state.run();
-    // Twice is enough: what the second round takes for its own sake seldom is a lone heading again.
-    for _ in 0..2 {
-        if state.drop_lone_introductions() {
-            state.run();
-        }
+    let n_pieces = reading.pieces.len();
+    let mut state = State { worth: Worth::new(reading, budget), barred: vec![false; n_pieces], choices: Vec::new() };
+    let n_sections = n_pieces.div_ceil(SECTION).max(1);
+    let sections = (0..n_sections).map(|n| n * n_pieces / n_sections..(n + 1) * n_pieces / n_sections);
+    let limits = limits(&state, sections.clone());
+    for (section, limit) in sections.zip(limits) {
+        state.take_from(section, limit);
     }
     state.fill();
     state.choices
 }
 
 struct State<'r, 't> {
-    reading: &'r Reading<'t>,
-    budget: usize,
-    used: usize,
-    covered: Vec<bool>,
-    taken: Vec<bool>,
-    lifts: Vec<Lift>,
+    worth: Worth<'r, 't>,
+    /// Pieces that were given back and are not to be taken again for their own sake.
     barred: Vec<bool>,
-    class_used: [f32; 5],
-    zone_used: Vec<f32>,
-    zone_share: f32,
-    text_len: usize,
-    parts: Vec<Option<(usize, usize)>>,
-    heap: BinaryHeap<(u32, Reverse<usize>)>,
     choices: Vec<Choice>,
 }
 
-impl<'r, 't> State<'r, 't> {
-    fn new(reading: &'r Reading<'t>, budget: usize) -> Self {
-        let n_pieces = reading.pieces.len();
-        let n_zones = (budget / 240).clamp(1, 64);
-        let mut state = Self {
-            reading,
-            budget,
-            used: 0,
-            covered: vec![false; reading.features.weights.len()],
-            taken: vec![false; n_pieces],
-            lifts: lifts(reading),
-            barred: vec![false; n_pieces],
-            class_used: [0.0; 5],
-            zone_used: vec![0.0; n_zones],
-            zone_share: ratio(budget, n_zones),
-            text_len: reading.pieces.last().map_or(1, |piece| piece.end() + 1),
-            parts: vec![None; n_pieces],
-            heap: BinaryHeap::with_capacity(n_pieces),
-            choices: Vec::new(),
-        };
-        for idx in 0..n_pieces {
-            if state.may_lead(idx) {
-                state.cut_if_oversized(idx);
-                state.push(idx);
-            }
-        }
-        state
+/// How many units may be used up to the end of each section: half by its size, half by what it carries.
+fn limits(state: &State<'_, '_>, sections: impl Iterator<Item = Range<usize>>) -> Vec<usize> {
+    let worth = &state.worth;
+    let masses: Vec<(f32, f32)> = sections
+        .map(|section| {
+            let open = section.filter(|idx| state.may_lead(*idx));
+            open.fold((0.0, 0.0), |(size, mass), idx| (size + ratio(worth.cost(idx), 1), mass + worth.value(idx)))
+        })
+        .collect();
+    let (size, mass) = masses.iter().fold((1.0, 1.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    let mut share = 0.0;
+    let mut limits: Vec<usize> = masses
+        .iter()
+        .map(|part| {
+            share += (part.0 / size + part.1 / mass) / 2.0;
+            part_of(worth.budget, share)
+        })
+        .collect();
+    if let Some(last) = limits.last_mut() {
+        *last = worth.budget;
+    }
+    limits
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the share lies between 0 and 1")]
+fn part_of(budget: usize, share: f32) -> usize {
+    (ratio(budget, 1) * share) as usize
+}
+
+impl State<'_, '_> {
+    fn reading(&self) -> &Reading<'_> {
+        self.worth.reading
     }
 
     /// Whether the piece may be chosen for its own sake.
     fn may_lead(&self, idx: usize) -> bool {
-        let kind = self.piece(idx).kind;
-        let is_mark = matches!(kind, PieceKind::Ornament | PieceKind::FenceOpen | PieceKind::FenceClose);
-        let is_empty_talk = is_courtesy(&self.reading.features.pieces[idx]) && self.reading.pieces.len() > 1;
-        !is_mark && !is_empty_talk && !self.barred[idx] && self.reading.counts.get(idx).is_some_and(|count| *count > 0)
+        let reading = self.worth.reading;
+        let is_frame =
+            matches!(reading.pieces[idx].kind, PieceKind::Ornament | PieceKind::FenceOpen | PieceKind::FenceClose);
+        let says_nothing = is_courtesy(&reading.features.pieces[idx]) || reading.features.of(idx).is_empty();
+        let is_repeat = reading.counts[idx] == 0;
+        let is_only = reading.pieces.len() == 1;
+        !is_frame && !is_repeat && !self.barred[idx] && (is_only || !says_nothing)
     }
 
-    fn piece(&self, idx: usize) -> &Piece<'t> {
-        &self.reading.pieces[idx] // Every index comes from a walk over the pieces.
-    }
-
-    /// A piece that is larger than the whole budget stands for its best part.
-    fn cut_if_oversized(&mut self, idx: usize) {
-        if self.reading.features.pieces[idx].units > self.budget.saturating_sub(1) {
-            let limit = self.budget.saturating_sub(MARK_UNITS * 2).max(4);
-            let part = window::best(self.piece(idx).text, limit, &self.reading.features, &self.covered);
-            self.parts[idx] = part;
+    /// Takes the best pieces of a section as long as no more than `limit` units are used in all.
+    fn take_from(&mut self, section: Range<usize>, limit: usize) {
+        for idx in section.clone() {
+            // A piece that is larger than the whole budget stands for its best part.
+            if self.reading().features.pieces[idx].units >= self.worth.budget && self.may_lead(idx) {
+                self.worth.cut(idx, self.worth.budget.saturating_sub(MARK_UNITS * 2).max(4));
+            }
+        }
+        let first_choice = self.choices.len();
+        self.run(&section, limit);
+        // Twice is enough: what the second round takes for its own sake seldom is a lone heading again.
+        for _ in 0..2 {
+            if self.drop_lone_introductions(first_choice) {
+                self.run(&section, limit);
+            }
         }
     }
 
-    fn push(&mut self, idx: usize) {
-        let density = self.density(idx);
-        // Positive floats sort as their bits do.
-        self.heap.push((density.max(0.0).to_bits(), Reverse(idx)));
-    }
-
-    fn run(&mut self) {
-        while let Some((bits, Reverse(idx))) = self.heap.pop() {
-            if self.taken[idx] {
+    fn run(&mut self, section: &Range<usize>, limit: usize) {
+        let open = section.clone().filter(|idx| !self.worth.taken[*idx] && self.may_lead(*idx));
+        let mut heap: BinaryHeap<(u32, Reverse<usize>)> = open.map(|idx| self.ranked(idx)).collect();
+        while let Some((bits, Reverse(idx))) = heap.pop() {
+            if self.worth.taken[idx] {
                 continue;
             }
-            let density = self.density(idx);
-            let next = self.heap.peek().map_or(0.0, |(bits, _)| f32::from_bits(*bits));
-            if density < f32::from_bits(bits) && density < next * 0.92 {
-                self.heap.push((density.max(0.0).to_bits(), Reverse(idx)));
-                continue;
-            }
-            if self.used + self.cost_with_ancestors(idx) <= self.budget {
-                self.take_with_ancestors(idx);
-            }
-        }
-    }
-
-    /// Gives up headings and introductions of which nothing was taken. Says whether there were any.
-    fn drop_lone_introductions(&mut self) -> bool {
-        let reading = self.reading;
-        let is_lone = |idx: usize| {
-            reading.introduces(idx)
-                && reading.children[idx].iter().all(|child| !self.taken[*child])
-        };
-        let lone: Vec<usize> = self.choices.iter().map(|choice| choice.idx).filter(|idx| is_lone(*idx)).collect();
-        for idx in &lone {
-            self.used -= self.cost(*idx);
-            self.taken[*idx] = false;
-            self.barred[*idx] = true;
-        }
-        self.choices.retain(|choice| !lone.contains(&choice.idx));
-        if !lone.is_empty() {
-            for idx in 0..reading.pieces.len() {
-                if !self.taken[idx] && self.may_lead(idx) {
-                    self.push(idx);
+            let now = self.ranked(idx);
+            let next = heap.peek().map_or(0.0, |(bits, _)| f32::from_bits(*bits));
+            if now.0 < bits && f32::from_bits(now.0) < next * CLOSE_ENOUGH {
+                heap.push(now);
+            } else if self.worth.used + self.worth.full_cost(idx) <= limit {
+                let ancestors: Vec<usize> = self.worth.ancestors(idx).collect();
+                for parent in ancestors.into_iter().rev() {
+                    self.take(parent);
+                    // What stands under a piece that is taken costs less from now on.
+                    heap.extend(self.siblings(parent, section).map(|child| self.ranked(child)));
                 }
-            }
-        }
-        !lone.is_empty()
-    }
-
-    /// Uses what is left of the budget for the best part of a piece that did not fit.
-    fn fill(&mut self) {
-        let left = self.budget.saturating_sub(self.used);
-        if left < 28 || left * 100 < self.budget * 8 {
-            return;
-        }
-        let limit = left - MARK_UNITS - 1;
-        let mut open: Vec<(u32, Reverse<usize>)> = (0..self.reading.pieces.len())
-            .filter(|idx| !self.taken[*idx] && self.may_lead(*idx) && self.piece(*idx).kind != PieceKind::Heading)
-            .filter(|idx| self.value(*idx) > 0.0 && self.reading.features.pieces[*idx].units > limit)
-            .map(|idx| (self.density(idx).max(0.0).to_bits(), Reverse(idx)))
-            .collect();
-        open.sort_unstable_by(|a, b| b.cmp(a));
-        if let Some((_, Reverse(idx))) = open.first().copied() {
-            self.parts[idx] = window::best(self.piece(idx).text, limit, &self.reading.features, &self.covered);
-            if self.parts[idx].is_some() {
                 self.take(idx);
             }
         }
     }
 
-    fn density(&self, idx: usize) -> f32 {
-        let cost = self.cost_with_ancestors(idx);
-        let value = self.value(idx) + self.lifts[idx].bonus + self.ancestors(idx).map(|parent| self.value(parent) * 0.5).sum::<f32>();
-        value * self.lift(idx) / ratio(cost + OVERHEAD, 1)
+    /// The density as a key, which sorts as positive floats do, and the piece; of equal ones the first wins.
+    fn ranked(&self, idx: usize) -> (u32, Reverse<usize>) {
+        (self.worth.density(idx).max(0.0).to_bits(), Reverse(idx))
     }
 
-    fn value(&self, idx: usize) -> f32 {
-        let features = &self.reading.features;
-        let new: f32 = features
-            .of(idx)
-            .iter()
-            .filter(|id| !self.covered.get(**id as usize).copied().unwrap_or_default())
-            .map(|id| features.weight(*id))
-            .sum();
-        let whole = features.pieces[idx].units.max(1);
-        let part = self.parts[idx].map_or(1.0, |(from, to)| 0.6 * ratio(to - from, self.piece(idx).text.len()).sqrt());
-        (new + 0.004 * ratio(whole, 1)) * part
-    }
-
-    fn lift(&self, idx: usize) -> f32 {
-        let classes = self.reading.features.pieces[idx].classes;
-        let class = Classes::ALL
-            .iter()
-            .enumerate()
-            .filter(|(_, class)| classes.has(**class))
-            .map(|(n, _)| {
-                let share = CLASS_SHARE[n] * ratio(self.budget, 1);
-                CLASS_LIFT[n] * (1.0 - self.class_used[n] / share).max(0.0)
-            })
-            .fold(0.0, f32::max);
-        let zone = self.zone_used.get(self.zone(idx)).map_or(1.0, |used| 1.0 / (1.0 + used / self.zone_share));
-        self.lifts[idx].factor * (1.0 + class) * (0.5 + zone)
-    }
-
-    fn zone(&self, idx: usize) -> usize {
-        self.piece(idx).at * self.zone_used.len() / self.text_len
-    }
-
-    /// The pieces above this one that have to come along, nearest first.
-    fn ancestors(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
-        let mut next = self.reading.parents[idx];
-        std::iter::from_fn(move || {
-            let parent = next?;
-            next = self.reading.parents[parent];
-            Some(parent)
-        })
-        .take(4)
-        .filter(|parent| !self.taken[*parent] && self.is_required(*parent))
-    }
-
-    fn is_required(&self, parent: usize) -> bool {
-        match self.piece(parent).kind {
-            PieceKind::FenceOpen => self.budget >= 200,
-            _ => self.budget >= 160 && self.cost(parent) * 7 <= self.budget,
-        }
-    }
-
-    fn cost(&self, idx: usize) -> usize {
-        let own = match self.parts[idx] {
-            Some((from, to)) => units(self.piece(idx).text.get(from..to).unwrap_or_default()) + MARK_UNITS,
-            None => self.reading.features.pieces[idx].units,
-        };
-        let closer = self.reading.closers[idx].map_or(0, |closer| self.reading.features.pieces[closer].units + 1);
-        let count = if self.reading.counts[idx] > 1 { 6 } else { 0 };
-        own + closer + count + 1
-    }
-
-    fn cost_with_ancestors(&self, idx: usize) -> usize {
-        self.cost(idx) + self.ancestors(idx).map(|parent| self.cost(parent)).sum::<usize>()
-    }
-
-    fn take_with_ancestors(&mut self, idx: usize) {
-        let ancestors: Vec<usize> = self.ancestors(idx).collect();
-        for parent in ancestors.into_iter().rev() {
-            self.take(parent);
-            for child in self.reading.children[parent].iter().copied() {
-                if !self.taken[child] && child != idx && self.may_lead(child) {
-                    self.push(child);
-                }
-            }
-        }
-        self.take(idx);
+    /// The pieces of the section that stand under `parent` and are still to be had.
+    fn siblings(&self, parent: usize, section: &Range<usize>) -> impl Iterator<Item = usize> {
+        let children = &self.worth.reading.children[parent];
+        let from = children.partition_point(|child| *child < section.start);
+        let to = children.partition_point(|child| *child < section.end);
+        let within = children.get(from..to).unwrap_or_default().iter().copied();
+        within.filter(|child| !self.worth.taken[*child] && self.may_lead(*child))
     }
 
     fn take(&mut self, idx: usize) {
-        let cost = self.cost(idx);
-        self.used += cost;
-        self.taken[idx] = true;
-        for id in self.reading.features.of(idx) {
-            if let Some(covered) = self.covered.get_mut(*id as usize) {
-                *covered = true;
-            }
-        }
-        let classes = self.reading.features.pieces[idx].classes;
-        for (used, class) in self.class_used.iter_mut().zip(Classes::ALL) {
-            if classes.has(class) {
-                *used += ratio(cost, 1);
-            }
-        }
-        let zone = self.zone(idx);
-        self.zone_used[zone] += ratio(cost, 1);
-        self.choices.push(Choice { idx, part: self.parts[idx] });
-        if let Some(closer) = self.reading.closers[idx] {
+        self.worth.take(idx);
+        self.choices.push(Choice { idx, part: self.worth.parts[idx] });
+        if let Some(closer) = self.reading().closers[idx] {
             // Its cost was counted with the line that opens the fence.
-            self.taken[closer] = true;
+            self.worth.taken[closer] = true;
             self.choices.push(Choice { idx: closer, part: None });
         }
     }
-}
 
-/// The quotient as a float; the figures are sizes of texts, far below what the float holds exactly enough.
-#[expect(clippy::cast_precision_loss, reason = "a ranking needs no more than 24 bits")]
-fn ratio(dividend: usize, divisor: usize) -> f32 {
-    dividend as f32 / divisor.max(1) as f32
+    /// Gives up headings and introductions, among the choices from `first_choice` on, of which nothing was taken.
+    /// Says whether there were any.
+    fn drop_lone_introductions(&mut self, first_choice: usize) -> bool {
+        let reading = self.worth.reading;
+        let recent = self.choices.get(first_choice..).unwrap_or_default().iter().map(|choice| choice.idx);
+        let lone: Vec<usize> = recent
+            .filter(|idx| reading.introduces(*idx))
+            .filter(|idx| !reading.children[*idx].iter().any(|child| self.worth.taken[*child]))
+            .collect();
+        for idx in &lone {
+            self.worth.give_back(*idx);
+            self.barred[*idx] = true;
+        }
+        self.choices.retain(|choice| !self.barred[choice.idx] || self.worth.taken[choice.idx]);
+        !lone.is_empty()
+    }
+
+    /// Uses what is left of the budget for the best part of a piece that did not fit.
+    fn fill(&mut self) {
+        let left = self.worth.budget.saturating_sub(self.worth.used);
+        if left < 28 || left * 100 < self.worth.budget * 12 {
+            return;
+        }
+        let limit = left - MARK_UNITS - 1;
+        let best = (0..self.reading().pieces.len())
+            .filter(|idx| !self.worth.taken[*idx] && self.may_lead(*idx) && !self.reading().introduces(*idx))
+            .filter(|idx| self.reading().features.pieces[*idx].units > limit)
+            .map(|idx| self.ranked(idx))
+            .max();
+        if let Some((_, Reverse(idx))) = best
+            && self.worth.cut(idx, limit)
+        {
+            self.take(idx);
+        }
+    }
 }

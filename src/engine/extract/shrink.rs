@@ -1,10 +1,12 @@
 //! The engine itself: read, choose, put together, check the size.
 
+use super::reading::Reading;
 use super::render::render;
-use super::select::{Choice, Reading, select};
-use super::{features, outline, repeats, window};
+use super::select::{Choice, select};
+use super::window;
+
 use crate::engine::{Engine, EngineError, Job, Reply};
-use crate::text::{Tokens, chars4, segment};
+use crate::text::{Tokens, chars4};
 
 /// The built-in engine `extract`: keeps the pieces of a text that say the most for their size, word for word
 /// and in order. The same text and target always give the same reply.
@@ -29,7 +31,7 @@ fn extract(text: &str, target: Tokens) -> String {
         return text.to_owned();
     }
     let budget = usize::try_from(target.0.max(1)).unwrap_or(usize::MAX).saturating_mul(4);
-    let reading = read(text);
+    let reading = Reading::of(text);
     // A budget a little above the target often holds a whole piece more, where the target itself would leave a
     // tenth and more of itself unused.
     let tries = [100, 107, 114].map(|percent| budget * percent / 100);
@@ -44,7 +46,7 @@ fn extract(text: &str, target: Tokens) -> String {
             break;
         }
     }
-    best.map_or_else(|| head(text, &reading, budget), |(_, out)| out)
+    best.map_or_else(|| head(text, budget), |(_, out)| out)
 }
 
 /// Chooses within `allowed` units, and takes back what turns out too much once marks are in.
@@ -62,20 +64,7 @@ fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens) -> Str
         let n_over = usize::try_from(n_over).unwrap_or(1).max(1);
         choices.truncate(choices.len().saturating_sub(n_over));
     }
-    head(text, reading, allowed)
-}
-
-fn read(text: &str) -> Reading<'_> {
-    let pieces = segment(text);
-    let parents = outline::parents(&pieces);
-    Reading {
-        features: features::read(&pieces),
-        children: outline::children(&parents),
-        parents,
-        closers: outline::closers(&pieces),
-        counts: repeats::counts(&pieces),
-        pieces,
-    }
+    head(text, allowed)
 }
 
 fn assemble(text: &str, reading: &Reading<'_>, choices: &[Choice], n_marks: usize) -> String {
@@ -85,10 +74,10 @@ fn assemble(text: &str, reading: &Reading<'_>, choices: &[Choice], n_marks: usiz
 }
 
 /// The start of a text of which no piece could be kept, such as one of punctuation alone.
-fn head(text: &str, reading: &Reading<'_>, budget: usize) -> String {
+fn head(text: &str, budget: usize) -> String {
     let trimmed = text.trim();
     let head: String = trimmed.chars().take(budget).collect();
-    window::best(&head, budget, &reading.features, &[])
+    window::best(&head, budget, |_| None)
         .and_then(|(from, to)| head.get(from..to))
         .map_or_else(|| head.chars().take(budget / 2).collect(), str::to_owned)
 }

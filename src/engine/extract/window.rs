@@ -1,12 +1,12 @@
 //! Cutting inside a piece, for the case that no whole piece is short enough.
 
-use super::features::{Features, tokens, units};
-use crate::text::{fold_hash, is_ideograph, words};
+use super::features::{tokens, units};
+use crate::text::{is_ideograph, words};
 
 /// The best part of `piece` of at most `limit` UTF-16 units, as a byte range: whole words in a row, by clauses
-/// where it can be. `covered` says which features are told already.
-pub(super) fn best(piece: &str, limit: usize, features: &Features, covered: &[bool]) -> Option<(usize, usize)> {
-    let chunks = chunks(piece, features, covered);
+/// where it can be. `weigh` gives the feature that a token stands for and what it is still worth.
+pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Option<(usize, usize)> {
+    let chunks = chunks(piece, weigh);
     let mut found: Option<(f32, usize, usize)> = None;
     for (first_idx, first) in chunks.iter().enumerate() {
         let mut value = 0.0;
@@ -42,7 +42,7 @@ struct Chunk {
     closing: f32,
 }
 
-fn chunks(piece: &str, features: &Features, covered: &[bool]) -> Vec<Chunk> {
+fn chunks(piece: &str, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = Vec::new();
     let mut units_at = 0;
     let mut before = None;
@@ -91,11 +91,11 @@ fn chunks(piece: &str, features: &Features, covered: &[bool]) -> Vec<Chunk> {
     if let Some(last) = chunks.last_mut() {
         last.closing = 1.25;
     }
-    weigh(piece, &mut chunks, features, covered);
+    add_weights(piece, &mut chunks, weigh);
     chunks
 }
 
-fn weigh(piece: &str, chunks: &mut [Chunk], features: &Features, covered: &[bool]) {
+fn add_weights(piece: &str, chunks: &mut [Chunk], weigh: impl Fn(&str) -> Option<(u32, f32)>) {
     let mut idx = 0;
     let mut seen = Vec::new();
     for word in words(piece) {
@@ -104,10 +104,9 @@ fn weigh(piece: &str, chunks: &mut [Chunk], features: &Features, covered: &[bool
         }
         let Some(chunk) = chunks.get_mut(idx) else { return };
         tokens(word, |token| {
-            let id = features.find(fold_hash(token)).filter(|id| !covered.get(*id as usize).copied().unwrap_or_default());
-            if let Some(id) = id.filter(|id| !seen.contains(id)) {
+            if let Some((id, weight)) = weigh(token).filter(|(id, _)| !seen.contains(id)) {
                 seen.push(id);
-                chunk.weight += features.weight(id);
+                chunk.weight += weight;
             }
         });
     }
