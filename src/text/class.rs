@@ -54,14 +54,13 @@ impl BitOr for Classes {
 }
 
 const ERROR: &str = "error errors erroring fails failed failing failure failures panic panicked panics exception \
-    traceback fatal crash crashes crashed segfault broken breaks undefined denied refused timeout unresolved \
+    traceback fatal crash crashes crashed segfault broken breaks undefined denied refused unresolved \
     错误 錯誤 失败 失敗 异常 異常 エラ 例外 오류 실패 에러 报错 崩溃";
 const DECISION: &str = "decided decide decides decision decisions chose chosen choose instead switched opted \
     recommend recommended recommendation prefer preferred agreed settled rejected replaced approach tradeoff \
     conclusion conclude 决定 決定 採用 采用 选择 選択 推荐 推奨 方針 方针 결정 선택";
-const RULE: &str = "must mustn't never always don't doesn't shouldn't should cannot can't only required requires \
-    require ensure important avoid forbidden mandatory not without constraint 必须 必須 必ず 不要 不能 禁止 务必 \
-    应该 不可 だけ べき 반드시 금지";
+const RULE: &str = "must mustn't never always don't shouldn't should cannot required requires require ensure \
+    important avoid forbidden mandatory constraint constraints 必须 必須 必ず 不要 不能 禁止 务必 应该 不可 べき 반드시 금지";
 const FINDING: &str = "found because cause causes caused reason root turns discovered confirmed confirms means \
     shows actually issue problem bug fix fixed fixes verified passes passed result results learned noticed \
     原因 判明 发现 発見 確認 确认 结果 結果 修正 修复 問題 问题 원인 발견 확인";

@@ -130,12 +130,12 @@ pub(super) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
 fn weight(token: &str, shape: Shape) -> f32 {
     let len = f32::from(u16::try_from(token.len().min(60)).unwrap_or_default());
     match shape {
-        Shape::Path => 3.0 + 0.1 * len,
+        Shape::Path => 4.0 + 0.12 * len,
         Shape::Url => 5.0 + 0.15 * len,
-        Shape::Version => 4.0,
-        Shape::Hash => 5.0 + 0.1 * len,
-        Shape::Identifier => 3.0 + 0.07 * len,
-        Shape::Number => 2.5,
+        Shape::Version => 5.0,
+        Shape::Hash => 7.0 + 0.12 * len,
+        Shape::Identifier => 3.5 + 0.09 * len,
+        Shape::Number => 3.0,
         Shape::Ideographs if token.chars().all(|c| ('\u{3040}'..='\u{309f}').contains(&c)) => 0.1,
         Shape::Ideographs => 0.6,
         Shape::Plain => match token.len() {

@@ -14,6 +14,8 @@ mod render;
 mod repeats;
 mod select;
 mod shrink;
+#[cfg(test)]
+mod tests;
 mod window;
 mod worth;
 

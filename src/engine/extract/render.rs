@@ -25,7 +25,12 @@ pub(super) fn render(text: &str, reading: &Reading<'_>, choices: &[Choice], n_ma
             separate(&mut out, gap, piece.kind, has_mark);
         }
         if cut_front && !out.ends_with(MARK) {
+            if !out.is_empty() && !out.ends_with(char::is_whitespace) {
+                out.push(' ');
+            }
             out.push_str(MARK);
+        }
+        if out.ends_with(MARK) {
             out.push(' ');
         }
         out.push_str(part);

@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use super::lift::is_courtesy;
 use super::reading::Reading;
-use super::worth::{MARK_UNITS, Worth, ratio};
-use crate::text::PieceKind;
+use super::worth::{CLASS_SHARE, MARK_UNITS, Worth, ratio};
+use crate::text::{Classes, PieceKind};
 
 /// A piece that is kept, whole or in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(super) struct Choice {
 
 /// The most pieces that are chosen from at once.
 const SECTION: usize = 1500;
+/// The least budget, in UTF-16 units, that is shared out to the classes.
+const LEAST_SHARED: usize = 200;
 /// How far below the next best in the heap, whose value may be out of date, the best may be and still be taken.
 const CLOSE_ENOUGH: f32 = 0.92;
 
@@ -102,6 +104,7 @@ impl State<'_, '_> {
             }
         }
         let first_choice = self.choices.len();
+        self.take_one_of_each_class(&section, limit);
         self.run(&section, limit);
         // Twice is enough: what the second round takes for its own sake seldom is a lone heading again.
         for _ in 0..2 {
@@ -109,6 +112,39 @@ impl State<'_, '_> {
                 self.run(&section, limit);
             }
         }
+    }
+
+    /// Takes the best piece of each class, if its share can pay for it, before all are weighed against each other.
+    fn take_one_of_each_class(&mut self, section: &Range<usize>, limit: usize) {
+        let budget = limit.saturating_sub(self.worth.used);
+        if budget < LEAST_SHARED {
+            return;
+        }
+        let first_choice = self.choices.len();
+        for (class, share) in Classes::ALL.into_iter().zip(CLASS_SHARE) {
+            let affordable = part_of(budget, share);
+            let recent = self.choices.get(first_choice..).unwrap_or_default();
+            if recent.iter().any(|choice| self.worth.speaks_for(choice.idx, class)) {
+                continue;
+            }
+            let best = section
+                .clone()
+                .filter(|idx| !self.worth.taken[*idx] && self.worth.speaks_for(*idx, class) && self.may_lead(*idx))
+                .filter(|idx| self.worth.full_cost(*idx) <= affordable)
+                .map(|idx| self.ranked(idx))
+                .max();
+            if let Some((_, Reverse(idx))) = best {
+                self.take_with_ancestors(idx);
+            }
+        }
+    }
+
+    /// Takes the piece and those above it that have to come along, and gives the latter.
+    fn take_with_ancestors(&mut self, idx: usize) -> Vec<usize> {
+        let ancestors: Vec<usize> = self.worth.ancestors(idx).collect();
+        ancestors.iter().rev().for_each(|parent| self.take(*parent));
+        self.take(idx);
+        ancestors
     }
 
     fn run(&mut self, section: &Range<usize>, limit: usize) {
@@ -123,13 +159,10 @@ impl State<'_, '_> {
             if now.0 < bits && f32::from_bits(now.0) < next * CLOSE_ENOUGH {
                 heap.push(now);
             } else if self.worth.used + self.worth.full_cost(idx) <= limit {
-                let ancestors: Vec<usize> = self.worth.ancestors(idx).collect();
-                for parent in ancestors.into_iter().rev() {
-                    self.take(parent);
+                for parent in self.take_with_ancestors(idx) {
                     // What stands under a piece that is taken costs less from now on.
                     heap.extend(self.siblings(parent, section).map(|child| self.ranked(child)));
                 }
-                self.take(idx);
             }
         }
     }

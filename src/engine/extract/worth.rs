@@ -15,9 +15,11 @@ use crate::text::{Classes, PieceKind};
 /// The UTF-16 units that an omission mark takes inside a line, with its space.
 pub(super) const MARK_UNITS: usize = 6;
 /// The share of the budget in which a class has its lift, in the order of [`Classes::ALL`].
-const CLASS_SHARE: [f32; 5] = [0.22, 0.2, 0.2, 0.15, 0.15];
+pub(super) const CLASS_SHARE: [f32; 5] = [0.22, 0.2, 0.2, 0.15, 0.15];
 /// The lift of a class whose share is untouched.
 const CLASS_LIFT: [f32; 5] = [0.9, 0.8, 0.7, 0.4, 0.6];
+/// What a piece of a class whose share is untouched is worth besides what is new in it: a rule counts, whatever its words.
+const CLASS_WORTH: [f32; 5] = [2.0, 2.5, 2.5, 0.8, 2.0];
 /// What every piece costs besides its units; keeps slivers from winning by their shortness.
 const OVERHEAD: usize = 14;
 /// What a unit is worth that tells nothing new, so that a text without facts still fills its target.
@@ -41,7 +43,8 @@ pub(super) struct Worth<'r, 't> {
     lifts: Vec<Lift>,
     costs: Vec<u32>,
     class_used: [f32; 5],
-    class_lift: [f32; 5],
+    /// What is left of the share of each class, from 1 down to 0.
+    class_open: [f32; 5],
     zone_used: Vec<f32>,
     zone_share: f32,
 }
@@ -59,7 +62,7 @@ impl<'r, 't> Worth<'r, 't> {
             lifts: lifts(reading),
             costs: costs(reading),
             class_used: [0.0; 5],
-            class_lift: CLASS_LIFT,
+            class_open: [1.0; 5],
             zone_used: vec![0.0; n_zones],
             zone_share: ratio(budget, n_zones),
         }
@@ -68,12 +71,13 @@ impl<'r, 't> Worth<'r, 't> {
     /// What taking the piece gains for each unit it costs, with the pieces above it that have to come along.
     pub fn density(&self, idx: usize) -> f32 {
         let mut cost = self.cost(idx) + OVERHEAD;
-        let mut value = self.value(idx) + self.lifts[idx].bonus;
+        let class = self.class(idx);
+        let mut value = self.value(idx) + self.lifts[idx].bonus + class.bonus;
         for parent in self.ancestors(idx) {
             cost += self.cost(parent);
             value += self.value(parent) * 0.5;
         }
-        value * self.lift(idx) / ratio(cost, 1)
+        value * self.lift(idx) * class.factor / ratio(cost, 1)
     }
 
     /// The weight of what is new in the piece.
@@ -86,16 +90,29 @@ impl<'r, 't> Worth<'r, 't> {
         }
     }
 
+    /// The lift of kind, place and zone.
     fn lift(&self, idx: usize) -> f32 {
-        let classes = self.reading.features.pieces[idx].classes;
-        let class = if classes.is_empty() {
-            0.0
-        } else {
-            let lifts = Classes::ALL.iter().zip(self.class_lift).filter(|(class, _)| classes.has(**class));
-            lifts.map(|(_, lift)| lift).fold(0.0, f32::max)
-        };
         let zone = 1.0 / (1.0 + self.zone_used[self.zone(idx)] / self.zone_share);
-        self.lifts[idx].factor * (1.0 + class) * (0.5 + zone)
+        self.lifts[idx].factor * (0.5 + zone)
+    }
+
+    /// Whether the piece is of the class, and of a kind and length that can say so for itself.
+    pub fn speaks_for(&self, idx: usize, class: Classes) -> bool {
+        self.reading.features.pieces[idx].classes.has(class) && self.lifts[idx].factor >= 0.5
+    }
+
+    /// The lift of the best of the classes of the piece, as far as their shares are not used up.
+    fn class(&self, idx: usize) -> Lift {
+        let mut best = Lift { factor: 1.0, bonus: 0.0 };
+        if self.reading.features.pieces[idx].classes.is_empty() {
+            return best;
+        }
+        for (n, _) in Classes::ALL.iter().enumerate().filter(|(_, class)| self.speaks_for(idx, **class)) {
+            let open = self.class_open[n];
+            best.factor = best.factor.max(1.0 + CLASS_LIFT[n] * open);
+            best.bonus = best.bonus.max(CLASS_WORTH[n] * open);
+        }
+        best
     }
 
     /// The zone of the text that the piece lies in; always one of the zones, since a piece starts before the end.
@@ -155,7 +172,7 @@ impl<'r, 't> Worth<'r, 't> {
         for (n, _) in Classes::ALL.into_iter().enumerate().filter(|(_, class)| classes.has(*class)) {
             self.class_used[n] += ratio(cost, 1);
             let share = CLASS_SHARE[n] * ratio(self.budget, 1);
-            self.class_lift[n] = CLASS_LIFT[n] * (1.0 - self.class_used[n] / share).max(0.0);
+            self.class_open[n] = (1.0 - self.class_used[n] / share).max(0.0);
         }
         let zone = self.zone(idx);
         self.zone_used[zone] += ratio(cost, 1);
