@@ -199,8 +199,14 @@ impl Prose {
         let last_line_len = memchr::memrchr(b'\n', so_far.as_bytes()).map_or(so_far.len(), |at| so_far.len() - at);
         let open_end =
             so_far.as_bytes().get(tail_from..).is_some_and(|tail| !tail.ends_with(b":") && !tail.ends_with(b"  "));
+        let last_line = so_far.get(so_far.len() - last_line_len..).unwrap_or_default();
         let lower = body.starts_with(|c: char| c.is_lowercase() || matches!(c, '(' | '`'));
-        open_end && lower && last_line_len >= 40 && so_far.len() < 4000
+        open_end
+            && lower
+            && reads_as_prose(last_line)
+            && reads_as_prose(body)
+            && last_line_len >= 40
+            && so_far.len() < 4000
     }
 
     fn push<'t>(&self, text: &'t str, pieces: &mut Vec<Piece<'t>>) {
@@ -305,5 +311,5 @@ fn reads_as_prose(body: &str) -> bool {
     let head = body.as_bytes().get(..200.min(body.len())).unwrap_or_default();
     let n_plain = head.iter().filter(|byte| byte.is_ascii_alphabetic() || **byte == b' ' || **byte >= 128).count();
     let n_spaces = head.iter().filter(|byte| **byte == b' ').count();
-    n_plain * 100 >= head.len() * 85 && n_spaces >= 3
+    n_plain * 100 >= head.len() * 80 && n_spaces * 12 >= head.len()
 }

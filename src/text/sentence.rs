@@ -70,13 +70,16 @@ fn latin_end(text: &str, at: usize) -> Option<usize> {
         // What is left, an emoji for one, is no sentence of its own.
         return Some(text.len());
     }
-    if after.starts_with(|c: char| c.is_lowercase()) || after.is_empty() {
-        return after.is_empty().then_some(end);
-    }
     let head = text.get(..at).unwrap_or_default();
     let window = head.get(floor(head, head.len().saturating_sub(12))..).unwrap_or_default();
     let word = window.rsplit([' ', '\n', '(']).next().unwrap_or_default();
-    let is_abbreviation = ["e.g", "i.e", "vs", "cf", "Mr", "Dr", "St", "approx", "No"].contains(&word);
+    let is_abbreviation =
+        ["e.g", "i.e", "vs", "cf", "Mr", "Dr", "St", "approx", "No", "etc", "resp", "incl"].contains(&word);
+    // Many people write without capitals. What follows in lower case is a sentence if a plain word came before.
+    let is_word = word.len() >= 3 && word.chars().all(char::is_alphabetic);
+    if after.starts_with(char::is_lowercase) && !(is_word && !rest.starts_with("..")) {
+        return None;
+    }
     let digits = word.trim_start_matches(['*', '_', '#']);
     // "1." opens an item, also behind a bold mark or a sign; far into a line it ends a sentence.
     let is_marker =
@@ -149,10 +152,14 @@ mod tests {
     #[test]
     fn sentences_end_where_a_reader_stops() {
         let cases: &[(&str, &[&str])] = &[
-            ("One. Two! Three? four.", &["One.", "Two!", "Three? four."]),
+            ("One. Two! Three? four.", &["One.", "Two!", "Three?", "four."]),
             (
                 "See e.g. Section 2.5 of v1.2. Then `a. B` (done.) Next",
                 &["See e.g. Section 2.5 of v1.2.", "Then `a. B` (done.)", "Next"],
+            ),
+            (
+                "it is i.e. this, etc. and that... or later. it goes on",
+                &["it is i.e. this, etc. and that... or later.", "it goes on"],
             ),
             ("これは一つ。「二つ。」三つ！终", &["これは一つ。", "「二つ。」", "三つ！", "终"]),
             ("1. First step. Second.", &["1. First step.", "Second."]),

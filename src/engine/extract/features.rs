@@ -35,6 +35,11 @@ impl Features {
         self.pieces.get(idx).and_then(|piece| self.ids.get(piece.from as usize..piece.to as usize)).unwrap_or_default()
     }
 
+    /// The weight of all that the piece carries.
+    pub fn weight_of(&self, idx: usize) -> f32 {
+        self.of(idx).iter().filter_map(|id| self.weights.get(*id as usize)).sum()
+    }
+
     /// The feature that a token stands for, if it stands for one.
     pub fn find(&self, token: &str) -> Option<u32> {
         self.numbers.get(&fold_hash(token)).copied()

@@ -19,8 +19,16 @@ const REACH: usize = 10;
 const OPENING: Lift = Lift { factor: 1.5, bonus: 4.0 };
 const CLOSING: Lift = Lift { factor: 1.3, bonus: 2.0 };
 
-/// The lift of each piece.
-pub(super) fn lifts(reading: &Reading<'_>) -> Vec<Lift> {
+/// The lifts of all pieces.
+pub(super) struct Lifts {
+    /// The lift of each piece.
+    pub lifts: Vec<Lift>,
+    /// The opening and the closing, where there are such.
+    pub ends: Vec<usize>,
+}
+
+/// The lift of each piece, and which ones open and close the text.
+pub(super) fn lifts(reading: &Reading<'_>) -> Lifts {
     let mut lifts: Vec<Lift> = reading
         .pieces
         .iter()
@@ -40,7 +48,9 @@ pub(super) fn lifts(reading: &Reading<'_>) -> Vec<Lift> {
             slot.bonus += lift.bonus * (ratio(units, 60)).min(1.0);
         }
     }
-    lifts
+    let mut ends: Vec<usize> = opening.into_iter().chain(closing).collect();
+    ends.dedup();
+    Lifts { lifts, ends }
 }
 
 fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
@@ -69,6 +79,9 @@ fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
     if carries.n_facts == 0 && carries.units < 24 && piece.text.is_ascii() {
         factor *= 0.4;
     }
+    if reports_success(piece.text) {
+        factor *= 0.3;
+    }
     if is_narration(piece.text) {
         factor *= 0.6;
     }
@@ -78,6 +91,12 @@ fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
 /// "Perfect!", "Great question."
 pub(super) fn is_courtesy(carries: &Carries) -> bool {
     carries.is_fluff && carries.n_facts == 0 && carries.units < 60
+}
+
+/// A line of a test run or build that went well: there are many, and they say the same.
+fn reports_success(text: &str) -> bool {
+    let line = text.trim_end();
+    line.ends_with(" ok") || line.ends_with(" PASSED") || line.contains(" PASSED ") || line.starts_with("   Compiling ")
 }
 
 /// "Let me look at the file": what comes next says it again.

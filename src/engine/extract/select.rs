@@ -24,6 +24,8 @@ pub(super) struct Choice {
 
 /// The most pieces that are chosen from at once.
 const SECTION: usize = 1500;
+/// The weight below which a piece says nothing: less than one short word.
+const LEAST_WEIGHT: f32 = 0.3;
 /// The least budget, in UTF-16 units, that is shared out to the classes.
 const LEAST_SHARED: usize = 200;
 /// How far below the next best in the heap, whose value may be out of date, the best may be and still be taken.
@@ -89,7 +91,7 @@ impl State<'_, '_> {
         let reading = self.worth.reading;
         let is_frame =
             matches!(reading.pieces[idx].kind, PieceKind::Ornament | PieceKind::FenceOpen | PieceKind::FenceClose);
-        let says_nothing = is_courtesy(&reading.features.pieces[idx]) || reading.features.of(idx).is_empty();
+        let says_nothing = is_courtesy(&reading.features.pieces[idx]) || reading.features.weight_of(idx) < LEAST_WEIGHT;
         let is_repeat = reading.counts[idx] == 0;
         let is_only = reading.pieces.len() == 1;
         !is_frame && !is_repeat && !self.barred[idx] && (is_only || !says_nothing)
@@ -104,7 +106,7 @@ impl State<'_, '_> {
             }
         }
         let first_choice = self.choices.len();
-        self.take_one_of_each_class(&section, limit);
+        self.take_what_has_a_share(&section, limit);
         self.run(&section, limit);
         // Twice is enough: what the second round takes for its own sake seldom is a lone heading again.
         for _ in 0..2 {
@@ -114,13 +116,19 @@ impl State<'_, '_> {
         }
     }
 
-    /// Takes the best piece of each class, if its share can pay for it, before all are weighed against each other.
-    fn take_one_of_each_class(&mut self, section: &Range<usize>, limit: usize) {
+    /// Takes the opening, the closing and the best piece of each class, if its share can pay for it, before all are weighed against each other.
+    fn take_what_has_a_share(&mut self, section: &Range<usize>, limit: usize) {
         let budget = limit.saturating_sub(self.worth.used);
         if budget < LEAST_SHARED {
             return;
         }
         let first_choice = self.choices.len();
+        let ends = self.worth.ends.clone();
+        for idx in ends.into_iter().filter(|idx| section.contains(idx)) {
+            if !self.worth.taken[idx] && self.may_lead(idx) && self.worth.full_cost(idx) * 5 <= budget {
+                self.take_with_ancestors(idx);
+            }
+        }
         for (class, share) in Classes::ALL.into_iter().zip(CLASS_SHARE) {
             let affordable = part_of(budget, share);
             let recent = self.choices.get(first_choice..).unwrap_or_default();

@@ -7,7 +7,7 @@
 //! All lists here have one slot for each piece, and every index comes from a walk over the pieces.
 
 use super::features::units;
-use super::lift::{Lift, lifts};
+use super::lift::{Lift, Lifts, lifts};
 use super::reading::Reading;
 use super::window;
 use crate::text::{Classes, PieceKind};
@@ -15,13 +15,13 @@ use crate::text::{Classes, PieceKind};
 /// The UTF-16 units that an omission mark takes inside a line, with its space.
 pub(super) const MARK_UNITS: usize = 6;
 /// The share of the budget in which a class has its lift, in the order of [`Classes::ALL`].
-pub(super) const CLASS_SHARE: [f32; 5] = [0.22, 0.2, 0.2, 0.15, 0.15];
+pub(super) const CLASS_SHARE: [f32; 5] = [0.3, 0.2, 0.2, 0.15, 0.15];
 /// The lift of a class whose share is untouched.
 const CLASS_LIFT: [f32; 5] = [0.9, 0.8, 0.7, 0.4, 0.6];
 /// What a piece of a class whose share is untouched is worth besides what is new in it: a rule counts, whatever its words.
 const CLASS_WORTH: [f32; 5] = [2.0, 2.5, 2.5, 0.8, 2.0];
 /// What every piece costs besides its units; keeps slivers from winning by their shortness.
-const OVERHEAD: usize = 14;
+const OVERHEAD: usize = 24;
 /// What a unit is worth that tells nothing new, so that a text without facts still fills its target.
 const PLAIN_UNIT: f32 = 0.004;
 /// The factor on a piece that has to be cut.
@@ -41,6 +41,8 @@ pub(super) struct Worth<'r, 't> {
     /// The weight of each feature, 0 once it is told.
     left: Vec<f32>,
     lifts: Vec<Lift>,
+    /// The opening and the closing of the text.
+    pub ends: Vec<usize>,
     costs: Vec<u32>,
     class_used: [f32; 5],
     /// What is left of the share of each class, from 1 down to 0.
@@ -52,6 +54,7 @@ pub(super) struct Worth<'r, 't> {
 impl<'r, 't> Worth<'r, 't> {
     pub fn new(reading: &'r Reading<'t>, budget: usize) -> Self {
         let n_zones = (budget / 240).clamp(1, 64);
+        let Lifts { lifts, ends } = lifts(reading);
         Self {
             reading,
             budget,
@@ -59,7 +62,8 @@ impl<'r, 't> Worth<'r, 't> {
             taken: vec![false; reading.pieces.len()],
             parts: vec![None; reading.pieces.len()],
             left: reading.features.weights.clone(),
-            lifts: lifts(reading),
+            lifts,
+            ends,
             costs: costs(reading),
             class_used: [0.0; 5],
             class_open: [1.0; 5],
