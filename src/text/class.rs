@@ -131,10 +131,20 @@ pub fn vocabulary() -> &'static HashedMap<Entry> {
     })
 }
 
+/// Whether two neighbouring words lay down a rule that neither does alone: "do not", or a word in capitals.
+#[must_use]
+pub fn lays_down(before: &str, word: &str) -> bool {
+    let is_verb = || ["do", "must", "may", "should", "shall"].iter().any(|verb| before.eq_ignore_ascii_case(verb));
+    matches!(word, "NOT" | "ONLY") || (word == "not" && is_verb())
+}
+
 /// The classes of a sentence or line.
 #[must_use]
 pub fn classes(piece: &str) -> Classes {
+    let mut before = "";
     words(piece).fold(Classes::NONE, |found, word| {
+        let found = if lays_down(before, word.text) { found | Classes::RULE } else { found };
+        before = word.text;
         if word.shape == Shape::Ideographs {
             pairs(word.text).fold(found, |found, pair| found | classes_of(fold_hash(pair)))
         } else {
@@ -179,6 +189,7 @@ mod tests {
             ("The build failed with exit code 2.", Classes::ERROR),
             ("We decided to keep the old parser.", Classes::DECISION),
             ("You must never push to main.", Classes::RULE),
+            ("Please do NOT push.", Classes::RULE),
             ("The root cause is a stale cache.", Classes::FINDING),
             ("TODO: write the docs", Classes::TODO),
             ("构建失败了", Classes::ERROR),

@@ -9,7 +9,7 @@ mod shape;
 mod tokens;
 mod words;
 
-pub use class::{Classes, HashedMap, classes, pairs, reports_error, vocabulary};
+pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vocabulary};
 pub use digest::Digest;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};
 pub use segment::{Join, Piece, PieceKind, marker, segment};

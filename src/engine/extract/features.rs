@@ -1,6 +1,8 @@
 //! What each piece carries: its words and facts with their weights, its classes, its size.
 
-use crate::text::{Classes, HashedMap, Piece, Shape, Word, fold_hash, pairs, quoted, reports_error, vocabulary, words};
+use crate::text::{
+    Classes, HashedMap, Piece, Shape, Word, fold_hash, lays_down, pairs, quoted, reports_error, vocabulary, words,
+};
 
 /// What one piece carries.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +66,12 @@ pub(super) fn read(pieces: &[Piece<'_>]) -> Features {
         let from = features.ids.len();
         let mut carries =
             Carries { from: 0, to: 0, units: units(piece.text), classes: Classes::NONE, n_facts: 0, is_fluff: false };
+        let mut before = "";
         for word in words(piece.text) {
+            if lays_down(before, word.text) {
+                carries.classes = carries.classes | Classes::RULE;
+            }
+            before = word.text;
             tokens(word, |token| {
                 let hash = fold_hash(token);
                 let entry = vocabulary().get(&hash).copied().unwrap_or_default();

@@ -16,6 +16,7 @@ mod select;
 mod shrink;
 #[cfg(test)]
 mod tests;
+mod tidy;
 mod window;
 mod worth;
 

@@ -24,7 +24,7 @@ pub(super) fn counts(pieces: &[Piece<'_>]) -> Vec<u32> {
 /// What a piece has in common with its repetitions. Code is left alone: a line may come twice there for good reason.
 fn key(piece: &Piece<'_>) -> Option<u64> {
     let text = piece.text.trim();
-    if piece.join == Join::Fragment || text.len() < 12 {
+    if piece.join == Join::Fragment || text.len() < 16 {
         return None;
     }
     match piece.kind {

@@ -219,7 +219,7 @@ impl State<'_, '_> {
     /// Uses what is left of the budget for the best part of a piece that did not fit.
     fn fill(&mut self) {
         let left = self.worth.budget.saturating_sub(self.worth.used);
-        if left < 28 || left * 100 < self.worth.budget * 12 {
+        if left < 28 || left * 100 < self.worth.budget * 15 {
             return;
         }
         let limit = left - MARK_UNITS - 1;

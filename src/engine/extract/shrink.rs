@@ -1,8 +1,9 @@
 //! The engine itself: read, choose, put together, check the size.
 
 use super::reading::Reading;
-use super::render::render;
-use super::select::{Choice, select};
+use super::render::{MARK, render};
+use super::select::select;
+use super::tidy::tidy;
 use super::window;
 
 use crate::engine::{Engine, EngineError, Job, Reply};
@@ -55,7 +56,7 @@ fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens) -> Str
     // What marks may take is set aside, so that they do not push the text over its target.
     let mut choices = select(reading, allowed - n_marks * 5);
     while !choices.is_empty() {
-        let out = assemble(text, reading, &choices, n_marks);
+        let out = render(text, reading, &tidy(reading, &choices), n_marks);
         let size = chars4(&out).0;
         if size * 100 <= target.0 * 115 && !out.trim().is_empty() {
             return out;
@@ -67,17 +68,13 @@ fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens) -> Str
     head(text, allowed)
 }
 
-fn assemble(text: &str, reading: &Reading<'_>, choices: &[Choice], n_marks: usize) -> String {
-    let mut sorted = choices.to_vec();
-    sorted.sort_unstable_by_key(|choice| choice.idx);
-    render(text, reading, &sorted, n_marks)
-}
-
 /// The start of a text of which no piece could be kept, such as one of punctuation alone.
 fn head(text: &str, budget: usize) -> String {
     let trimmed = text.trim();
-    let head: String = trimmed.chars().take(budget).collect();
-    window::best(&head, budget, |_| None)
-        .and_then(|(from, to)| head.get(from..to))
-        .map_or_else(|| head.chars().take(budget / 2).collect(), str::to_owned)
+    let limit = budget.saturating_sub(MARK.len() + 1).max(1);
+    let from = trimmed.char_indices().nth(limit + 1).map_or(trimmed.len(), |(at, _)| at);
+    let start = trimmed.get(..from).unwrap_or_default();
+    let to = window::best(start, limit, |_| None).map_or_else(|| window::head(start, limit), |(_, to)| to);
+    let kept = start.get(..to).unwrap_or_default();
+    if budget < 40 { kept.to_owned() } else { format!("{kept} {MARK}") }
 }

@@ -4,7 +4,7 @@ use super::features::{tokens, units};
 use crate::text::{is_ideograph, words};
 
 /// The best part of `piece` of at most `limit` UTF-16 units, as a byte range: whole words in a row, by clauses
-/// where it can be. `weigh` gives the feature that a token stands for and what it is still worth.
+/// where it can be. `None` when not even one word fits. `weigh` gives the feature that a token stands for and what it is still worth.
 pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Option<(usize, usize)> {
     let chunks = chunks(piece, weigh);
     let mut found: Option<(f32, usize, usize)> = None;
@@ -21,9 +21,10 @@ pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u3
             }
         }
     }
-    let (from, to) = found.map_or_else(|| (0, head(piece, limit)), |(_, from, to)| (from, to));
+    let (_, from, to) = found?;
     let part = piece.get(from..to)?;
-    let led = part.trim_start_matches(['—', '–', ',', ';', ')', ' ']);
+    let led = if from > 0 { part.trim_start_matches(['—', '–', ',', ';', ')', ' ']) } else { part };
+    let led = if from > 0 { led.strip_prefix("- ").unwrap_or(led) } else { led };
     let from = to - led.len();
     let to = from + led.trim_end_matches([',', ';', '—', '–', '(', ' ', ':']).len();
     (from < to).then_some((from, to))
@@ -113,7 +114,7 @@ fn add_weights(piece: &str, chunks: &mut [Chunk], weigh: impl Fn(&str) -> Option
 }
 
 /// The bytes at the start of `text` that fit into `limit` UTF-16 units without parting a character.
-fn head(text: &str, limit: usize) -> usize {
+pub(super) fn head(text: &str, limit: usize) -> usize {
     use unicode_segmentation::UnicodeSegmentation;
     let mut left = limit;
     let mut end = 0;

@@ -20,8 +20,6 @@ pub(super) const CLASS_SHARE: [f32; 5] = [0.3, 0.2, 0.2, 0.15, 0.15];
 const CLASS_LIFT: [f32; 5] = [0.9, 0.8, 0.7, 0.4, 0.6];
 /// What a piece of a class whose share is untouched is worth besides what is new in it: a rule counts, whatever its words.
 const CLASS_WORTH: [f32; 5] = [2.0, 2.5, 2.5, 0.8, 2.0];
-/// What every piece costs besides its units; keeps slivers from winning by their shortness.
-const OVERHEAD: usize = 24;
 /// What a unit is worth that tells nothing new, so that a text without facts still fills its target.
 const PLAIN_UNIT: f32 = 0.004;
 /// The factor on a piece that has to be cut.
@@ -32,6 +30,9 @@ pub(super) struct Worth<'r, 't> {
     pub reading: &'r Reading<'t>,
     /// UTF-16 units for the whole text.
     pub budget: usize,
+    /// What every piece costs besides its units: keeps slivers from winning by their shortness, all the more where
+    /// there is room for one piece or two.
+    overhead: usize,
     /// UTF-16 units of the pieces taken.
     pub used: usize,
     /// Whether each piece is taken.
@@ -58,6 +59,7 @@ impl<'r, 't> Worth<'r, 't> {
         Self {
             reading,
             budget,
+            overhead: if budget < 400 { (budget / 3).clamp(24, 60) } else { 24 },
             used: 0,
             taken: vec![false; reading.pieces.len()],
             parts: vec![None; reading.pieces.len()],
@@ -74,7 +76,7 @@ impl<'r, 't> Worth<'r, 't> {
 
     /// What taking the piece gains for each unit it costs, with the pieces above it that have to come along.
     pub fn density(&self, idx: usize) -> f32 {
-        let mut cost = self.cost(idx) + OVERHEAD;
+        let mut cost = self.cost(idx) + self.overhead;
         let class = self.class(idx);
         let mut value = self.value(idx) + self.lifts[idx].bonus + class.bonus;
         for parent in self.ancestors(idx) {
