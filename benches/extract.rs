@@ -22,7 +22,10 @@ fn main() {
         ("one line of 5 MB, without", repeat(5_000_000, |random| format!("{:x}", random.next()))),
         ("one sentence over and over", "The same sentence comes again and again. ".repeat(SIZE / 41)),
         ("one line over and over", "the same line again\n".repeat(SIZE / 20)),
-        ("an ever deeper list", (0..2000).map(|n| format!("{}- item {n} of many\n", " ".repeat(n))).collect()),
+        (
+            "an ever deeper list",
+            (0..2000).map(|n| format!("{}- item {n} of many\n", " ".repeat(n))).collect::<Vec<_>>().concat(),
+        ),
     ];
     println!("{:<32} {:>9} {:>9} {:>9}", "text", "MB", "35 %", "10 %");
     for (name, text) in &texts {

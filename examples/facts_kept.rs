@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::fs;
+use std::path::Path;
 
 use ctxc::engine::{Engine, Extract, Job};
 use ctxc::text::{Carried, Classes, FactKind, PieceKind, Tokens, chars4, classes, facts, segment};
@@ -40,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn read_texts(path: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let content = fs::read_to_string(path)?;
-    if !path.ends_with(".jsonl") {
+    if Path::new(path).extension().is_none_or(|extension| extension != "jsonl") {
         return Ok(serde_json::from_str(&content)?);
     }
     let mut seen = HashSet::new();
@@ -136,9 +137,11 @@ fn table(texts: &[String], percent: u64, other: Option<&Vec<String>>) -> Result<
     let before: Tokens = texts.iter().map(|text| chars4(text)).sum();
     println!("\n{} texts, {before} tokens, at {percent} %\n", texts.len());
     print!("| kept | of |");
-    columns.iter().for_each(|(name, _)| print!(" {name} |"));
+    for (name, _) in &columns {
+        print!(" {name} |");
+    }
     print!("\n|---|--:|");
-    columns.iter().for_each(|_| print!("--:|"));
+    print!("{}", "--:|".repeat(columns.len()));
     println!();
     for (row, (_, total)) in &scores[0] {
         print!("| {} | {total} |", row.1);
@@ -162,7 +165,9 @@ fn table(texts: &[String], percent: u64, other: Option<&Vec<String>>) -> Result<
             .count()
     };
     print!("\n| off target by more than 15 % | {} |", texts.len());
-    columns.iter().for_each(|(_, results)| print!(" {} |", off(results)));
+    for (_, results) in &columns {
+        print!(" {} |", off(results));
+    }
     println!();
     Ok(())
 }

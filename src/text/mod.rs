@@ -3,6 +3,7 @@
 mod class;
 mod digest;
 mod facts;
+mod looks;
 mod segment;
 mod sentence;
 mod shape;
@@ -12,7 +13,7 @@ mod words;
 pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vocabulary};
 pub use digest::Digest;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};
-pub use segment::{Join, Piece, PieceKind, marker, segment};
+pub use segment::{Join, Piece, PieceKind, segment};
 pub use shape::Shape;
 pub use tokens::{Tokens, chars4};
 pub use words::{Word, fold_hash, is_ideograph, words};

@@ -139,7 +139,7 @@ fn is_version(word: &str) -> bool {
 
 fn is_hash(bytes: &[u8]) -> bool {
     let letters = bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-    let dashes = bytes.iter().filter(|byte| **byte == b'-').count();
+    let dashes = memchr::memchr_iter(b'-', bytes).count();
     let hex = bytes.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     hex && letters > 0 && ((dashes == 0 && (7..=128).contains(&bytes.len())) || (dashes == 4 && bytes.len() == 36))
 }

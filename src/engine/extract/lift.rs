@@ -101,5 +101,5 @@ fn reports_success(text: &str) -> bool {
 
 /// "Let me look at the file": what comes next says it again.
 fn is_narration(text: &str) -> bool {
-    ["Let me ", "Now let me ", "Now I'll ", "I'll now ", "Let's "].iter().any(|start| text.starts_with(start))
+    ["Let me ", "Now let me ", "Now I'll ", "I'll now "].iter().any(|start| text.starts_with(start))
 }

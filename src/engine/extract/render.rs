@@ -1,5 +1,7 @@
 //! The kept pieces put together in their order, with a mark for what was left out between them.
 
+use std::fmt::Write;
+
 use super::reading::Reading;
 use super::select::Choice;
 use crate::text::{Join, PieceKind};
@@ -35,7 +37,7 @@ pub(super) fn render(text: &str, reading: &Reading<'_>, choices: &[Choice], n_ma
         }
         out.push_str(part);
         if let Some(count) = reading.counts.get(choice.idx).filter(|count| **count > 1) {
-            out.push_str(&format!(" (x{count})"));
+            let _ = write!(out, " (x{count})"); // Writing to a string never fails.
         }
         if cut_back {
             out.push(' ');

@@ -66,7 +66,7 @@ fn limits(state: &State<'_, '_>, sections: impl Iterator<Item = Range<usize>>) -
     let mut limits: Vec<usize> = masses
         .iter()
         .map(|part| {
-            share += (part.0 / size + part.1 / mass) / 2.0;
+            share += f32::midpoint(part.0 / size, part.1 / mass);
             part_of(worth.budget, share)
         })
         .collect();
@@ -130,7 +130,8 @@ impl State<'_, '_> {
             }
         }
         for (class, share) in Classes::ALL.into_iter().zip(CLASS_SHARE) {
-            let affordable = part_of(budget, share);
+            // One long error line may take more than the share, but never all.
+            let affordable = part_of(budget, share * 1.7);
             let recent = self.choices.get(first_choice..).unwrap_or_default();
             if recent.iter().any(|choice| self.worth.speaks_for(choice.idx, class)) {
                 continue;
