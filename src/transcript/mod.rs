@@ -19,6 +19,7 @@ mod revisit;
 pub mod scan;
 pub mod session;
 mod span;
+mod totals;
 mod turn;
 mod usage;
 
@@ -35,5 +36,6 @@ pub use random::read_line;
 pub use record::{Flags, IdHash, LineNo, MessageIdx, Parent, Record, SessionAt};
 pub use revisit::revisit;
 pub use span::Span;
+pub use totals::Totals;
 pub use turn::{Turn, TurnIdx, turns};
 pub use usage::{Usage, each_count};
