@@ -56,6 +56,8 @@ pub struct Written {
     pub calls: u64,
     /// The bytes of the longest line, its line end included.
     pub longest_line: usize,
+    /// What the client would measure as its context at the end, in tokens.
+    pub context: u64,
 }
 
 /// Writes a transcript of the given size and shape to `out` and returns what was written.
@@ -82,7 +84,7 @@ pub fn generate(options: &Options, out: &mut impl Write) -> io::Result<Written> 
         }
     }
     session.finish()?;
-    Ok(session.written)
+    Ok(Written { context: session.context, ..session.written })
 }
 
 /// A JSON string, quotes included.
