@@ -14,8 +14,17 @@ mod generate;
 #[path = "support/measure.rs"]
 mod measure;
 #[cfg(unix)]
+#[path = "support/stage.rs"]
+mod stage;
+#[cfg(unix)]
+#[path = "support/start_up.rs"]
+mod start_up;
+#[cfg(unix)]
 #[path = "support/suite.rs"]
 mod suite;
+#[cfg(unix)]
+#[path = "support/table.rs"]
+mod table;
 
 #[cfg(unix)]
 fn main() -> std::process::ExitCode {

@@ -78,6 +78,7 @@ impl Random {
         while left > 0 {
             let mut bits = self.bits();
             for _ in 0..left.min(10) {
+                // Six bits cannot pass the 64 letters.
                 out.push(char::from(LETTERS[(bits & 63) as usize]));
                 bits >>= 6;
             }
