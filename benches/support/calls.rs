@@ -39,6 +39,11 @@ impl<W: Write> Session<'_, W> {
             json(content)
         );
         let tail = format!(r#","toolUseResult":{copy},"sourceToolAssistantUUID":"{}""#, call.owner);
+        // Mostly a result hangs on its call and the progress between them is a branch that leads nowhere;
+        // now and then the progress is its parent, and a reader has to bridge it.
+        if self.random.chance(85) {
+            self.parent = Some(call.owner.clone());
+        }
         self.chain(&body, &tail)?;
         Ok(())
     }
