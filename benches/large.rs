@@ -6,6 +6,9 @@
 //! speed is judged by people (docs/performance.md). Settings are environment variables:
 //! `CTXC_BENCH_MB` (1000), `CTXC_BENCH_ROUNDS` (5), `CTXC_BENCH_ONLY` (cases whose name contains it, and the peers).
 
+#![cfg_attr(unix, expect(clippy::print_stderr, reason = "its progress"))]
+#![expect(clippy::print_stdout, reason = "its tables are what it is for")]
+
 #[cfg(unix)]
 #[expect(dead_code, reason = "only the tests ask for turns and conversations")]
 #[path = "support/generate.rs"]

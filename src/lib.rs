@@ -11,5 +11,8 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod cli;
 pub mod engine;
+pub mod report;
 pub mod text;
+pub mod transcript;

@@ -1,5 +1,7 @@
 //! The generator of large transcripts: what it promises to the benches and to the tests that use its files.
 
+#![expect(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
 #[path = "../benches/support/generate.rs"]
 mod generate;
 

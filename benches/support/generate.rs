@@ -15,7 +15,7 @@ use words::{Random, path, prose, request};
 
 /// How long the transcript becomes.
 #[derive(Clone, Copy)]
-pub enum Size {
+pub(crate) enum Size {
     /// Whole turns until at least this many bytes are written.
     Bytes(u64),
     /// This many turns.
@@ -24,7 +24,7 @@ pub enum Size {
 
 /// What the turns are made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// Prompts, thinking, tool calls with results, progress, snapshots, images and now and then a rewind.
     Session,
     /// A prompt and an answer, each of 100 to 300 `chars4` tokens, and nothing else.
@@ -32,39 +32,39 @@ pub enum Shape {
 }
 
 /// What to generate. Equal options give equal bytes.
-pub struct Options {
+pub(crate) struct Options {
     /// When to stop.
-    pub size: Size,
+    pub(crate) size: Size,
     /// What the turns are made of.
-    pub shape: Shape,
+    pub(crate) shape: Shape,
     /// What every random choice follows from.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// One line of the third turn gets at least this many bytes; 0 for no such line. All others stay below 400 kB.
-    pub longest_line: usize,
+    pub(crate) longest_line: usize,
 }
 
 /// What was written.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
+pub(crate) struct Written {
     /// Bytes, line ends included.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Lines.
-    pub lines: u64,
+    pub(crate) lines: u64,
     /// Turns on the live chain.
-    pub turns: u64,
+    pub(crate) turns: u64,
     /// Tool calls, each of which has its result.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// The bytes of the longest line, its line end included.
-    pub longest_line: usize,
+    pub(crate) longest_line: usize,
     /// What the client would measure as its context at the end, in tokens.
-    pub context: u64,
+    pub(crate) context: u64,
 }
 
 /// Writes a transcript of the given size and shape to `out` and returns what was written.
 ///
 /// # Errors
 /// Only those of `out`.
-pub fn generate(options: &Options, out: &mut impl Write) -> io::Result<Written> {
+pub(crate) fn generate(options: &Options, out: &mut impl Write) -> io::Result<Written> {
     let mut session = Session::new(options.seed, out);
     loop {
         let written = session.written;
@@ -94,10 +94,10 @@ fn json(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(['"', '\\', '\n', '\t']) {
         out.push_str(&rest[..at]);
-        out.push_str(match rest.as_bytes()[at] {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
+        out.push_str(match rest.as_bytes().get(at) {
+            Some(b'"') => "\\\"",
+            Some(b'\\') => "\\\\",
+            Some(b'\n') => "\\n",
             _ => "\\t",
         });
         rest = &rest[at + 1..];

@@ -15,18 +15,18 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
 /// The first argument of the measuring child.
-pub const MEASURE: &str = "--measure";
+pub(crate) const MEASURE: &str = "--measure";
 
 /// What one run of a command cost.
 #[derive(Clone, Copy, Debug)]
-pub struct Cost {
+pub(crate) struct Cost {
     /// User and system time together.
-    pub cpu: Duration,
+    pub(crate) cpu: Duration,
     /// From start to end; the median where it ran several times.
-    pub wall: Duration,
+    pub(crate) wall: Duration,
     /// Peak resident memory in bytes. It includes what the measuring child had at the moment of the start,
     /// about 3 MB.
-    pub peak: u64,
+    pub(crate) peak: u64,
 }
 
 /// Runs `command` `repeats` times, its standard output in `stdout`, and returns the mean CPU time, the median
@@ -34,7 +34,7 @@ pub struct Cost {
 ///
 /// # Errors
 /// When the command cannot be started or fails; the text ends with what it said.
-pub fn cost(command: &Command, stdout: &Path, repeats: u32) -> io::Result<Cost> {
+pub(crate) fn cost(command: &Command, stdout: &Path, repeats: u32) -> io::Result<Cost> {
     let mut child = Command::new(std::env::current_exe()?);
     child.arg(MEASURE).arg(repeats.to_string()).arg(stdout).arg(command.get_program()).args(command.get_args());
     for (key, value) in command.get_envs() {
@@ -62,7 +62,7 @@ pub fn cost(command: &Command, stdout: &Path, repeats: u32) -> io::Result<Cost> 
 ///
 /// # Errors
 /// As for [`cost`].
-pub fn child(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> io::Result<()> {
+pub(crate) fn child(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> io::Result<()> {
     let mut next = || arguments.next().ok_or_else(|| io::Error::other("an argument is missing"));
     let repeats: u32 = next()?.to_string_lossy().parse().map_err(io::Error::other)?;
     let (stdout, program) = (next()?, next()?);
@@ -88,7 +88,7 @@ pub fn child(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> io::Res
 }
 
 /// Whether `program` can be started at all.
-pub fn is_there(program: impl AsRef<OsStr>) -> bool {
+pub(crate) fn is_there(program: impl AsRef<OsStr>) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }

@@ -11,19 +11,19 @@ use crate::generate::{Options, Shape, Size, generate};
 const LONGEST_LINE: usize = 5_000_000;
 
 /// Where everything lies.
-pub struct Stage {
+pub(crate) struct Stage {
     /// The home folder of every command.
-    pub home: PathBuf,
+    pub(crate) home: PathBuf,
     /// The transcript, in the Claude folder of that home.
-    pub transcript: PathBuf,
+    pub(crate) transcript: PathBuf,
     /// Where rewrites go.
-    pub out: PathBuf,
+    pub(crate) out: PathBuf,
     /// The context at the end of the transcript, in tokens.
-    pub context: u64,
+    pub(crate) context: u64,
 }
 
 /// The transcript, generated once for each size and state of the generator, in a Claude folder of its own.
-pub fn stage(megabytes: u64) -> io::Result<Stage> {
+pub(crate) fn stage(megabytes: u64) -> io::Result<Stage> {
     let mut source = blake3::Hasher::new();
     source.update(include_bytes!("generate.rs")).update(include_bytes!("calls.rs")).update(include_bytes!("words.rs"));
     let version = source.finalize().to_hex().chars().take(8).collect::<String>();
@@ -50,7 +50,7 @@ pub fn stage(megabytes: u64) -> io::Result<Stage> {
 }
 
 /// A command that sees none of the machine's settings, keys or sessions.
-pub fn command(program: &str, arguments: &[String], stage: &Stage) -> Command {
+pub(crate) fn command(program: &str, arguments: &[String], stage: &Stage) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).env("HOME", &stage.home).env("CLAUDE_CONFIG_DIR", stage.home.join(".claude"));
     command.env("XDG_DATA_HOME", stage.home.join("data")).env("XDG_CONFIG_HOME", stage.home.join("config"));
@@ -62,7 +62,7 @@ pub fn command(program: &str, arguments: &[String], stage: &Stage) -> Command {
 }
 
 /// Removes what the last command wrote, so that every run finds the same: outputs, new sessions, the archive.
-pub fn tidy(stage: &Stage) -> io::Result<()> {
+pub(crate) fn tidy(stage: &Stage) -> io::Result<()> {
     let data = stage.home.join("data");
     if data.exists() {
         fs::remove_dir_all(data)?;
@@ -83,7 +83,7 @@ pub fn tidy(stage: &Stage) -> io::Result<()> {
 }
 
 /// Reads the file into the cache of the system.
-pub fn read_once(path: &Path) -> io::Result<()> {
+pub(crate) fn read_once(path: &Path) -> io::Result<()> {
     let mut file = File::open(path)?;
     let mut buffer = vec![0; 1 << 20];
     while file.read(&mut buffer)? > 0 {}

@@ -16,7 +16,7 @@ const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/session-small
 ///
 /// # Errors
 /// When a measuring child cannot be started.
-pub fn start_up(stage: &Stage) -> io::Result<()> {
+pub(crate) fn start_up(stage: &Stage) -> io::Result<()> {
     const ROUNDS: u32 = 15;
     const REPEATS: u32 = 20;
     let empty = stage.home.join("empty");

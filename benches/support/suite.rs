@@ -44,7 +44,7 @@ struct Case {
 /// # Errors
 /// When the transcript cannot be written or a measuring child cannot be started. A case that fails is
 /// reported in its row instead.
-pub fn run() -> io::Result<()> {
+pub(crate) fn run() -> io::Result<()> {
     let megabytes = setting("CTXC_BENCH_MB", 1000)?;
     let rounds = usize::try_from(setting("CTXC_BENCH_ROUNDS", 5)?).unwrap_or(5).max(1);
     let stage = stage(megabytes)?;

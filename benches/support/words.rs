@@ -4,19 +4,24 @@
 //! equal bytes. It reads like the real thing where it matters to a compressor: sentences that carry a
 //! decision, an error, a rule or a figure stand among sentences that carry little.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "the lists are not empty, and no index passes the length it is taken modulo"
+)]
+
 use std::fmt::Write as _;
 
 /// A small deterministic generator (splitmix64), so that no crate's version can change a fixture.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// A generator whose every answer follows from `seed`.
-    pub const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// The next 64 bits.
-    pub const fn bits(&mut self) -> u64 {
+    pub(crate) const fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,28 +30,28 @@ impl Random {
     }
 
     /// A number in `low..high`; `low` where the range is empty.
-    pub fn within(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn within(&mut self, low: u64, high: u64) -> u64 {
         low + self.bits() % high.saturating_sub(low).max(1)
     }
 
     /// The same for lengths and indices.
-    pub fn size(&mut self, low: usize, high: usize) -> usize {
+    pub(crate) fn size(&mut self, low: usize, high: usize) -> usize {
         let span = high.saturating_sub(low).max(1) as u64;
         low + usize::try_from(self.bits() % span).unwrap_or(0)
     }
 
     /// Whether something that happens `percent` times in a hundred happens now.
-    pub fn chance(&mut self, percent: u64) -> bool {
+    pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.within(0, 100) < percent
     }
 
     /// One of `list`, which must not be empty.
-    pub fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
+    pub(crate) fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
         list[self.size(0, list.len())]
     }
 
     /// A random UUID in its usual form.
-    pub fn uuid(&mut self) -> String {
+    pub(crate) fn uuid(&mut self) -> String {
         let (a, b) = (self.bits(), self.bits());
         format!(
             "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
@@ -59,14 +64,14 @@ impl Random {
     }
 
     /// `prefix` and 22 letters and digits, as the API makes its ids.
-    pub fn id(&mut self, prefix: &str) -> String {
+    pub(crate) fn id(&mut self, prefix: &str) -> String {
         let mut id = format!("{prefix}01");
         self.push_letters(22, &mut id);
         id
     }
 
     /// Base64 text of `length` characters: a signature, or an image that nobody looks at.
-    pub fn base64(&mut self, length: usize) -> String {
+    pub(crate) fn base64(&mut self, length: usize) -> String {
         let mut text = String::with_capacity(length);
         self.push_letters(length, &mut text);
         text
@@ -235,7 +240,7 @@ const LOG: &[&str] = &[
 ];
 
 /// Prose of at least `units` UTF-16 code units, with a paragraph break now and then.
-pub fn prose(random: &mut Random, units: usize) -> String {
+pub(crate) fn prose(random: &mut Random, units: usize) -> String {
     let mut text = String::with_capacity(units + 200);
     // An odd stride over a list whose length is a power of two: none comes twice before all have come.
     let (start, stride) = (random.size(0, SENTENCES.len()), 2 * random.size(0, 16) + 1);
@@ -251,7 +256,7 @@ pub fn prose(random: &mut Random, units: usize) -> String {
 }
 
 /// What a person types: a request, then prose up to `units` code units.
-pub fn request(random: &mut Random, units: usize) -> String {
+pub(crate) fn request(random: &mut Random, units: usize) -> String {
     let mut text = String::new();
     let opening = random.pick(REQUESTS);
     fill(random, opening, &mut text);
@@ -264,17 +269,17 @@ pub fn request(random: &mut Random, units: usize) -> String {
 }
 
 /// Code of at least `bytes` bytes, in whole lines.
-pub fn code(random: &mut Random, bytes: usize) -> String {
+pub(crate) fn code(random: &mut Random, bytes: usize) -> String {
     lines(random, CODE, bytes)
 }
 
 /// Log lines of at least `bytes` bytes.
-pub fn log(random: &mut Random, bytes: usize) -> String {
+pub(crate) fn log(random: &mut Random, bytes: usize) -> String {
     lines(random, LOG, bytes)
 }
 
 /// A path within the project.
-pub fn path(random: &mut Random) -> String {
+pub(crate) fn path(random: &mut Random) -> String {
     let (place, stem, extension) = (random.pick(PLACES), random.pick(STEMS), random.pick(EXTENSIONS));
     format!("{place}/{stem}.{extension}")
 }

@@ -1,6 +1,7 @@
 //! Strings and bytes. This layer knows nothing of transcripts.
 
 mod digest;
+pub mod json_string;
 mod tokens;
 
 pub use digest::Digest;

@@ -1,0 +1,4 @@
+//! Results as data and as text. This layer renders; it prints nothing and knows no terminal.
+
+pub mod size;
+pub mod table;

@@ -1,0 +1,119 @@
+//! The size of an image, from the first bytes of its base64 text.
+
+/// Width and height in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Pixels from left to right.
+    pub width: u64,
+    /// Pixels from top to bottom.
+    pub height: u64,
+}
+
+/// How much base64 text is looked at: JPEG may carry tens of kilobytes of metadata before its size.
+const HEAD: usize = 128 * 1024;
+
+/// The size of the PNG, JPEG, GIF or WebP image whose base64 text is `base64`; `None` where it cannot be read.
+#[must_use]
+pub fn size(base64: &[u8]) -> Option<Size> {
+    let bytes = decode_base64(base64.get(..HEAD).unwrap_or(base64));
+    match bytes.as_slice() {
+        [0x89, b'P', b'N', b'G', ..] => sized(big_endian(&bytes, 16, 4)?, big_endian(&bytes, 20, 4)?),
+        [b'G', b'I', b'F', b'8', ..] => sized(little_endian(&bytes, 6, 2)?, little_endian(&bytes, 8, 2)?),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => webp(&bytes),
+        [0xFF, 0xD8, ..] => jpeg(&bytes),
+        _ => None,
+    }
+}
+
+const fn sized(width: u64, height: u64) -> Option<Size> {
+    if width == 0 || height == 0 { None } else { Some(Size { width, height }) }
+}
+
+/// The three forms of WebP: lossy, lossless and extended (RFC 9649).
+fn webp(bytes: &[u8]) -> Option<Size> {
+    match bytes.get(12..16)? {
+        b"VP8 " => sized(little_endian(bytes, 26, 2)? & 0x3FFF, little_endian(bytes, 28, 2)? & 0x3FFF),
+        b"VP8L" => {
+            let packed = little_endian(bytes, 21, 4)?;
+            sized((packed & 0x3FFF) + 1, (packed >> 14 & 0x3FFF) + 1)
+        }
+        b"VP8X" => sized(little_endian(bytes, 24, 3)? + 1, little_endian(bytes, 27, 3)? + 1),
+        _ => None,
+    }
+}
+
+/// Goes from segment to segment up to the frame header, SOF0 to SOF15 (ITU T.81, B.2.2).
+fn jpeg(bytes: &[u8]) -> Option<Size> {
+    let mut at = 2;
+    loop {
+        let marker = *bytes.get(at + 1)?;
+        let is_frame = matches!(marker, 0xC0..=0xCF) && !matches!(marker, 0xC4 | 0xC8 | 0xCC);
+        if bytes.get(at) != Some(&0xFF) {
+            return None;
+        }
+        if is_frame {
+            return sized(big_endian(bytes, at + 7, 2)?, big_endian(bytes, at + 5, 2)?);
+        }
+        at += 2 + usize::try_from(big_endian(bytes, at + 2, 2)?).ok()?;
+    }
+}
+
+fn big_endian(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
+    Some(bytes.get(at..at + len)?.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+}
+
+fn little_endian(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
+    Some(bytes.get(at..at + len)?.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+}
+
+/// The bytes of `base64` up to the first character that is none of its alphabet.
+fn decode_base64(base64: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(base64.len() / 4 * 3);
+    let mut bits = 0u32;
+    let mut n_bits = 0;
+    for &letter in base64 {
+        let Some(value) = base64_value(letter) else { break };
+        bits = bits << 6 | u32::from(value);
+        n_bits += 6;
+        if n_bits >= 8 {
+            n_bits -= 8;
+            bytes.push((bits >> n_bits & 0xFF) as u8);
+        }
+    }
+    bytes
+}
+
+const fn base64_value(letter: u8) -> Option<u8> {
+    match letter {
+        b'A'..=b'Z' => Some(letter - b'A'),
+        b'a'..=b'z' => Some(letter - b'a' + 26),
+        b'0'..=b'9' => Some(letter - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_size_of_each_format() {
+        let cases = [
+            // A PNG header of 640 x 480.
+            ("iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAA=", Some((640, 480))),
+            // A GIF header of 3 x 5.
+            ("R0lGODlhAwAFAIAA", Some((3, 5))),
+            // SOI, an APP0 segment of 16 bytes, SOF0 of 16 x 32.
+            ("/9j/4AAQSkZJRgABAQAAAQABAAD/wAARCAAgABADASIAAhEBAxEB", Some((16, 32))),
+            ("aGVsbG8gd29ybGQ=", None),
+            ("iVBORw0KGgo", None),
+            ("", None),
+        ];
+        for (base64, expected) in cases {
+            let found = size(base64.as_bytes()).map(|size| (size.width, size.height));
+            assert_eq!(found, expected, "{base64}");
+        }
+    }
+}

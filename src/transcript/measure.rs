@@ -1,0 +1,122 @@
+//! How many tokens the parts of an entry are, by kind of content.
+
+use super::Span;
+use super::image;
+use super::scan::{Block, BlockKind, Kind, Scan, each_string};
+use crate::text::Tokens;
+use crate::text::json_string::{encoded_units, utf16_units};
+
+/// A kind of content, as a row of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Text of a message.
+    Text,
+    /// The input of a tool call, as raw JSON.
+    ToolUse,
+    /// The text of a tool result.
+    ToolResult,
+    /// An image or a document.
+    Image,
+    /// The text that an attachment carries.
+    Attachment,
+    /// The text of thinking.
+    Thinking,
+    /// The signature of thinking.
+    Signature,
+}
+
+impl Part {
+    /// Every part, in the order of a table.
+    pub const ALL: [Self; 7] =
+        [Self::Text, Self::ToolUse, Self::ToolResult, Self::Image, Self::Attachment, Self::Thinking, Self::Signature];
+
+    /// Whether this is thinking, which has rows of its own.
+    #[must_use]
+    pub const fn is_thinking(self) -> bool {
+        matches!(self, Self::Thinking | Self::Signature)
+    }
+
+    /// The name that people read.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::ToolUse => "tool calls",
+            Self::ToolResult => "tool results",
+            Self::Image => "images",
+            Self::Attachment => "attachments",
+            Self::Thinking => "thinking",
+            Self::Signature => "signatures",
+        }
+    }
+}
+
+/// The most that an image is counted as; also what one counts whose size cannot be read.
+const IMAGE_LIMIT: u64 = 1600;
+/// The pixels that make one token, from the API's documentation of vision.
+const PIXELS_A_TOKEN: u64 = 750;
+
+/// Calls `each` with the tokens of every part that the model sees of an entry. Metadata, `toolUseResult` and
+/// the kinds that are never sent count nothing.
+pub fn measure(scan: &Scan, line: &[u8], mut each: impl FnMut(Part, Tokens)) {
+    match scan.kind {
+        Kind::User | Kind::Assistant => {
+            if let Some(text) = scan.string_content(line) {
+                each(Part::Text, string_tokens(text));
+            }
+            for block in &scan.blocks {
+                measure_block(block, line, &mut each);
+            }
+        }
+        Kind::Attachment => {
+            let mut tokens = Tokens::ZERO;
+            let text = scan.attachment.map_or(&[][..], |it| it.of(line));
+            each_string(text, |key, string| {
+                if key != Some(b"type") {
+                    tokens += string_tokens(string);
+                }
+            });
+            each(Part::Attachment, tokens);
+        }
+        _ => {}
+    }
+}
+
+fn measure_block(block: &Block, line: &[u8], each: &mut impl FnMut(Part, Tokens)) {
+    let tokens = |span: Option<Span>| span.and_then(|span| span.string(line)).map_or(Tokens::ZERO, string_tokens);
+    match block.kind {
+        BlockKind::Text if block.is_nested => each(Part::ToolResult, tokens(block.text)),
+        BlockKind::Text => each(Part::Text, tokens(block.text)),
+        BlockKind::ToolResult => each(Part::ToolResult, tokens(block.content)),
+        BlockKind::ToolUse => {
+            let input = block.input.map_or(&[][..], |it| it.of(line));
+            each(Part::ToolUse, Tokens::from_utf16_units(encoded_units(input)));
+        }
+        BlockKind::Image => each(Part::Image, image_tokens(block.source, line)),
+        BlockKind::Document => each(Part::Image, Tokens(IMAGE_LIMIT)),
+        BlockKind::Thinking => {
+            each(Part::Thinking, tokens(block.text));
+            each(Part::Signature, tokens(block.signature));
+        }
+        BlockKind::Known | BlockKind::Unknown => {}
+    }
+}
+
+/// The `chars4` estimate of a JSON string, from the inside of it.
+fn string_tokens(raw: &[u8]) -> Tokens {
+    Tokens::from_utf16_units(utf16_units(raw))
+}
+
+fn image_tokens(source: Option<Span>, line: &[u8]) -> Tokens {
+    let mut data = None;
+    if let Some(source) = source {
+        each_string(source.of(line), |key, string| {
+            if key == Some(b"data") {
+                data = image::size(string);
+            }
+        });
+    }
+    let by_size = data.map_or(IMAGE_LIMIT, |size| (size.width * size.height).div_ceil(PIXELS_A_TOKEN));
+    Tokens(by_size.min(IMAGE_LIMIT))
+}

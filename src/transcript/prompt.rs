@@ -1,0 +1,114 @@
+//! Which user entries are prompts that a person typed (format: "user"; T-05).
+
+use super::scan::{BlockKind, Kind, Scan, each_field};
+use crate::text::json_string;
+
+/// How an entry starts that the client wrote and no person did.
+const NOT_TYPED: [&[u8]; 9] = [
+    b"<local-command-stdout>",
+    b"<local-command-stderr>",
+    b"<local-command-caveat>",
+    b"<bash-stdout>",
+    b"<bash-stderr>",
+    b"<task-notification>",
+    b"<system-reminder>",
+    b"[Request interrupted by user",
+    b"<tick>",
+];
+
+/// How the envelope of a slash command or of a shell line starts: typed, and not prose.
+const COMMAND: [&[u8]; 5] =
+    [b"<command-name>", b"<command-message>", b"<command-args>", b"<bash-input>", b"<user-memory-input>"];
+
+/// What an entry is as a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    /// No prompt.
+    No,
+    /// A slash command, or a shell line.
+    Command,
+    /// Text that a person typed.
+    Typed,
+}
+
+impl Prompt {
+    /// What the entry is, whatever chain it stands on: sidechains are for the caller to tell apart.
+    #[must_use]
+    pub fn of(scan: &Scan, line: &[u8]) -> Self {
+        let is_excluded = scan.kind != Kind::User
+            || scan.is_meta
+            || scan.is_compact_summary
+            || scan.tool_use_result.is_some()
+            || scan.blocks.iter().any(|block| block.kind == BlockKind::ToolResult)
+            || is_notification(scan, line);
+        if is_excluded {
+            return Self::No;
+        }
+        if let Some(text) = scan.string_content(line) {
+            return Self::of_text(text);
+        }
+        let texts = scan.outer_blocks().filter(|block| block.kind == BlockKind::Text);
+        texts
+            .filter_map(|block| block.text?.string(line))
+            .map(Self::of_text)
+            .find(|prompt| *prompt != Self::No)
+            .unwrap_or(Self::No)
+    }
+
+    fn of_text(raw: &[u8]) -> Self {
+        let text = raw.trim_ascii_start();
+        if json_string::is_blank(text) || NOT_TYPED.iter().any(|start| text.starts_with(start)) {
+            Self::No
+        } else if COMMAND.iter().any(|start| text.starts_with(start)) {
+            Self::Command
+        } else {
+            Self::Typed
+        }
+    }
+}
+
+fn is_notification(scan: &Scan, line: &[u8]) -> bool {
+    let Some(origin) = scan.origin.map(|it| it.of(line)) else { return false };
+    let mut is_notification = false;
+    each_field(origin, |key, value| {
+        is_notification |= key == b"kind" && value.string(origin) == Some(b"task-notification");
+    });
+    is_notification
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // T-05
+    #[test]
+    fn tells_prompts_from_what_the_client_writes() {
+        let cases = [
+            (r#""content":"Fix it""#, "", Prompt::Typed),
+            (r#""content":[{"type":"text","text":"Fix it"}]"#, "", Prompt::Typed),
+            (
+                r#""content":[{"type":"text","text":"<system-reminder>x</system-reminder>"},{"type":"text","text":"Fix it"}]"#,
+                "",
+                Prompt::Typed,
+            ),
+            (r#""content":"<command-name>/clear</command-name>""#, "", Prompt::Command),
+            (r#""content":"<bash-input>ls</bash-input>""#, "", Prompt::Command),
+            (r#""content":"<local-command-stdout>x</local-command-stdout>""#, "", Prompt::No),
+            (r#""content":"<bash-stdout>x</bash-stdout>""#, "", Prompt::No),
+            (r#""content":"<task-notification>x""#, "", Prompt::No),
+            (r#""content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]"#, "", Prompt::No),
+            (r#""content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]"#, "", Prompt::No),
+            (r#""content":[{"type":"image"}]"#, "", Prompt::No),
+            (r#""content":" \n""#, "", Prompt::No),
+            (r#""content":"Fix it""#, r#","isMeta":true"#, Prompt::No),
+            (r#""content":"Fix it""#, r#","isCompactSummary":true"#, Prompt::No),
+            (r#""content":"Fix it""#, r#","toolUseResult":"x""#, Prompt::No),
+            (r#""content":"Fix it""#, r#","origin":{"kind":"human"}"#, Prompt::Typed),
+            (r#""content":"Done""#, r#","origin":{"kind":"task-notification"}"#, Prompt::No),
+        ];
+        for (content, rest, expected) in cases {
+            let line = format!(r#"{{"type":"user","message":{{"role":"user",{content}}}{rest}}}"#);
+            assert_eq!(Prompt::of(&Scan::of(line.as_bytes()), line.as_bytes()), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The same fields by way of `serde_json`, for any line that the walk rejects.
+
+use std::fmt;
+
+use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{Block, BlockKind, Form, Message, Scan};
+use crate::transcript::Span;
+
+/// Fills `scan` from the JSON object that stands in `line` from `start` on.
+///
+/// # Errors
+/// When `serde_json` finds no object there.
+pub(super) fn read(line: &[u8], start: usize, scan: &mut Scan) -> serde_json::Result<()> {
+    scan.clear();
+    let text = Span::new(start, line.len());
+    for (key, value) in fields(line, text)? {
+        if key == b"message" {
+            scan.message = None;
+            scan.blocks.clear();
+            if line.get(value.start as usize) == Some(&b'{') {
+                read_message(line, value, scan)?;
+            }
+        } else {
+            scan.set(line, &key, value);
+        }
+    }
+    scan.form = Form::Entry;
+    Ok(())
+}
+
+fn read_message(line: &[u8], object: Span, scan: &mut Scan) -> serde_json::Result<()> {
+    let mut message = Message::default();
+    for (key, value) in fields(line, object)? {
+        if key == b"content" {
+            scan.blocks.clear();
+            if line.get(value.start as usize) == Some(&b'[') {
+                for element in elements(line, value)? {
+                    read_block(line, element, &mut scan.blocks)?;
+                }
+            }
+        }
+        message.set(line, &key, value);
+    }
+    scan.message = Some(message);
+    Ok(())
+}
+
+fn read_block(line: &[u8], element: Span, blocks: &mut Vec<Block>) -> serde_json::Result<()> {
+    let block = block_of(line, element, false)?;
+    blocks.push(block);
+    let content = block.content.filter(|it| line.get(it.start as usize) == Some(&b'['));
+    if let (BlockKind::ToolResult, Some(content)) = (block.kind, content) {
+        for element in elements(line, content)? {
+            blocks.push(block_of(line, element, true)?);
+        }
+    }
+    Ok(())
+}
+
+fn block_of(line: &[u8], element: Span, is_nested: bool) -> serde_json::Result<Block> {
+    let mut block = Block { is_nested, span: Some(element), ..Block::default() };
+    if line.get(element.start as usize) == Some(&b'{') {
+        for (key, value) in fields(line, element)? {
+            block.set(line, &key, value);
+        }
+    }
+    Ok(block)
+}
+
+fn fields(line: &[u8], object: Span) -> serde_json::Result<Vec<(Vec<u8>, Span)>> {
+    let mut json = serde_json::Deserializer::from_slice(object.of(line));
+    let fields = json.deserialize_map(Fields(line))?;
+    json.end()?;
+    Ok(fields)
+}
+
+fn elements(line: &[u8], array: Span) -> serde_json::Result<Vec<Span>> {
+    let mut json = serde_json::Deserializer::from_slice(array.of(line));
+    json.deserialize_seq(Elements(line))
+}
+
+/// Where `raw`, which borrows from `line`, stands in it.
+fn span_in(line: &[u8], raw: &RawValue) -> Span {
+    let start = raw.get().as_ptr().addr() - line.as_ptr().addr();
+    Span::new(start, start + raw.get().len())
+}
+
+struct Fields<'a>(&'a [u8]);
+
+impl<'de> Visitor<'de> for Fields<'de> {
+    type Value = Vec<(Vec<u8>, Span)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Vec::new();
+        while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
+            fields.push((key.into_bytes(), span_in(self.0, value)));
+        }
+        Ok(fields)
+    }
+}
+
+struct Elements<'a>(&'a [u8]);
+
+impl<'de> Visitor<'de> for Elements<'de> {
+    type Value = Vec<Span>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut spans = Vec::new();
+        while let Some(value) = seq.next_element::<&RawValue>()? {
+            spans.push(span_in(self.0, value));
+        }
+        Ok(spans)
+    }
+}

@@ -1,0 +1,210 @@
+//! The fields of a line, and which key fills which.
+
+use super::{BlockKind, Kind, fallback, walk};
+use crate::transcript::Span;
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// White space, or nothing.
+    #[default]
+    Blank,
+    /// No JSON object: torn, damaged, or something else altogether. Kept as it is.
+    Malformed,
+    /// A JSON object.
+    Entry,
+}
+
+/// Where the fields of one line stand. Spans count from the start of the line and include a string's quotes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// What the line is. Without an entry no other field is filled.
+    pub form: Form,
+    /// The kind of the entry.
+    pub kind: Kind,
+    /// `uuid`.
+    pub uuid: Option<Span>,
+    /// `parentUuid`, a string or `null`.
+    pub parent_uuid: Option<Span>,
+    /// `sessionId`.
+    pub session_id: Option<Span>,
+    /// `timestamp`.
+    pub timestamp: Option<Span>,
+    /// `subtype` of a system entry.
+    pub subtype: Option<Span>,
+    /// `leafUuid` of a summary or a last prompt.
+    pub leaf_uuid: Option<Span>,
+    /// `messageId` of a file history snapshot.
+    pub snapshot_of: Option<Span>,
+    /// `compactMetadata` of a compact boundary.
+    pub compact_metadata: Option<Span>,
+    /// `attachment`.
+    pub attachment: Option<Span>,
+    /// `toolUseResult`.
+    pub tool_use_result: Option<Span>,
+    /// `origin`, of newer user entries.
+    pub origin: Option<Span>,
+    /// `isSidechain` is true.
+    pub is_sidechain: bool,
+    /// `isMeta` is true.
+    pub is_meta: bool,
+    /// `isCompactSummary` is true.
+    pub is_compact_summary: bool,
+    /// `teamName` is there.
+    pub is_team: bool,
+    /// `message`, when it is an object.
+    pub message: Option<Message>,
+    /// The blocks of `message.content`, when it is an array; those inside a tool result follow it.
+    pub blocks: Vec<Block>,
+}
+
+/// Where the fields of `message` stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Message {
+    /// `id`.
+    pub id: Option<Span>,
+    /// `role`.
+    pub role: Option<Span>,
+    /// `model`.
+    pub model: Option<Span>,
+    /// `content`, of any type.
+    pub content: Option<Span>,
+    /// `usage`.
+    pub usage: Option<Span>,
+}
+
+/// Where a content block and its fields stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// The kind of the block.
+    pub kind: BlockKind,
+    /// The whole element of the array.
+    pub span: Option<Span>,
+    /// Whether the block is part of the content of the tool result before it.
+    pub is_nested: bool,
+    /// `text`, `thinking`, or `data` of redacted thinking.
+    pub text: Option<Span>,
+    /// `signature` of a thinking block.
+    pub signature: Option<Span>,
+    /// `id` of a tool call, `tool_use_id` of a tool result.
+    pub tool_id: Option<Span>,
+    /// `name` of a tool call.
+    pub name: Option<Span>,
+    /// `input` of a tool call.
+    pub input: Option<Span>,
+    /// `content` of a tool result.
+    pub content: Option<Span>,
+    /// `source` of an image or a document.
+    pub source: Option<Span>,
+    /// `is_error` is true.
+    pub is_error: bool,
+}
+
+/// The byte order mark that some editors put at the head of a file.
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+impl Scan {
+    /// Reads `line`, with or without its end, into this scan, whose memory is used again.
+    pub fn read(&mut self, line: &[u8]) {
+        let start = if line.starts_with(BOM) { BOM.len() } else { 0 };
+        let text = line.get(start..).unwrap_or_default();
+        self.clear();
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        if walk::walk(line, start, self).is_err() && fallback::read(line, start, self).is_err() {
+            self.clear();
+            self.form = Form::Malformed;
+        }
+    }
+
+    /// The scan of `line`.
+    #[must_use]
+    pub fn of(line: &[u8]) -> Self {
+        let mut scan = Self::default();
+        scan.read(line);
+        scan
+    }
+
+    /// Whether this is the system entry at which the history that is sent starts.
+    #[must_use]
+    pub fn is_compact_boundary(&self, line: &[u8]) -> bool {
+        self.kind == Kind::System && self.subtype.and_then(|it| it.string(line)) == Some(b"compact_boundary")
+    }
+
+    /// `message.content` when it is a string: the inside of it.
+    #[must_use]
+    pub fn string_content<'a>(&self, line: &'a [u8]) -> Option<&'a [u8]> {
+        self.message?.content?.string(line)
+    }
+
+    /// The blocks of the message itself, without those inside tool results.
+    pub fn outer_blocks(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.iter().filter(|block| !block.is_nested)
+    }
+
+    pub(super) fn clear(&mut self) {
+        let mut blocks = std::mem::take(&mut self.blocks);
+        blocks.clear();
+        *self = Self { blocks, ..Self::default() };
+    }
+
+    /// Takes the value of a key of the entry itself, `message` aside. The last of equal keys stands.
+    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) {
+        let string = || Some(value).filter(|value| value.string(line).is_some());
+        let is_true = || value.of(line) == b"true";
+        match key {
+            b"type" => self.kind = value.string(line).map_or(Kind::Other, Kind::named),
+            b"uuid" => self.uuid = string(),
+            b"parentUuid" => self.parent_uuid = Some(value).filter(|value| matches!(value.of(line), [b'"' | b'n', ..])),
+            b"sessionId" => self.session_id = string(),
+            b"timestamp" => self.timestamp = string(),
+            b"subtype" => self.subtype = string(),
+            b"leafUuid" => self.leaf_uuid = string(),
+            b"messageId" => self.snapshot_of = string(),
+            b"compactMetadata" => self.compact_metadata = Some(value),
+            b"attachment" => self.attachment = Some(value),
+            b"toolUseResult" => self.tool_use_result = Some(value),
+            b"origin" => self.origin = Some(value),
+            b"isSidechain" => self.is_sidechain = is_true(),
+            b"isMeta" => self.is_meta = is_true(),
+            b"isCompactSummary" => self.is_compact_summary = is_true(),
+            b"teamName" => self.is_team = value.of(line) != b"null",
+            _ => {}
+        }
+    }
+}
+
+impl Message {
+    /// Takes the value of a key of `message`.
+    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) {
+        let string = || Some(value).filter(|value| value.string(line).is_some());
+        match key {
+            b"id" => self.id = string(),
+            b"role" => self.role = string(),
+            b"model" => self.model = string(),
+            b"content" => self.content = Some(value),
+            b"usage" => self.usage = Some(value),
+            _ => {}
+        }
+    }
+}
+
+impl Block {
+    /// Takes the value of a key of a content block.
+    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) {
+        let string = || Some(value).filter(|value| value.string(line).is_some());
+        match key {
+            b"type" => self.kind = value.string(line).map_or(BlockKind::Unknown, BlockKind::named),
+            b"text" | b"thinking" | b"data" => self.text = string(),
+            b"signature" => self.signature = string(),
+            b"id" | b"tool_use_id" => self.tool_id = string(),
+            b"name" => self.name = string(),
+            b"input" => self.input = Some(value),
+            b"content" => self.content = Some(value),
+            b"source" => self.source = Some(value),
+            b"is_error" => self.is_error = value.of(line) == b"true",
+            _ => {}
+        }
+    }
+}

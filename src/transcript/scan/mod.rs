@@ -1,0 +1,20 @@
+//! What one line says, found without building a JSON value.
+//!
+//! [`Scan::read`] walks a line once and notes where the fields stand that the rest of ctxc asks for. The
+//! walk checks the whole line, so that a torn line is never taken for an entry. A line that it rejects goes
+//! through `serde_json`, which decides; a property test and a fuzz target hold the two against each other.
+
+mod bits;
+mod fallback;
+mod fields;
+mod kind;
+mod walk;
+
+pub use fields::{Block, Form, Message, Scan};
+pub use kind::{BlockKind, Kind};
+pub use walk::{each_field, each_string};
+
+#[cfg(any(test, feature = "fuzzing"))]
+mod agree;
+#[cfg(any(test, feature = "fuzzing"))]
+pub use agree::scan_agrees_with_serde;

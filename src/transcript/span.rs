@@ -1,0 +1,39 @@
+//! A range of bytes in a line.
+
+use std::ops::Range;
+
+/// A range of bytes in a line. Lines end below 4 GiB, so 32 bits do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Where the range starts.
+    pub start: u32,
+    /// Where it ends, exclusive.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span from `start` to `end`, both below 4 GiB.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the reader refuses lines of 4 GiB")]
+    pub const fn new(start: usize, end: usize) -> Self {
+        Self { start: start as u32, end: end as u32 }
+    }
+
+    /// The span as a range.
+    #[must_use]
+    pub const fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The bytes of `line` in this span; none when the line is too short for it.
+    #[must_use]
+    pub fn of(self, line: &[u8]) -> &[u8] {
+        line.get(self.range()).unwrap_or_default()
+    }
+
+    /// The inside of a JSON string, its quotes left off; `None` when the span is no string.
+    #[must_use]
+    pub fn string(self, line: &[u8]) -> Option<&[u8]> {
+        self.of(line).strip_prefix(b"\"")?.strip_suffix(b"\"")
+    }
+}

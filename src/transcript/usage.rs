@@ -1,0 +1,80 @@
+//! `usage`: the tokens that the API counted for a message. The client takes that of the last assistant
+//! message as the size of its context.
+
+use super::Span;
+use super::scan::each_field;
+
+/// The counts of one `usage` object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the prompt that no cache held.
+    pub input: u64,
+    /// Tokens of the prompt that were written to the cache.
+    pub cache_creation: u64,
+    /// Tokens of the prompt that were read from the cache.
+    pub cache_read: u64,
+    /// Tokens of the reply.
+    pub output: u64,
+}
+
+impl Usage {
+    /// Reads the counts of the `usage` object `text`; what is missing counts as 0.
+    #[must_use]
+    pub fn of(text: &[u8]) -> Self {
+        let mut usage = Self::default();
+        each_count(text, |key, _, count| match key {
+            b"input_tokens" => usage.input = count,
+            b"cache_creation_input_tokens" => usage.cache_creation = count,
+            b"cache_read_input_tokens" => usage.cache_read = count,
+            b"output_tokens" => usage.output = count,
+            _ => {}
+        });
+        usage
+    }
+
+    /// The size of the prompt.
+    #[must_use]
+    pub const fn prompt(self) -> u64 {
+        self.input.saturating_add(self.cache_creation).saturating_add(self.cache_read)
+    }
+
+    /// The size of the context after the reply, as the client computes it.
+    #[must_use]
+    pub const fn context(self) -> u64 {
+        self.prompt().saturating_add(self.output)
+    }
+}
+
+/// Calls `each` with key, place and value of every whole number that is a field of the object `text`.
+pub fn each_count(text: &[u8], mut each: impl FnMut(&[u8], Span, u64)) {
+    each_field(text, |key, span| {
+        if let Some(number) = whole_number(span.of(text)) {
+            each(key, span, number);
+        }
+    });
+}
+
+fn whole_number(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0u64, |value, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_context_is_prompt_and_reply() {
+        let usage = Usage::of(
+            br#"{"input_tokens":4,"cache_creation_input_tokens":100,"cache_read_input_tokens":2000,"cache_creation":{"ephemeral_5m_input_tokens":100},"output_tokens":30,"service_tier":"standard"}"#,
+        );
+        assert_eq!((usage.prompt(), usage.context()), (2104, 2134));
+        assert_eq!(Usage::of(b"{}"), Usage::default());
+        assert_eq!(Usage::of(br#"{"input_tokens":-1,"output_tokens":2.5}"#), Usage::default());
+    }
+}
