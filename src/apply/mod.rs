@@ -35,7 +35,7 @@ pub use compress::{Tasks, add_edits, read_tasks};
 pub use error::ApplyError;
 pub use follow_up::{Consequences, Intent, follow_up};
 pub use gauge::Gauge;
-pub use new_session::{NewSession, title_line};
+pub use new_session::{NewSession, title_line, title_of};
 pub use problem::{Detail, Problem, ProblemKind, Severity, new_problems};
 pub use restore::{operation_of, restore};
 pub use rewrite::Rewrite;

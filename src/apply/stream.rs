@@ -116,10 +116,11 @@ impl<'a> Sink<'a> {
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), ApplyError> {
         self.len += bytes.len() as u64;
-        if self.buffer.len() + bytes.len() > CHUNK {
+        let is_large = bytes.len() >= CHUNK / 2;
+        if is_large || self.buffer.len() + bytes.len() > CHUNK {
             self.flush()?;
         }
-        if bytes.len() >= CHUNK / 2 {
+        if is_large {
             return self.pass_on(bytes);
         }
         self.buffer.extend_from_slice(bytes);
@@ -147,5 +148,42 @@ impl<'a> Sink<'a> {
         self.flush()?;
         self.out.flush().map_err(ApplyError::WriteResult)?;
         Ok((self.len, self.hasher.map(|hasher| hasher.finalize().into())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn what_is_written_comes_out_in_order(sizes in prop::collection::vec(prop_oneof![0..9000usize, 100_000..400_000usize], 0..12)) {
+            let mut out = Vec::new();
+            let mut sink = Sink::new(&mut out, true);
+            let pieces: Vec<Vec<u8>> = (0u8..).zip(&sizes).map(|(byte, &size)| vec![byte; size]).collect();
+            for piece in &pieces {
+                sink.write(piece).unwrap();
+            }
+            let (len, digest) = sink.finish().unwrap();
+            prop_assert_eq!(len as usize, out.len());
+            prop_assert_eq!(digest, Some(Digest::of(&out)));
+            prop_assert!(out == pieces.concat());
+        }
+    }
+
+    #[test]
+    fn lines_of_any_length_are_read_whole() {
+        let mut file = tempfile::tempfile().unwrap();
+        let lens = [3, CHUNK + 5, 0, 10, 3 * CHUNK, 1];
+        for (byte, len) in (b'a'..).zip(lens) {
+            file.write_all(&vec![byte; len]).unwrap();
+        }
+        let mut source = Source::new(&file, false);
+        for (byte, len) in (b'a'..).zip(lens) {
+            assert!(source.line(len).unwrap() == vec![byte; len]);
+        }
+        assert_eq!(source.finish().unwrap().len, lens.iter().sum::<usize>() as u64);
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::size::{bytes, count, counted, percent};
+use super::table::{Cell, Look, Table};
 use crate::apply::{Consequences, Gauge, ThinkingRemoved};
 use crate::plan::{Bands, Task, TaskPart};
 use crate::run::Outcome;
@@ -142,10 +143,7 @@ impl CompressReport {
             turns_in_bands: in_bands as u64,
             messages: Messages::default(),
             levels: Vec::new(),
-            tokens: LiveTokens {
-                chars4: BeforeAfter { before: totals, after: totals },
-                ..LiveTokens::default()
-            },
+            tokens: LiveTokens { chars4: BeforeAfter { before: totals, after: totals }, ..LiveTokens::default() },
             thinking_removed: ThinkingRemoved::default(),
             gauge: None,
             closed_loop: false,
@@ -316,5 +314,70 @@ impl fmt::Display for CompressReport {
             write!(f, "file: {} -> {}", bytes(size.before), bytes(size.after))?;
         }
         Ok(())
+    }
+}
+
+/// What a dry run shows: the turns by band, the tasks, and what is expected.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The report of the dry run.
+    pub report: &'a CompressReport,
+    /// The bands.
+    pub bands: &'a Bands,
+    /// How tables look.
+    pub look: Look,
+}
+
+impl fmt::Display for Plan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { report, bands, look } = self;
+        let n_turns = usize::try_from(report.turns).unwrap_or(usize::MAX);
+        let mut by_turn = Table::new(&["turn", "position", "band", "tasks", "tokens", "expected"]);
+        for turn in 0..n_turns {
+            let rows = report.tasks.iter().filter(|row| row.turn == turn);
+            let (mut n_tasks, mut before, mut after) = (0, Tokens::ZERO, Tokens::ZERO);
+            for row in rows {
+                n_tasks += 1;
+                before += row.tokens_before;
+                after += row.target.min(row.tokens_before);
+            }
+            let band = bands.of_turn(turn, n_turns).map_or_else(|| "-".to_owned(), ToString::to_string);
+            by_turn.push(vec![
+                Cell::Count(turn as u64),
+                Cell::Share(turn as u64, report.turns),
+                Cell::Text(band),
+                Cell::Count(n_tasks),
+                Cell::Count(before.0),
+                Cell::Count(after.0),
+            ]);
+        }
+        if n_turns > 0 {
+            writeln!(f, "{}", by_turn.render(*look))?;
+        }
+        let mut tasks = Table::new(&["line", "turn", "role", "part", "level", "tokens", "target"]);
+        for row in &report.tasks {
+            tasks.push(vec![
+                Cell::Count(row.line.into()),
+                Cell::Count(row.turn as u64),
+                Cell::from(row.role),
+                Cell::from(row.part),
+                Cell::Text(row.level.clone()),
+                Cell::Count(row.tokens_before.0),
+                Cell::Count(row.target.0),
+            ]);
+        }
+        if !report.tasks.is_empty() {
+            writeln!(f, "{}", tasks.render(*look))?;
+        }
+        let BeforeAfter { before, after } = report.messages.tokens;
+        writeln!(
+            f,
+            "would compress {} from {} to about {} tokens by chars4; {} too short; calls 0, cost 0 USD (engine {})",
+            counted(report.tasks.len() as u64, "message"),
+            count(before.0),
+            count(after.0),
+            count(report.messages.skipped),
+            report.engine,
+        )
     }
 }
