@@ -11,6 +11,12 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod apply;
+pub mod archive;
+pub mod cli;
 pub mod engine;
+pub mod plan;
+pub mod report;
+pub mod run;
 pub mod text;
 pub mod transcript;

@@ -1,1 +1,5 @@
-fn main() {}
+//! The `ctxc` program.
+
+fn main() -> std::process::ExitCode {
+    ctxc::cli::main()
+}

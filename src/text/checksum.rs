@@ -54,6 +54,12 @@ impl Checksum {
         self.n_pending = rest.len();
     }
 
+    /// How many bytes were taken in.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
     /// The checksum of what was taken in, however it was cut.
     #[must_use]
     pub fn digest(&self) -> u64 {

@@ -1,11 +1,13 @@
 //! Pass one: a small record for each line, and the links between them.
 
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 
 use hashbrown::HashTable;
 
 use super::lines::{Fingerprint, LineReader};
-use super::measure::measure;
+use super::measure::{Part, measure};
+use super::preserved::PreservedSegment;
 use super::prompt::Prompt;
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record, SessionAt};
 use super::scan::{BlockKind, Form, Kind, Scan};
@@ -24,6 +26,10 @@ pub struct Index {
     pub thinking: Vec<Thinking>,
     /// Entries outside the chain that point into it, in file order.
     pub pointers: Vec<Pointer>,
+    /// What compact boundaries keep of the history before them.
+    pub preserved: Vec<PreservedSegment>,
+    /// The line of the newest message that is no sidechain, by its timestamp.
+    pub newest: Option<LineNo>,
     /// What the file was when it was read.
     pub fingerprint: Fingerprint,
     offsets: Vec<u64>,
@@ -155,10 +161,39 @@ impl Index {
         (0..self.n_lines()).map(LineNo)
     }
 
-    /// The line that a uuid stands for: the last chained entry of it.
+    /// The lines that `uuids` stand for, in one walk over the index: of each the last chained entry.
     #[must_use]
-    pub fn line_of(&self, uuid: IdHash) -> Option<LineNo> {
-        self.lines().rev().find(|&line| self.record(line).uuid == uuid && self.record(line).is_chained())
+    pub fn lines_of(&self, uuids: impl IntoIterator<Item = IdHash>) -> HashMap<IdHash, LineNo> {
+        let wanted: HashSet<IdHash> = uuids.into_iter().collect();
+        if wanted.is_empty() {
+            return HashMap::new();
+        }
+        let chained = self.lines().filter(|&line| self.record(line).is_chained());
+        chained.map(|line| (self.record(line).uuid, line)).filter(|(uuid, _)| wanted.contains(uuid)).collect()
+    }
+
+    /// Takes `line` out. Its children are for the caller to relink.
+    pub fn drop_line(&mut self, line: LineNo) {
+        self.record_mut(line).flags.set(Flags::DROPPED);
+    }
+
+    /// Hangs `line` on another parent; `None` makes it a root.
+    pub fn relink(&mut self, line: LineNo, parent: Option<LineNo>) {
+        self.record_mut(line).parent = PackedParent::pack(parent.map_or(Parent::Root, Parent::At));
+    }
+
+    /// Brings the record of `line` up to the text that it has after an edit. Its links and its uuid stay, and its
+    /// length, which tells where lines are in the source.
+    pub fn reread(&mut self, line: LineNo, scan: &Scan, text: &[u8]) {
+        let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, text, line);
+        let record = self.record_mut(line);
+        record.flags = flags.with(record.flags.and(Flags::SUPERSEDED));
+        record.tokens = tokens;
+        record.session_at = session_at;
+        if let Ok(at) = self.thinking.binary_search_by_key(&line, |thinking| thinking.line) {
+            self.thinking.remove(at);
+            self.thinking.splice(at..at, thinking);
+        }
     }
 
     /// The size of the prompt that a message answered, as the API measured it.
@@ -175,6 +210,35 @@ impl Index {
     }
 }
 
+/// What a record takes from its line alone.
+struct Reading {
+    flags: Flags,
+    tokens: u32,
+    thinking: Option<Thinking>,
+    session_at: SessionAt,
+}
+
+impl Reading {
+    fn of(scan: &Scan, text: &[u8], line: LineNo) -> Self {
+        let mut tokens = Tokens::ZERO;
+        let mut thinking = (Tokens::ZERO, Tokens::ZERO);
+        measure(scan, text, |part, count| match part {
+            Part::Thinking => thinking.0 += count,
+            Part::Signature => thinking.1 += count,
+            _ => tokens += count,
+        });
+        let flags = flags_of(scan, text);
+        let thinking = flags.any(Flags::THINKING).then(|| Thinking {
+            line,
+            text: clamp(thinking.0),
+            signature: clamp(thinking.1),
+            digest: thinking_digest(scan, text),
+        });
+        let session_at = scan.session_id.map_or(SessionAt::NONE, |it| SessionAt::note(it.start as usize, text.len()));
+        Self { flags, tokens: clamp(tokens), thinking, session_at }
+    }
+}
+
 #[derive(Default)]
 struct Builder {
     index: Index,
@@ -187,27 +251,15 @@ struct Builder {
     unresolved: Vec<(LineNo, IdHash)>,
     /// How many lines have a uuid that a later line has too.
     n_superseded: usize,
+    /// The timestamp of `index.newest`.
+    newest: Vec<u8>,
 }
 
 impl Builder {
     fn add(&mut self, scan: &Scan, line: &[u8]) {
         let line_no = LineNo(self.index.n_lines());
-        let mut tokens = Tokens::ZERO;
-        let mut thinking = (Tokens::ZERO, Tokens::ZERO);
-        measure(scan, line, |part, count| match part {
-            super::measure::Part::Thinking => thinking.0 += count,
-            super::measure::Part::Signature => thinking.1 += count,
-            _ => tokens += count,
-        });
-        let flags = flags_of(scan, line);
-        if flags.any(Flags::THINKING) {
-            self.index.thinking.push(Thinking {
-                line: line_no,
-                text: clamp(thinking.0),
-                signature: clamp(thinking.1),
-                digest: thinking_digest(scan, line),
-            });
-        }
+        let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, line, line_no);
+        self.index.thinking.extend(thinking);
         let uuid = scan.uuid.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
         let record = Record {
             uuid,
@@ -215,13 +267,20 @@ impl Builder {
             flags,
             parent: PackedParent::pack(self.parent(scan, line, line_no)),
             message: self.message(scan, line),
-            tokens: clamp(tokens),
-            session_at: scan.session_id.map_or(SessionAt::NONE, |it| SessionAt::note(it.start as usize, line.len())),
+            tokens,
+            session_at,
             kind: scan.kind,
         };
         self.index.records.push(record);
         if record.is_chained() {
             self.note_uuid(uuid, line_no);
+        }
+        if record.is_message() && !flags.any(Flags::SIDECHAIN.with(Flags::TEAM)) {
+            self.note_time(scan, line, line_no);
+        }
+        if flags.any(Flags::PRESERVES) {
+            let metadata = scan.compact_metadata.map_or(&[][..], |it| it.of(line));
+            self.index.preserved.extend(PreservedSegment::read(line_no, metadata));
         }
         self.note_tools(scan, line, line_no);
         let pointer = match scan.kind {
@@ -255,6 +314,16 @@ impl Builder {
             *at = line_no.0;
         } else {
             by_uuid.insert_unique(uuid.0, line_no.0, |&at| index.record(LineNo(at)).uuid.0);
+        }
+    }
+
+    /// Timestamps are ISO 8601 in UTC, all of one length, so that their bytes sort as their times do.
+    fn note_time(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
+        let Some(time) = scan.timestamp.and_then(|it| it.string(line)) else { return };
+        if self.newest.as_slice() <= time {
+            self.newest.clear();
+            self.newest.extend_from_slice(time);
+            self.index.newest = Some(line_no);
         }
     }
 

@@ -18,7 +18,7 @@ impl IdHash {
 }
 
 /// The place of a line in its file, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineNo(pub u32);
 
 impl LineNo {
@@ -151,6 +151,12 @@ impl Flags {
     #[must_use]
     pub const fn with(self, flags: Self) -> Self {
         Self(self.0 | flags.0)
+    }
+
+    /// Those of these flags that are in `flags` too.
+    #[must_use]
+    pub const fn and(self, flags: Self) -> Self {
+        Self(self.0 & flags.0)
     }
 
     /// Sets `flags`.

@@ -1,0 +1,163 @@
+//! What only shows beside the original: thinking that was altered or outlived what it is bound to, history that was
+//! cut off, and paths that lead to the folder of the old session.
+
+use std::io::{self, Read, Seek};
+
+use memchr::memmem::Finder;
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::check::is_dropped;
+use super::problem::{Detail, Problem, ProblemKind};
+use crate::transcript::scan::{Kind, Scan};
+use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, revisit};
+
+/// What the model sees of a live chain: a digest for each line that is sent, in the order of the conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Visible {
+    lines: Vec<(LineNo, u64)>,
+    /// Live lines that name files in the folder that was asked about.
+    in_folder: Vec<LineNo>,
+}
+
+impl Visible {
+    /// Reads the live lines of `file`. With `session`, lines that name a path into the folder of that session are
+    /// noted.
+    ///
+    /// # Errors
+    /// When reading fails.
+    pub fn read(file: impl Read + Seek, index: &Index, chain: &Chain, session: Option<&str>) -> io::Result<Self> {
+        // `tool-results` and `subagents` stand below it; on Windows behind a backslash, which JSON escapes.
+        let folders = session.map(|id| [format!("{id}/"), format!("{id}\\\\")]);
+        let finders = folders.as_ref().map(|folders| folders.each_ref().map(|folder| Finder::new(folder.as_bytes())));
+        let mut scan = Scan::default();
+        let mut digests: Vec<(LineNo, u64)> = Vec::new();
+        let mut in_folder = Vec::new();
+        revisit(file, index, &chain.live, |line_no, line| {
+            scan.read(line);
+            let content = match scan.kind {
+                Kind::User | Kind::Assistant => scan.message.and_then(|message| message.content),
+                Kind::Attachment => scan.attachment,
+                _ => None,
+            };
+            if let Some(content) = content.map(|it| it.of(line)) {
+                let mut hasher = Xxh3Default::new();
+                hasher.update(&[u8::from(scan.kind == Kind::Assistant)]);
+                hasher.update(content);
+                digests.push((line_no, hasher.digest()));
+                if finders.iter().flatten().any(|finder| finder.find(content).is_some()) {
+                    in_folder.push(line_no);
+                }
+            }
+            io::Result::Ok(())
+        })?;
+        let digest_of = |line: &LineNo| {
+            let at = digests.binary_search_by_key(line, |(line, _)| *line).ok()?;
+            digests.get(at).copied()
+        };
+        Ok(Self { lines: chain.lines.iter().filter_map(digest_of).collect(), in_folder })
+    }
+}
+
+/// One of two transcripts that are compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// Its index.
+    pub index: &'a Index,
+    /// Its live chain.
+    pub chain: &'a Chain,
+    /// What the model sees of it.
+    pub visible: &'a Visible,
+}
+
+/// The problems that `output` has as something made from `source`, in the order of their lines.
+#[must_use]
+pub fn compare(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
+    let mut problems = altered_thinking(source.index, output.index);
+    problems.extend(outlived_thinking(source, output));
+    problems.extend(no_longer_live(source, output));
+    if let Some(&first) = output.visible.in_folder.first() {
+        let subject = output.index.record(first).uuid;
+        let n_lines = count(output.visible.in_folder.len());
+        problems.push(Problem::new(ProblemKind::OldFolder, first, subject).with(Detail::Entries(n_lines)));
+    }
+    problems.sort_by_key(|problem| (problem.line, problem.kind));
+    problems
+}
+
+fn altered_thinking(source: &Index, output: &Index) -> Vec<Problem> {
+    let mut digests: Vec<(IdHash, u64)> =
+        source.thinking.iter().map(|thinking| (source.record(thinking.line).uuid, thinking.digest)).collect();
+    digests.sort_unstable();
+    let mut problems = Vec::new();
+    for thinking in &output.thinking {
+        let uuid = output.record(thinking.line).uuid;
+        if uuid == IdHash::NONE || is_dropped(output, thinking.line) {
+            continue;
+        }
+        let start = digests.partition_point(|(id, _)| *id < uuid);
+        // Where the source has a uuid twice, either of them will do.
+        let mut same = digests.iter().skip(start).take_while(|(id, _)| *id == uuid).peekable();
+        if same.peek().is_some() && !same.any(|(_, digest)| *digest == thinking.digest) {
+            problems.push(Problem::new(ProblemKind::AlteredThinking, thinking.line, uuid));
+        }
+    }
+    problems
+}
+
+/// Thinking behind the first change that the model sees (format: "Preserved thinking"): one problem for all of it
+/// before an open tool loop, one for what is inside.
+fn outlived_thinking(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
+    let pairs = source.visible.lines.iter().zip(&output.visible.lines);
+    let n_same = pairs.take_while(|(before, after)| before.1 == after.1).count();
+    let loop_start = open_loop(output);
+    let behind = (0..).zip(&output.visible.lines).skip(n_same);
+    let thinking = behind.filter(|(_, (line, _))| output.index.thinking_of(*line).is_some());
+    let (inside, outside): (Vec<_>, Vec<_>) =
+        thinking.partition(|(at, _)| loop_start.is_some_and(|start| *at >= start));
+    let kinds = [(ProblemKind::StaleThinking, outside), (ProblemKind::LoopThinking, inside)];
+    let of_kind = |(kind, found): (_, Vec<(usize, &(LineNo, u64))>)| {
+        let &(_, &(first, _)) = found.first()?;
+        Some(Problem::new(kind, first, output.index.record(first).uuid).with(Detail::Entries(count(found.len()))))
+    };
+    kinds.into_iter().filter_map(of_kind).collect()
+}
+
+/// Where the tool loop starts that the transcript ends in: behind the last message of the user that holds more than
+/// tool results. Nothing when the last message is an answer, or the prompt itself.
+fn open_loop(side: Side<'_>) -> Option<usize> {
+    let mut start = 0;
+    let mut last = None;
+    for (place, &(line, _)) in side.visible.lines.iter().enumerate() {
+        let record = side.index.record(line);
+        if record.kind == Kind::User && record.flags.any(Flags::BEYOND_RESULTS) {
+            (start, last) = (place + 1, None);
+        } else if record.kind.is_message() {
+            last = Some(record.flags);
+        }
+    }
+    last.filter(|flags| flags.any(Flags::TOOL_USE.with(Flags::TOOL_RESULT))).map(|_| start)
+}
+
+/// Messages that were live in the source and are in the output without being live. A compact boundary that the
+/// source does not have ends the history on purpose.
+fn no_longer_live(source: Side<'_>, output: Side<'_>) -> Option<Problem> {
+    let mut was_live: Vec<IdHash> = source.chain.lines.iter().map(|&line| source.index.record(line).uuid).collect();
+    was_live.sort_unstable();
+    let head = output.chain.lines.first().map(|&line| output.index.record(line));
+    if head.is_some_and(|head| head.flags.any(Flags::COMPACT_BOUNDARY) && was_live.binary_search(&head.uuid).is_err()) {
+        return None;
+    }
+    let is_cut_off = |&line: &LineNo| {
+        let record = output.index.record(line);
+        record.is_message() && !output.chain.is_live(line) && was_live.binary_search(&record.uuid).is_ok()
+    };
+    let mut cut_off = output.index.lines().filter(is_cut_off);
+    let first = cut_off.next()?;
+    let n_entries = count(cut_off.count() + 1);
+    let subject = output.index.record(first).uuid;
+    Some(Problem::new(ProblemKind::NoLongerLive, first, subject).with(Detail::Entries(n_entries)))
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,213 @@
+//! What is wrong with a transcript: the kinds of problems, how bad they are, and what people read of them.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::transcript::{IdHash, LineNo};
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// A resume goes on with less than the file has, or may be refused by some versions of the client.
+    Warning,
+    /// The API refuses the conversation, or the client cuts it off or cannot read it.
+    Error,
+}
+
+impl Severity {
+    /// The name that people read.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident: $severity:ident, $text:literal;)*) => {
+        /// A kind of problem.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum ProblemKind { $($(#[$doc])* $name,)* }
+
+        impl ProblemKind {
+            /// Every kind.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// How bad it is in a file as the client left it.
+            #[must_use]
+            pub const fn severity(self) -> Severity {
+                match self { $(Self::$name => Severity::$severity,)* }
+            }
+
+            /// What it is and what comes of it, a clause without a full stop.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A live tool call without a result, in the middle.
+    CallWithoutResult: Error, "the tool call has no result: clients drop the call, or the API refuses the conversation";
+    /// A call of the last message without a result.
+    InterruptedCall: Warning, "the transcript ends in a tool call without a result: the client takes it as interrupted";
+    /// A live result without its call.
+    ResultWithoutCall: Error, "the tool result has no call: the API refuses the conversation";
+    /// A result that does not follow the message of its call.
+    MisplacedResult: Error, "the tool result does not follow the message of its call: the API refuses the conversation";
+    /// A second result for one call.
+    DuplicateResult: Error, "the tool call has another result already: the API refuses the conversation";
+    /// A second call of the same id.
+    DuplicateCall: Error, "another tool call has the same id: the API refuses the conversation";
+    /// A call without an id, or a result that names no call.
+    ToolWithoutId: Error, "the tool call or result names no id: the API refuses the conversation";
+    /// The parent of the first live entry is not in the file, and nothing stands before it.
+    DanglingHead: Warning, "the parent of the first entry is not in the file: the conversation starts here";
+    /// The parent of a live entry is not in the file, and what stands before it is cut off.
+    DanglingParent: Error, "the parent is not in the file: what stands before is cut off";
+    /// The parents lead round in a circle.
+    Cycle: Error, "the parents lead in a circle: what stands before is cut off";
+    /// The first live message is an assistant's, at the start of the file.
+    AssistantFirst: Warning, "the conversation starts with an assistant message: the API may refuse it";
+    /// The first live message is an assistant's, and there are messages before it that are not live.
+    AssistantAfterCut: Error, "what is live starts with an assistant message: the API may refuse it";
+    /// Blank text of the model, as the client writes it now and then.
+    BlankText: Warning, "the text is blank: clients drop it, but some versions send it and the API refuses it";
+    /// Blank text of the user, or no content.
+    BlankPrompt: Error, "the content of the user message is blank: the API refuses it";
+    /// Content that is neither text nor blocks.
+    BadContent: Error, "the content is neither text nor blocks: the client cannot load the session";
+    /// A block of a kind that the API is not known to take.
+    UnknownBlock: Warning, "there is a content block of an unknown type: it is sent as it is, and the API may refuse it";
+    /// The role is missing or not that of the entry.
+    WrongRole: Error, "the role of the message is not the type of the entry: the API may refuse it";
+    /// A live message without a timestamp.
+    NoTimestamp: Error, "there is no timestamp: some versions of the client crash, or lose what follows";
+    /// An entry of the chain without a uuid.
+    NoUuid: Warning, "the entry has no uuid: a resume leaves it out";
+    /// Two entries have one uuid.
+    DuplicateUuid: Warning, "a later entry has the same uuid, and stands for this one";
+    /// A line that is no JSON object.
+    MalformedLine: Warning, "the line is no JSON object: clients skip it";
+    /// The last line breaks off.
+    TornLine: Warning, "the last line breaks off: clients skip it";
+    /// A last prompt, summary or snapshot names an entry that is not there.
+    LostTarget: Warning, "the entry points to one that is not in the file: it has no effect";
+    /// A compact boundary keeps entries that are not there.
+    LostSegment: Warning, "the compact boundary keeps entries that are not in the file: what it keeps may be lost";
+    /// The newest timestamp is not on the live chain.
+    NewestElsewhere: Warning, "this message is newer than the last live one by its timestamp: some versions of the client go on from here";
+    /// There is no message.
+    NoMessages: Warning, "there are no messages: there is nothing to resume";
+    /// Thinking differs from the original's.
+    AlteredThinking: Error, "thinking is not as in the original: the API refuses the conversation";
+    /// Thinking stands behind a change.
+    StaleThinking: Warning, "something before this thinking was changed: the API binds thinking to all that is before it, and may refuse it";
+    /// Thinking stands behind a change, in a tool loop that is still open.
+    LoopThinking: Warning, "something before this thinking was changed, but it is part of an open tool loop, whose thinking the API may demand: `ctxc compress --close-loop` ends the loop";
+    /// What was live in the original is in the file and no longer live.
+    NoLongerLive: Error, "the entry was live in the original, and is cut off";
+    /// Texts name files in the folder of the old session.
+    OldFolder: Warning, "the text names a file in the folder of the original's session: it stays there and is lost with it";
+}
+
+/// What else is known of a problem.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Nothing.
+    #[default]
+    None,
+    /// Another line that has to do with it.
+    Line(LineNo),
+    /// How many entries it concerns, this one included.
+    Entries(u32),
+}
+
+/// One problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What it is.
+    pub kind: ProblemKind,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where it is.
+    pub line: LineNo,
+    /// What has it, whatever its line: the uuid of an entry, the id of a tool call, the length of a line without ids.
+    pub subject: IdHash,
+    /// What else is known of it.
+    pub detail: Detail,
+}
+
+impl Problem {
+    /// A problem as bad as its kind is.
+    #[must_use]
+    pub const fn new(kind: ProblemKind, line: LineNo, subject: IdHash) -> Self {
+        Self { kind, severity: kind.severity(), line, subject, detail: Detail::None }
+    }
+
+    /// The same with something else that is known of it.
+    #[must_use]
+    pub const fn with(self, detail: Detail) -> Self {
+        Self { detail, ..self }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.text())?;
+        match self.detail {
+            Detail::None | Detail::Entries(0 | 1) => Ok(()),
+            Detail::Line(line) => write!(f, " (line {})", line.number()),
+            Detail::Entries(n_entries) => write!(f, " ({n_entries} entries)"),
+        }
+    }
+}
+
+/// The problems of a rewritten transcript that its source did not have: of each kind and subject as many as there
+/// are more of. What no client wrote is an error even where it is a warning in a client's own file.
+#[must_use]
+pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
+    let mut known: HashMap<(ProblemKind, IdHash), usize> = HashMap::new();
+    for problem in source {
+        *known.entry((problem.kind, problem.subject)).or_default() += 1;
+    }
+    let mut new = output;
+    new.retain_mut(|problem| {
+        if let Some(n_left) = known.get_mut(&(problem.kind, problem.subject)).filter(|n_left| **n_left > 0) {
+            *n_left -= 1;
+            return false;
+        }
+        if matches!(problem.kind, ProblemKind::BlankText | ProblemKind::UnknownBlock | ProblemKind::MalformedLine) {
+            problem.severity = Severity::Error;
+        }
+        true
+    });
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // V-02
+    #[test]
+    fn what_the_source_had_is_not_new_wherever_it_stands() {
+        let of = |kind, line, subject| Problem::new(kind, LineNo(line), IdHash(subject));
+        let source = [of(ProblemKind::Cycle, 5, 1), of(ProblemKind::BlankText, 7, 2)];
+        let output = vec![
+            of(ProblemKind::Cycle, 3, 1),
+            of(ProblemKind::Cycle, 3, 1),
+            of(ProblemKind::BlankText, 4, 2),
+            of(ProblemKind::BlankText, 6, 3),
+        ];
+        let new = new_problems(&source, output);
+        let found: Vec<_> = new.iter().map(|it| (it.kind, it.line.0, it.severity)).collect();
+        assert_eq!(found, [(ProblemKind::Cycle, 3, Severity::Error), (ProblemKind::BlankText, 6, Severity::Error)]);
+    }
+}

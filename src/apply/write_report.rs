@@ -1,0 +1,22 @@
+//! Writing a report beside the result.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+/// Puts `text` into the file at `path`, in the place of what was there.
+///
+/// # Errors
+/// When the folder cannot be written. What was at `path` is still there then.
+pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // A device or a pipe, such as /dev/stderr, is written to and not replaced.
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return std::fs::write(path, text);
+    }
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}

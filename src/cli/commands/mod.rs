@@ -1,0 +1,6 @@
+//! One file for each verb: what it needs, and what it does.
+
+pub(crate) mod check;
+pub(crate) mod compress;
+pub(crate) mod restore;
+pub(crate) mod stats;

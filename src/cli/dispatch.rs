@@ -1,0 +1,51 @@
+//! From the arguments to an exit code.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use super::args::{Args, Verb};
+use super::commands::{check, compress, restore, stats};
+use super::error::{CommandError, Completion};
+use super::places::Environment;
+use super::settings::Context;
+use super::ui::Ui;
+
+/// Runs `ctxc` on the arguments and the environment of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage_shown(&error),
+    };
+    let ui = Ui::new(args.global.verbosity(), args.global.color.into());
+    match run(args, &ui) {
+        Ok(completion) => completion.exit_code(),
+        Err(error) => {
+            error.print(&ui);
+            error.exit_code()
+        }
+    }
+}
+
+fn run(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
+    let environment = Environment::read();
+    let context = Context { environment: &environment, ui, reporting: args.global.reporting() };
+    match args.verb {
+        Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
+        Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
+        Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
+        Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
+    }
+}
+
+/// Prints what clap has to say: help and version as data, a usage error on standard error.
+fn usage_shown(error: &clap::Error) -> ExitCode {
+    let is_printed = error.print().is_ok();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if is_printed => ExitCode::SUCCESS,
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::FAILURE,
+        _ => ExitCode::from(2),
+    }
+}

@@ -1,0 +1,190 @@
+//! How a command ends: done, done in part, or with an error that says what to do next.
+//!
+//! The one place that knows how the failures of the library are explained: hints for each stand in [`explain`].
+
+use std::io;
+use std::process::ExitCode;
+
+use jiff::{Timestamp, Unit};
+
+use super::ui::Ui;
+use crate::transcript::session::{Candidate, SessionError};
+
+/// How a command ended that did what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// In full, or there was nothing to do.
+    Full,
+    /// With `--strict`: something was kept or failed.
+    Partial,
+    /// In full, and what it looked for was found: errors in a transcript.
+    Errors,
+}
+
+impl Completion {
+    /// 0 for all, 3 for a part, 1 for errors that were found.
+    #[must_use]
+    pub fn exit_code(self) -> ExitCode {
+        match self {
+            Self::Full => ExitCode::SUCCESS,
+            Self::Partial => ExitCode::from(3),
+            Self::Errors => ExitCode::from(1),
+        }
+    }
+}
+
+/// What kind of end an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The arguments do not make sense.
+    Usage,
+    /// The configuration or the environment does not.
+    Config,
+    /// The work failed and nothing was written.
+    Failed,
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+    /// The reader of standard output went away.
+    ClosedPipe,
+}
+
+/// Why a command ended without doing what it was asked.
+///
+/// The text of an error, with its context, fits after "cannot": `list /a: permission denied`.
+#[derive(Debug)]
+pub struct CommandError {
+    kind: Kind,
+    error: anyhow::Error,
+    hints: Vec<String>,
+}
+
+impl CommandError {
+    /// Arguments that do not make sense. Exit code 2.
+    #[must_use]
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self { kind: Kind::Usage, ..explain(error.into()) }
+    }
+
+    /// A configuration or an environment that does not make sense. Exit code 2.
+    #[must_use]
+    pub fn config(error: impl Into<anyhow::Error>) -> Self {
+        Self { kind: Kind::Config, ..explain(error.into()) }
+    }
+
+    /// An interrupt. Exit code 130.
+    #[must_use]
+    pub fn interrupted() -> Self {
+        Self { kind: Kind::Interrupted, error: anyhow::anyhow!("interrupted"), hints: Vec::new() }
+    }
+
+    /// The same error with one more hint on what to do next, a sentence without a full stop.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// What kind of end this is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Says what failed and what to do next; nothing where nobody listens any more.
+    pub fn print(&self, ui: &Ui) {
+        match self.kind {
+            Kind::ClosedPipe => return,
+            Kind::Interrupted => ui.error(&self.error),
+            Kind::Usage | Kind::Config | Kind::Failed => ui.error(format_args!("cannot {:#}", self.error)),
+        }
+        for hint in &self.hints {
+            ui.error_hint(hint);
+        }
+    }
+
+    /// The exit code of this end (U-02).
+    #[must_use]
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self.kind {
+            Kind::Failed | Kind::ClosedPipe => 1,
+            Kind::Usage | Kind::Config => 2,
+            Kind::Interrupted => 130,
+        })
+    }
+}
+
+/// Any error is a failure, unless [`explain`] knows better.
+impl<E: Into<anyhow::Error>> From<E> for CommandError {
+    fn from(error: E) -> Self {
+        explain(error.into())
+    }
+}
+
+/// The kind of an error and the hints that go with it, from what stands in its chain.
+fn explain(error: anyhow::Error) -> CommandError {
+    let is_closed_pipe = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe);
+    let kind = if is_closed_pipe { Kind::ClosedPipe } else { Kind::Failed };
+    let hints = error.chain().find_map(|cause| cause.downcast_ref()).map(session_hints).unwrap_or_default();
+    CommandError { kind, error, hints }
+}
+
+fn session_hints(error: &SessionError) -> Vec<String> {
+    let list = |head: &str| {
+        let rows = error.candidates().iter().map(|candidate| format!("\n  {}", describe(candidate)));
+        rows.fold(head.to_owned(), |list, row| list + &row)
+    };
+    match error {
+        SessionError::Unknown { candidates, .. } if candidates.is_empty() => {
+            vec![
+                "give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned(),
+            ]
+        }
+        SessionError::Unknown { .. } => vec![list("the newest sessions are")],
+        SessionError::Ambiguous { .. } => vec![list("give more of the id, or the path of one of")],
+        SessionError::NoSessions { .. } => {
+            vec![
+                "give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned(),
+            ]
+        }
+        SessionError::Folder { candidates, .. } if candidates.is_empty() => {
+            vec!["give the path of a file in it".to_owned()]
+        }
+        SessionError::Folder { .. } => vec![list("give the path of a file in it, such as")],
+        SessionError::Unreadable { .. } => vec!["check who may read it, or give the path of a transcript".to_owned()],
+    }
+}
+
+/// When it was last written, to the second and in UTC, and its path.
+fn describe(candidate: &Candidate) -> String {
+    let modified = Timestamp::try_from(candidate.modified).and_then(|time| time.round(Unit::Second));
+    let modified = modified.map_or_else(|_| "-".to_owned(), |time| time.to_string());
+    format!("{modified}  {}", candidate.path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    // U-02
+    #[test]
+    fn each_kind_has_its_exit_code() {
+        let of = |error: CommandError| format!("{:?}", error.exit_code());
+        assert_eq!(of(anyhow::anyhow!("x").into()), format!("{:?}", ExitCode::from(1)));
+        assert_eq!(of(CommandError::usage(anyhow::anyhow!("x"))), format!("{:?}", ExitCode::from(2)));
+        assert_eq!(of(CommandError::config(anyhow::anyhow!("x"))), format!("{:?}", ExitCode::from(2)));
+        assert_eq!(of(CommandError::interrupted()), format!("{:?}", ExitCode::from(130)));
+        assert_eq!(format!("{:?}", Completion::Partial.exit_code()), format!("{:?}", ExitCode::from(3)));
+    }
+
+    // S-08
+    #[test]
+    fn a_closed_pipe_is_known_wherever_it_stands_in_the_chain() {
+        let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
+        let error = Err::<(), _>(pipe).context("write to standard output").unwrap_err();
+        assert_eq!(CommandError::from(error).kind(), Kind::ClosedPipe);
+    }
+}

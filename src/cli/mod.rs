@@ -1,0 +1,21 @@
+//! The command line: the only layer with standard streams, the environment, a clock and exit codes.
+//!
+//! What was typed ([`args`]) becomes resolved settings (one struct in each command), which a command turns into data
+//! on standard output and words on standard error, both through the [`Ui`].
+
+pub mod args;
+mod commands;
+mod dispatch;
+pub mod error;
+pub mod input;
+mod landing;
+mod places;
+pub mod progress;
+mod reading;
+pub mod settings;
+mod tell;
+pub mod ui;
+
+pub use dispatch::main;
+pub use error::{CommandError, Completion};
+pub use ui::Ui;

@@ -1,0 +1,95 @@
+//! What the environment says about where things are.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use etcetera::BaseStrategy;
+
+use super::error::CommandError;
+use crate::transcript::session::Places;
+
+/// The folder of ctxc in the folders for data and state.
+const APP: &str = "ctxc";
+
+/// The environment variables that ctxc reads, and the current folder. Variables that are empty count as not set.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    claude_config_dir: Option<PathBuf>,
+    archive: Option<String>,
+    cwd: PathBuf,
+}
+
+impl Environment {
+    /// The environment of this process.
+    #[must_use]
+    pub fn read() -> Self {
+        let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+        Self {
+            claude_config_dir: set("CLAUDE_CONFIG_DIR").map(PathBuf::from),
+            archive: set("CTXC_ARCHIVE").and_then(|value| value.into_string().ok()),
+            cwd: current_dir(),
+        }
+    }
+
+    /// Where sessions are looked for.
+    ///
+    /// # Errors
+    /// When `CLAUDE_CONFIG_DIR` is not set and there is no home folder.
+    pub fn places(&self) -> Result<Places, CommandError> {
+        let config_dir = match &self.claude_config_dir {
+            Some(dir) => dir.clone(),
+            None => etcetera::home_dir()
+                .context("tell where ~/.claude is")
+                .map_err(|error| CommandError::config(error).hint("set CLAUDE_CONFIG_DIR, or give a path"))?
+                .join(".claude"),
+        };
+        Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone() })
+    }
+
+    /// The URL of the archive: the one asked for, else `CTXC_ARCHIVE`, else a file in the data folder.
+    ///
+    /// # Errors
+    /// When neither is given and there is no home folder.
+    pub fn archive_url(&self, asked: Option<&str>) -> Result<String, CommandError> {
+        match asked.or(self.archive.as_deref()) {
+            Some(url) => Ok(url.to_owned()),
+            None => Ok(format!("sqlite:{}", data_dir()?.join("archive.sqlite").display())),
+        }
+    }
+}
+
+/// The folder in which ctxc keeps its archive: `$XDG_DATA_HOME/ctxc`, or what takes its place on this system.
+///
+/// # Errors
+/// When there is no home folder.
+pub fn data_dir() -> Result<PathBuf, CommandError> {
+    Ok(base_folders()?.data_dir().join(APP))
+}
+
+/// The folder in which ctxc keeps what it can do without: `$XDG_STATE_HOME/ctxc`, or the data folder where the system
+/// has no folder for state.
+///
+/// # Errors
+/// When there is no home folder.
+pub fn state_dir() -> Result<PathBuf, CommandError> {
+    let folders = base_folders()?;
+    Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()).join(APP))
+}
+
+fn base_folders() -> Result<impl BaseStrategy, CommandError> {
+    etcetera::choose_base_strategy()
+        .context("tell where the data folder is")
+        .map_err(|error| CommandError::config(error).hint("set CTXC_ARCHIVE, or give --archive"))
+}
+
+/// The current folder with its links resolved, as the client does it; empty when it is gone.
+fn current_dir() -> PathBuf {
+    let cwd = env::current_dir().and_then(|cwd| cwd.canonicalize()).unwrap_or_default();
+    without_verbatim_prefix(&cwd)
+}
+
+/// Windows resolves `C:\a` to `\\?\C:\a`; the client names its folders after the former.
+fn without_verbatim_prefix(path: &Path) -> PathBuf {
+    path.to_str().and_then(|text| text.strip_prefix(r"\\?\")).map_or_else(|| path.to_owned(), PathBuf::from)
+}

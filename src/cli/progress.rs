@@ -1,0 +1,54 @@
+//! A bar on standard error for work that takes longer than a second.
+//!
+//! Fed by plain calls. Finish it before saying anything: words printed over a drawn bar leave a torn line behind.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::ui::Ui;
+
+/// Work that is over sooner draws nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How far some work has come.
+#[derive(Debug)]
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    started: Instant,
+}
+
+impl Progress {
+    /// The beginning of work that `label` names, of `total` units.
+    #[must_use]
+    pub fn start(ui: &Ui, label: &str, total: u64) -> Self {
+        let bar = ui.draws_progress().then(|| {
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+            if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {percent:>3} %  {eta} left") {
+                bar.set_style(style);
+            }
+            bar.with_message(label.to_owned())
+        });
+        Self { bar, started: Instant::now() }
+    }
+
+    /// `n` more units are done.
+    pub fn advance(&mut self, n: u64) {
+        let Some(bar) = &self.bar else { return };
+        bar.inc(n);
+        if bar.is_hidden() && self.started.elapsed() > PATIENCE {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+
+    /// The work is over; the bar goes.
+    pub fn finish(self) {}
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

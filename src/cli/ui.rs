@@ -1,0 +1,124 @@
+//! The only place that prints. Standard output carries data, standard error everything else.
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+
+use super::error::CommandError;
+use crate::report::table::Look;
+
+/// How much is said on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Errors alone.
+    Quiet,
+    /// Results, warnings, hints and errors.
+    Normal,
+    /// Each step as well.
+    Verbose,
+}
+
+/// Where everything that a command says goes through.
+#[derive(Debug)]
+pub struct Ui {
+    verbosity: Verbosity,
+    color: ColorChoice,
+}
+
+impl Ui {
+    /// A way to the standard streams of this process. With `ColorChoice::Auto` colours need a terminal and no `NO_COLOR`.
+    #[must_use]
+    pub fn new(verbosity: Verbosity, color: ColorChoice) -> Self {
+        Self { verbosity, color }
+    }
+
+    /// Standard output, for data in bytes. Flush it: what a drop cannot write is lost without a word.
+    #[must_use]
+    pub fn output(&self) -> BufWriter<StdoutLock<'static>> {
+        BufWriter::with_capacity(64 * 1024, io::stdout().lock())
+    }
+
+    /// Writes `text` to standard output as it is.
+    ///
+    /// # Errors
+    /// When standard output cannot be written; a closed pipe ends the command quietly.
+    pub fn data(&self, text: impl Display) -> Result<(), CommandError> {
+        let mut output = self.output();
+        write!(output, "{text}").and_then(|()| output.flush()).map_err(unwritable)
+    }
+
+    /// Writes `text` and a line end to standard output.
+    ///
+    /// # Errors
+    /// When standard output cannot be written; a closed pipe ends the command quietly.
+    pub fn data_line(&self, text: impl Display) -> Result<(), CommandError> {
+        self.data(format_args!("{text}\n"))
+    }
+
+    /// Says what was done. Silent with `-q`.
+    pub fn status(&self, text: impl Display) {
+        if self.verbosity >= Verbosity::Normal {
+            self.say(Style::new(), "", text);
+        }
+    }
+
+    /// Says one step of the work. Silent without `-v`.
+    pub fn detail(&self, text: impl Display) {
+        if self.verbosity >= Verbosity::Verbose {
+            self.say(Style::new().dimmed(), "", text);
+        }
+    }
+
+    /// Says what may not be as wanted. Silent with `-q`.
+    pub fn warning(&self, text: impl Display) {
+        if self.verbosity >= Verbosity::Normal {
+            self.say(AnsiColor::Yellow.on_default().bold(), "warning: ", text);
+        }
+    }
+
+    /// Says what to do next. Silent with `-q`.
+    pub fn hint(&self, text: impl Display) {
+        if self.verbosity >= Verbosity::Normal {
+            self.error_hint(text);
+        }
+    }
+
+    /// Says what failed. Never silent.
+    pub fn error(&self, text: impl Display) {
+        self.say(AnsiColor::Red.on_default().bold(), "error: ", text);
+    }
+
+    /// Says what to do about an error. Never silent.
+    pub fn error_hint(&self, text: impl Display) {
+        self.say(AnsiColor::Cyan.on_default().bold(), "hint: ", text);
+    }
+
+    /// How tables on standard output are drawn.
+    #[must_use]
+    pub fn look(&self) -> Look {
+        if io::stdout().is_terminal() { Look::Drawn } else { Look::Plain }
+    }
+
+    /// Whether progress may be drawn: standard error is a terminal, and neither `-q` nor `-v` was given.
+    #[must_use]
+    pub fn draws_progress(&self) -> bool {
+        self.verbosity == Verbosity::Normal && io::stderr().is_terminal()
+    }
+
+    /// One line on standard error; the style goes to the prefix, or to the whole where there is none.
+    fn say(&self, style: Style, prefix: &str, text: impl Display) {
+        let mut stderr = AutoStream::new(io::stderr(), self.color).lock();
+        // Where standard error is gone, there is nobody left to tell.
+        let _ = if prefix.is_empty() {
+            writeln!(stderr, "{style}{text}{style:#}")
+        } else {
+            writeln!(stderr, "{style}{prefix}{style:#}{text}")
+        };
+    }
+}
+
+fn unwritable(error: io::Error) -> CommandError {
+    anyhow::Error::new(error).context("write to standard output").into()
+}

@@ -1,0 +1,150 @@
+//! What `ctxc check` found, as data and as lines of text.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::size::counted;
+use crate::apply::{Detail, Problem, ProblemKind, Severity};
+
+/// The problems of one transcript.
+#[derive(Clone, Debug)]
+pub struct CheckReport {
+    /// What messages call the file.
+    pub file: String,
+    /// What it was compared with.
+    pub against: Option<String>,
+    /// Every problem, in the order of its line, with whether the original has it too.
+    pub problems: Vec<(Problem, Origin)>,
+}
+
+/// Where a problem comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// From the file that was checked.
+    Own,
+    /// From the original: it is there too.
+    Original,
+}
+
+impl CheckReport {
+    /// How many problems of `severity` and `origin` there are.
+    #[must_use]
+    pub fn count(&self, severity: Severity, origin: Origin) -> u64 {
+        let same = self.problems.iter().filter(|(problem, from)| problem.severity == severity && *from == origin);
+        same.count() as u64
+    }
+
+    /// One sentence on all of it.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let found = |origin| {
+            let errors = self.count(Severity::Error, origin);
+            let warnings = self.count(Severity::Warning, origin);
+            match (errors, warnings) {
+                (0, 0) => None,
+                (0, _) => Some(counted(warnings, "warning")),
+                (_, 0) => Some(counted(errors, "error")),
+                _ => Some(format!("{} and {}", counted(errors, "error"), counted(warnings, "warning"))),
+            }
+        };
+        let file = &self.file;
+        match (found(Origin::Own), found(Origin::Original), &self.against) {
+            (None, None, _) => format!("no problems in {file}"),
+            (Some(own), None, None) => format!("{own} in {file}"),
+            (Some(own), None, Some(original)) => format!("{own} in {file}, none of them in {original}"),
+            (None, Some(old), original) => {
+                format!("{old} in {file}, all of them in {} too", original.as_deref().unwrap_or("the original"))
+            }
+            (Some(own), Some(old), original) => {
+                let original = original.as_deref().unwrap_or("the original");
+                format!("{own} in {file}, and {old} that {original} has too")
+            }
+        }
+    }
+}
+
+/// A line for each problem: `FILE:LINE: error: ...`.
+impl fmt::Display for CheckReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (problem, origin) in &self.problems {
+            let old = match origin {
+                Origin::Own => "",
+                Origin::Original => " (as in the original)",
+            };
+            let place = problem.line.number();
+            writeln!(f, "{}:{place}: {}{old}: {problem}", self.file, problem.severity.name())?;
+        }
+        Ok(())
+    }
+}
+
+/// One object, written problem by problem: a large file may have very many.
+impl Serialize for CheckReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Object<'a> {
+            schema: u32,
+            file: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            against: Option<&'a str>,
+            errors: u64,
+            warnings: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            original: Option<Counts>,
+            problems: Rows<'a>,
+        }
+        #[derive(Serialize)]
+        struct Counts {
+            errors: u64,
+            warnings: u64,
+        }
+        Object {
+            schema: 1,
+            file: &self.file,
+            against: self.against.as_deref(),
+            errors: self.count(Severity::Error, Origin::Own),
+            warnings: self.count(Severity::Warning, Origin::Own),
+            original: self.against.as_ref().map(|_| Counts {
+                errors: self.count(Severity::Error, Origin::Original),
+                warnings: self.count(Severity::Warning, Origin::Original),
+            }),
+            problems: Rows(&self.problems),
+        }
+        .serialize(serializer)
+    }
+}
+
+struct Rows<'a>(&'a [(Problem, Origin)]);
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Row {
+            line: u32,
+            severity: Severity,
+            kind: ProblemKind,
+            message: &'static str,
+            in_original: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            other_line: Option<u32>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            entries: Option<u32>,
+        }
+        serializer.collect_seq(self.0.iter().map(|(problem, origin)| Row {
+            line: problem.line.number(),
+            severity: problem.severity,
+            kind: problem.kind,
+            message: problem.kind.text(),
+            in_original: *origin == Origin::Original,
+            other_line: match problem.detail {
+                Detail::Line(line) => Some(line.number()),
+                Detail::None | Detail::Entries(_) => None,
+            },
+            entries: match problem.detail {
+                Detail::Entries(n_entries) => Some(n_entries),
+                Detail::None | Detail::Line(_) => None,
+            },
+        }))
+    }
+}

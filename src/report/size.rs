@@ -1,0 +1,126 @@
+//! Figures for people: `1,234 tokens`, `12.3 MB`, `99.9 %`. No figure is rounded into something that is not so.
+
+use crate::text::Tokens;
+
+/// `n` with a comma between each three digits.
+#[must_use]
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `n` and what it counts: `1 turn`, `1,234 turns`. The plural is the noun with an `s`.
+#[must_use]
+pub fn counted(n: u64, noun: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(n))
+}
+
+/// `1,234 tokens`.
+#[must_use]
+pub fn tokens(n: Tokens) -> String {
+    counted(n.0, "token")
+}
+
+/// A number of bytes in decimal units, with one digit after the point from 1 kB on: `999 B`, `12.3 MB`.
+#[must_use]
+pub fn bytes(n: u64) -> String {
+    if n < 1000 {
+        return format!("{n} B");
+    }
+    let mut unit_size: u128 = 1000;
+    let mut units = ["kB", "MB", "GB", "TB", "PB", "EB"].iter().peekable();
+    while let Some(unit) = units.next() {
+        let tenths = (u128::from(n) * 10 + unit_size / 2) / unit_size;
+        // 999,950 bytes are 1.0 MB, not 1000.0 kB.
+        if tenths < 10_000 || units.peek().is_none() {
+            return format!("{}.{} {unit}", tenths / 10, tenths % 10);
+        }
+        unit_size *= 1000;
+    }
+    format!("{n} B")
+}
+
+/// `part` of `whole` in percent with one digit after the point.
+///
+/// Only the whole is `100 %` and only nothing is `0 %`: what is short of the whole shows at most `99.9 %`, what is over
+/// it at least `100.1 %`, and a trace shows as `<0.1 %`. A part of nothing is `-`.
+#[must_use]
+pub fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    let rounded = (part * 1000 + whole / 2) / whole;
+    match (rounded, part.cmp(&whole)) {
+        _ if part == 0 => "0 %".to_owned(),
+        (_, std::cmp::Ordering::Equal) => "100 %".to_owned(),
+        (0, _) => "<0.1 %".to_owned(),
+        (tenths, std::cmp::Ordering::Less) => tenths_of_percent(tenths.min(999)),
+        (tenths, std::cmp::Ordering::Greater) => tenths_of_percent(tenths.max(1001)),
+    }
+}
+
+fn tenths_of_percent(tenths: u128) -> String {
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_grouped_by_three() {
+        for (n, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(count(n), text);
+        }
+        assert_eq!(tokens(Tokens(1)), "1 token");
+        assert_eq!(tokens(Tokens(1234)), "1,234 tokens");
+        assert_eq!(counted(0, "turn"), "0 turns");
+    }
+
+    #[test]
+    fn bytes_take_the_unit_that_fits() {
+        let cases = [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.0 kB"),
+            (999_949, "999.9 kB"),
+            (999_950, "1.0 MB"),
+            (12_345_678, "12.3 MB"),
+            (u64::MAX, "18.4 EB"),
+        ];
+        for (n, text) in cases {
+            assert_eq!(bytes(n), text, "{n}");
+        }
+    }
+
+    // B-09: counts are true.
+    #[test]
+    fn percentages_are_never_rounded_into_a_lie() {
+        let cases = [
+            (0, 10, "0 %"),
+            (1, 100_000, "<0.1 %"),
+            (1, 3, "33.3 %"),
+            (2, 3, "66.7 %"),
+            (9_996, 10_000, "99.9 %"),
+            (99_999, 100_000, "99.9 %"),
+            (10, 10, "100 %"),
+            (100_001, 100_000, "100.1 %"),
+            (25, 10, "250.0 %"),
+            (5, 0, "-"),
+            (0, 0, "-"),
+            (u64::MAX - 1, u64::MAX, "99.9 %"),
+        ];
+        for (part, whole, text) in cases {
+            assert_eq!(percent(part, whole), text, "{part} of {whole}");
+        }
+    }
+}

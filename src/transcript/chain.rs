@@ -1,0 +1,226 @@
+//! The live chain: the entries that a resume would send, found as the real client finds them
+//! (format: "How resume rebuilds"; T-04).
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::record::{Flags, LineNo, Parent};
+use super::scan::Kind;
+use super::{Index, LineSet};
+
+/// The live entries of a transcript.
+#[derive(Clone, Debug, Default)]
+pub struct Chain {
+    /// The live lines in the order of the conversation, which is nearly always that of the file.
+    pub lines: Vec<LineNo>,
+    /// The same lines as a set.
+    pub live: LineSet,
+    /// The entry that a resume would go on from, its trailing system entries and attachments left off.
+    pub leaf: Option<LineNo>,
+    /// Where the walk from the leaf to the root ended.
+    pub end: ChainEnd,
+    /// The newest message by its timestamp, when it is not on the chain: the client may see it otherwise.
+    pub newest_elsewhere: Option<LineNo>,
+    /// Whether this is the chain of a subagent's own file, all sidechain (T-08).
+    pub is_sidechain: bool,
+}
+
+/// Where the walk from the leaf to the root ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChainEnd {
+    /// There is no message to start from.
+    #[default]
+    Empty,
+    /// At an entry without a parent.
+    Root,
+    /// At a compact boundary.
+    CompactBoundary,
+    /// At this line, whose parent is not in the file.
+    MissingParent(LineNo),
+    /// At this line, whose parent had been walked already.
+    Cycle(LineNo),
+}
+
+impl Chain {
+    /// Finds the live chain of `index`.
+    #[must_use]
+    pub fn find(index: &Index) -> Self {
+        let is_main = |line: &LineNo| !index.record(*line).flags.any(Flags::SIDECHAIN);
+        let is_message = |line: &LineNo| index.record(*line).is_message();
+        let is_sidechain = index.lines().any(|line| is_message(&line))
+            && !index.lines().any(|line| is_message(&line) && is_main(&line));
+        let links = Links::new(index);
+        let Some(leaf) = find_leaf(index, &links, is_sidechain) else {
+            return Self { is_sidechain, ..Self::default() };
+        };
+        let tip = newest_descendant(index, &links, leaf, is_sidechain, |index, line| index.record(line).is_chained())
+            .unwrap_or(leaf);
+        let (path, end) = walk(index, &links, tip);
+        let lines = with_siblings(index, path);
+        let live: LineSet = lines.iter().copied().collect();
+        let newest_elsewhere = index.newest.filter(|&line| !is_sidechain && !live.contains(line));
+        Self { lines, live, leaf: Some(leaf), end, newest_elsewhere, is_sidechain }
+    }
+
+    /// Whether `line` is live.
+    #[must_use]
+    pub fn is_live(&self, line: LineNo) -> bool {
+        self.live.contains(line)
+    }
+
+    /// The live messages with their places in the chain, system entries and attachments left out.
+    pub fn messages<'a>(&'a self, index: &'a Index) -> impl DoubleEndedIterator<Item = (usize, LineNo)> + 'a {
+        self.lines.iter().copied().enumerate().filter(|(_, line)| index.record(*line).kind.is_message())
+    }
+}
+
+/// The parents as the client sees them: progress bridged, preserved segments hung in.
+struct Links<'a> {
+    index: &'a Index,
+    rehung: HashMap<LineNo, LineNo>,
+}
+
+impl<'a> Links<'a> {
+    fn new(index: &'a Index) -> Self {
+        let mut rehung = HashMap::new();
+        let ids = index.lines_of(index.preserved.iter().flat_map(super::PreservedSegment::ids));
+        for segment in &index.preserved {
+            let at = |id| ids.get(&id).copied();
+            let (Some(anchor), Some(head), Some(tail)) = (at(segment.anchor), at(segment.head), at(segment.tail))
+            else {
+                continue;
+            };
+            let entries: Vec<LineNo> = segment.entries.iter().filter_map(|&id| at(id)).collect();
+            let is_inside = |line| line == head || line == tail || entries.contains(&line);
+            let children = index.lines().filter(|&line| index.record(line).parent() == Parent::At(anchor));
+            for child in children.filter(|&line| !is_inside(line) && index.record(line).is_chained()) {
+                rehung.insert(child, tail);
+            }
+            rehung.insert(head, anchor);
+            rehung.extend(entries.iter().skip(1).zip(&entries).map(|(&entry, &before)| (entry, before)));
+        }
+        Self { index, rehung }
+    }
+
+    fn parent(&self, line: LineNo) -> Parent {
+        match self.rehung.get(&line) {
+            Some(&parent) => Parent::At(parent),
+            None if self.index.record(line).flags.any(Flags::COMPACT_BOUNDARY) => Parent::Root,
+            None => self.index.record(line).parent(),
+        }
+    }
+}
+
+/// The leaf: where the last prompt led that the client noted, else the last message of the file.
+fn find_leaf(index: &Index, links: &Links<'_>, is_sidechain: bool) -> Option<LineNo> {
+    let is_candidate = |index: &Index, line: LineNo| {
+        let record = index.record(line);
+        record.is_message() && !record.flags.any(Flags::TEAM) && (is_sidechain || !record.flags.any(Flags::SIDECHAIN))
+    };
+    let noted = index.pointers.iter().filter(|pointer| {
+        let record = index.record(pointer.line);
+        record.kind == Kind::LastPrompt && !record.flags.any(Flags::DROPPED)
+    });
+    let targets = index.lines_of(noted.clone().map(|pointer| pointer.target));
+    let noted = noted.rev().find_map(|pointer| targets.get(&pointer.target).copied());
+    if let Some(noted) = noted {
+        let newest = newest_descendant(index, links, noted, is_sidechain, is_candidate);
+        return newest.or_else(|| message_at_or_above(index, links, noted));
+    }
+    index.lines().rev().find(|&line| is_candidate(index, line))
+}
+
+/// The first message on the way from `line` to the root.
+fn message_at_or_above(index: &Index, links: &Links<'_>, line: LineNo) -> Option<LineNo> {
+    walk(index, links, line).0.into_iter().rev().find(|&line| index.record(line).is_message())
+}
+
+/// The last line of the file, `ancestor` included, that descends from it and that `is_wanted`.
+fn newest_descendant(
+    index: &Index,
+    links: &Links<'_>,
+    ancestor: LineNo,
+    is_sidechain: bool,
+    is_wanted: impl Fn(&Index, LineNo) -> bool,
+) -> Option<LineNo> {
+    let mut seen = LineSet::default();
+    let mut descends = LineSet::default();
+    descends.insert(ancestor);
+    let is_main = |line| is_sidechain || !index.record(line).flags.any(Flags::SIDECHAIN);
+    let candidates = index.lines().rev().filter(|&line| is_wanted(index, line) && is_main(line));
+    for line in candidates {
+        let mut path = Vec::new();
+        let mut at = line;
+        loop {
+            if descends.contains(at) {
+                return Some(line);
+            }
+            if !seen.insert(at) {
+                break;
+            }
+            path.push(at);
+            match links.parent(at) {
+                Parent::At(parent) => at = parent,
+                Parent::Root | Parent::Missing => break,
+            }
+        }
+    }
+    None
+}
+
+/// The path from the root to `tip`, progress entries left out, and where it ended.
+fn walk(index: &Index, links: &Links<'_>, tip: LineNo) -> (Vec<LineNo>, ChainEnd) {
+    let mut path = Vec::new();
+    let mut seen = LineSet::default();
+    let mut at = tip;
+    let end = loop {
+        if !seen.insert(at) {
+            break ChainEnd::Cycle(path.last().copied().unwrap_or(tip));
+        }
+        if index.record(at).kind != Kind::Progress {
+            path.push(at);
+        }
+        match links.parent(at) {
+            Parent::At(parent) => at = parent,
+            Parent::Root if index.record(at).flags.any(Flags::COMPACT_BOUNDARY) => break ChainEnd::CompactBoundary,
+            Parent::Root => break ChainEnd::Root,
+            Parent::Missing => break ChainEnd::MissingParent(at),
+        }
+    };
+    path.reverse();
+    (path, end)
+}
+
+/// Adds to the path what parallel tool calls leave beside it: the other lines of its assistant messages, and
+/// the results that hang on any of them. They follow the last line that their message has on the path.
+fn with_siblings(index: &Index, path: Vec<LineNo>) -> Vec<LineNo> {
+    let on_path: LineSet = path.iter().copied().collect();
+    let mut last_place: HashMap<super::MessageIdx, usize> = HashMap::new();
+    for (place, &line) in path.iter().enumerate() {
+        if let Some(message) = index.record(line).message() {
+            last_place.insert(message, place);
+        }
+    }
+    let place_of = |line: LineNo| index.record(line).message().and_then(|message| last_place.get(&message)).copied();
+    let mut calls: BTreeMap<usize, Vec<LineNo>> = BTreeMap::new();
+    let mut results: BTreeMap<usize, Vec<LineNo>> = BTreeMap::new();
+    for line in index.lines().filter(|&line| index.record(line).is_message() && !on_path.contains(line)) {
+        let record = index.record(line);
+        if let Some(place) = place_of(line) {
+            calls.entry(place).or_default().push(line);
+        } else if let (true, Parent::At(parent)) = (record.flags.any(Flags::TOOL_RESULT), record.parent())
+            && let Some(place) = place_of(parent)
+        {
+            results.entry(place).or_default().push(line);
+        }
+    }
+    if calls.is_empty() && results.is_empty() {
+        return path;
+    }
+    let mut lines = Vec::with_capacity(path.len() + calls.len() + results.len());
+    for (place, line) in path.into_iter().enumerate() {
+        lines.push(line);
+        lines.extend(calls.remove(&place).into_iter().flatten());
+        lines.extend(results.remove(&place).into_iter().flatten());
+    }
+    lines
+}

@@ -1,0 +1,288 @@
+//! Session files of other agents, recognised by their first records so that they can be refused by name.
+//!
+//! In: the first bytes of a file. Out: whose it is, or nothing. The reader itself takes any file: what it does not
+//! know it passes through. Formats that are Claude Code's in all but the program that writes them are not foreign.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// How much of the beginning of a file [`recognise`] wants to see, in bytes.
+pub const HEAD: usize = 64 * 1024;
+
+/// How many records are looked at. A foreign file shows itself in its first one or two.
+const N_RECORDS: usize = 20;
+
+/// An agent that keeps its sessions in a format of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Foreign {
+    /// Codex CLI rollouts.
+    Codex,
+    /// pi sessions, also those of the agents built on it.
+    Pi,
+    /// Gemini CLI chats, logs and checkpoints.
+    Gemini,
+    /// Qwen Code chats: an envelope like Claude Code's around Gemini's messages.
+    Qwen,
+    /// opencode sessions, messages, parts and exports.
+    OpenCode,
+    /// Muse Code sessions.
+    Muse,
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Codex => "Codex",
+            Self::Pi => "pi",
+            Self::Gemini => "Gemini CLI",
+            Self::Qwen => "Qwen Code",
+            Self::OpenCode => "opencode",
+            Self::Muse => "Muse Code",
+        })
+    }
+}
+
+/// Whose session the file is that begins with `head`, if it is a known agent's other than Claude Code.
+///
+/// The first record that is somebody's decides. A record cut off by the end of `head` counts as far as it goes.
+#[must_use]
+pub fn recognise(head: &[u8]) -> Option<Foreign> {
+    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let mut rest = head;
+    for _ in 0..N_RECORDS {
+        let record = Record::read(rest.split(|&byte| byte == b'\n').next()?);
+        match record.owner().or_else(|| record.is_torn.then(|| Record::read(rest).owner()).flatten()) {
+            Some(Owner::Claude) => return None,
+            Some(Owner::Other(foreign)) => return Some(foreign),
+            None => {}
+        }
+        let line_end = memchr::memchr(b'\n', rest)?;
+        rest = rest.get(line_end + 1..)?;
+    }
+    None
+}
+
+enum Owner {
+    Claude,
+    Other(Foreign),
+}
+
+/// The keys of a record and of the objects directly in it (`message.role`), with the values that are strings.
+#[derive(Default)]
+struct Record {
+    keys: BTreeMap<String, String>,
+    /// Whether the bytes end before the record does: it was cut, or is spread over lines.
+    is_torn: bool,
+}
+
+impl Record {
+    fn read(bytes: &[u8]) -> Self {
+        let mut record = Self::default();
+        let mut json = serde_json::Deserializer::from_slice(bytes);
+        let outcome = Walk { keys: &mut record.keys, path: "", depth: 0 }.deserialize(&mut json);
+        record.is_torn = outcome.is_err_and(|error| error.is_eof());
+        record
+    }
+
+    fn has(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|key| self.keys.contains_key(*key))
+    }
+
+    fn text(&self, key: &str) -> &str {
+        self.keys.get(key).map_or("", String::as_str)
+    }
+
+    fn owner(&self) -> Option<Owner> {
+        let kind = self.text("type");
+        let is_codex = (self.has(&["payload", "timestamp"])
+            && matches!(kind, "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"))
+            || (self.has(&["role", "content"]) && kind == "message")
+            || self.has(&["record_type"]) && self.text("record_type") == "state";
+        // The older rollouts begin with a header that has no type.
+        let is_old_codex = self.has(&["id", "timestamp", "instructions"]) && kind.is_empty();
+        let is_pi = (kind == "session" && self.has(&["id", "timestamp"]))
+            || (kind == "message" && self.has(&["message.role", "timestamp"]));
+        let is_gemini = self.has(&["sessionId", "projectHash"])
+            || (self.has(&["role", "parts"]) && !self.has(&["sessionID"]))
+            || kind == "gemini"
+            || (self.has(&["sessionId", "messageId"]) && kind == "user" && !self.text("message").is_empty());
+        let is_opencode =
+            ["id", "sessionID", "info.id", "info.sessionID"].iter().any(|key| self.text(key).starts_with("ses_"));
+        let is_muse = self.has(&["schema_version", "record_type", "stream", "payload_type"]);
+
+        if is_codex || is_old_codex {
+            Some(Owner::Other(Foreign::Codex))
+        } else if is_muse {
+            Some(Owner::Other(Foreign::Muse))
+        } else if is_opencode {
+            Some(Owner::Other(Foreign::OpenCode))
+        } else if self.has(&["message.parts"]) {
+            Some(Owner::Other(Foreign::Qwen))
+        } else if is_pi {
+            Some(Owner::Other(Foreign::Pi))
+        } else if is_gemini {
+            Some(Owner::Other(Foreign::Gemini))
+        } else if self.has(&["parentUuid", "message.content"]) || self.has(&["isSidechain"]) {
+            Some(Owner::Claude)
+        } else {
+            None
+        }
+    }
+}
+
+/// Collects keys into a place that outlives an error, so that a cut record still tells what it had.
+struct Walk<'a> {
+    keys: &'a mut BTreeMap<String, String>,
+    path: &'a str,
+    depth: u8,
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            let path = if self.path.is_empty() { key } else { format!("{}.{key}", self.path) };
+            self.keys.insert(path.clone(), String::new());
+            if self.depth < 2 {
+                map.next_value_seed(Walk { keys: self.keys, path: &path, depth: self.depth + 1 })?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Only a list at the top is looked into (checkpoints and logs are lists of records), and there only the first.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        if self.depth == 0 {
+            seq.next_element_seed(Walk { keys: self.keys, path: "", depth: 0 })?;
+        }
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
+        self.keys.insert(self.path.to_owned(), text.to_owned());
+        Ok(())
+    }
+
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E: de::Error>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E: de::Error>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::path::PathBuf;
+    use std::{env, fs};
+
+    // T-07
+    #[test]
+    fn foreign_sessions_are_known_by_their_first_records() {
+        let cases = [
+            (r#"{"timestamp":"t","type":"session_meta","payload":{"id":"x"}}"#, Foreign::Codex),
+            (r#"{"id":"x","timestamp":"t","instructions":null,"git":{}}"#, Foreign::Codex),
+            (r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}"#, Foreign::Codex),
+            (r#"{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/p"}"#, Foreign::Pi),
+            (r#"{"type":"message","id":"e","timestamp":"t","message":{"role":"user","content":[]}}"#, Foreign::Pi),
+            (r#"{"sessionId":"x","projectHash":"h","startTime":"t","messages":[]}"#, Foreign::Gemini),
+            ("{\n  \"sessionId\": \"x\",\n  \"projectHash\": \"h\",\n  \"messages\": [\n", Foreign::Gemini),
+            ("[\n  {\n    \"role\": \"user\",\n    \"parts\": [{\"text\": \"a\"}]\n  }\n]", Foreign::Gemini),
+            (r#"[{"sessionId":"x","messageId":0,"type":"user","message":"a","timestamp":"t"}]"#, Foreign::Gemini),
+            (r#"{"uuid":"u","parentUuid":null,"type":"user","message":{"role":"user","parts":[]}}"#, Foreign::Qwen),
+            (r#"{"id":"ses_1","projectID":"p","directory":"/p","title":"a"}"#, Foreign::OpenCode),
+            (r#"{"id":"msg_1","sessionID":"ses_1","role":"user"}"#, Foreign::OpenCode),
+            ("{\n  \"info\": {\n    \"id\": \"ses_1\"", Foreign::OpenCode),
+            (r#"{"schema_version":1,"id":"r","stream":{},"record_type":"event","payload_type":"p"}"#, Foreign::Muse),
+        ];
+        for (head, foreign) in cases {
+            assert_eq!(recognise(head.as_bytes()), Some(foreign), "{head}");
+            assert_eq!(recognise(format!("\u{feff}\nnot json\n{head}\n").as_bytes()), Some(foreign), "{head}");
+        }
+    }
+
+    // T-07: a record that is longer than what is looked at, such as a header with all instructions in it.
+    #[test]
+    fn a_record_cut_short_is_known_by_what_is_there() {
+        let head =
+            format!(r#"{{"timestamp":"t","type":"session_meta","payload":{{"id":"x","text":"{}"#, "x".repeat(HEAD));
+        assert_eq!(recognise(&head.as_bytes()[..HEAD]), Some(Foreign::Codex));
+    }
+
+    // T-07
+    #[test]
+    fn transcripts_and_anything_else_are_not_foreign() {
+        let cases = [
+            "",
+            "\n\n",
+            "not json",
+            "[]",
+            "3",
+            "{\"type\":",
+            r#"{"type":"summary","summary":"a","leafUuid":"u"}"#,
+            r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"a"}}"#,
+            r#"{"type":"user","timestamp":"t","message":{"content":"a"},"cwd":"/p"}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"{\"type\":\"session_meta\"}"}"#,
+            r#"{"type":"file-history-snapshot","messageId":"u","snapshot":{"messageId":"u"}}"#,
+        ];
+        for head in cases {
+            assert_eq!(recognise(head.as_bytes()), None, "{head}");
+        }
+        assert_eq!(recognise(&[0xff; 100]), None);
+        assert_eq!(recognise(&[0; 100]), None);
+    }
+
+    // T-07: over real files, where there are some: CTXC_CORPUS names a folder with a MANIFEST.tsv of file and kind.
+    #[test]
+    fn real_files_are_told_apart() {
+        let Some(corpus) = env::var_os("CTXC_CORPUS").map(PathBuf::from) else { return };
+        let manifest = fs::read_to_string(corpus.join("MANIFEST.tsv")).unwrap();
+        for row in manifest.lines().skip(1) {
+            let mut columns = row.split('\t');
+            let (file, kind) = (columns.next().unwrap(), columns.next().unwrap());
+            let mut head = Vec::new();
+            fs::File::open(corpus.join(file)).unwrap().take(HEAD as u64).read_to_end(&mut head).unwrap();
+            let expected = match kind {
+                "codex" => Some(Foreign::Codex),
+                "pi" => Some(Foreign::Pi),
+                // The others of that kind are Claude Code's own lines in excerpts, or near enough to be read.
+                "other-agent/format" => file.contains("musecode").then_some(Foreign::Muse),
+                // The manifest counts the Qwen fixtures among Claude Code's.
+                _ => file.contains("qwencode").then_some(Foreign::Qwen),
+            };
+            assert_eq!(recognise(&head), expected, "{file} ({kind})");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The segment of a history that a compact boundary keeps (format: "How resume rebuilds", step 3).
+
+use super::record::{IdHash, LineNo};
+use super::scan::{each_field, each_string};
+
+/// What a compact boundary says of the entries before it that stay part of the history.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PreservedSegment {
+    /// The line of the boundary.
+    pub boundary: LineNo,
+    /// The entry behind which the segment hangs.
+    pub anchor: IdHash,
+    /// The first entry of the segment.
+    pub head: IdHash,
+    /// The last entry of the segment.
+    pub tail: IdHash,
+    /// Every entry of the segment in order, where the client lists them.
+    pub entries: Vec<IdHash>,
+}
+
+impl PreservedSegment {
+    /// Reads `compactMetadata`; `None` when it keeps nothing.
+    #[must_use]
+    pub fn read(boundary: LineNo, metadata: &[u8]) -> Option<Self> {
+        let mut segment = Self { boundary, ..Self::default() };
+        each_field(metadata, |key, value| {
+            let text = value.of(metadata);
+            if key == b"preservedSegment" || key == b"preservedMessages" {
+                segment.read_part(text);
+            }
+        });
+        if let (Some(&head), Some(&tail)) = (segment.entries.first(), segment.entries.last()) {
+            (segment.head, segment.tail) = (head, tail);
+        }
+        let is_whole = [segment.anchor, segment.head, segment.tail].iter().all(|id| *id != IdHash::NONE);
+        is_whole.then_some(segment)
+    }
+
+    fn read_part(&mut self, object: &[u8]) {
+        each_field(object, |key, value| {
+            let id = value.string(object).map(IdHash::of);
+            match (key, id) {
+                (b"anchorUuid", Some(id)) => self.anchor = id,
+                (b"headUuid", Some(id)) => self.head = id,
+                (b"tailUuid", Some(id)) => self.tail = id,
+                (b"uuids", None) => each_string(value.of(object), |_, uuid| self.entries.push(IdHash::of(uuid))),
+                _ => {}
+            }
+        });
+    }
+
+    /// Every uuid that the segment names.
+    pub fn ids(&self) -> impl Iterator<Item = IdHash> {
+        [self.anchor, self.head, self.tail].into_iter().chain(self.entries.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_both_forms() {
+        let id = |text: &str| IdHash::of(text.as_bytes());
+        let old = br#"{"trigger":"auto","preservedSegment":{"headUuid":"h","anchorUuid":"a","tailUuid":"t"}}"#;
+        let segment = PreservedSegment::read(LineNo(7), old).unwrap();
+        assert_eq!((segment.anchor, segment.head, segment.tail), (id("a"), id("h"), id("t")));
+        let new = br#"{"preservedMessages":{"anchorUuid":"a","uuids":["x","y","z"]}}"#;
+        let segment = PreservedSegment::read(LineNo(7), new).unwrap();
+        assert_eq!((segment.head, segment.tail), (id("x"), id("z")));
+        assert_eq!(PreservedSegment::read(LineNo(7), br#"{"preservedSegment":{"headUuid":"h"}}"#), None);
+    }
+}

@@ -1,0 +1,38 @@
+//! Turns: from a prompt that a person typed up to the next one (T-05).
+
+use std::ops::Range;
+
+use super::record::Flags;
+use super::{Chain, Index, LineNo};
+
+/// The place of a turn among those of its transcript, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(transparent)]
+pub struct TurnIdx(pub usize);
+
+/// One turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The places of its entries in the chain.
+    pub places: Range<usize>,
+}
+
+impl Turn {
+    /// The lines of the turn.
+    #[must_use]
+    pub fn lines<'a>(&self, chain: &'a Chain) -> &'a [LineNo] {
+        chain.lines.get(self.places.clone()).unwrap_or_default()
+    }
+}
+
+/// The turns of the live chain, in order. What stands before the first prompt belongs to none.
+#[must_use]
+pub fn turns(index: &Index, chain: &Chain) -> Vec<Turn> {
+    let is_start = |line: LineNo| {
+        let flags = index.record(line).flags;
+        flags.any(Flags::PROMPT) && (chain.is_sidechain || !flags.any(Flags::SIDECHAIN))
+    };
+    let starts: Vec<usize> = (0..).zip(&chain.lines).filter(|(_, line)| is_start(**line)).map(|(at, _)| at).collect();
+    let ends = starts.iter().skip(1).copied().chain([chain.lines.len()]);
+    starts.iter().copied().zip(ends).map(|(start, end)| Turn { places: start..end }).collect()
+}

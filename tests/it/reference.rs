@@ -1,0 +1,39 @@
+//! docs/reference.md is what `--help` says, so that neither can be forgotten.
+//!
+//! `CTXC_BLESS=1 cargo test --test it reference` writes it anew.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::{env, fs};
+
+use crate::stage::Stage;
+
+// U-03
+#[test]
+fn the_reference_is_the_help_of_all_verbs() {
+    let stage = Stage::new();
+    let help = |verb: &str| {
+        let args: &[&str] = if verb.is_empty() { &["--help"] } else { &[verb, "--help"] };
+        let output = stage.command().args(args).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(str::trim_end).fold(String::new(), |help, line| help + line + "\n")
+    };
+
+    let all = help("");
+    let mut reference = format!(
+        "# Reference\n\n\
+         Made from `--help` (`CTXC_BLESS=1 cargo test --test it reference`); change the texts in `src/cli/args.rs`.\n\n\
+         ```text\n{all}```\n"
+    );
+    let verbs = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    for verb in verbs.filter_map(|line| line.split_whitespace().next()).filter(|verb| *verb != "help") {
+        write!(reference, "\n## ctxc {verb}\n\n```text\n{}```\n", help(verb)).unwrap();
+    }
+
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md");
+    if env::var_os("CTXC_BLESS").is_some() {
+        fs::write(&path, &reference).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == reference, "docs/reference.md is not what --help says; write it anew with CTXC_BLESS=1");
+}

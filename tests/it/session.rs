@@ -1,0 +1,129 @@
+//! SESSION arguments.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::stage::Stage;
+
+// T-06, U-03
+#[test]
+fn an_unknown_session_lists_the_newest() {
+    let stage = Stage::new().session("small").session_elsewhere("other", "small");
+    assert_snapshot!(stage.run(["stats", "zzz"]).text, @r#"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot find session "zzz": no such file, and no session id under [HOME]/.claude/projects begins so
+    hint: the newest sessions are
+      2026-03-02T09:00:00Z  [HOME]/.claude/projects/[HOME]-shop/[small].jsonl
+    "#);
+    assert_snapshot!(Stage::new().run(["stats", "zzz"]).text, @r#"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot find session "zzz": no such file, and no session id under [HOME]/.claude/projects begins so
+    hint: give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/
+    "#);
+    assert_snapshot!(Stage::new().run(["stats", "latest"]).text, @"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot find the latest session: there is none under [HOME]/.claude/projects
+    hint: give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/
+    ");
+}
+
+// T-06, U-03
+#[test]
+fn an_ambiguous_session_lists_what_it_may_be() {
+    // Two projects have a session of this name, as after a copy.
+    let stage = Stage::new().session_elsewhere("other", "small");
+    let folder = stage.path_of("other").parent().unwrap().with_file_name("copies");
+    fs::create_dir(&folder).unwrap();
+    let twin = folder.join(stage.path_of("other").file_name().unwrap());
+    fs::copy(stage.path_of("other"), &twin).unwrap();
+    let modified = fs::metadata(stage.path_of("other")).unwrap().modified().unwrap();
+    fs::File::options().append(true).open(&twin).unwrap().set_modified(modified).unwrap();
+    assert_snapshot!(stage.run(["stats", &stage.id_of("other")[..6]]).text, @r#"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot tell which session "bed1bd" is: 2 match
+    hint: give more of the id, or the path of one of
+      2026-03-02T09:00:00Z  [HOME]/.claude/projects/[HOME]-elsewhere/[other].jsonl
+      2026-03-02T09:00:00Z  [HOME]/.claude/projects/copies/[other].jsonl
+    "#);
+}
+
+// T-06
+#[test]
+fn a_folder_is_no_session() {
+    let stage = Stage::new().session("small");
+    assert_snapshot!(stage.run(["stats", "."]).text, @"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot read . as a transcript: it is a folder
+    hint: give the path of a file in it
+    ");
+}
+
+// T-06, U-01
+#[test]
+fn which_session_is_the_latest_is_said() {
+    let here = Stage::new().session("small").session_elsewhere("other", "small");
+    let said = here.run(["stats", "latest"]).text;
+    assert!(said.contains("the latest session of this project is [HOME]"), "{said}");
+    assert!(said.contains("/[small].jsonl"), "{said}");
+    let said = here.run(["stats", "latest", "-q"]).text;
+    assert!(!said.contains("latest"), "{said}");
+    let said = Stage::new().session_elsewhere("other", "small").run(["stats", "latest"]).text;
+    assert!(said.contains("this project has no session; the latest of all projects is"), "{said}");
+}
+
+// T-06
+#[test]
+fn a_path_that_exists_wins_over_an_id() {
+    let stage = Stage::new().session("small");
+    let prefix = stage.id_of("small")[..4].to_owned();
+    let said = stage.run(["stats", &prefix, "-v"]).text;
+    assert!(said.contains("/[small].jsonl\n"), "{said}");
+    let stage = stage.file(&prefix, "");
+    let said = stage.run(["stats", &prefix, "-v"]).text;
+    assert!(said.contains(&format!("reading {prefix}\n")), "{said}");
+}
+
+// T-07
+#[test]
+fn a_session_of_another_agent_is_refused_by_name() {
+    let rollout = r#"{"timestamp":"2026-03-02T09:00:00Z","type":"session_meta","payload":{"id":"x"}}"#;
+    let stage = Stage::new().file("rollout.jsonl", rollout).stdin(rollout);
+    assert_snapshot!(stage.run(["stats", "rollout.jsonl"]).text, @"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot read rollout.jsonl as a transcript: it is a session of Codex
+    hint: give a session of Claude Code; those of other agents cannot be rewritten safely
+    ");
+    assert_snapshot!(stage.run(["check", "-"]).text, @"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot read standard input as a transcript: it is a session of Codex
+    hint: give a session of Claude Code; those of other agents cannot be rewritten safely
+    ");
+}
+
+// U-03
+#[test]
+fn a_path_that_leads_nowhere_is_an_unknown_session() {
+    let stage = Stage::new().file("a", "");
+    assert_snapshot!(stage.run(["stats", "a/b"]).text, @r#"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot find session "a/b": no such file, and no session id under [HOME]/.claude/projects begins so
+    hint: give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/
+    "#);
+}

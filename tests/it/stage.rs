@@ -1,0 +1,169 @@
+//! A home of its own for a test, with sessions in it, and a run of `ctxc` there.
+//!
+//! `Stage::new().session("small").run(["stats", "latest"])`
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use assert_cmd::Command;
+use assert_cmd::cargo::cargo_bin_cmd;
+use ctxc::transcript::session::project_folder_name;
+use regex::Regex;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// When the first session of a stage was last written: 2026-03-02T09:00:00Z. Each further one is a minute younger.
+const FIRST_MODIFIED: u64 = 1_772_442_000;
+
+/// A temporary home with a project, in which nothing of the real one is seen.
+pub(crate) struct Stage {
+    /// Goes with the stage.
+    _dir: TempDir,
+    home: PathBuf,
+    project: PathBuf,
+    sessions: Vec<(String, PathBuf)>,
+    env: Vec<(String, String)>,
+    stdin: Vec<u8>,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let project = home.join("shop");
+        fs::create_dir(&project).unwrap();
+        Self { _dir: dir, home, project, sessions: Vec::new(), env: Vec::new(), stdin: Vec::new() }
+    }
+
+    /// A session of the current project: a copy of `fixtures/<name>.jsonl`.
+    pub(crate) fn session(self, name: &str) -> Self {
+        let project = self.project.clone();
+        self.session_of(&project, name, name)
+    }
+
+    /// A session of another project: a copy of `fixtures/<fixture>.jsonl` that snapshots call `name`.
+    pub(crate) fn session_elsewhere(self, name: &str, fixture: &str) -> Self {
+        let project = self.home.join("elsewhere");
+        self.session_of(&project, name, fixture)
+    }
+
+    fn session_of(mut self, project: &Path, name: &str, fixture: &str) -> Self {
+        let id = Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes());
+        let folder = self.home.join(".claude/projects").join(project_folder_name(project));
+        let path = folder.join(format!("{id}.jsonl"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(&path, with_session_id(&fs::read(fixture_path(fixture)).unwrap(), &id)).unwrap();
+        let age = Duration::from_secs(FIRST_MODIFIED + 60 * self.sessions.len() as u64);
+        File::options().append(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH + age).unwrap();
+        self.sessions.push((name.to_owned(), path));
+        self
+    }
+
+    /// A file in the current folder.
+    pub(crate) fn file(self, name: &str, bytes: impl AsRef<[u8]>) -> Self {
+        fs::write(self.project.join(name), bytes).unwrap();
+        self
+    }
+
+    /// A variable of the environment.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// What the program finds on standard input.
+    pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// The file of a session.
+    pub(crate) fn path_of(&self, session: &str) -> &Path {
+        let (_, path) = self.sessions.iter().find(|(name, _)| name == session).unwrap();
+        path
+    }
+
+    /// The id of a session.
+    pub(crate) fn id_of(&self, session: &str) -> String {
+        self.path_of(session).file_stem().unwrap().to_str().unwrap().to_owned()
+    }
+
+    /// Runs `ctxc` to its end.
+    pub(crate) fn run<'a>(&self, args: impl AsRef<[&'a str]>) -> Run {
+        let output = self.command().args(args.as_ref()).write_stdin(self.stdin.clone()).output().unwrap();
+        Run {
+            code: output.status.code(),
+            stdout: output.stdout.clone(),
+            text: format!(
+                "exit code: {}\n----- standard output\n{}----- standard error\n{}",
+                output.status.code().map_or("none".to_owned(), |code| code.to_string()),
+                self.redact(&output.stdout),
+                self.redact(&output.stderr),
+            ),
+        }
+    }
+
+    /// `ctxc` on this stage, for tests that need more than [`Stage::run`] does.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = cargo_bin_cmd!("ctxc");
+        command.env_clear().current_dir(&self.project);
+        // What a process needs to start at all, and what coverage needs to be counted.
+        for name in ["PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "LLVM_PROFILE_FILE"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        for (name, folder) in [
+            ("HOME", ""),
+            ("USERPROFILE", ""),
+            ("APPDATA", "data"),
+            ("LOCALAPPDATA", "data"),
+            ("XDG_CONFIG_HOME", "config"),
+            ("XDG_DATA_HOME", "data"),
+            ("XDG_STATE_HOME", "state"),
+            ("XDG_CACHE_HOME", "cache"),
+            ("CLAUDE_CONFIG_DIR", ".claude"),
+        ] {
+            command.env(name, self.home.join(folder));
+        }
+        command.env("CTXC_ARCHIVE", format!("sqlite:{}", self.home.join("archive.sqlite").display()));
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// The text without what differs from run to run: the home becomes `[HOME]`, a session's id `[its name]`, and any
+    /// other id `[ID]`. A missing line end shows.
+    fn redact(&self, bytes: &[u8]) -> String {
+        let mut text = String::from_utf8_lossy(bytes).replace(self.home.to_str().unwrap(), "[HOME]");
+        for (name, _) in &self.sessions {
+            text = text.replace(&self.id_of(name), &format!("[{name}]"));
+        }
+        text = text.replace(&project_folder_name(&self.home), "[HOME]");
+        let id = Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap();
+        text = id.replace_all(&text, "[ID]").into_owned();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push_str("[no line end]\n");
+        }
+        text
+    }
+}
+
+/// A transcript under another id. Fixtures write it as the client does, without spaces.
+fn with_session_id(transcript: &[u8], id: &Uuid) -> Vec<u8> {
+    let session_id = regex::bytes::Regex::new(r#""sessionId":"[^"]*""#).unwrap();
+    session_id.replace_all(transcript, format!(r#""sessionId":"{id}""#).as_bytes()).into_owned()
+}
+
+/// How a run ended.
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    /// Exit code and both outputs, for a snapshot.
+    pub(crate) text: String,
+}
+
+/// The path of a fixture.
+pub(crate) fn fixture_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(format!("{name}.jsonl"))
+}

@@ -1,0 +1,347 @@
+//! Holds the sources to the layers and the invariants of docs/architecture.md, and to a few rules of tidiness.
+//!
+//! Each rule is a function from a source to the lines that break it. Each is also run on a planted line, so that a
+//! rule which can no longer fail is noticed.
+
+#![expect(clippy::unwrap_used, reason = "a rule that cannot read the sources has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The layers with their rank. One of a lower rank, or of the same name, may be used.
+const LAYERS: &[(&str, u8)] = &[
+    ("text", 0),
+    ("transcript", 1),
+    ("plan", 2),
+    ("engine", 2),
+    ("archive", 2),
+    ("run", 3),
+    ("apply", 3),
+    ("buffer", 3),
+    ("report", 4),
+    ("cli", 5),
+    ("mcp", 5),
+];
+
+/// A file under `src/`, without its tests, comments and the text of its strings.
+struct Source {
+    /// Its path below `src/`, with `/` on every system.
+    path: String,
+    /// Its text as it is.
+    text: String,
+    /// Its lines of code.
+    code: Vec<String>,
+}
+
+impl Source {
+    fn new(path: &str, text: &str) -> Self {
+        let without_tests = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let code = if path.ends_with("tests.rs") { "" } else { without_tests };
+        let code = code.lines().map(code_of).collect();
+        Self { path: path.to_owned(), text: text.to_owned(), code }
+    }
+
+    fn layer(&self) -> Option<&str> {
+        let (first, _) = self.path.split_once('/')?;
+        Some(first)
+    }
+
+    fn is_in(&self, places: &[&str]) -> bool {
+        places.iter().any(|place| self.path.starts_with(place))
+    }
+
+    /// The lines of code that `breaks` picks out.
+    fn lines(&self, breaks: impl Fn(&str) -> bool) -> Vec<String> {
+        let broken = self.code.iter().enumerate().filter(|(_, line)| breaks(line));
+        broken.map(|(line_idx, line)| format!("src/{}:{}: {}", self.path, line_idx + 1, line.trim())).collect()
+    }
+}
+
+/// `line` without what stands in strings and behind `//`.
+fn code_of(line: &str) -> String {
+    let mut code = String::new();
+    let mut in_string = false;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if in_string => drop(chars.next()),
+            '"' => {
+                // A quote as a character is no string.
+                if in_string || !(code.ends_with('\'') || code.ends_with("b'")) {
+                    in_string = !in_string;
+                }
+                code.push(c);
+            }
+            '/' if !in_string && chars.peek() == Some(&'/') => break,
+            _ if in_string => {}
+            _ => code.push(c),
+        }
+    }
+    code
+}
+
+fn names_any(line: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| {
+        line.match_indices(word).any(|(at, _)| {
+            let before = line[..at].chars().next_back();
+            !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+        })
+    })
+}
+
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut sources = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let below: PathBuf = path.strip_prefix(&root).unwrap().iter().collect();
+                let below = below.to_str().unwrap().replace('\\', "/");
+                sources.push(Source::new(&below, &fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(!sources.is_empty());
+    sources
+}
+
+type Rule = fn(&Source) -> Vec<String>;
+
+/// Runs `rule` over all sources, and over `planted` ones of which each breaks it.
+fn check(rule: Rule, planted: &[(&str, &str)]) {
+    for (path, text) in planted {
+        let found = rule(&Source::new(path, text));
+        assert!(!found.is_empty(), "the rule does not see {text:?} in {path}");
+    }
+    let found: Vec<String> = sources().iter().flat_map(rule).collect();
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
+
+fn rank(layer: &str) -> Option<u8> {
+    LAYERS.iter().find(|(name, _)| *name == layer).map(|(_, rank)| *rank)
+}
+
+/// The layers that a line names: `crate::X`, each of `crate::{X::.., Y::..}`, and `super::` up to the root.
+fn layers_named(source: &Source, line: &str) -> Vec<String> {
+    let depth = source.path.matches('/').count();
+    let is_folder_module = source.path.ends_with("mod.rs");
+    let to_root = "super::".repeat(if is_folder_module { depth } else { depth + 1 });
+    let mut named = Vec::new();
+    for prefix in ["crate::", to_root.as_str()] {
+        for (at, _) in line.match_indices(prefix) {
+            // `super::super::` also stands within a longer chain, which leads somewhere that does not exist.
+            let after = &line[at + prefix.len()..];
+            let items = after.strip_prefix('{').map_or(vec![after], |group| group.split(',').collect());
+            for item in items {
+                let name: String = item.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                named.push(name);
+            }
+        }
+    }
+    named
+}
+
+// Layers: text < transcript < plan, engine, archive < run, apply, buffer < report < cli, mcp
+fn names_a_higher_layer(source: &Source) -> Vec<String> {
+    let Some(own) = source.layer().filter(|_| source.path != "main.rs" && source.path != "lib.rs") else {
+        return Vec::new();
+    };
+    let Some(own_rank) = rank(own) else { return vec![format!("src/{}: not in a layer", source.path)] };
+    source.lines(|line| {
+        // A group that goes on in the next line would hide what it names.
+        line.ends_with("crate::{")
+            || layers_named(source, line)
+                .iter()
+                .filter_map(|named| Some((named, rank(named)?)))
+                .any(|(named, named_rank)| named != own && named_rank >= own_rank)
+    })
+}
+
+#[test]
+fn no_layer_names_a_higher_one() {
+    check(
+        names_a_higher_layer,
+        &[
+            ("text/cut.rs", "use crate::transcript::Line;"),
+            ("text/cut.rs", "use super::super::transcript::Line;"),
+            ("text/mod.rs", "use super::cli::Ui;"),
+            ("plan/band.rs", "let engine = crate::engine::Reply { text };"),
+            ("apply/write.rs", "use crate::{text::Digest, report::size};"),
+            ("report/table.rs", "fn f(ui: &crate::cli::Ui) {}"),
+            ("text/cut.rs", "use crate::{\n    cli::Ui,\n};"),
+            ("stray/mod.rs", ""),
+        ],
+    );
+    let fine =
+        Source::new("plan/task.rs", "use crate::plan::Band;\nuse crate::text::Tokens; // crate::cli\nuse super::Band;");
+    assert_eq!(names_a_higher_layer(&fine), [""; 0]);
+}
+
+// Invariant 4: only cli prints or reads the environment.
+fn prints_outside_cli(source: &Source) -> Vec<String> {
+    let words = ["println!", "eprintln!", "print!", "eprint!", "dbg!", "io::stdout", "io::stderr", "io::stdin"];
+    if source.is_in(&["cli/", "mcp/"]) { Vec::new() } else { source.lines(|line| names_any(line, &words)) }
+}
+
+#[test]
+fn only_cli_has_the_standard_streams() {
+    check(
+        prints_outside_cli,
+        &[("apply/write.rs", "println!(\"done\");"), ("transcript/scan.rs", "let input = std::io::stdin();")],
+    );
+}
+
+// U-01: within cli, only the Ui has the standard streams; input is read in one place.
+fn prints_beside_the_ui(source: &Source) -> Vec<String> {
+    let words = ["println!", "eprintln!", "print!", "eprint!", "io::stdout", "io::stderr"];
+    let is_held = source.is_in(&["cli/"]) && source.path != "cli/ui.rs";
+    if is_held { source.lines(|line| names_any(line, &words)) } else { Vec::new() }
+}
+
+#[test]
+fn nothing_prints_but_the_ui() {
+    check(prints_beside_the_ui, &[("cli/commands/stats.rs", "eprintln!(\"{error}\");")]);
+}
+
+// Invariant 4, and equal runs give equal bytes.
+fn reads_the_world_outside_cli(source: &Source) -> Vec<String> {
+    let words =
+        ["std::env", "env::var", "env::current_dir", "Instant::now", "SystemTime::now", "Timestamp::now", "Zoned::now"];
+    if source.is_in(&["cli/", "mcp/"]) { Vec::new() } else { source.lines(|line| names_any(line, &words)) }
+}
+
+#[test]
+fn only_cli_reads_the_environment_and_the_clock() {
+    check(
+        reads_the_world_outside_cli,
+        &[
+            ("archive/mod.rs", "let url = std::env::var(\"CTXC_ARCHIVE\")?;"),
+            ("plan/band.rs", "let now = jiff::Timestamp::now();"),
+            ("run/runner.rs", "let started = Instant::now();"),
+        ],
+    );
+}
+
+// Invariant 4: only apply::write and archive write files.
+fn writes_files_elsewhere(source: &Source) -> Vec<String> {
+    let words = [
+        "fs::write",
+        "fs::rename",
+        "fs::copy",
+        "fs::remove_file",
+        "fs::remove_dir",
+        "fs::create_dir",
+        "fs::hard_link",
+        "fs::set_permissions",
+        "File::create",
+        "OpenOptions",
+        "tempfile",
+        "NamedTempFile",
+    ];
+    // Standard input is spooled to a file without a name, which nobody else can see (T-02).
+    let may_write = ["apply/write", "archive/", "cli/input.rs"];
+    if source.is_in(&may_write) { Vec::new() } else { source.lines(|line| names_any(line, &words)) }
+}
+
+#[test]
+fn only_apply_write_and_the_archive_write_files() {
+    check(
+        writes_files_elsewhere,
+        &[
+            ("cli/commands/compress.rs", "std::fs::write(path, bytes)?;"),
+            ("apply/relink.rs", "let file = File::create(path)?;"),
+            ("report/json.rs", "let file = tempfile::tempfile()?;"),
+        ],
+    );
+}
+
+// Invariant 4: only engine::chat and archive::embed open a connection, archive::postgres aside.
+fn opens_connections_elsewhere(source: &Source) -> Vec<String> {
+    let words = ["reqwest", "TcpStream", "UdpSocket", "tokio_postgres"];
+    let may_connect = ["engine/chat", "archive/embed", "archive/postgres"];
+    if source.is_in(&may_connect) { Vec::new() } else { source.lines(|line| names_any(line, &words)) }
+}
+
+#[test]
+fn only_the_chat_engine_and_the_archive_open_connections() {
+    check(opens_connections_elsewhere, &[("engine/wire.rs", "use reqwest::Client;")]);
+}
+
+// Lints are expected with a reason, never allowed.
+fn allows_lints(source: &Source) -> Vec<String> {
+    source.lines(|line| line.contains("[allow(") || line.contains(", allow("))
+}
+
+#[test]
+fn no_lint_is_allowed() {
+    check(allows_lints, &[("text/cut.rs", "#[allow(dead_code)]"), ("text/cut.rs", "#![allow(missing_docs)]")]);
+}
+
+fn imports_by_glob(source: &Source) -> Vec<String> {
+    source.lines(|line| line.trim_start().trim_start_matches("pub ").starts_with("use ") && line.contains("::*"))
+}
+
+#[test]
+fn nothing_is_imported_by_glob() {
+    check(imports_by_glob, &[("text/cut.rs", "use super::*;"), ("text/mod.rs", "pub use cut::*;")]);
+    let in_tests = Source::new("text/cut.rs", "fn f() {}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n}\n");
+    assert_eq!(imports_by_glob(&in_tests), [""; 0]);
+}
+
+// A mod.rs holds the module's document, its mod lines and what it hands out. A trait that defines the layer may stand
+// there with its provided methods.
+fn holds_logic_in_mod(source: &Source) -> Vec<String> {
+    if !source.path.ends_with("mod.rs") {
+        return Vec::new();
+    }
+    let mut in_trait = false;
+    let mut broken = Vec::new();
+    for (line_idx, line) in source.code.iter().enumerate() {
+        if line.starts_with("pub trait ") {
+            in_trait = true;
+        } else if line.starts_with('}') {
+            in_trait = false;
+        }
+        let is_function = names_any(line, &["fn "]) && !line.trim_end().ends_with(';');
+        if !in_trait && is_function {
+            broken.push(format!("src/{}:{}: {}", source.path, line_idx + 1, line.trim()));
+        }
+    }
+    broken
+}
+
+#[test]
+fn mod_files_hold_no_logic() {
+    check(
+        holds_logic_in_mod,
+        &[("plan/mod.rs", "pub fn plan() -> Plan {"), ("plan/mod.rs", "    pub const fn of() {")],
+    );
+    let layer =
+        Source::new("engine/mod.rs", "pub trait Engine {\n    fn name(&self) -> &str {\n        NAME\n    }\n}\n");
+    assert_eq!(holds_logic_in_mod(&layer), [""; 0]);
+}
+
+// Paths of one machine have no place in the sources; in examples, people are called ann.
+fn names_a_place(source: &Source) -> Vec<String> {
+    let is_place = |line: &str| {
+        let line = line.replace("/home/ann", "").replace("/Users/ann", "");
+        ["/root/", "/tmp/", "/home/", "/Users/", "/mnt/"].iter().any(|word| line.contains(word))
+    };
+    let broken = source.text.lines().enumerate().filter(|(_, line)| is_place(line));
+    broken.map(|(line_idx, line)| format!("src/{}:{}: {}", source.path, line_idx + 1, line.trim())).collect()
+}
+
+#[test]
+fn no_source_names_a_place_of_one_machine() {
+    check(names_a_place, &[("text/cut.rs", "// see /root/notes.txt"), ("text/cut.rs", "let path = \"/tmp/x\";")]);
+}
+
+#[test]
+fn main_hands_over() {
+    let main = sources().into_iter().find(|source| source.path == "main.rs").unwrap();
+    assert!(main.text.lines().count() < 20);
+}
