@@ -1,4 +1,5 @@
 //! JSON strings as they stand in a file: decoded, measured and written without a JSON value in between.
+#![expect(clippy::inline_always, reason = "a pass is compiled for each level")]
 
 use std::borrow::Cow;
 

@@ -2,10 +2,9 @@
 
 use std::arch::x86_64::{
     __m256i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_set_epi64x, _mm_set1_epi8, _mm256_and_si256,
-    _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
-    _mm256_setr_epi8, _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
+    _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_min_epu8, _mm256_movemask_epi8,
+    _mm256_or_si256, _mm256_set1_epi8, _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
 };
-use std::array;
 
 use super::{BLOCK, Class, Pass, portable};
 
@@ -42,8 +41,8 @@ fn mask(block: &[u8; BLOCK], class: Class) -> u64 {
 fn load(bytes: &[u8; 32]) -> __m256i {
     let (words, _) = bytes.as_chunks::<4>();
     // There are eight words, so none is missing.
-    let [a, b, c, d, e, f, g, h] = array::from_fn(|at| words.get(at).map_or(0, |word| i32::from_le_bytes(*word)));
-    _mm256_setr_epi32(a, b, c, d, e, f, g, h)
+    let word = |at: usize| words.get(at).map_or(0, |word| i32::from_le_bytes(*word));
+    _mm256_setr_epi32(word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7))
 }
 
 #[inline]
@@ -101,9 +100,11 @@ fn control(bytes: __m256i) -> __m256i {
 /// A table of 16 bytes, for both halves of a vector.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn table(t: [i8; 16]) -> __m256i {
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = t;
-    _mm256_setr_epi8(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
+fn table(table: [u8; 16]) -> __m256i {
+    let (words, _) = table.as_chunks::<8>();
+    // There are two words, so none is missing.
+    let word = |at: usize| words.get(at).map_or(0, |word| i64::from_le_bytes(*word));
+    _mm256_broadcastsi128_si256(_mm_set_epi64x(word(1), word(0)))
 }
 
 /// Bit `i` of the result is the parity of the bits `0..=i` of `bits`: a product without carries by all ones.

@@ -3,11 +3,10 @@
 
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_extract_epi32, _mm_set_epi64x, _mm_set1_epi8,
-    _mm_setr_epi8, _mm512_add_epi32, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128,
-    _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask,
-    _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512,
-    _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setr_epi32, _mm512_shuffle_epi8, _mm512_srli_epi16,
-    _mm512_test_epi8_mask,
+    _mm512_add_epi32, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask,
+    _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32,
+    _mm512_extracti32x4_epi32, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
+    _mm512_set1_epi32, _mm512_setr_epi64, _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_test_epi8_mask,
 };
 use std::array;
 
@@ -65,11 +64,10 @@ fn mask(block: &[u8; BLOCK], class: Class) -> u64 {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load(block: &[u8; BLOCK]) -> __m512i {
-    let (words, _) = block.as_chunks::<4>();
-    // A block has 16 words, so none is missing.
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] =
-        array::from_fn(|at| words.get(at).map_or(0, |word| i32::from_le_bytes(*word)));
-    _mm512_setr_epi32(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
+    let (words, _) = block.as_chunks::<8>();
+    // A block has eight words, so none is missing.
+    let word = |at: usize| words.get(at).map_or(0, |word| i64::from_le_bytes(*word));
+    _mm512_setr_epi64(word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7))
 }
 
 #[inline]
@@ -87,10 +85,11 @@ fn below(bytes: __m512i, limit: i8) -> u64 {
 /// What `table` has at the low half of each byte; 0 for bytes outside ASCII.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn find(table: [i8; 16], bytes: __m512i) -> __m512i {
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = table;
-    let table = _mm_setr_epi8(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
-    _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), bytes)
+fn find(table: [u8; 16], bytes: __m512i) -> __m512i {
+    let (words, _) = table.as_chunks::<8>();
+    // There are two words, so none is missing.
+    let word = |at: usize| words.get(at).map_or(0, |word| i64::from_le_bytes(*word));
+    _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_set_epi64x(word(1), word(0))), bytes)
 }
 
 /// Bit `i` of the result is the parity of the bits `0..=i` of `bits`: a product without carries by all ones.
@@ -105,24 +104,16 @@ fn prefix_xor(bits: u64) -> u64 {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
 fn spread(bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
-    const PLACES: [u8; BLOCK] = {
-        let mut places = [0; BLOCK];
-        let mut at = 0;
-        while at < BLOCK {
-            places[at] = at as u8;
-            at += 1;
-        }
-        places
-    };
-    let places = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(bits, load(&PLACES)));
+    let numbers: [u8; BLOCK] = array::from_fn(|at| u8::try_from(at).unwrap_or_default());
+    let places = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(bits, load(&numbers)));
     let found = _mm512_add_epi32(_mm512_cvtepu8_epi32(places), _mm512_set1_epi32(start.cast_signed()));
     let (slots, _) = positions.as_chunks_mut::<4>();
-    if let [a, b, c, d, ..] = slots {
+    if let [first, second, third, fourth, ..] = slots {
         // One store, for the compiler puts what lies side by side together.
-        *a = quarter(_mm512_extracti32x4_epi32::<0>(found));
-        *b = quarter(_mm512_extracti32x4_epi32::<1>(found));
-        *c = quarter(_mm512_extracti32x4_epi32::<2>(found));
-        *d = quarter(_mm512_extracti32x4_epi32::<3>(found));
+        *first = quarter(_mm512_extracti32x4_epi32::<0>(found));
+        *second = quarter(_mm512_extracti32x4_epi32::<1>(found));
+        *third = quarter(_mm512_extracti32x4_epi32::<2>(found));
+        *fourth = quarter(_mm512_extracti32x4_epi32::<3>(found));
     }
     if bits.count_ones() > 16 {
         spread_many(bits, start, positions);

@@ -6,7 +6,7 @@ use super::{Pass, portable};
 
 /// A set of instructions that a pass can be run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level(Kind);
+pub(crate) struct Level(Kind);
 
 /// Private, so that none but [`Level::all`], which asks the CPU, makes a level that needs something of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +21,13 @@ enum Kind {
 impl Level {
     /// The fastest level of this machine.
     #[inline]
-    pub fn best() -> Self {
+    pub(crate) fn best() -> Self {
         static BEST: LazyLock<Level> = LazyLock::new(|| Level::all().last().unwrap_or(Level(Kind::Portable)));
         *BEST
     }
 
     /// Every level that this machine has, the fastest last.
-    pub fn all() -> impl Iterator<Item = Self> {
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
         [
             Some(Self(Kind::Portable)),
             #[cfg(target_arch = "x86_64")]
@@ -41,7 +41,7 @@ impl Level {
 
     /// Runs `pass` at this level.
     #[inline]
-    pub fn run<P: Pass>(self, pass: P) -> P::Output {
+    pub(crate) fn run<P: Pass>(self, pass: P) -> P::Output {
         match self.0 {
             Kind::Portable => pass.run(portable::mask, portable::prefix_xor, portable::spread),
             #[cfg(target_arch = "x86_64")]
@@ -71,10 +71,12 @@ mod tests {
 
     struct Masks<'a>(&'a [u8; BLOCK], u64);
 
-    impl Pass for Masks<'_> {
-        type Output = (Vec<u64>, u64, [u32; BLOCK]);
+    /// The masks of all classes, the parities, and the positions.
+    type Found = (Vec<u64>, u64, [u32; BLOCK]);
 
-        #[inline(always)]
+    impl Pass for Masks<'_> {
+        type Output = Found;
+
         fn run<M, P, S>(self, mask: M, prefix_xor: P, spread: S) -> Self::Output
         where
             M: Fn(&[u8; BLOCK], Class) -> u64,
@@ -122,7 +124,7 @@ mod tests {
     #[test]
     fn every_level_knows_every_byte() {
         for start in 0..=u8::MAX {
-            check(&std::array::from_fn(|at| start.wrapping_add(at as u8)), u64::from(start));
+            check(&std::array::from_fn(|at| start.wrapping_add(at.to_le_bytes()[0])), u64::from(start));
         }
     }
 

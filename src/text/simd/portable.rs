@@ -1,4 +1,5 @@
 //! The masks by arithmetic on words of eight bytes, for any machine.
+#![expect(clippy::inline_always, reason = "it is compiled for each level")]
 
 use super::{BLOCK, Class};
 

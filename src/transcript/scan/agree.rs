@@ -96,6 +96,26 @@ mod tests {
         assert_eq!((scan.form, scan.kind), (Form::Entry, Kind::User));
     }
 
+    /// Set `CTXC_CORPUS` to a folder to hold the walk against every transcript in it.
+    #[test]
+    fn the_walk_takes_every_entry_of_a_corpus() {
+        let mut folders: Vec<_> = std::env::var_os("CTXC_CORPUS").map(std::path::PathBuf::from).into_iter().collect();
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+                    for (at, line) in std::fs::read(&path).unwrap().split_inclusive(|&byte| byte == b'\n').enumerate() {
+                        let place = format!("{}:{}", path.display(), at + 1);
+                        assert!(scan_agrees_with_serde(line), "{place}");
+                        let is_entry = fallback::read(line, 0, &mut Scan::default()).is_ok();
+                        assert!(!is_entry || walks(line), "the walk itself takes {place}");
+                    }
+                }
+            }
+        }
+    }
+
     /// JSON with keys that the scan asks for, at places where it does and where it does not.
     fn json() -> impl Strategy<Value = String> {
         let leaf = prop_oneof![
@@ -118,6 +138,8 @@ mod tests {
             "sessionId",
             "parentUuid",
             "tool_use_id",
+            "usage",
+            "input_tokens",
         ];
         leaf.prop_recursive(5, 60, 6, move |inner| {
             let space = prop::sample::select(vec!["", "", " ", "\t", "\r\n"]);

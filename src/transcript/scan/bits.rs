@@ -4,6 +4,7 @@
 //! to 3.1.5: bit masks of quotes and backslashes tell which bytes lie inside strings; what is left of
 //! `{}[]:,` outside them, with the quotes themselves, is structural. Unlike there the positions are made a
 //! few hundred at a time, so that a line of any length needs no memory of its own.
+#![expect(clippy::inline_always, reason = "a pass is compiled for each level, and the walk calls these for each token")]
 
 use crate::text::simd::{BLOCK, Class, Level, Pass, escaped_bytes, pad};
 

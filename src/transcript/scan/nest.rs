@@ -1,4 +1,5 @@
 //! Which containers are open around a place.
+#![expect(clippy::inline_always, reason = "these run for each token")]
 
 /// A container of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ mod tests {
     #[test]
     fn what_was_opened_is_closed_in_turn() {
         let mut nest = Nest::default();
-        let kind = |depth: usize| if depth % 3 == 0 { Container::Object } else { Container::Array };
+        let kind = |depth: usize| if depth.is_multiple_of(3) { Container::Object } else { Container::Array };
         (0..1000).for_each(|depth| nest.open(kind(depth)));
         assert_eq!(nest.innermost(), kind(999));
         for depth in (0..999).rev() {

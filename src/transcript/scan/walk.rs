@@ -1,4 +1,5 @@
 //! The second stage of the walk: the grammar of JSON over the structural bytes, and the fields on the way.
+#![expect(clippy::inline_always, reason = "these run for each token")]
 
 use super::bits::{Rejected, Structurals};
 use super::nest::{Container, Nest};
@@ -46,7 +47,7 @@ pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {
 #[inline(always)]
 fn known(key: &[u8], is_known: Known) -> Result<(), Rejected> {
     // Keys are short: to look at all of it is faster than to stop.
-    let has_escape = || key.iter().fold(false, |found, &byte| found | (byte == b'\\'));
+    let has_escape = || key.iter().fold(0, |found, &byte| found | u8::from(byte == b'\\')) != 0;
     if is_known == Known::No && has_escape() { Err(Rejected::EscapedKey) } else { Ok(()) }
 }
 
