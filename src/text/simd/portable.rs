@@ -1,5 +1,6 @@
 //! The masks by plain loops, for any machine.
 #![expect(clippy::inline_always, reason = "it is compiled for each level")]
+#![expect(clippy::needless_bitwise_bool, reason = "a loop with branches does not become vector instructions")]
 
 use super::{BLOCK, Class};
 
