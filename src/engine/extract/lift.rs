@@ -16,6 +16,8 @@ pub(super) struct Lift {
 
 /// How many pieces from either end may be the opening or the closing.
 const REACH: usize = 10;
+/// The weight below which a piece says nothing: that of a single plain word.
+pub(super) const LEAST_WEIGHT: f32 = 1.0;
 const OPENING: Lift = Lift { factor: 1.5, bonus: 4.0 };
 const CLOSING: Lift = Lift { factor: 1.3, bonus: 2.0 };
 
@@ -37,7 +39,9 @@ pub(super) fn lifts(reading: &Reading<'_>) -> Lifts {
         .map(|(idx, (piece, carries))| Lift { factor: factor(piece, carries, reading.introduces(idx)), bonus: 0.0 })
         .collect();
     // The opening holds the request, the closing the conclusion or the question.
-    let says_something = |idx: &usize| lifts.get(*idx).is_some_and(|lift| lift.factor >= 1.0);
+    let says_something = |idx: &usize| {
+        lifts.get(*idx).is_some_and(|lift| lift.factor >= 1.0) && reading.features.weight_of(*idx) >= LEAST_WEIGHT
+    };
     let n_pieces = lifts.len();
     let opening = (0..n_pieces).take(REACH).find(says_something);
     let closing = (0..n_pieces).rev().take(REACH).find(says_something);
@@ -72,6 +76,8 @@ fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
     if introduces {
         // It comes along with what it introduces, and says little without it.
         factor *= 0.3;
+    } else if piece.text.ends_with([':', '：']) {
+        factor *= 0.5;
     }
     if is_courtesy(carries) {
         factor *= 0.2;

@@ -91,6 +91,10 @@ impl Open {
                     self.items.clear();
                     self.intro = None;
                 }
+                if item.is_none() && piece.text.starts_with("**") {
+                    // It brings a title of its own, so the heading above has ended.
+                    self.heading = None;
+                }
                 self.introduce(idx, piece);
                 item.or(self.heading)
             }

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::lift::is_courtesy;
+use super::lift::{LEAST_WEIGHT, is_courtesy};
 use super::reading::Reading;
 use super::worth::{CLASS_SHARE, MARK_UNITS, Worth, ratio};
 use crate::text::{Classes, PieceKind};
@@ -24,8 +24,6 @@ pub(super) struct Choice {
 
 /// The most pieces that are chosen from at once.
 const SECTION: usize = 1500;
-/// The weight below which a piece says nothing: less than one short word.
-const LEAST_WEIGHT: f32 = 0.3;
 /// The least budget, in UTF-16 units, that is shared out to the classes.
 const LEAST_SHARED: usize = 200;
 /// How far below the next best in the heap, whose value may be out of date, the best may be and still be taken.

@@ -129,7 +129,9 @@ impl<'r, 't> Worth<'r, 't> {
     /// The pieces above this one that are not taken yet and have to come along, nearest first.
     pub fn ancestors(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
         let parents = &self.reading.parents;
-        let above = std::iter::successors(parents[idx], |parent| parents[*parent]);
+        // The closing speaks for the whole text, not for the heading that happens to come last.
+        let parent = parents[idx].filter(|_| self.ends.get(1) != Some(&idx));
+        let above = std::iter::successors(parent, |parent| parents[*parent]);
         above.take(4).filter(|parent| !self.taken[*parent] && self.is_required(*parent))
     }
 
