@@ -25,7 +25,7 @@ pub(super) struct Choice {
 /// The most pieces that are chosen from at once.
 const SECTION: usize = 1500;
 /// The least budget, in UTF-16 units, that is shared out to the classes.
-const LEAST_SHARED: usize = 200;
+const LEAST_SHARED: usize = 140;
 /// How far below the next best in the heap, whose value may be out of date, the best may be and still be taken.
 const CLOSE_ENOUGH: f32 = 0.92;
 
@@ -123,7 +123,7 @@ impl State<'_, '_> {
         let first_choice = self.choices.len();
         let ends = self.worth.ends.clone();
         for idx in ends.into_iter().filter(|idx| section.contains(idx)) {
-            if !self.worth.taken[idx] && self.may_lead(idx) && self.worth.full_cost(idx) * 5 <= budget {
+            if !self.worth.taken[idx] && self.may_lead(idx) && self.worth.full_cost(idx) * 4 <= budget {
                 self.take_with_ancestors(idx);
             }
         }
