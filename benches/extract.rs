@@ -27,11 +27,12 @@ fn main() {
             (0..2000).map(|n| format!("{}- item {n} of many\n", " ".repeat(n))).collect::<Vec<_>>().concat(),
         ),
     ];
-    println!("{:<32} {:>9} {:>9} {:>9}", "text", "MB", "35 %", "10 %");
+    println!("{:<32} {:>9} {:>9} {:>9} {:>9}", "text", "MB", "35 %", "10 %", "40 tokens");
     for (name, text) in &texts {
         print!("{name:<32} {:>9.1}", megabytes(text.len()));
-        for percent in [35, 10] {
-            let job = Job { text, target: Tokens(chars4(text).0 * percent / 100) };
+        let n_tokens = chars4(text).0;
+        for target in [n_tokens * 35 / 100, n_tokens / 10, 40] {
+            let job = Job { text, target: Tokens(target) };
             let start = Instant::now();
             let reply = black_box(Extract.shrink(&job));
             let seconds = start.elapsed().as_secs_f64();
