@@ -91,7 +91,7 @@ fn word(random: &mut Random) -> String {
     const COMMON: [&str; 12] =
         ["the", "file", "and", "test", "must", "error", "in", "config", "because", "should", "of", "value"];
     match random.below(10) {
-        0..=6 => COMMON[usize::try_from(random.below(12)).unwrap_or_default()].to_owned(),
+        0..=6 => pick(random, &COMMON).to_owned(),
         7 => format!("src/mod_{}/file{}.rs", random.below(50), random.below(900)),
         8 => format!("handle_{}_{}", random.below(40), random.below(400)),
         _ => format!("{}", random.below(100_000)),
@@ -135,6 +135,11 @@ fn code_line(random: &mut Random) -> String {
 
 fn japanese(random: &mut Random) -> String {
     let words = ["設定", "ファイル", "を", "確認", "する", "必ず", "テスト", "原因", "は", "です"];
-    let picks: String = (0..12).map(|_| words[usize::try_from(random.below(10)).unwrap_or_default()]).collect();
+    let picks: String = (0..12).map(|_| pick(random, &words)).collect();
     format!("{picks}。")
+}
+
+fn pick<'w>(random: &mut Random, words: &[&'w str]) -> &'w str {
+    let at = usize::try_from(random.below(words.len() as u64)).unwrap_or_default();
+    words.get(at).copied().unwrap_or_default()
 }

@@ -61,6 +61,7 @@ fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
     let kind = match piece.kind {
         PieceKind::Sentence | PieceKind::Item => 1.0,
         PieceKind::Row | PieceKind::Log => 0.8,
+        PieceKind::Code if is_signature(piece.text) => 0.8,
         PieceKind::Code => 0.55,
         PieceKind::Heading => 0.25,
         PieceKind::FenceOpen | PieceKind::FenceClose | PieceKind::Ornament => 0.1,
@@ -92,6 +93,29 @@ fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
         factor *= 0.6;
     }
     factor
+}
+
+/// A line that names a function or a type: of code torn apart, what tells the most.
+fn is_signature(line: &str) -> bool {
+    const STARTS: [&str; 14] = [
+        "fn ",
+        "pub ",
+        "func ",
+        "def ",
+        "class ",
+        "type ",
+        "struct ",
+        "impl ",
+        "trait ",
+        "interface ",
+        "export ",
+        "async ",
+        "function ",
+        "enum ",
+    ];
+    let code =
+        line.trim_start_matches(|c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '→' | '+' | '-'));
+    STARTS.iter().any(|start| code.starts_with(start))
 }
 
 /// "Perfect!", "Great question."

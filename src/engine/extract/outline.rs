@@ -40,6 +40,8 @@ pub(super) fn closers(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
 #[derive(Default)]
 struct Open {
     heading: Option<usize>,
+    /// Whether the heading is but a bold line.
+    is_bold: bool,
     /// A line that ends with a colon, until something other than its list or block follows.
     intro: Option<usize>,
     /// Items that enclose the next one, with their indentation.
@@ -61,7 +63,7 @@ impl Open {
         self.line = None;
         match piece.kind {
             PieceKind::Heading => {
-                *self = Self { heading: Some(idx), ..Self::default() };
+                *self = Self { heading: Some(idx), is_bold: piece.text.starts_with("**"), ..Self::default() };
                 None
             }
             PieceKind::Item => {
@@ -91,8 +93,8 @@ impl Open {
                     self.items.clear();
                     self.intro = None;
                 }
-                if item.is_none() && piece.text.starts_with("**") {
-                    // It brings a title of its own, so the heading above has ended.
+                if item.is_none() && self.is_bold && piece.text.starts_with("**") {
+                    // It brings a bold title of its own, so what stood under the last one has ended.
                     self.heading = None;
                 }
                 self.introduce(idx, piece);

@@ -3,6 +3,8 @@
 //! The worth of a piece only falls while others are taken, so a heap whose values are brought up to date when
 //! they come up finds the next best without looking at all. A long text is chosen from in sections, each with
 //! its part of the budget; that keeps the time linear, and the kept pieces spread over the text.
+//!
+//! All lists have one slot for each piece, and every index comes from a walk over the pieces.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
