@@ -8,6 +8,7 @@ mod looks;
 mod segment;
 mod sentence;
 mod shape;
+mod stop;
 mod tokens;
 mod words;
 
@@ -16,5 +17,6 @@ pub use digest::Digest;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};
 pub use segment::{Join, Piece, PieceKind, segment};
 pub use shape::Shape;
+pub use stop::Stopped;
 pub use tokens::{Tokens, chars4};
 pub use words::{Word, fold_hash, is_ideograph, words};
