@@ -87,3 +87,6 @@ fn check_targets(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
         problems.push(Problem::new(ProblemKind::LostSegment, segment.boundary, index.record(segment.boundary).uuid));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,8 @@ mod check;
 mod head;
 mod pairing;
 mod problem;
+#[cfg(test)]
+mod samples;
 mod write_report;
 
 pub use against::{Side, Visible, compare};
