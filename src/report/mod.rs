@@ -2,4 +2,5 @@
 
 pub mod check;
 pub mod size;
+pub mod stats;
 pub mod table;

@@ -1,22 +1,29 @@
 //! `ctxc stats`: show what takes the room.
 
 use crate::cli::error::{CommandError, Completion};
-use crate::cli::input;
+use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
+use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
+use crate::report::stats::Stats;
 use crate::transcript::session::Found;
 
 /// What to measure.
 #[derive(Debug)]
-#[expect(dead_code, reason = "the body is not built yet")]
 pub(crate) struct Settings {
     pub(crate) source: Found,
     /// The bands as they were typed.
+    #[expect(dead_code, reason = "bands are not parsed yet")]
     pub(crate) bands: Option<String>,
     pub(crate) reporting: Reporting,
 }
 
-pub(crate) fn run(settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
-    input::open(&settings.source)?;
-    Err(anyhow::anyhow!("measure: not built yet").into())
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let mut session = Reading::of(&settings.source, ui)?;
+    let total = session.live_bytes();
+    let name = session.name.clone();
+    let stats =
+        session.again(ui, "counting", total, |reader, index, chain| Stats::count(name, reader, index, chain))?;
+    tell(&settings.reporting, ui, &stats, stats.text(ui.look()))?;
+    Ok(Completion::Full)
 }
