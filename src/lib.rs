@@ -12,8 +12,11 @@
 #![warn(missing_docs)]
 
 pub mod apply;
+pub mod archive;
 pub mod cli;
 pub mod engine;
+pub mod plan;
 pub mod report;
+pub mod run;
 pub mod text;
 pub mod transcript;

@@ -1,18 +1,46 @@
 //! From outcomes to a file that resumes.
 //!
+//! A [`Rewrite`] says what changes line by line. [`follow_up`] adds what follows from it: thinking, the gauge, dead
+//! references. [`carry_out`] writes, checks, archives and swaps, in that order; [`restore`] goes the way back.
 //! [`check`] names what would stop or bend a resume, from the index alone; [`compare`] what only shows beside the
 //! transcript that a file was made from.
 
 mod against;
+mod carry_out;
 mod check;
+mod close_loop;
+mod compress;
+mod error;
+mod follow_up;
+mod gauge;
 mod head;
+mod keeper;
+mod new_session;
 mod pairing;
+mod pass;
+mod pointers;
 mod problem;
+mod relink;
+mod restore;
+mod rewrite;
 #[cfg(test)]
 mod samples;
+mod stream;
+mod thinking;
+mod write;
 mod write_report;
 
 pub use against::{Side, Visible, compare};
+pub use carry_out::{Destination, Done, Errand, Origin, carry_out};
 pub use check::check;
+pub use compress::{Tasks, add_edits, read_tasks};
+pub use error::ApplyError;
+pub use follow_up::{Consequences, Intent, follow_up};
+pub use gauge::Gauge;
+pub use new_session::{NewSession, title_line, title_of};
 pub use problem::{Detail, Problem, ProblemKind, Severity, new_problems};
+pub use restore::{operation_of, restore};
+pub use rewrite::Rewrite;
+pub use thinking::{ThinkingPolicy, ThinkingRemoved};
+pub use write::{Existing, Staged};
 pub use write_report::write_report;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -20,6 +20,8 @@ pub(super) struct Reading {
     pub(super) file: File,
     /// What messages call it.
     pub(super) name: String,
+    /// Where it is; nothing for standard input.
+    pub(super) path: Option<PathBuf>,
     /// Its name without the ending, which is the session's id where the client wrote it.
     pub(super) stem: Option<String>,
     pub(super) index: Index,
@@ -37,7 +39,7 @@ impl Reading {
         watched.progress.finish();
         let chain = Chain::find(&index);
         let stem = input.path.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
-        Ok(Self { file: input.file, name, stem, index, chain })
+        Ok(Self { file: input.file, name, path: input.path, stem, index, chain })
     }
 
     /// Reads the file once more: `read` gets it with a bar that `label` names, of `total` bytes.

@@ -20,12 +20,19 @@ pub(super) fn tell(
     json: &impl Serialize,
     text: impl Display,
 ) -> Result<(), CommandError> {
-    if let Some(path) = &reporting.report {
-        let line = serde_json::to_string(json)? + "\n";
-        write_report(path, &line).with_context(|| format!("write {}", path.display()))?;
-    }
+    report_file(reporting, json)?;
     match reporting.form {
         Form::Text => ui.data(text),
         Form::Json => ui.data_line(serde_json::to_string(json)?),
     }
+}
+
+/// Writes `json` into the file of the report, where there is one.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn report_file(reporting: &Reporting, json: &impl Serialize) -> Result<(), CommandError> {
+    let Some(path) = &reporting.report else { return Ok(()) };
+    let line = serde_json::to_string(json)? + "\n";
+    Ok(write_report(path, &line).with_context(|| format!("write {}", path.display()))?)
 }

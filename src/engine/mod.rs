@@ -1,6 +1,10 @@
 //! What shrinks text. An engine gets a [`Job`] and answers with a [`Reply`]; it knows nothing of transcripts.
 
+mod extract;
+
 use crate::text::Tokens;
+
+pub use extract::Extract;
 
 /// One text to shrink.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! Results as data and as text. This layer renders; it prints nothing and knows no terminal.
 
 pub mod check;
+pub mod compress;
 pub mod size;
 pub mod stats;
 pub mod table;

@@ -1,8 +1,20 @@
 //! Strings and bytes. This layer knows nothing of transcripts.
 
+mod class;
 mod digest;
+mod facts;
 pub mod json_string;
+mod looks;
+mod segment;
+mod sentence;
+mod shape;
 mod tokens;
+mod words;
 
+pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vocabulary};
 pub use digest::Digest;
+pub use facts::{Carried, Fact, FactKind, facts, quoted};
+pub use segment::{Join, Piece, PieceKind, segment};
+pub use shape::Shape;
 pub use tokens::{Tokens, chars4};
+pub use words::{Word, fold_hash, is_ideograph, words};

@@ -20,6 +20,9 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// Plain `chars4`, nothing learnt.
+    pub const CHARS4: Self = Self { factor: 1.0, overhead: Tokens::ZERO, n_steps: 0 };
+
     /// Learns from the usage that the client recorded along `chain`.
     #[must_use]
     pub fn learn(index: &Index, chain: &Chain) -> Self {

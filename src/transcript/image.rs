@@ -2,7 +2,7 @@
 
 /// Width and height in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub(super) struct Size {
     /// Pixels from left to right.
     pub width: u64,
     /// Pixels from top to bottom.
@@ -14,7 +14,7 @@ const HEAD: usize = 128 * 1024;
 
 /// The size of the PNG, JPEG, GIF or WebP image whose base64 text is `base64`; `None` where it cannot be read.
 #[must_use]
-pub fn size(base64: &[u8]) -> Option<Size> {
+pub(super) fn size(base64: &[u8]) -> Option<Size> {
     let bytes = decode_base64(base64.get(..HEAD).unwrap_or(base64));
     match bytes.as_slice() {
         [0x89, b'P', b'N', b'G', ..] => sized(big_endian(&bytes, 16, 4)?, big_endian(&bytes, 20, 4)?),

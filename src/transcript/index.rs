@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use hashbrown::HashTable;
 
 use super::lines::{Fingerprint, LineReader};
-use super::measure::measure;
+use super::measure::{Part, measure};
 use super::preserved::PreservedSegment;
 use super::prompt::Prompt;
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record, SessionAt};
@@ -173,6 +173,30 @@ impl Index {
         chained.map(|line| (self.record(line).uuid, line)).filter(|(uuid, _)| wanted.contains(uuid)).collect()
     }
 
+    /// Takes `line` out. Its children are for the caller to relink.
+    pub fn drop_line(&mut self, line: LineNo) {
+        self.record_mut(line).flags.set(Flags::DROPPED);
+    }
+
+    /// Hangs `line` on another parent; `None` makes it a root.
+    pub fn relink(&mut self, line: LineNo, parent: Option<LineNo>) {
+        self.record_mut(line).parent = PackedParent::pack(parent.map_or(Parent::Root, Parent::At));
+    }
+
+    /// Brings the record of `line` up to the text that it has after an edit. Its links and its uuid stay.
+    pub fn reread(&mut self, line: LineNo, scan: &Scan, text: &[u8]) {
+        let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, text, line);
+        let record = self.record_mut(line);
+        record.len = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        record.flags = flags.with(record.flags.and(Flags::SUPERSEDED));
+        record.tokens = tokens;
+        record.session_at = session_at;
+        if let Ok(at) = self.thinking.binary_search_by_key(&line, |thinking| thinking.line) {
+            self.thinking.remove(at);
+            self.thinking.splice(at..at, thinking);
+        }
+    }
+
     /// The size of the prompt that a message answered, as the API measured it.
     #[must_use]
     pub fn prompt_of(&self, message: MessageIdx) -> Option<Tokens> {
@@ -184,6 +208,35 @@ impl Index {
     pub fn thinking_of(&self, line: LineNo) -> Option<&Thinking> {
         let at = self.thinking.binary_search_by_key(&line, |thinking| thinking.line).ok()?;
         self.thinking.get(at)
+    }
+}
+
+/// What a record takes from its line alone.
+struct Reading {
+    flags: Flags,
+    tokens: u32,
+    thinking: Option<Thinking>,
+    session_at: SessionAt,
+}
+
+impl Reading {
+    fn of(scan: &Scan, text: &[u8], line: LineNo) -> Self {
+        let mut tokens = Tokens::ZERO;
+        let mut thinking = (Tokens::ZERO, Tokens::ZERO);
+        measure(scan, text, |part, count| match part {
+            Part::Thinking => thinking.0 += count,
+            Part::Signature => thinking.1 += count,
+            _ => tokens += count,
+        });
+        let flags = flags_of(scan, text);
+        let thinking = flags.any(Flags::THINKING).then(|| Thinking {
+            line,
+            text: clamp(thinking.0),
+            signature: clamp(thinking.1),
+            digest: thinking_digest(scan, text),
+        });
+        let session_at = scan.session_id.map_or(SessionAt::NONE, |it| SessionAt::note(it.start as usize, text.len()));
+        Self { flags, tokens: clamp(tokens), thinking, session_at }
     }
 }
 
@@ -206,22 +259,8 @@ struct Builder {
 impl Builder {
     fn add(&mut self, scan: &Scan, line: &[u8]) {
         let line_no = LineNo(self.index.n_lines());
-        let mut tokens = Tokens::ZERO;
-        let mut thinking = (Tokens::ZERO, Tokens::ZERO);
-        measure(scan, line, |part, count| match part {
-            super::measure::Part::Thinking => thinking.0 += count,
-            super::measure::Part::Signature => thinking.1 += count,
-            _ => tokens += count,
-        });
-        let flags = flags_of(scan, line);
-        if flags.any(Flags::THINKING) {
-            self.index.thinking.push(Thinking {
-                line: line_no,
-                text: clamp(thinking.0),
-                signature: clamp(thinking.1),
-                digest: thinking_digest(scan, line),
-            });
-        }
+        let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, line, line_no);
+        self.index.thinking.extend(thinking);
         let uuid = scan.uuid.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
         let record = Record {
             uuid,
@@ -229,8 +268,8 @@ impl Builder {
             flags,
             parent: PackedParent::pack(self.parent(scan, line, line_no)),
             message: self.message(scan, line),
-            tokens: clamp(tokens),
-            session_at: scan.session_id.map_or(SessionAt::NONE, |it| SessionAt::note(it.start as usize, line.len())),
+            tokens,
+            session_at,
             kind: scan.kind,
         };
         self.index.records.push(record);

@@ -16,6 +16,27 @@ pub struct Fingerprint {
     pub xxh3: u64,
 }
 
+/// Makes a [`Fingerprint`] of what it is fed.
+#[derive(Clone, Default)]
+pub struct Fingerprinter {
+    hasher: Xxh3Default,
+    len: u64,
+}
+
+impl Fingerprinter {
+    /// Takes the next bytes of the file.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.len += bytes.len() as u64;
+    }
+
+    /// The fingerprint of all bytes so far.
+    #[must_use]
+    pub fn finish(&self) -> Fingerprint {
+        Fingerprint { len: self.len, xxh3: self.hasher.digest() }
+    }
+}
+
 /// Reads lines. Each has its end (`\n` or `\r\n`) with it; the last may have none.
 pub struct LineReader<R> {
     reader: R,
@@ -23,15 +44,14 @@ pub struct LineReader<R> {
     /// The bytes of the buffer that are still to be handed out.
     start: usize,
     end: usize,
-    hasher: Xxh3Default,
-    len: u64,
+    fingerprinter: Fingerprinter,
 }
 
 impl<R: Read> LineReader<R> {
     /// A reader of the lines of `reader`.
     #[must_use]
     pub fn new(reader: R) -> Self {
-        Self { reader, buffer: vec![0; CHUNK], start: 0, end: 0, hasher: Xxh3Default::new(), len: 0 }
+        Self { reader, buffer: vec![0; CHUNK], start: 0, end: 0, fingerprinter: Fingerprinter::default() }
     }
 
     /// The next line, or `None` at the end.
@@ -56,7 +76,7 @@ impl<R: Read> LineReader<R> {
     /// The fingerprint of what has been read; of the whole file once `next_line` has given `None`.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint { len: self.len, xxh3: self.hasher.digest() }
+        self.fingerprinter.finish()
     }
 
     fn take(&mut self, end: usize) -> &[u8] {
@@ -86,8 +106,7 @@ impl<R: Read> LineReader<R> {
                 result => break result?,
             }
         };
-        self.hasher.update(free.get(..n_read).unwrap_or_default());
-        self.len += n_read as u64;
+        self.fingerprinter.update(free.get(..n_read).unwrap_or_default());
         self.end += n_read;
         Ok(n_read > 0)
     }

@@ -153,6 +153,12 @@ impl Flags {
         Self(self.0 | flags.0)
     }
 
+    /// Those of these flags that are in `flags` too.
+    #[must_use]
+    pub const fn and(self, flags: Self) -> Self {
+        Self(self.0 & flags.0)
+    }
+
     /// Sets `flags`.
     pub const fn set(&mut self, flags: Self) {
         self.0 |= flags.0;

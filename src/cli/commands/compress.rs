@@ -1,16 +1,26 @@
 //! `ctxc compress`: shorten the messages of whole bands of turns.
 
+use anyhow::{Context, anyhow};
+
+use crate::apply::{Intent, Rewrite, Tasks, ThinkingPolicy, add_edits, follow_up, read_tasks};
 use crate::cli::args::{EngineName, Estimate, Include, Only};
 use crate::cli::error::{CommandError, Completion};
-use crate::cli::input;
-use crate::cli::settings::{Keep, Mode, Output, Reporting, Strictness, Thinking};
+use crate::cli::landing::{Fresh, Landing, fresh, into_session, say_resume};
+use crate::cli::progress::Progress;
+use crate::cli::reading::Reading;
+use crate::cli::settings::{Form, Keep, Mode, Output, Reporting, Strictness, Thinking};
+use crate::cli::tell::{report_file, tell};
 use crate::cli::ui::Ui;
+use crate::engine::{Engine, Extract};
+use crate::plan::{self, Bands, Roles, Selection, candidates};
+use crate::report::compress::{BeforeAfter, CompressReport, Plan};
+use crate::run::{Event, Outcome, run as run_tasks};
 use crate::text::Tokens;
 use crate::transcript::session::Found;
+use crate::transcript::{Calibration, ChainEnd, Flags, Totals, turns};
 
 /// What to compress, how, and where the result goes.
 #[derive(Debug)]
-#[expect(dead_code, reason = "the body is not built yet")]
 pub(crate) struct Settings {
     pub(crate) source: Found,
     /// The bands as they were typed; nothing is compressed without one.
@@ -30,7 +40,190 @@ pub(crate) struct Settings {
     pub(crate) reporting: Reporting,
 }
 
-pub(crate) fn run(settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
-    input::open(&settings.source)?;
-    Err(anyhow::anyhow!("compress: not built yet").into())
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let selection = settings.selection()?;
+    let mut reading = Reading::of(&settings.source, ui)?;
+    refuse_unless_transcript(&reading)?;
+    warn_of_chain(&reading, ui);
+    let turns = turns(&reading.index, &reading.chain);
+    let calibration = settings.calibration(&reading);
+    let totals = Totals::of(&reading.index, &reading.chain);
+    let candidates = candidates(&reading.index, &reading.chain, &turns, &selection);
+    let Tasks { tasks, n_skipped } = read_tasks(&reading.file, &reading.index, &candidates, settings.min_tokens)
+        .with_context(|| format!("read {}", reading.name))?;
+    let EngineName::Extract = settings.engine;
+    let engine = Extract;
+    let mut report = CompressReport::new(reading.name.clone(), engine.name(), &selection.bands, turns.len(), totals);
+    report.set_totals(&calibration, totals);
+    warn_of_newest(&selection, turns.len(), ui);
+
+    if settings.mode == Mode::Show {
+        report.dry_run = true;
+        report.set_tasks(&reading.index, &tasks, n_skipped, None);
+        tell(&settings.reporting, ui, &report, Plan { report: &report, bands: &selection.bands, look: ui.look() })?;
+        return Ok(Completion::Full);
+    }
+    if !tasks.is_empty() {
+        ui.status("engine: extract, which is built in and works offline");
+    }
+    let outcomes = run_with_progress(&tasks, &engine, ui);
+    report.set_tasks(&reading.index, &tasks, n_skipped, Some(&outcomes));
+    let mut rewrite = Rewrite::default();
+    add_edits(&reading.file, &reading.index, &tasks, &outcomes, &mut rewrite)
+        .with_context(|| format!("read {}", reading.name))?;
+    report.unchanged = unchanged(&selection.bands, turns.len(), tasks.len(), &rewrite);
+
+    let fresh = fresh(&settings.output, reading.path.as_deref()).filter(|_| report.unchanged.is_none());
+    if report.unchanged.is_none() {
+        let saved = report.messages.tokens.before.saturating_sub(report.messages.tokens.after);
+        let intent = Intent { saved, thinking: settings.thinking.into() };
+        let consequences = follow_up(&reading.file, &reading.index, &reading.chain, &calibration, intent, &mut rewrite)
+            .with_context(|| format!("read {}", reading.name))?;
+        report.set_consequences(&consequences);
+    }
+    if let Some(fresh) = &fresh {
+        into_session(fresh, &reading, &mut rewrite)?;
+        report.session_id = Some(fresh.id.to_string());
+    }
+    // Without a place of its own a result that is the source is not written again.
+    let is_written = report.unchanged.is_none() || matches!(settings.output, Output::File(..) | Output::StandardOutput);
+    if is_written {
+        let landing = Landing {
+            verb: "compress",
+            output: &settings.output,
+            keep: &settings.keep,
+            fresh: fresh.as_ref(),
+            report: Some(serde_json::to_string(&report)?),
+        };
+        let done = landing.land(&mut reading, &rewrite, ui)?;
+        report.set_totals(&calibration, Totals::of(&reading.index, &reading.chain));
+        report.output = done.path.as_ref().map(|path| path.display().to_string());
+        report.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
+        report.operation = done.operation;
+        report.backup = done.backup.map(|path| path.display().to_string());
+    }
+    say(settings, &report, fresh.as_ref(), ui)?;
+    let is_partial = report.messages.kept + report.messages.failed > 0;
+    Ok(if is_partial && settings.strictness == Strictness::Strict { Completion::Partial } else { Completion::Full })
+}
+
+impl Settings {
+    fn selection(&self) -> Result<Selection, CommandError> {
+        let bands: Bands = self.bands.parse().map_err(CommandError::usage)?;
+        Ok(Selection {
+            bands,
+            roles: match self.only {
+                None => Roles::Both,
+                Some(Only::User) => Roles::User,
+                Some(Only::Assistant) => Roles::Assistant,
+            },
+            include: if self.include.contains(&Include::ToolResults) {
+                plan::Include::ToolResults
+            } else {
+                plan::Include::Messages
+            },
+            n_protected_turns: usize::try_from(self.protect_turns).unwrap_or(usize::MAX),
+        })
+    }
+
+    fn calibration(&self, reading: &Reading) -> Calibration {
+        match self.estimate {
+            Some(Estimate::Chars4) => Calibration::CHARS4,
+            Some(Estimate::Calibrated) | None => Calibration::learn(&reading.index, &reading.chain),
+        }
+    }
+}
+
+impl From<Thinking> for ThinkingPolicy {
+    fn from(thinking: Thinking) -> Self {
+        match thinking {
+            Thinking::Remove => Self::Remove,
+            Thinking::RemoveAndCloseLoop => Self::CloseLoop,
+            Thinking::Keep => Self::Keep,
+        }
+    }
+}
+
+/// A file of which no line is an entry is no transcript at all.
+fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandError> {
+    let has = |flag| reading.index.records.iter().any(|record| record.flags.any(flag));
+    if has(Flags::MALFORMED) && !has(Flags::ENTRY) {
+        let n_lines = reading.index.records.len();
+        return Err(CommandError::from(anyhow!(
+            "read {} as a transcript: none of its {n_lines} lines is a JSON object",
+            reading.name
+        )));
+    }
+    Ok(())
+}
+
+fn warn_of_chain(reading: &Reading, ui: &Ui) {
+    let name = &reading.name;
+    match reading.chain.end {
+        ChainEnd::MissingParent(line) if line.0 > 0 => ui.warning(format_args!(
+            "{name}:{}: the conversation starts here, for the parent of this entry is missing",
+            line.number()
+        )),
+        ChainEnd::Cycle(line) => ui.warning(format_args!(
+            "{name}:{}: the conversation starts here, for the parents lead in a circle",
+            line.number()
+        )),
+        _ => {}
+    }
+    if let Some(line) = reading.chain.newest_elsewhere {
+        ui.warning(format_args!(
+            "{name}:{}: this message is the newest by its time, and is not on the live chain",
+            line.number()
+        ));
+    }
+}
+
+/// A newest turn in a band surprises in a short session (B-13).
+fn warn_of_newest(selection: &Selection, n_turns: usize, ui: &Ui) {
+    let newest = n_turns.checked_sub(1).and_then(|newest| selection.bands.of_turn(newest, n_turns));
+    if let Some(band) = newest.filter(|_| selection.n_protected_turns == 0) {
+        ui.warning(format_args!("the newest turn lies in the band {band}"));
+        ui.hint("--protect-turns 1 leaves it alone");
+    }
+}
+
+fn run_with_progress(tasks: &[plan::Task], engine: &dyn Engine, ui: &Ui) -> Vec<Outcome> {
+    let mut progress = Progress::start(ui, "compressing", tasks.iter().map(|task| task.tokens.0).sum());
+    let outcomes = run_tasks(tasks, engine, |Event::Finished { task, .. }| progress.advance(task.tokens.0));
+    progress.finish();
+    outcomes
+}
+
+/// Why nothing changes, when nothing does.
+fn unchanged(bands: &Bands, n_turns: usize, n_tasks: usize, rewrite: &Rewrite) -> Option<&'static str> {
+    if bands.is_empty() {
+        Some("no bands were given")
+    } else if n_turns == 0 {
+        Some("the transcript has no turns")
+    } else if n_tasks == 0 {
+        Some("no message in the bands is long enough")
+    } else if rewrite.is_nothing() {
+        Some("no message has a shorter text")
+    } else {
+        None
+    }
+}
+
+fn say(settings: &Settings, report: &CompressReport, fresh: Option<&Fresh>, ui: &Ui) -> Result<(), CommandError> {
+    report_file(&settings.reporting, report)?;
+    let path = match (&report.output, &report.unchanged) {
+        (Some(path), _) => Some(path),
+        (None, Some(_)) if settings.output != Output::StandardOutput => Some(&report.source),
+        (None, _) => None,
+    };
+    match (settings.reporting.form, path) {
+        (Form::Json, _) => ui.data_line(serde_json::to_string(report)?)?,
+        (Form::Text, Some(path)) => ui.data_line(path)?,
+        (Form::Text, None) => {}
+    }
+    ui.status(report);
+    if let Some(fresh) = fresh {
+        say_resume(fresh, ui);
+    }
+    Ok(())
 }

@@ -1,14 +1,22 @@
 //! `ctxc restore`: bring back what was taken out.
 
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use serde::Serialize;
+
+use crate::apply::{self, Staged, operation_of, restore};
+use crate::archive::{self, Archive, Operation};
 use crate::cli::error::{CommandError, Completion};
-use crate::cli::input;
-use crate::cli::settings::{Output, Reporting};
+use crate::cli::input::{self, Input};
+use crate::cli::settings::{Existing, Form, Output, Reporting};
+use crate::cli::tell::report_file;
 use crate::cli::ui::Ui;
+use crate::report::size::bytes;
 use crate::transcript::session::Found;
 
 /// What to restore, from where, and where the result goes.
 #[derive(Debug)]
-#[expect(dead_code, reason = "the body is not built yet")]
 pub(crate) struct Settings {
     pub(crate) source: Found,
     pub(crate) output: Output,
@@ -17,7 +25,118 @@ pub(crate) struct Settings {
     pub(crate) reporting: Reporting,
 }
 
-pub(crate) fn run(settings: &Settings, _ui: &Ui) -> Result<Completion, CommandError> {
-    input::open(&settings.source)?;
-    Err(anyhow::anyhow!("restore: not built yet").into())
+/// What was brought back.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    verb: &'static str,
+    source: String,
+    output: Option<String>,
+    operation: &'a str,
+    bytes: u64,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let mut input = input::open(&settings.source)?;
+    let name = input.name();
+    let archive = archive::open(&settings.archive.parse()?)?;
+    let named = input.path.clone().unwrap_or_else(|| name.clone().into());
+    let operation = operation_of(&mut input.file, &named, &*archive)?;
+    let output = place(settings, &operation)?;
+    match &output {
+        Place::Untouched(path) => {
+            ui.status(format_args!("the source of {name} is there, as it was: {}", path.display()))
+        }
+        Place::File(path, existing) => {
+            bring_back(&mut input, &operation, &*archive, path, *existing)?;
+            ui.status(format_args!(
+                "restored {}: {} as before `{}`",
+                path.display(),
+                bytes(operation.source.bytes),
+                operation.command
+            ));
+        }
+        Place::Stream => {
+            // Nothing is printed before all of it is known to be the source.
+            let mut spool = tempfile::tempfile().context("make a temporary file")?;
+            restore(&mut input.file, &operation, &*archive, &mut spool)?;
+            std::io::Seek::rewind(&mut spool)?;
+            let mut stdout = ui.output();
+            std::io::copy(&mut spool, &mut stdout).and_then(|_| std::io::Write::flush(&mut stdout))?;
+        }
+    }
+    let path = match &output {
+        Place::Untouched(path) | Place::File(path, _) => Some(path.display().to_string()),
+        Place::Stream => None,
+    };
+    let report = Report {
+        schema: 1,
+        verb: "restore",
+        source: name,
+        output: path.clone(),
+        operation: &operation.id,
+        bytes: operation.source.bytes,
+    };
+    report_file(&settings.reporting, &report)?;
+    match (settings.reporting.form, path) {
+        (Form::Json, Some(_)) => ui.data_line(serde_json::to_string(&report)?)?,
+        (Form::Text, Some(path)) => ui.data_line(path)?,
+        (_, None) => {}
+    }
+    Ok(Completion::Full)
+}
+
+/// Where the source comes back to.
+enum Place<'a> {
+    /// Where it still is, byte for byte.
+    Untouched(&'a Path),
+    File(&'a Path, Existing),
+    Stream,
+}
+
+/// Without a word about the place, a source that is still there need not be written; one that is gone comes back to
+/// where it was.
+fn place<'a>(settings: &'a Settings, operation: &'a Operation) -> Result<Place<'a>, CommandError> {
+    match (&settings.output, &settings.source) {
+        (Output::File(path, existing), _) => Ok(Place::File(path, *existing)),
+        (Output::StandardOutput, _) => Ok(Place::Stream),
+        (Output::InPlace(_), Found::File { path, .. }) => Ok(Place::File(path, Existing::Overwrite)),
+        (Output::InPlace(_) | Output::NewSession(_), _) => {
+            let Some(path) = operation.source.path.as_deref() else { return Ok(Place::Stream) };
+            match is_source(path, operation) {
+                Some(true) => Ok(Place::Untouched(path)),
+                None => Ok(Place::File(path, Existing::Respect)),
+                Some(false) => {
+                    Err(CommandError::from(anyhow!("restore {}: another file stands there now", path.display())).hint(
+                        "name a place with -o FILE, or put the source in the place of the session with --in-place",
+                    ))
+                }
+            }
+        }
+    }
+}
+
+/// Whether the file at `path` is the source; `None` when there is no file.
+fn is_source(path: &Path, operation: &Operation) -> Option<bool> {
+    let mut file = std::fs::File::open(path).ok()?;
+    let mut hasher = blake3::Hasher::new();
+    std::io::copy(&mut file, &mut hasher).ok()?;
+    Some(crate::text::Digest::from(hasher.finalize()) == operation.source.digest)
+}
+
+fn bring_back(
+    input: &mut Input,
+    operation: &Operation,
+    archive: &dyn Archive,
+    path: &Path,
+    existing: Existing,
+) -> Result<(), CommandError> {
+    let existing: apply::Existing = existing.into();
+    let permissions =
+        input.path.as_deref().and_then(|path| path.metadata().ok()).map(|metadata| metadata.permissions());
+    let mut staged = Staged::beside(path, existing, permissions)?;
+    restore(&mut input.file, operation, archive, staged.file())?;
+    staged.sync()?;
+    staged.commit(existing)?;
+    Ok(())
 }

@@ -4,9 +4,11 @@ use std::io::{self, Read, Seek};
 
 use serde::Serialize;
 
+use super::band::{BandRow, band_rows};
 use super::second_pass::SecondPass;
 use super::turn::{TurnRow, turn_rows};
 use crate::apply::{Severity, check};
+use crate::plan::Bands;
 use crate::text::Tokens;
 use crate::transcript::scan::Kind;
 use crate::transcript::{Calibration, Chain, ChainEnd, Index, MessageIdx, Part, context_tokens, revisit};
@@ -38,6 +40,8 @@ pub struct Stats {
     pub tools: Vec<ToolRow>,
     /// Tokens by turn, in order.
     pub turns: Vec<TurnRow>,
+    /// Tokens by band, in order, and last those of the turns in none; empty where no bands were asked for.
+    pub bands: Vec<BandRow>,
 }
 
 /// Bytes and lines, live and dead.
@@ -72,16 +76,21 @@ pub struct Counts {
 
 /// Tokens by both estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Totals {
+pub struct Estimates {
     /// A quarter of the characters.
     pub chars4: Tokens,
     /// The same, scaled by the usage that the file records.
     pub calibrated: Tokens,
 }
 
-impl Totals {
+impl Estimates {
     pub(super) fn of(chars4: Tokens, calibration: &Calibration) -> Self {
         Self { chars4, calibrated: calibration.scale(chars4) }
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.chars4 += other.chars4;
+        self.calibrated += other.calibrated;
     }
 }
 
@@ -159,7 +168,7 @@ pub struct RoleRow {
     pub entries: u64,
     /// Their tokens, without signatures.
     #[serde(flatten)]
-    pub tokens: Totals,
+    pub tokens: Estimates,
 }
 
 /// The tokens of one kind of content.
@@ -171,7 +180,7 @@ pub struct PartRow {
     pub n: u64,
     /// Their tokens; signatures have none of the calibrated ones.
     #[serde(flatten)]
-    pub tokens: Totals,
+    pub tokens: Estimates,
 }
 
 /// The tokens of one tool.
@@ -182,9 +191,9 @@ pub struct ToolRow {
     /// How often it was called.
     pub calls: u64,
     /// The inputs of the calls.
-    pub inputs: Totals,
+    pub inputs: Estimates,
     /// The results, images in them included.
-    pub results: Totals,
+    pub results: Estimates,
 }
 
 impl ToolRow {
@@ -196,11 +205,17 @@ impl ToolRow {
 }
 
 impl Stats {
-    /// Counts a transcript: `file` is read once more, its live lines alone.
+    /// Counts a transcript: `file` is read once more, its live lines alone. Turns are summed up by `bands` too.
     ///
     /// # Errors
     /// When reading fails.
-    pub fn count(name: String, file: impl Read + Seek, index: &Index, chain: &Chain) -> io::Result<Self> {
+    pub fn count(
+        name: String,
+        file: impl Read + Seek,
+        index: &Index,
+        chain: &Chain,
+        bands: &Bands,
+    ) -> io::Result<Self> {
         let calibration = Calibration::learn(index, chain);
         let turns = turn_rows(index, chain, &calibration);
         let mut second = SecondPass::new(index, chain, turns);
@@ -210,7 +225,7 @@ impl Stats {
         })?;
         let SecondPass { turns, parts, tools, recorded, recorded_by, .. } = second;
         let chars4: Tokens = chain.lines.iter().map(|&line| context_tokens(index, line)).sum();
-        let scale = |tokens| Totals::of(tokens, &calibration);
+        let scale = |tokens| Estimates::of(tokens, &calibration);
         let mut tools: Vec<ToolRow> = tools
             .into_iter()
             .map(|(tool, sums)| ToolRow {
@@ -246,15 +261,16 @@ impl Stats {
             roles: roles(index, chain, &calibration),
             parts: parts.into_iter().map(|(part, (n, tokens))| part_row(part, n, scale(tokens))).collect(),
             tools,
+            bands: band_rows(&turns, bands),
             turns,
         })
     }
 }
 
 /// Signatures take no room of their own: they stand for thinking that is counted by its text.
-fn part_row(part: Part, n: u64, tokens: Totals) -> PartRow {
+fn part_row(part: Part, n: u64, tokens: Estimates) -> PartRow {
     let calibrated = if part == Part::Signature { Tokens::ZERO } else { tokens.calibrated };
-    PartRow { part, n, tokens: Totals { calibrated, ..tokens } }
+    PartRow { part, n, tokens: Estimates { calibrated, ..tokens } }
 }
 
 fn size(index: &Index, chain: &Chain) -> Size {
@@ -284,7 +300,7 @@ fn roles(index: &Index, chain: &Chain, calibration: &Calibration) -> Vec<RoleRow
     let row = |role, kind| {
         let of_kind = chain.lines.iter().filter(|line| index.record(**line).kind == kind);
         let tokens = of_kind.clone().map(|&line| context_tokens(index, line)).sum();
-        RoleRow { role, entries: of_kind.count() as u64, tokens: Totals::of(tokens, calibration) }
+        RoleRow { role, entries: of_kind.count() as u64, tokens: Estimates::of(tokens, calibration) }
     };
     let rows = [row("user", Kind::User), row("assistant", Kind::Assistant), row("attachments", Kind::Attachment)];
     rows.into_iter().filter(|row| row.entries > 0).collect()

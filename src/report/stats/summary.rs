@@ -1,5 +1,6 @@
 //! The lines that stand above the tables.
 
+use std::cmp::Ordering;
 use std::fmt::{self, Display, Formatter};
 
 use super::count::{ContextSize, Measured, Start, Stats};
@@ -74,9 +75,11 @@ impl Display for Measured {
             }
         }
         write!(f, "; the estimate there is {}", tokens(*estimate))?;
-        let (sign, difference) =
-            if estimate < measured { ("-", *measured - *estimate) } else { ("+", *estimate - *measured) };
-        write!(f, " ({sign}{})", percent(difference.0, measured.0))
+        match estimate.cmp(measured) {
+            Ordering::Less => write!(f, " ({} less)", percent((*measured - *estimate).0, measured.0)),
+            Ordering::Equal => f.write_str(" (the same)"),
+            Ordering::Greater => write!(f, " ({} more)", percent((*estimate - *measured).0, measured.0)),
+        }
     }
 }
 

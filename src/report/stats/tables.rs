@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Formatter};
 
-use super::count::{Stats, Totals};
+use super::count::{Estimates, Stats};
 use super::turn::TurnRow;
 use crate::report::table::{Cell, Look, Table};
 use crate::text::Tokens;
@@ -21,7 +21,7 @@ impl Stats {
         Shown(self, look)
     }
 
-    fn figures(&self, tokens: Totals) -> [Cell; 4] {
+    fn figures(&self, tokens: Estimates) -> [Cell; 4] {
         let whole = self.context.chars4.0;
         let part = tokens.chars4.0;
         [Cell::Count(part), Cell::Count(tokens.calibrated.0), Cell::Share(part, whole), Cell::Bar(part, whole)]
@@ -55,9 +55,19 @@ impl Stats {
             let name = if row.tool.is_empty() { "(call not live)" } else { &row.tool };
             let inputs = Cell::Count(row.inputs.chars4.0);
             let results = Cell::Count(row.results.chars4.0);
-            let both = Totals { chars4: row.chars4(), calibrated: row.inputs.calibrated + row.results.calibrated };
+            let both = Estimates { chars4: row.chars4(), calibrated: row.inputs.calibrated + row.results.calibrated };
             let head = [name.into(), Cell::Count(row.calls), inputs, results];
             table.push(head.into_iter().chain(self.figures(both)).collect());
+        }
+        table
+    }
+
+    fn bands_table(&self) -> Table {
+        let mut table = Table::new(&["band", "turns", "steps", "chars4", "calibrated", "share", ""]);
+        for row in &self.bands {
+            let name = row.band.as_deref().unwrap_or("(none)");
+            let head = [name.into(), Cell::Count(row.turns), Cell::Count(row.steps)];
+            table.push(head.into_iter().chain(self.figures(row.tokens)).collect());
         }
         table
     }
@@ -73,20 +83,26 @@ impl Stats {
             n_left -= usize::from(is_shown);
             is_shown
         });
+        // Each of many turns is little of the whole: their bars are of the largest.
+        let largest = sizes.first().map_or(0, |tokens| tokens.0);
         for turn in shown {
             let head = [Cell::Count(turn.turn.0 as u64), Cell::Count(u64::from(turn.line)), Cell::Count(turn.steps)];
             let prompt = [Cell::Text(turn.prompt.clone())];
-            table.push(head.into_iter().chain(self.figures(turn.tokens)).chain(prompt).collect());
+            let [chars4, calibrated, share, _] = self.figures(turn.tokens);
+            let figures = [chars4, calibrated, share, Cell::Bar(turn.tokens.chars4.0, largest)];
+            table.push(head.into_iter().chain(figures).chain(prompt).collect());
         }
         if !others.is_empty() {
             let steps = others.iter().map(|turn| turn.steps).sum();
-            let tokens = Totals {
-                chars4: others.iter().map(|turn| turn.tokens.chars4).sum(),
-                calibrated: others.iter().map(|turn| turn.tokens.calibrated).sum(),
-            };
+            let mut tokens = Estimates::default();
+            for turn in &others {
+                tokens.add(turn.tokens);
+            }
             let head = [Cell::Empty, Cell::Empty, Cell::Count(steps)];
             let rest = [Cell::Text(format!("({} smaller turns)", others.len()))];
-            table.push(head.into_iter().chain(self.figures(tokens)).chain(rest).collect());
+            let [chars4, calibrated, share, _] = self.figures(tokens);
+            let figures = [chars4, calibrated, share, Cell::Empty];
+            table.push(head.into_iter().chain(figures).chain(rest).collect());
         }
         table
     }
@@ -100,6 +116,7 @@ impl fmt::Display for Shown<'_> {
             (stats.roles.is_empty(), stats.roles_table()),
             (stats.parts.is_empty(), stats.parts_table()),
             (stats.tools.is_empty(), stats.tools_table()),
+            (stats.bands.is_empty(), stats.bands_table()),
             (stats.turns.is_empty(), stats.turns_table()),
         ];
         for (_, table) in tables.into_iter().filter(|(is_empty, _)| !is_empty) {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::count::Totals;
+use super::count::Estimates;
 use crate::text::json_string;
 use crate::transcript::scan::{BlockKind, Scan};
 use crate::transcript::{Calibration, Chain, Index, Prompt, TurnIdx, context_tokens, turns};
@@ -27,7 +27,7 @@ pub struct TurnRow {
     pub steps: u64,
     /// Its tokens, without signatures.
     #[serde(flatten)]
-    pub tokens: Totals,
+    pub tokens: Estimates,
     /// How its prompt starts.
     pub prompt: String,
 }
@@ -43,7 +43,7 @@ pub(super) fn turn_rows(index: &Index, chain: &Chain, calibration: &Calibration)
             line: lines.first().map_or(0, |line| line.number()),
             entries: lines.len() as u64,
             steps: messages.len() as u64,
-            tokens: Totals::of(tokens, calibration),
+            tokens: Estimates::of(tokens, calibration),
             prompt: String::new(),
         }
     });

@@ -21,6 +21,8 @@ pub enum Kind {
     FileHistorySnapshot,
     /// A title that the user gave.
     CustomTitle,
+    /// A title that the client gave.
+    AiTitle,
     /// A copy of a request's body, or of a part of it (`api-request`, `api-request-blob`, ...).
     ApiRequest,
     /// Anything else: kept as it is.
@@ -42,6 +44,7 @@ impl Kind {
             b"last-prompt" => Self::LastPrompt,
             b"file-history-snapshot" => Self::FileHistorySnapshot,
             b"custom-title" => Self::CustomTitle,
+            b"ai-title" => Self::AiTitle,
             name if name.starts_with(b"api-request") => Self::ApiRequest,
             _ => Self::Other,
         }

@@ -1,0 +1,258 @@
+//! The last steps of every rewriting verb: write, check, archive, swap (S-02, V-02, A-03).
+
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+
+use super::check::check;
+use super::keeper::Keeper;
+use super::pass::{self, Written};
+use super::problem::{Problem, new_problems};
+use super::write::{Existing, Guard, Staged, back_up, copy_sidecar};
+use super::{ApplyError, Rewrite};
+use crate::archive::{Archive, FileRef, Operation, operation_id};
+use crate::transcript::{Chain, Index};
+
+/// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
+const REST: u64 = 30;
+
+/// Where the result goes.
+pub enum Destination<'a> {
+    /// A file of its own.
+    File(&'a Path, Existing),
+    /// A new session at this path, with the sidecar folder of the old one copied from the first to the second.
+    NewSession {
+        /// Where the session will stand.
+        path: &'a Path,
+        /// The folder of the old session.
+        sidecar: &'a Path,
+        /// The folder of the new one.
+        new_sidecar: &'a Path,
+    },
+    /// The source itself; `Overwrite` leaves out the question whether it is at rest.
+    InPlace(Existing),
+    /// A stream that is written to once all is well.
+    Stream(&'a mut dyn Write),
+}
+
+/// What is rewritten: the source as it was opened and indexed.
+#[derive(Debug)]
+pub struct Origin<'a> {
+    /// The open file.
+    pub file: &'a File,
+    /// Where it is; nothing for a stream.
+    pub path: Option<&'a Path>,
+}
+
+/// Who rewrites it, as the archive will tell.
+#[derive(Clone, Debug)]
+pub struct Errand {
+    /// The verb.
+    pub verb: &'static str,
+    /// The command as it was given.
+    pub command: String,
+    /// The session, by which operations are listed.
+    pub session: String,
+    /// The time.
+    pub now: Timestamp,
+    /// The report, as JSON.
+    pub report: Option<String>,
+}
+
+/// What was done.
+#[derive(Debug)]
+pub struct Done {
+    /// Where the result is; nothing for a stream.
+    pub path: Option<PathBuf>,
+    /// The copy of the source that was replaced in place.
+    pub backup: Option<PathBuf>,
+    /// Whether a sidecar folder was copied.
+    pub copied_sidecar: bool,
+    /// The length of the source in bytes.
+    pub bytes_before: u64,
+    /// The length of the result.
+    pub bytes_after: u64,
+    /// The id of the operation in the archive.
+    pub operation: Option<String>,
+    /// The problems that the result has, all of which the source has too.
+    pub problems: Vec<Problem>,
+}
+
+/// Carries `rewrite` out. `index` tells of the source and, afterwards, of the result.
+///
+/// # Errors
+/// When anything fails, nothing has changed: no output is there, and a source in place is as it was.
+pub fn carry_out(
+    origin: &Origin<'_>,
+    index: &mut Index,
+    rewrite: &Rewrite,
+    archive: Option<&mut dyn Archive>,
+    destination: Destination<'_>,
+    errand: &Errand,
+) -> Result<Done, ApplyError> {
+    let problems = check(index, &Chain::find(index));
+    let bytes_before = index.fingerprint.len;
+    let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
+    if let (Destination::InPlace(Existing::Respect), Some(guard)) = (&destination, &guard) {
+        refuse_unless_at_rest(guard, origin.path, errand.now)?;
+    }
+    let mut stage = Stage::open(&destination, origin)?;
+    let mut archive = archive;
+    let mut keeper = Keeper::new(match &mut archive {
+        Some(archive) => Some(&mut **archive),
+        None => None,
+    });
+    let written = pass::write(origin.file, index, rewrite, stage.file(), &mut keeper)?;
+    let (recipe, session_ids) = keeper.finish();
+    if written.fingerprint != index.fingerprint {
+        return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
+    }
+    let left = check(index, &Chain::find(index));
+    let caused = new_problems(&problems, left.clone());
+    if !caused.is_empty() {
+        return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
+    }
+    stage.sync()?;
+    let mut operation = None;
+    if let (Some(archive), Some((source, output))) = (archive, written.digests) {
+        let id = operation_id(errand.now, &errand.session, output);
+        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(Path::to_owned), digest, bytes };
+        let record = Operation {
+            id: id.clone(),
+            verb: errand.verb.to_owned(),
+            command: errand.command.clone(),
+            session: errand.session.clone(),
+            time: errand.now,
+            source: file_ref(origin.path, source, bytes_before),
+            output: file_ref(stage.target(), output, written.len),
+            session_ids,
+            recipe,
+            report: errand.report.clone(),
+        };
+        archive.put_operation(&record).and_then(|()| archive.commit()).map_err(ApplyError::Archive)?;
+        operation = Some(id);
+    }
+    if let Some(guard) = &guard {
+        guard.verify()?;
+    }
+    let Swapped { path, backup, copied_sidecar } = stage.swap(destination, origin, guard.as_ref())?;
+    let Written { len: bytes_after, .. } = written;
+    Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
+}
+
+fn refuse_unless_at_rest(guard: &Guard, path: Option<&Path>, now: Timestamp) -> Result<(), ApplyError> {
+    match guard.seconds_at_rest(SystemTime::from(now)) {
+        Some(seconds) if seconds < REST => {
+            Err(ApplyError::JustWritten(path.unwrap_or(Path::new("")).to_owned(), seconds))
+        }
+        // A time in the future says nothing of when the file was written.
+        _ => Ok(()),
+    }
+}
+
+/// The result before it has its place.
+enum Stage {
+    Beside(Staged),
+    Unnamed(File),
+}
+
+struct Swapped {
+    path: Option<PathBuf>,
+    backup: Option<PathBuf>,
+    copied_sidecar: bool,
+}
+
+impl Stage {
+    fn open(destination: &Destination<'_>, origin: &Origin<'_>) -> Result<Self, ApplyError> {
+        let permissions = match origin.path {
+            Some(path) => Some(std::fs::metadata(path).map_err(ApplyError::Read)?.permissions()),
+            None => None,
+        };
+        match (destination, origin.path) {
+            (Destination::File(path, existing), _) => {
+                if origin.path.is_some_and(|source| is_same_file(source, path)) {
+                    return Err(ApplyError::IsSource((*path).to_owned()));
+                }
+                Staged::beside(path, *existing, permissions).map(Self::Beside)
+            }
+            (Destination::NewSession { path, .. }, _) => {
+                Staged::beside(path, Existing::Respect, permissions).map(Self::Beside)
+            }
+            (Destination::InPlace(_), Some(path)) => {
+                Staged::beside(path, Existing::Overwrite, permissions).map(Self::Beside)
+            }
+            (Destination::InPlace(_) | Destination::Stream(_), _) => {
+                tempfile::tempfile().map(Self::Unnamed).map_err(ApplyError::WriteResult)
+            }
+        }
+    }
+
+    fn file(&mut self) -> &mut File {
+        match self {
+            Self::Beside(staged) => staged.file(),
+            Self::Unnamed(file) => file,
+        }
+    }
+
+    fn target(&self) -> Option<&Path> {
+        match self {
+            Self::Beside(staged) => Some(staged.target()),
+            Self::Unnamed(_) => None,
+        }
+    }
+
+    fn sync(&self) -> Result<(), ApplyError> {
+        match self {
+            Self::Beside(staged) => staged.sync(),
+            Self::Unnamed(_) => Ok(()),
+        }
+    }
+
+    fn swap(
+        self,
+        destination: Destination<'_>,
+        origin: &Origin<'_>,
+        guard: Option<&Guard>,
+    ) -> Result<Swapped, ApplyError> {
+        let mut swapped = Swapped { path: None, backup: None, copied_sidecar: false };
+        match (self, destination) {
+            (Self::Beside(staged), Destination::InPlace(_)) => {
+                swapped.backup = origin.path.map(|_| back_up(staged.target())).transpose()?;
+                // The picker sorts by this time, and the client's own clean-up goes by it.
+                if let Some(modified) = guard.and_then(Guard::modified) {
+                    let target = staged.target().to_owned();
+                    staged.set_modified(modified).map_err(|error| ApplyError::Write(target, error))?;
+                }
+                if let Some(guard) = guard {
+                    guard.verify()?;
+                }
+                swapped.path = Some(staged.commit(Existing::Overwrite)?);
+            }
+            (Self::Beside(staged), Destination::NewSession { sidecar, new_sidecar, .. }) => {
+                swapped.copied_sidecar = copy_sidecar(sidecar, new_sidecar)?;
+                swapped.path = Some(staged.commit(Existing::Respect)?);
+            }
+            (Self::Beside(staged), Destination::File(_, existing)) => {
+                swapped.path = Some(staged.commit(existing)?);
+            }
+            (Self::Unnamed(mut file), Destination::Stream(out)) => {
+                file.rewind().map_err(ApplyError::WriteResult)?;
+                io::copy(&mut file, out).map_err(ApplyError::WriteResult)?;
+                out.flush().map_err(ApplyError::WriteResult)?;
+            }
+            // `open` makes no other pairs.
+            (Self::Unnamed(_), _) | (Self::Beside(_), Destination::Stream(_)) => {}
+        }
+        Ok(swapped)
+    }
+}
+
+fn is_same_file(left: &Path, right: &Path) -> bool {
+    match (std::fs::canonicalize(left), std::fs::canonicalize(right)) {
+        (Ok(left), Ok(right)) => left == right,
+        _ => false,
+    }
+}

@@ -1,0 +1,56 @@
+//! Ending a tool loop that is still open, so that its thinking can go (S-05, `--close-loop`).
+
+use std::fs::File;
+use std::io;
+
+use uuid::Uuid;
+
+use super::pointers::uuid_of;
+use crate::text::json_string;
+use crate::transcript::scan::{Kind, Scan};
+use crate::transcript::{Chain, Flags, Index, read_line};
+
+/// What the entry says.
+const TEXT: &str = "(The transcript was compressed here. I go on from the results above.)";
+
+/// The assistant entry that ends the open tool loop: a child of the last live entry, with its envelope and time, so
+/// that it does not pass for newer. `None` when the last message is a call without a result: the loop ends only
+/// behind a result.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(super) fn closing_entry(file: &File, index: &Index, chain: &Chain) -> io::Result<Option<String>> {
+    let Some(tip) = chain.lines.last().copied() else { return Ok(None) };
+    let last = chain.messages(index).next_back().filter(|(_, line)| index.record(*line).flags.any(Flags::TOOL_RESULT));
+    let Some((_, last)) = last else { return Ok(None) };
+    let parent = uuid_of(file, index, tip)?;
+    let mut buffer = Vec::new();
+    let line = read_line(file, index, last, &mut buffer)?;
+    let scan = Scan::of(line);
+    debug_assert_eq!(scan.kind, Kind::User);
+    let uuid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc close-loop {parent}").as_bytes());
+    let mut envelope = String::new();
+    for key in ["isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId", "slug"] {
+        if let Some(value) = field(line, key) {
+            envelope.push_str(&format!(r#""{key}":{value},"#));
+        }
+    }
+    let timestamp = field(line, "timestamp").unwrap_or_else(|| "null".to_owned());
+    let id = format!("msg_ctxc_{}", uuid.simple());
+    let parent = json_string::encode(&parent);
+    let text = json_string::encode(TEXT);
+    Ok(Some(format!(
+        r#"{{"parentUuid":{parent},{envelope}"type":"assistant","message":{{"id":"{id}","type":"message","role":"assistant","model":"<synthetic>","content":[{{"type":"text","text":{text}}}],"stop_reason":"end_turn","stop_sequence":null,"usage":{{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}}},"uuid":"{uuid}","timestamp":{timestamp}}}"#
+    )))
+}
+
+/// The raw value of a top-level field.
+fn field(line: &[u8], name: &str) -> Option<String> {
+    let mut found = None;
+    crate::transcript::scan::each_field(line, |key, value| {
+        if key == name.as_bytes() {
+            found = Some(String::from_utf8_lossy(value.of(line)).into_owned());
+        }
+    });
+    found
+}

@@ -1,0 +1,64 @@
+//! Why a rewrite was not carried out.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::archive::ArchiveError;
+use crate::transcript::edit::Overlap;
+
+/// Why a rewrite was not carried out. Nothing has changed then, but where the message says otherwise.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Reading the source failed.
+    #[error("read the source")]
+    Read(#[source] io::Error),
+    /// Writing the result failed.
+    #[error("write the result")]
+    WriteResult(#[source] io::Error),
+    /// Writing a file failed.
+    #[error("write {}", .0.display())]
+    Write(PathBuf, #[source] io::Error),
+    /// The source is no longer what was read.
+    #[error("replace {}: it changed while ctxc was reading it", .0.display())]
+    SourceChanged(PathBuf),
+    /// The source was written to a moment ago, so a client may still have it open.
+    #[error("replace {} in place: it was written to {} s ago, so a client may still be using it", .0.display(), .1)]
+    JustWritten(PathBuf, u64),
+    /// The output is there already.
+    #[error("write {}: it exists", .0.display())]
+    Exists(PathBuf),
+    /// The output is the source.
+    #[error("write {}: it is the source itself", .0.display())]
+    IsSource(PathBuf),
+    /// The result would have problems that the source does not have.
+    #[error("write a transcript that resumes: the result would have {} that the source does not have: {}", n_problems(.0), .0.join("; "))]
+    NewProblems(Vec<String>),
+    /// A splice does not fit its line: a fault in ctxc.
+    #[error("edit line {line}")]
+    Edit {
+        /// The line, from 1.
+        line: u32,
+        /// What does not fit.
+        #[source]
+        overlap: Overlap,
+    },
+    /// A line came out otherwise than planned: a fault in ctxc.
+    #[error("edit line {0}: the result is no entry")]
+    Broken(u32),
+    /// The archive cannot keep what is taken out.
+    #[error("keep the originals")]
+    Archive(#[source] ArchiveError),
+    /// The archive has no operation that made this file.
+    #[error("restore {}: the archive has no record of it as it is now", .0.display())]
+    NoOperation(PathBuf),
+    /// The archive lacks an original.
+    #[error("restore the source: the archive has lost line {0}")]
+    LostOriginal(u64),
+    /// What was restored is not the source.
+    #[error("restore the source: what came out is not what went in")]
+    NotTheSource,
+}
+
+fn n_problems(problems: &[String]) -> String {
+    if problems.len() == 1 { "a problem".to_owned() } else { format!("{} problems", problems.len()) }
+}

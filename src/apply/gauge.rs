@@ -1,0 +1,98 @@
+//! The context gauge: the client takes the `usage` of the last assistant message as the size of its context, and
+//! would compact at once if that still told of what is gone (S-06).
+
+use std::fs::File;
+use std::io;
+
+use super::Rewrite;
+use crate::text::Tokens;
+use crate::transcript::edit::Splice;
+use crate::transcript::scan::Scan;
+use crate::transcript::{Chain, Flags, Index, Span, Usage, each_count, read_line};
+
+/// What the client will take as the size of its context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Gauge {
+    /// The recorded figure.
+    pub before: Tokens,
+    /// The figure that stands there now.
+    pub after: Tokens,
+}
+
+/// Lowers the usage of the last live assistant message, on all its lines, by `saved` tokens of the API. `None` where
+/// no usage was recorded.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(super) fn lower_gauge(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    saved: Tokens,
+    rewrite: &mut Rewrite,
+) -> io::Result<Option<Gauge>> {
+    let is_left = |line| !rewrite.dropped.contains(line);
+    let measured = chain.messages(index).rev().filter(|(_, line)| is_left(*line));
+    let last = measured.map(|(_, line)| line).find(|&line| index.record(line).flags.any(Flags::USAGE));
+    let Some(message) = last.and_then(|line| index.record(line).message()) else { return Ok(None) };
+    let mut gauge = None;
+    let mut buffer = Vec::new();
+    let lines: Vec<_> = index
+        .lines()
+        .filter(|&line| index.record(line).message() == Some(message) && is_left(line))
+        .filter(|&line| index.record(line).flags.any(Flags::USAGE))
+        .collect();
+    for line in lines {
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        let Some(usage) = Scan::of(bytes).message.and_then(|message| message.usage) else { continue };
+        let before = Usage::of(usage.of(bytes)).context();
+        let (splices, lowered) = lowered(usage, bytes, saved);
+        rewrite.edit(line, splices);
+        gauge = Some(Gauge { before: Tokens(before), after: Tokens(before).saturating_sub(lowered) });
+    }
+    Ok(gauge)
+}
+
+/// The splices that take `saved` from the counts of the prompt, the largest of them last to be touched, and how much
+/// they take: no count goes below zero.
+fn lowered(usage: Span, line: &[u8], saved: Tokens) -> (Vec<Splice>, Tokens) {
+    const COUNTS: [&[u8]; 3] = [b"cache_read_input_tokens", b"cache_creation_input_tokens", b"input_tokens"];
+    let mut places: [Option<(Span, u64)>; 3] = [None; 3];
+    each_count(usage.of(line), |key, span, count| {
+        if let Some(place) = COUNTS.iter().position(|name| *name == key).and_then(|at| places.get_mut(at)) {
+            let start = usage.start as usize;
+            *place = Some((Span::new(start + span.start as usize, start + span.end as usize), count));
+        }
+    });
+    let mut left = saved.0;
+    let mut splices = Vec::new();
+    for (span, count) in places.into_iter().flatten() {
+        let taken = left.min(count);
+        if taken > 0 {
+            left -= taken;
+            splices.push(Splice::new(span, (count - taken).to_string()));
+        }
+    }
+    (splices, Tokens(saved.0 - left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::edit::render;
+
+    // S-06
+    #[test]
+    fn takes_from_the_cache_first_and_never_below_zero() {
+        let usage = r#"{"input_tokens":5,"cache_creation_input_tokens":100,"cache_read_input_tokens":2000,"cache_creation":{"ephemeral_5m_input_tokens":100},"output_tokens":7}"#;
+        let cases =
+            [(0, (5, 100, 2000), 0), (500, (5, 100, 1500), 500), (2050, (5, 50, 0), 2050), (9999, (0, 0, 0), 2105)];
+        for (saved, (input, creation, read), expected) in cases {
+            let span = Span::new(0, usage.len());
+            let (splices, lowered) = lowered(span, usage.as_bytes(), Tokens(saved));
+            let after = Usage::of(&render(usage.as_bytes(), &splices).unwrap());
+            assert_eq!((after.input, after.cache_creation, after.cache_read, after.output), (input, creation, read, 7));
+            assert_eq!(lowered, Tokens(expected));
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Pass two: the source is read again and written with its changes.
+//!
+//! What no change touches is copied in runs. The index is brought up to what was written, so that the result can be
+//! checked without a third pass: lines keep their numbers, and those that went are flagged.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Write;
+
+use super::keeper::Keeper;
+use super::pointers::uuid_of;
+use super::relink::relinks;
+use super::stream::{Sink, Source};
+use super::{ApplyError, NewSession, Rewrite};
+use crate::text::{Digest, json_string};
+use crate::transcript::edit::{Splice, render};
+use crate::transcript::scan::Scan;
+use crate::transcript::{Fingerprint, Index, LineNo, LineSet, SessionAt, Span};
+
+/// What pass two wrote.
+#[derive(Debug)]
+pub(super) struct Written {
+    /// The length of the result in bytes.
+    pub(super) len: u64,
+    /// The digests of source and result, where an archive wants them.
+    pub(super) digests: Option<(Digest, Digest)>,
+    /// What the source was when it was read this time.
+    pub(super) fingerprint: Fingerprint,
+}
+
+/// Writes the source with its changes to `out` and brings `index` up to it.
+pub(super) fn write(
+    file: &File,
+    index: &mut Index,
+    rewrite: &Rewrite,
+    out: &mut dyn Write,
+    keeper: &mut Keeper<'_>,
+) -> Result<Written, ApplyError> {
+    let plan = Plan::new(index, rewrite);
+    let source = Source::new(file, keeper.is_on());
+    let sink = Sink::new(out, keeper.is_on());
+    let mut pass = Pass { file, rewrite, plan, source, sink, keeper, uuids: HashMap::new() };
+    let mut run = Run::default();
+    for line in index.lines() {
+        let record = index.record(line);
+        if pass.touches(line, record.session_at) {
+            pass.copy(std::mem::take(&mut run))?;
+            pass.touched(index, line)?;
+        } else {
+            run.n_lines += 1;
+            run.n_bytes += u64::from(record.len);
+        }
+    }
+    pass.copy(run)?;
+    pass.append()?;
+    let fingerprint = pass.source.finish().map_err(ApplyError::Read)?;
+    let (len, written) = pass.sink.finish()?;
+    let digests = pass.source.digest().zip(written);
+    Ok(Written { len, digests, fingerprint })
+}
+
+/// The lines that pass two must look at, and the links that it makes anew.
+struct Plan {
+    relinks: BTreeMap<LineNo, Option<LineNo>>,
+    /// Lines whose uuid becomes the parent of another.
+    heirs: LineSet,
+    /// Every line with a change of its own, or that another waits for.
+    touched: LineSet,
+}
+
+impl Plan {
+    fn new(index: &Index, rewrite: &Rewrite) -> Self {
+        let relinks = relinks(index, &rewrite.dropped);
+        let heirs: LineSet = relinks.values().copied().flatten().collect();
+        let last = index.lines().next_back().filter(|_| !rewrite.appended.is_empty());
+        let touched = rewrite.edits.keys().chain(relinks.keys()).copied();
+        let touched = touched.chain(rewrite.dropped.iter()).chain(heirs.iter()).chain(last).collect();
+        Self { relinks, heirs, touched }
+    }
+}
+
+/// Lines that stand side by side and are written as they are.
+#[derive(Default)]
+struct Run {
+    n_lines: u64,
+    n_bytes: u64,
+}
+
+struct Pass<'a, 'k> {
+    file: &'a File,
+    rewrite: &'a Rewrite,
+    plan: Plan,
+    source: Source<'a>,
+    sink: Sink<'a>,
+    keeper: &'a mut Keeper<'k>,
+    /// The uuids of heirs, as they stand between their quotes.
+    uuids: HashMap<LineNo, Vec<u8>>,
+}
+
+impl Pass<'_, '_> {
+    fn touches(&self, line: LineNo, session_at: SessionAt) -> bool {
+        self.plan.touched.contains(line) || (self.rewrite.session.is_some() && session_at != SessionAt::NONE)
+    }
+
+    fn copy(&mut self, run: Run) -> Result<(), ApplyError> {
+        self.keeper.copied(run.n_lines, None);
+        self.source.copy(run.n_bytes, &mut self.sink)
+    }
+
+    fn touched(&mut self, index: &mut Index, line: LineNo) -> Result<(), ApplyError> {
+        let len = index.record(line).len as usize;
+        let text = self.source.line(len).map_err(ApplyError::Read)?;
+        if self.rewrite.dropped.contains(line) {
+            index.drop_line(line);
+            return self.keeper.changed(text, None);
+        }
+        if self.plan.heirs.contains(line) {
+            let uuid = Scan::of(text).uuid.and_then(|it| it.string(text)).unwrap_or_default();
+            self.uuids.insert(line, uuid.to_vec());
+        }
+        let edits = self.rewrite.edits.get(&line);
+        let parent = self.plan.relinks.get(&line);
+        let is_cut_short = line.0 + 1 == index.n_lines() && !self.rewrite.appended.is_empty() && !text.ends_with(b"\n");
+        if edits.is_none() && parent.is_none() && !is_cut_short {
+            let session = self.rewrite.session.as_ref();
+            return copy_line(text, index.record(line).session_at, session, &mut self.sink, self.keeper);
+        }
+        let scan = Scan::of(text);
+        let mut splices = edits.cloned().unwrap_or_default();
+        if let Some(&parent) = parent {
+            let uuid = match parent {
+                None => b"null".to_vec(),
+                Some(heir) => match self.uuids.get(&heir) {
+                    Some(uuid) => quoted(uuid),
+                    None => {
+                        json_string::encode(&uuid_of(self.file, index, heir).map_err(ApplyError::Read)?).into_bytes()
+                    }
+                },
+            };
+            splices.extend(scan.parent_uuid.map(|span| Splice::new(span, uuid)));
+            index.relink(line, parent);
+        }
+        if let (Some(session), Some(span)) = (&self.rewrite.session, scan.session_id) {
+            splices.push(Splice::new(span, json_string::encode(&session.id)));
+        }
+        let number = line.number();
+        let mut rendered = render(text, &splices).map_err(|overlap| ApplyError::Edit { line: number, overlap })?;
+        if is_cut_short {
+            rendered.push(b'\n');
+        }
+        let rescanned = Scan::of(&rendered);
+        if rescanned.form != scan.form || rescanned.uuid.map(|it| it.of(&rendered)) != scan.uuid.map(|it| it.of(text)) {
+            return Err(ApplyError::Broken(number));
+        }
+        index.reread(line, &rescanned, &rendered);
+        self.keeper.changed(text, Some(&rendered))?;
+        self.sink.write(&rendered)
+    }
+
+    /// Writes the lines that come behind the last one.
+    fn append(&mut self) -> Result<(), ApplyError> {
+        for line in &self.rewrite.appended {
+            self.sink.write(line.as_bytes())?;
+            self.sink.write(b"\n")?;
+        }
+        self.keeper.skipped(self.rewrite.appended.len() as u64);
+        Ok(())
+    }
+}
+
+fn quoted(raw: &[u8]) -> Vec<u8> {
+    [b"\"", raw, b"\""].concat()
+}
+
+/// Writes a line with nothing changed but its session id.
+fn copy_line(
+    text: &[u8],
+    session_at: SessionAt,
+    session: Option<&NewSession>,
+    sink: &mut Sink<'_>,
+    keeper: &mut Keeper<'_>,
+) -> Result<(), ApplyError> {
+    let place = session.and_then(|session| Some((session, session_span(text, session_at)?)));
+    let Some((session, span)) = place else {
+        keeper.copied(1, None);
+        return sink.write(text);
+    };
+    let old = span.string(text).unwrap_or_default();
+    let (before, rest) = text.split_at(span.range().start + 1);
+    let after = rest.get(old.len()..).unwrap_or_default();
+    match std::str::from_utf8(old) {
+        Ok(old) if keeper.is_on() => keeper.copied(1, Some(old)),
+        Ok(_) => {}
+        Err(_) => keeper.changed(text, Some(&[before, session.id.as_bytes(), after].concat()))?,
+    }
+    sink.write(before)?;
+    sink.write(session.id.as_bytes())?;
+    sink.write(after)
+}
+
+/// Where the value of `sessionId` stands, by the note of the index, or else by a scan.
+fn session_span(text: &[u8], session_at: SessionAt) -> Option<Span> {
+    if session_at == SessionAt::NONE {
+        return None;
+    }
+    let noted = session_at.position(text.len()).and_then(|start| {
+        let id = text.get(start..)?.strip_prefix(b"\"")?;
+        let len = memchr::memchr2(b'"', b'\\', id)?;
+        (id.get(len) == Some(&b'"')).then(|| Span::new(start, start + len + 2))
+    });
+    noted.or_else(|| Scan::of(text).session_id)
+}

@@ -1,0 +1,281 @@
+//! Files that change whole or not at all (S-02, S-03).
+//!
+//! A result is written to a temporary file in the folder where it will stand, synced, and renamed. A crash at any
+//! moment leaves the old file or the new one.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use tempfile::{Builder, NamedTempFile};
+
+use super::ApplyError;
+
+/// What to do about a file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Refuse.
+    Respect,
+    /// Replace it.
+    Overwrite,
+}
+
+/// A result on its way to its place.
+#[derive(Debug)]
+pub struct Staged {
+    temporary: NamedTempFile,
+    target: PathBuf,
+}
+
+impl Staged {
+    /// A temporary file beside `target`, which is followed if it is a link, with `permissions` from the start.
+    ///
+    /// # Errors
+    /// When `target` is there and is to be respected, or the folder cannot be written to.
+    pub fn beside(target: &Path, existing: Existing, permissions: Option<Permissions>) -> Result<Self, ApplyError> {
+        let cannot_write = |error| ApplyError::Write(target.to_owned(), error);
+        if existing == Existing::Respect && fs::symlink_metadata(target).is_ok() {
+            return Err(ApplyError::Exists(target.to_owned()));
+        }
+        let target = followed(target).map_err(cannot_write)?;
+        let mut builder = Builder::new();
+        builder.prefix(".ctxc-").suffix(".tmp");
+        let temporary = builder.tempfile_in(folder_of(&target)).map_err(cannot_write)?;
+        if let Some(permissions) = permissions {
+            temporary.as_file().set_permissions(permissions).map_err(cannot_write)?;
+        }
+        Ok(Self { temporary, target })
+    }
+
+    /// The file to write to.
+    pub fn file(&mut self) -> &mut File {
+        self.temporary.as_file_mut()
+    }
+
+    /// Where the result will stand.
+    #[must_use]
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Syncs the result, so that no crash can lose a byte of it once it has its place.
+    ///
+    /// # Errors
+    /// When the disk is full or fails.
+    pub fn sync(&self) -> Result<(), ApplyError> {
+        self.temporary.as_file().sync_all().map_err(|error| ApplyError::Write(self.target.clone(), error))
+    }
+
+    /// Sets the time at which the result was last changed.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        self.temporary.as_file().set_modified(time)
+    }
+
+    /// Gives the result its place.
+    ///
+    /// # Errors
+    /// When the place was taken meanwhile and is to be respected, or the rename fails.
+    pub fn commit(self, existing: Existing) -> Result<PathBuf, ApplyError> {
+        let Self { temporary, target } = self;
+        let persisted = match existing {
+            Existing::Respect => temporary.persist_noclobber(&target),
+            Existing::Overwrite => temporary.persist(&target),
+        };
+        persisted.map_err(|failure| match failure.error.kind() {
+            io::ErrorKind::AlreadyExists => ApplyError::Exists(target.clone()),
+            _ => ApplyError::Write(target.clone(), failure.error),
+        })?;
+        sync_folder(&folder_of(&target)).map_err(|error| ApplyError::Write(target.clone(), error))?;
+        Ok(target)
+    }
+}
+
+/// `path` with its links followed, whether or not there is a file at the end of them.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Ok(followed) => Ok(followed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = fs::canonicalize(folder_of(path))?;
+            Ok(path.file_name().map_or_else(|| path.to_owned(), |name| folder.join(name)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A rename lasts only once its folder is on the disk. Windows has no such call, and needs none.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// A source on disk, and what it was when it was opened.
+#[derive(Debug)]
+pub(super) struct Guard {
+    path: PathBuf,
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Guard {
+    pub(super) fn new(path: &Path, file: &File) -> Result<Self, ApplyError> {
+        let metadata = file.metadata().map_err(ApplyError::Read)?;
+        Ok(Self { path: path.to_owned(), len: metadata.len(), modified: metadata.modified().ok() })
+    }
+
+    /// # Errors
+    /// When the path no longer leads to a file of the same size and time.
+    pub(super) fn verify(&self) -> Result<(), ApplyError> {
+        let metadata = fs::metadata(&self.path).map_err(ApplyError::Read)?;
+        let is_same = metadata.len() == self.len && metadata.modified().ok() == self.modified;
+        if is_same { Ok(()) } else { Err(ApplyError::SourceChanged(self.path.clone())) }
+    }
+
+    /// For how many seconds the file has been left alone at `now`.
+    pub(super) fn seconds_at_rest(&self, now: SystemTime) -> Option<u64> {
+        self.modified.and_then(|modified| now.duration_since(modified).ok()).map(|age| age.as_secs())
+    }
+
+    pub(super) const fn modified(&self) -> Option<SystemTime> {
+        self.modified
+    }
+}
+
+/// Copies `source` to the first free name of `session.jsonl.bak`, `session.jsonl.1.bak`, ... and returns it. Never
+/// ends in `.jsonl`, or the client would take it for a session.
+pub(super) fn back_up(source: &Path) -> Result<PathBuf, ApplyError> {
+    let cannot_write = |error| ApplyError::Write(source.to_owned(), error);
+    let name = source.file_name().unwrap_or_default().to_os_string();
+    let permissions = fs::metadata(source).map_err(ApplyError::Read)?.permissions();
+    for number in 0..u32::MAX {
+        let mut backup = name.clone();
+        backup.push(if number == 0 { ".bak".to_owned() } else { format!(".{number}.bak") });
+        let backup = folder_of(source).join(backup);
+        if fs::symlink_metadata(&backup).is_ok() {
+            continue;
+        }
+        let mut staged = Staged::beside(&backup, Existing::Respect, Some(permissions.clone()))?;
+        let mut reader = File::open(source).map_err(ApplyError::Read)?;
+        io::copy(&mut reader, staged.file()).map_err(cannot_write)?;
+        staged.sync()?;
+        match staged.commit(Existing::Respect) {
+            Err(ApplyError::Exists(_)) => {}
+            committed => return committed,
+        }
+    }
+    Err(cannot_write(io::Error::from(io::ErrorKind::AlreadyExists)))
+}
+
+/// Copies the folder of a session, with its subagents and large tool results, to that of the new one. Does nothing
+/// where there is none.
+///
+/// # Errors
+/// When something in it cannot be copied; what was copied is removed again.
+pub(super) fn copy_sidecar(from: &Path, to: &Path) -> Result<bool, ApplyError> {
+    if !from.is_dir() {
+        return Ok(false);
+    }
+    copy_folder(from, to).map(|()| true).map_err(|error| {
+        // The first error is the one to tell.
+        let _ = fs::remove_dir_all(to);
+        ApplyError::Write(to.to_owned(), error)
+    })
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    fs::set_permissions(to, fs::metadata(from)?.permissions())?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    // S-02
+    #[test]
+    fn nothing_is_visible_before_the_commit() {
+        let folder = folder();
+        let target = folder.path().join("out.jsonl");
+        fs::write(&target, "old").unwrap();
+        assert!(matches!(Staged::beside(&target, Existing::Respect, None), Err(ApplyError::Exists(_))));
+        let mut staged = Staged::beside(&target, Existing::Overwrite, None).unwrap();
+        staged.file().write_all(b"new").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"old");
+        drop(staged);
+        assert_eq!((fs::read(&target).unwrap(), names(folder.path())), (b"old".to_vec(), vec!["out.jsonl".to_owned()]));
+        let mut staged = Staged::beside(&target, Existing::Overwrite, None).unwrap();
+        staged.file().write_all(b"new").unwrap();
+        staged.sync().unwrap();
+        staged.commit(Existing::Overwrite).unwrap();
+        assert_eq!((fs::read(&target).unwrap(), names(folder.path())), (b"new".to_vec(), vec!["out.jsonl".to_owned()]));
+    }
+
+    // S-03, A-07
+    #[test]
+    fn backups_are_numbered_and_never_sessions() {
+        let folder = folder();
+        let source = folder.path().join("s.jsonl");
+        fs::write(&source, "one").unwrap();
+        back_up(&source).unwrap();
+        back_up(&source).unwrap();
+        assert_eq!(names(folder.path()), ["s.jsonl", "s.jsonl.1.bak", "s.jsonl.bak"]);
+    }
+
+    // S-03
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_followed_and_not_replaced() {
+        let folder = folder();
+        let (real, link) = (folder.path().join("real.jsonl"), folder.path().join("link.jsonl"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let mut staged = Staged::beside(&link, Existing::Overwrite, None).unwrap();
+        staged.file().write_all(b"new").unwrap();
+        staged.commit(Existing::Overwrite).unwrap();
+        assert_eq!(fs::read(&real).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    // S-01
+    #[test]
+    fn a_sidecar_folder_is_copied_whole() {
+        let folder = folder();
+        let (from, to) = (folder.path().join("a"), folder.path().join("b"));
+        fs::create_dir_all(from.join("subagents/deep")).unwrap();
+        fs::write(from.join("subagents/deep/agent.jsonl"), "x").unwrap();
+        assert!(copy_sidecar(&from, &to).unwrap());
+        assert_eq!(fs::read(to.join("subagents/deep/agent.jsonl")).unwrap(), b"x");
+        assert!(!copy_sidecar(&folder.path().join("none"), &folder.path().join("c")).unwrap());
+    }
+}

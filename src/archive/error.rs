@@ -1,0 +1,106 @@
+//! What can go wrong with an archive, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why an archive could not be used. Each message fits after "cannot" and ends with what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// Text that names no kind of store.
+    #[error("use `{given}` as an archive: it names no kind of store; for a file write `sqlite:{given}`")]
+    NotAUrl {
+        /// The text.
+        given: String,
+    },
+    /// A kind of store that this version does not have. Only its name is kept: the rest may hold a password.
+    #[error("use a `{scheme}:` archive: this version has only `sqlite:PATH` and `memory:`")]
+    UnknownScheme {
+        /// The text before the colon.
+        scheme: String,
+    },
+    /// A known kind of store with a place that makes no sense.
+    #[error("use `{given}` as an archive: {hint}")]
+    BadPlace {
+        /// The text.
+        given: String,
+        /// What is expected instead.
+        hint: &'static str,
+    },
+    /// The folder or the file of the archive could not be made, or is not what it must be.
+    #[error("make the archive {}; check the folder's permissions and free space, or choose another file with `sqlite:PATH`", path.display())]
+    Create {
+        /// The folder or file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file that is there but is no archive.
+    #[error("use {} as an archive: it is a database of another program; choose another file with `sqlite:PATH`", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// An archive from a later version.
+    #[error("use the archive {}: a newer ctxc made it (schema {found}, this one knows {known}); update ctxc, or choose another file with `sqlite:PATH`", path.display())]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// The schema that it has.
+        found: i64,
+        /// The newest schema that this version knows.
+        known: i64,
+    },
+    /// The file is no database, or a broken one.
+    #[error("read the archive {}: it is damaged or no database ({detail}); move it aside, or choose another file with `sqlite:PATH`", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        detail: String,
+    },
+    /// Another process held the archive for too long.
+    #[error("get hold of the archive {}: another process has been writing to it for over {seconds} s; wait for it to end, then try again", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// The file or its folder may not be written.
+    #[error("write the archive {}: the file or its folder is read-only or unreachable; check the permissions, or choose another file with `sqlite:PATH`", path.display())]
+    NotWritable {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No space is left.
+    #[error("write the archive {}: the disk is full; free some space, or choose a file on another disk with `sqlite:PATH`", path.display())]
+    DiskFull {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Any other failure of the database.
+    #[error("use the archive {}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// The database's reason.
+        source: rusqlite::Error,
+    },
+    /// A line that could not be compressed.
+    #[error("compress a line of {bytes} bytes for the archive")]
+    Compress {
+        /// The length of the line.
+        bytes: usize,
+        /// The compressor's reason.
+        source: io::Error,
+    },
+    /// Two different operations with one id.
+    #[error("record the operation {id}: the archive holds another one of that id; run the command again")]
+    DuplicateOperation {
+        /// The id.
+        id: String,
+    },
+    /// A deposit that went on after one of its puts had failed.
+    #[error("go on with this deposit: a part of it could not be stored, so none of it is; run the command again")]
+    BrokenDeposit,
+}

@@ -1,0 +1,106 @@
+//! What an archive holds.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::RecipeStep;
+use crate::text::Digest;
+
+/// One line on its way into the archive.
+#[derive(Clone, Copy, Debug)]
+pub struct Original<'a> {
+    /// The whole line as the source has it, its terminator included.
+    pub line: &'a [u8],
+    /// The uuid of the entry, where it has one.
+    pub uuid: Option<&'a str>,
+    /// The digest of the line that took its place; `None` when nothing did.
+    pub replaced_by: Option<Digest>,
+}
+
+/// What the archive knows of a line that was taken out; [`line`](super::Archive::line) gives its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StoredOriginal {
+    /// The digest of the whole line.
+    pub digest: Digest,
+    /// The length of the whole line in bytes.
+    pub bytes: u64,
+    /// The uuid of the entry, where it had one.
+    pub uuid: Option<String>,
+    /// The digest of the line that took its place; `None` when nothing did.
+    pub replaced_by: Option<Digest>,
+}
+
+/// One transcript as it was when an operation read or wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRef {
+    /// Where it lay; `None` for a standard stream.
+    pub path: Option<PathBuf>,
+    /// The digest of all its bytes.
+    pub digest: Digest,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+/// One run of a verb that made a transcript out of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// A short unique name, as [`operation_id`] makes it.
+    pub id: String,
+    /// The verb, such as `compress`.
+    pub verb: String,
+    /// The command as it was given.
+    pub command: String,
+    /// The session under which the operation is listed.
+    pub session: String,
+    /// When it was.
+    pub time: Timestamp,
+    /// What was read.
+    pub source: FileRef,
+    /// What was written.
+    pub output: FileRef,
+    /// The session ids of the source that the output's own took the place of.
+    pub session_ids: Vec<String>,
+    /// How the source is built again from the output, in order.
+    pub recipe: Vec<RecipeStep>,
+    /// The report of the run, as JSON.
+    pub report: Option<String>,
+}
+
+/// The digits of an id: those of Crockford's base 32, which sort as they count and hold no look-alikes.
+const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+/// An id for an operation: 9 characters that sort by time (milliseconds) and 4 drawn from what it did, so that
+/// two runs in the same millisecond differ.
+#[must_use]
+pub fn operation_id(time: Timestamp, session: &str, output: Digest) -> String {
+    let millis = u64::try_from(time.as_millisecond()).unwrap_or(0);
+    let mut content = output.as_bytes().to_vec();
+    content.extend_from_slice(session.as_bytes());
+    let what = Digest::of(&content).as_bytes().iter().take(4).fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    base32(millis, 9) + &base32(what, 4)
+}
+
+/// The last `n_digits` digits of `number` in base 32.
+fn base32(number: u64, n_digits: u32) -> String {
+    // The mask keeps the index below 32, the length of DIGITS.
+    (0..n_digits).rev().map(|digit| char::from(DIGITS[(number >> (5 * digit) & 31) as usize])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn a_06_operation_ids_sort_by_time_and_differ_by_content() {
+        let at = |millis| Timestamp::from_millisecond(millis).unwrap();
+        let id = |millis, content: &[u8]| operation_id(at(millis), "session", Digest::of(content));
+        let first = id(1_767_225_600_000, b"a");
+        assert_eq!(first.len(), 13, "{first}");
+        assert_eq!(first, id(1_767_225_600_000, b"a"));
+        assert_ne!(first, id(1_767_225_600_000, b"b"));
+        assert!(first < id(1_767_225_600_001, b"a"));
+        assert!(first < id(4_102_444_800_000, b"a"));
+    }
+}

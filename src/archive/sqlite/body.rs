@@ -1,0 +1,61 @@
+//! A line as the database keeps it: compressed where that makes it smaller.
+
+use crate::text::Digest;
+
+/// The line as it is.
+pub(super) const PLAIN: i64 = 0;
+/// The line as one zstd frame.
+pub(super) const ZSTD: i64 = 1;
+
+/// Level 3 is zstd's own balance of speed and size.
+const LEVEL: i32 = 3;
+
+/// Compresses line after line with one compressor and one buffer, which grow to the longest line.
+pub(super) struct Packer {
+    compressor: zstd::bulk::Compressor<'static>,
+    buffer: Vec<u8>,
+}
+
+impl Packer {
+    pub(super) fn new() -> std::io::Result<Self> {
+        Ok(Self { compressor: zstd::bulk::Compressor::new(LEVEL)?, buffer: Vec::new() })
+    }
+
+    /// The codec and the bytes that keep `line`.
+    pub(super) fn pack<'a>(&'a mut self, line: &'a [u8]) -> std::io::Result<(i64, &'a [u8])> {
+        self.buffer.clear();
+        self.buffer.reserve(zstd::zstd_safe::compress_bound(line.len()));
+        let len = self.compressor.compress_to_buffer(line, &mut self.buffer)?;
+        Ok(if len < line.len() { (ZSTD, &self.buffer) } else { (PLAIN, line) })
+    }
+}
+
+/// Unpacks line after line with one decompressor, made when the first compressed line comes.
+#[derive(Default)]
+pub(super) struct Unpacker {
+    decompressor: Option<zstd::bulk::Decompressor<'static>>,
+}
+
+impl Unpacker {
+    /// The line that `content` keeps; `None` unless it is the one of this digest and length.
+    pub(super) fn unpack(&mut self, codec: i64, content: Vec<u8>, bytes: u64, digest: Digest) -> Option<Vec<u8>> {
+        let line = match codec {
+            PLAIN => content,
+            ZSTD => self.decompress(&content, bytes)?,
+            _ => return None,
+        };
+        (Digest::of(&line) == digest).then_some(line)
+    }
+
+    fn decompress(&mut self, content: &[u8], bytes: u64) -> Option<Vec<u8>> {
+        // Two places have to agree on the length before that much memory is taken.
+        if zstd::zstd_safe::get_frame_content_size(content).ok()? != Some(bytes) {
+            return None;
+        }
+        let decompressor = match self.decompressor.take() {
+            Some(decompressor) => decompressor,
+            None => zstd::bulk::Decompressor::new().ok()?,
+        };
+        self.decompressor.insert(decompressor).decompress(content, usize::try_from(bytes).ok()?).ok()
+    }
+}

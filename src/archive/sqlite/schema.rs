@@ -1,0 +1,97 @@
+//! The tables, and how an older archive comes up to date.
+
+use rusqlite::Connection;
+
+/// What turns schema N into N + 1, from the empty database on. Only ever add to the end.
+pub(super) const MIGRATIONS: &[&str] = &[
+    // 1: originals and operations.
+    //
+    // Lines are appended by number. Digests and uuids are random, and a random index larger than the page
+    // cache is slow to fill; so only their first 8 bytes are indexed, which tells them apart.
+    // AUTOINCREMENT: a number is never given twice, so that the larger one is the newer, whatever was deleted.
+    "
+    CREATE TABLE body (
+        id INTEGER PRIMARY KEY,
+        digest BLOB NOT NULL,          -- BLAKE3 of the whole line
+        bytes INTEGER NOT NULL,        -- length of the whole line
+        codec INTEGER NOT NULL,        -- 0: as it is, 1: zstd
+        content BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX body_by_digest ON body (substr(digest, 1, 8));
+    CREATE TABLE original (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        body INTEGER NOT NULL REFERENCES body (id),
+        uuid TEXT,                     -- of the entry
+        replaced_by BLOB               -- digest of the line in its place
+    ) STRICT;
+    CREATE INDEX original_by_body ON original (body);
+    CREATE INDEX original_by_uuid ON original (substr(uuid, 1, 8)) WHERE uuid IS NOT NULL;
+    CREATE INDEX original_by_line ON original (substr(replaced_by, 1, 8)) WHERE replaced_by IS NOT NULL;
+    CREATE TABLE operation (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        verb TEXT NOT NULL,
+        command TEXT NOT NULL,
+        session TEXT NOT NULL,
+        time TEXT NOT NULL,            -- RFC 3339
+        source_path ANY,               -- text, or a blob where it is no UTF-8
+        source_digest BLOB NOT NULL,
+        source_bytes INTEGER NOT NULL,
+        output_path ANY,
+        output_digest BLOB NOT NULL,
+        output_bytes INTEGER NOT NULL,
+        session_ids TEXT NOT NULL,     -- a JSON array of strings
+        recipe BLOB NOT NULL,
+        report TEXT                    -- JSON
+    ) STRICT;
+    CREATE INDEX operation_by_output ON operation (output_digest);
+    CREATE INDEX operation_by_session ON operation (session);
+    ",
+];
+
+/// The mark of an archive in the header of its file: `ctxc` in ASCII.
+pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"ctxc");
+
+/// The newest schema that this version knows.
+#[expect(clippy::cast_possible_wrap, reason = "there are a handful")]
+pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
+
+/// Whose database it is and how old.
+pub(super) enum Age {
+    /// Another program's.
+    Foreign,
+    /// An archive of this schema; 0 for an empty database.
+    Schema(i64),
+}
+
+/// Reads the marks of the database.
+pub(super) fn age(connection: &Connection) -> rusqlite::Result<Age> {
+    let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    let (application, version) = (number("application_id")?, number("user_version")?);
+    if application == i64::from(APPLICATION_ID) {
+        return Ok(Age::Schema(version));
+    }
+    let n_tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(if (application, version, n_tables) == (0, 0, 0) { Age::Schema(0) } else { Age::Foreign })
+}
+
+/// Brings the database to the newest schema, in one transaction. When another process does so at the same
+/// time, this waits and then finds nothing left to do.
+pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let migrated = age(connection).and_then(|age| {
+        let Age::Schema(from) = age else { return Ok(()) };
+        for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
+            connection.execute_batch(migration)?;
+        }
+        if from < NEWEST {
+            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+            connection.pragma_update(None, "user_version", NEWEST)?;
+        }
+        connection.execute_batch("COMMIT")
+    });
+    if !connection.is_autocommit() {
+        connection.execute_batch("ROLLBACK")?;
+    }
+    migrated
+}

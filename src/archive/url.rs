@@ -1,0 +1,107 @@
+//! Where an archive is.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::ArchiveError;
+
+/// The place of an archive, as `--archive` takes it: `memory:` or `sqlite:PATH`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArchiveUrl {
+    /// In memory, gone when it is dropped.
+    Memory,
+    /// A `SQLite` database in this file.
+    Sqlite(PathBuf),
+}
+
+/// The archive's file within the user's data folder `data_dir` (such as `~/.local/share`).
+#[must_use]
+pub fn default_path(data_dir: &Path) -> PathBuf {
+    data_dir.join("ctxc").join("archive.sqlite")
+}
+
+impl FromStr for ArchiveUrl {
+    type Err = ArchiveError;
+
+    fn from_str(given: &str) -> Result<Self, ArchiveError> {
+        let bad_place = |hint| Err(ArchiveError::BadPlace { given: given.to_owned(), hint });
+        let Some((scheme, rest)) = split_scheme(given) else {
+            return Err(ArchiveError::NotAUrl { given: given.to_owned() });
+        };
+        match scheme {
+            "memory" if rest.is_empty() => Ok(Self::Memory),
+            "memory" => bad_place("nothing may follow `memory:`"),
+            "sqlite" if rest.is_empty() => bad_place("write the path of its file behind `sqlite:`"),
+            "sqlite" if rest.starts_with("~/") => bad_place("write the home folder out instead of `~`"),
+            "sqlite" => match rest.strip_prefix("//") {
+                // `sqlite:///abs` is how other programs write it; `sqlite://name` would name a host.
+                Some(path) if path.starts_with('/') => Ok(Self::Sqlite(path.into())),
+                Some(_) => bad_place("a SQLite archive has no host; write `sqlite:PATH`"),
+                None => Ok(Self::Sqlite(rest.into())),
+            },
+            _ => Err(ArchiveError::UnknownScheme { scheme: scheme.to_owned() }),
+        }
+    }
+}
+
+/// The scheme and what follows its colon. A single letter is a drive of Windows, not a scheme.
+fn split_scheme(given: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = given.split_once(':')?;
+    let is_scheme =
+        scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    is_scheme.then_some((scheme, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_01_a_url_names_a_backend() {
+        let sqlite = |path: &str| ArchiveUrl::Sqlite(path.into());
+        let cases = [
+            ("memory:", ArchiveUrl::Memory),
+            ("sqlite:a.db", sqlite("a.db")),
+            ("sqlite:/a b/c:d.db", sqlite("/a b/c:d.db")),
+            ("sqlite:///a/b.db", sqlite("/a/b.db")),
+            (r"sqlite:C:\a.db", sqlite(r"C:\a.db")),
+        ];
+        for (given, url) in cases {
+            assert_eq!(given.parse::<ArchiveUrl>().ok(), Some(url), "{given}");
+        }
+    }
+
+    #[test]
+    fn a_01_what_is_no_url_is_refused_with_a_hint() {
+        let cases = [
+            ("/a/b.db", "write `sqlite:/a/b.db`"),
+            (r"C:\a.db", r"write `sqlite:C:\a.db`"),
+            ("", "names no kind of store"),
+            ("sqlite:", "write the path"),
+            ("sqlite:~/a.db", "home folder"),
+            ("sqlite://host/a.db", "no host"),
+            ("memory:x", "nothing may follow"),
+            ("mysql:x", "use a `mysql:` archive"),
+        ];
+        for (given, part) in cases {
+            let message = given.parse::<ArchiveUrl>().unwrap_err().to_string();
+            assert!(message.contains(part), "{given}: {message}");
+        }
+    }
+
+    // A-01, and R-14 by the way: the message must not repeat a password.
+    #[test]
+    fn a_01_a_postgres_url_is_refused_without_its_password() {
+        for given in ["postgres://me:secret@host/db", "postgresql://me:secret@host/db"] {
+            let message = given.parse::<ArchiveUrl>().unwrap_err().to_string();
+            assert!(message.contains("this version has only `sqlite:PATH`"), "{message}");
+            assert!(!message.contains("secret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_01_the_default_lies_in_the_data_folder() {
+        let path = default_path(Path::new("data"));
+        assert_eq!(path, Path::new("data").join("ctxc").join("archive.sqlite"));
+    }
+}

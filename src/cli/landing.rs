@@ -1,0 +1,127 @@
+//! Where a rewritten transcript lands, and what is said of it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::error::CommandError;
+use super::reading::Reading;
+use super::settings::{Existing, Keep, Output};
+use super::ui::Ui;
+use crate::apply::{self, Destination, Done, Errand, NewSession, Origin, Rewrite, carry_out, title_line, title_of};
+use crate::archive::{self, Archive};
+use crate::transcript::session::sidecar_dir;
+
+/// A new session: its id, and the file that it will be.
+pub(super) struct Fresh {
+    pub(super) id: Uuid,
+    pub(super) path: PathBuf,
+}
+
+/// The new session that `output` asks for, beside the source at `path`.
+pub(super) fn fresh(output: &Output, path: Option<&Path>) -> Option<Fresh> {
+    let (Output::NewSession(id), Some(path)) = (output, path) else { return None };
+    let id = id.unwrap_or_else(Uuid::new_v4);
+    // A link is followed, so that the new session stands where the client looks for it: beside the link.
+    Some(Fresh { id, path: path.with_file_name(format!("{id}.jsonl")) })
+}
+
+/// Makes `rewrite` one of a new session: its id, and a title for the picker.
+pub(super) fn into_session(fresh: &Fresh, reading: &Reading, rewrite: &mut Rewrite) -> Result<(), CommandError> {
+    let id = fresh.id.to_string();
+    let title = title_of(&reading.file, &reading.index, &reading.chain)?;
+    rewrite.appended.push(title_line(&id, &format!("{title} (compressed)")));
+    rewrite.session = Some(NewSession { id });
+    Ok(())
+}
+
+/// What is done, and on whose behalf.
+pub(super) struct Landing<'a> {
+    pub(super) verb: &'static str,
+    pub(super) output: &'a Output,
+    pub(super) keep: &'a Keep,
+    pub(super) fresh: Option<&'a Fresh>,
+    pub(super) report: Option<String>,
+}
+
+impl Landing<'_> {
+    /// Writes, checks, archives and swaps. The index and the chain of `reading` are those of the result afterwards.
+    pub(super) fn land(self, reading: &mut Reading, rewrite: &Rewrite, ui: &Ui) -> Result<Done, CommandError> {
+        let mut archive = self.open_archive(rewrite, ui)?;
+        let session = match self.fresh {
+            Some(fresh) => fresh.id.to_string(),
+            None => reading.stem.clone().unwrap_or_else(|| "-".to_owned()),
+        };
+        let errand = Errand {
+            verb: self.verb,
+            command: command_line(),
+            session,
+            now: Timestamp::now(),
+            report: self.report.clone(),
+        };
+        let source_sidecar = reading.path.as_deref().map(sidecar_dir).unwrap_or_default();
+        let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();
+        let mut stdout = ui.output();
+        let destination = match (self.output, self.fresh) {
+            (Output::File(path, _), _) if is_no_file(path) => {
+                return Err(CommandError::usage(anyhow!("write {}: it is no regular file", path.display()))
+                    .hint("give -o the name of a file, or print the transcript with -o -"));
+            }
+            (Output::File(path, existing), _) => Destination::File(path, (*existing).into()),
+            (Output::InPlace(existing), _) => Destination::InPlace((*existing).into()),
+            (Output::NewSession(_), Some(fresh)) => {
+                Destination::NewSession { path: &fresh.path, sidecar: &source_sidecar, new_sidecar: &new_sidecar }
+            }
+            (Output::NewSession(_), None) | (Output::StandardOutput, _) => Destination::Stream(&mut stdout),
+        };
+        let origin = Origin { file: &reading.file, path: reading.path.as_deref() };
+        let archive: Option<&mut dyn Archive> = match &mut archive {
+            Some(archive) => Some(&mut **archive),
+            None => None,
+        };
+        let done = carry_out(&origin, &mut reading.index, rewrite, archive, destination, &errand)?;
+        reading.chain = crate::transcript::Chain::find(&reading.index);
+        Ok(done)
+    }
+
+    fn open_archive(&self, rewrite: &Rewrite, ui: &Ui) -> Result<Option<Box<dyn Archive>>, CommandError> {
+        match self.keep {
+            Keep::In(url) => Ok(Some(archive::open(&url.parse()?)?)),
+            Keep::Nowhere if rewrite.is_nothing() => Ok(None),
+            Keep::Nowhere => {
+                ui.warning("without an archive nothing that goes can be restored");
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl From<Existing> for apply::Existing {
+    fn from(existing: Existing) -> Self {
+        match existing {
+            Existing::Respect => Self::Respect,
+            Existing::Overwrite => Self::Overwrite,
+        }
+    }
+}
+
+/// Whether `path` is there and is neither a file nor a link to one: a device, a pipe, a folder.
+fn is_no_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| !metadata.is_file())
+}
+
+/// The command as it was given.
+fn command_line() -> String {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    words
+        .map(|word| if word.contains(char::is_whitespace) { format!("{word:?}") } else { word })
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Says how the new session is resumed.
+pub(super) fn say_resume(fresh: &Fresh, ui: &Ui) {
+    ui.status(format_args!("resume it with: claude --resume {}", fresh.id));
+}

@@ -1,0 +1,167 @@
+//! What each piece carries: its words and facts with their weights, its classes, its size.
+
+use crate::text::{
+    Classes, HashedMap, Piece, Shape, Word, fold_hash, lays_down, pairs, quoted, reports_error, vocabulary, words,
+};
+
+/// What one piece carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carries {
+    /// Where its features start in [`Features::ids`].
+    from: u32,
+    /// Where they end.
+    to: u32,
+    /// UTF-16 code units.
+    pub units: usize,
+    /// What the piece is for.
+    pub classes: Classes,
+    /// The number of facts in it.
+    pub n_facts: u32,
+    /// Whether it holds words of courtesy.
+    pub is_fluff: bool,
+}
+
+/// The features of all pieces of a text. A feature is a word or a fact, counted once however often it comes.
+pub(super) struct Features {
+    ids: Vec<u32>,
+    /// The weight of each feature.
+    pub weights: Vec<f32>,
+    /// What each piece carries, by its index.
+    pub pieces: Vec<Carries>,
+    numbers: HashedMap<u32>,
+}
+
+impl Features {
+    /// The features of the piece at `idx`.
+    pub fn of(&self, idx: usize) -> &[u32] {
+        self.pieces.get(idx).and_then(|piece| self.ids.get(piece.from as usize..piece.to as usize)).unwrap_or_default()
+    }
+
+    /// The weight of all that the piece carries.
+    pub fn weight_of(&self, idx: usize) -> f32 {
+        self.of(idx).iter().filter_map(|id| self.weights.get(*id as usize)).sum()
+    }
+
+    /// The feature that a token stands for, if it stands for one.
+    pub fn find(&self, token: &str) -> Option<u32> {
+        self.numbers.get(&fold_hash(token)).copied()
+    }
+}
+
+/// The UTF-16 code units of `text`.
+pub(super) fn units(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
+}
+
+/// Reads all pieces.
+pub(super) fn read(pieces: &[Piece<'_>]) -> Features {
+    let mut features = Features {
+        ids: Vec::new(),
+        weights: Vec::new(),
+        pieces: Vec::with_capacity(pieces.len()),
+        numbers: HashedMap::default(),
+    };
+    let mut counts: Vec<u32> = Vec::new();
+    for piece in pieces {
+        let from = features.ids.len();
+        let mut carries =
+            Carries { from: 0, to: 0, units: units(piece.text), classes: Classes::NONE, n_facts: 0, is_fluff: false };
+        let mut before = "";
+        for word in words(piece.text) {
+            if lays_down(before, word.text) {
+                carries.classes = carries.classes | Classes::RULE;
+            }
+            before = word.text;
+            tokens(word, |token| {
+                let hash = fold_hash(token);
+                let entry = vocabulary().get(&hash).copied().unwrap_or_default();
+                carries.classes = carries.classes | entry.classes;
+                carries.is_fluff |= entry.is_fluff;
+                let weight = if entry.is_stop || entry.is_fluff { 0.0 } else { weight(token, word.shape) };
+                if weight > 0.0 {
+                    carries.n_facts += u32::from(weight >= FACT);
+                    features.add(hash, weight, &mut counts);
+                }
+            });
+        }
+        for fact in quoted(piece.text) {
+            features.add(!fold_hash(fact.text), QUOTED, &mut counts);
+        }
+        if reports_error(piece.text) || is_diagnostic(piece.text) {
+            features.add(!fold_hash(piece.text), ERROR_LINE, &mut counts);
+            carries.classes = carries.classes | Classes::ERROR;
+        }
+        carries.from = u32::try_from(from).unwrap_or(u32::MAX);
+        carries.to = u32::try_from(features.ids.len()).unwrap_or(u32::MAX);
+        features.pieces.push(carries);
+    }
+    for (weight, count) in features.weights.iter_mut().zip(counts) {
+        // What a text comes back to is what it is about; a fact is worth its weight at once.
+        if *weight < FACT {
+            *weight *= 1.0 + 0.35 * f32::from(u16::try_from(count.min(9) - 1).unwrap_or_default()).sqrt();
+        }
+    }
+    features
+}
+
+impl Features {
+    fn add(&mut self, hash: u64, weight: f32, counts: &mut Vec<u32>) {
+        let next = u32::try_from(self.weights.len()).unwrap_or(u32::MAX);
+        let id = *self.numbers.entry(hash).or_insert(next);
+        if id == next {
+            self.weights.push(weight);
+            counts.push(0);
+        }
+        if let Some(count) = counts.get_mut(id as usize) {
+            *count += 1;
+        }
+        self.ids.push(id);
+    }
+}
+
+/// The weight from which a feature is a fact.
+const FACT: f32 = 2.0;
+
+/// What a quoted string of several words is worth, besides its words.
+const QUOTED: f32 = 1.9;
+
+/// What an error line is worth, besides its words.
+const ERROR_LINE: f32 = 3.0;
+
+/// The tokens that stand for a word: itself, or the pairs of its characters.
+pub(super) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
+    if word.shape == Shape::Ideographs {
+        pairs(word.text).for_each(each);
+    } else {
+        each(word.text);
+    }
+}
+
+/// What a token is worth when it is new. Facts far above words, long ones above short ones, for they are
+/// rarer and take more room; of Japanese, the characters above the endings.
+fn weight(token: &str, shape: Shape) -> f32 {
+    let len = f32::from(u16::try_from(token.len().min(60)).unwrap_or_default());
+    match shape {
+        Shape::Path => 4.0 + 0.12 * len,
+        Shape::Url => 7.0 + 0.2 * len,
+        Shape::Version => 5.0,
+        Shape::Hash => 9.0 + 0.12 * len,
+        Shape::Identifier => 3.5 + 0.09 * len,
+        Shape::Number => 3.0,
+        Shape::Ideographs if token.chars().all(|c| ('\u{3040}'..='\u{309f}').contains(&c)) => 0.1,
+        Shape::Ideographs => 0.6,
+        Shape::Plain => match token.len() {
+            0..=2 => 0.1,
+            3..=4 => 0.6,
+            5..=6 => 0.9,
+            _ => 1.1,
+        },
+    }
+}
+
+/// Whether the line starts with a place in a file, as compilers and linters write it: `src/main.rs:12:3`.
+fn is_diagnostic(line: &str) -> bool {
+    let Some(first) = words(line).next().filter(|word| word.shape == Shape::Path) else { return false };
+    let rest = line.get(first.at + first.text.len()..).unwrap_or_default();
+    first.at < 4 && rest.strip_prefix(':').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}

@@ -1,0 +1,105 @@
+//! What a piece is worth for its kind and its place, whatever else is kept.
+
+use super::features::Carries;
+use super::reading::Reading;
+use super::worth::ratio;
+use crate::text::{Join, Piece, PieceKind};
+
+/// What kind and place do to the value of a piece: `value * factor + bonus`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Lift {
+    /// The factor on what is new in the piece.
+    pub factor: f32,
+    /// What is added once.
+    pub bonus: f32,
+}
+
+/// How many pieces from either end may be the opening or the closing.
+const REACH: usize = 10;
+const OPENING: Lift = Lift { factor: 1.5, bonus: 4.0 };
+const CLOSING: Lift = Lift { factor: 1.3, bonus: 2.0 };
+
+/// The lifts of all pieces.
+pub(super) struct Lifts {
+    /// The lift of each piece.
+    pub lifts: Vec<Lift>,
+    /// The opening and the closing, where there are such.
+    pub ends: Vec<usize>,
+}
+
+/// The lift of each piece, and which ones open and close the text.
+pub(super) fn lifts(reading: &Reading<'_>) -> Lifts {
+    let mut lifts: Vec<Lift> = reading
+        .pieces
+        .iter()
+        .zip(&reading.features.pieces)
+        .enumerate()
+        .map(|(idx, (piece, carries))| Lift { factor: factor(piece, carries, reading.introduces(idx)), bonus: 0.0 })
+        .collect();
+    // The opening holds the request, the closing the conclusion or the question.
+    let says_something = |idx: &usize| lifts.get(*idx).is_some_and(|lift| lift.factor >= 1.0);
+    let n_pieces = lifts.len();
+    let opening = (0..n_pieces).take(REACH).find(says_something);
+    let closing = (0..n_pieces).rev().take(REACH).find(says_something);
+    for (place, lift) in [(opening, OPENING), (closing, CLOSING)] {
+        if let Some((idx, slot)) = place.and_then(|idx| lifts.get_mut(idx).map(|slot| (idx, slot))) {
+            slot.factor *= lift.factor;
+            let units = reading.features.pieces.get(idx).map_or(0, |carries| carries.units);
+            slot.bonus += lift.bonus * (ratio(units, 60)).min(1.0);
+        }
+    }
+    let mut ends: Vec<usize> = opening.into_iter().chain(closing).collect();
+    ends.dedup();
+    Lifts { lifts, ends }
+}
+
+fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
+    let kind = match piece.kind {
+        PieceKind::Sentence | PieceKind::Item => 1.0,
+        PieceKind::Row | PieceKind::Log => 0.8,
+        PieceKind::Code => 0.55,
+        PieceKind::Heading => 0.25,
+        PieceKind::FenceOpen | PieceKind::FenceClose | PieceKind::Ornament => 0.1,
+    };
+    let is_question = piece.text.trim_end_matches(['*', ')', '"']).ends_with(['?', '？']);
+    let mut factor: f32 = kind;
+    if piece.join == Join::Line {
+        factor *= 1.1;
+    }
+    if is_question && kind >= 1.0 {
+        factor *= 1.2;
+    }
+    if introduces {
+        // It comes along with what it introduces, and says little without it.
+        factor *= 0.3;
+    }
+    if is_courtesy(carries) {
+        factor *= 0.2;
+    }
+    if carries.n_facts == 0 && carries.units < 24 && piece.text.is_ascii() {
+        factor *= 0.4;
+    }
+    if reports_success(piece.text) {
+        factor *= 0.3;
+    }
+    if is_narration(piece.text) {
+        factor *= 0.6;
+    }
+    factor
+}
+
+/// "Perfect!", "Great question."
+pub(super) fn is_courtesy(carries: &Carries) -> bool {
+    carries.is_fluff && carries.n_facts == 0 && carries.units < 60
+}
+
+/// A line of a test run or build that went well: there are many, and they say the same.
+fn reports_success(text: &str) -> bool {
+    let line = text.trim_end();
+    line.ends_with(" ok") || line.ends_with(" PASSED") || line.contains(" PASSED ") || line.starts_with("   Compiling ")
+}
+
+/// "Let me look at the file": what comes next says it again.
+fn is_narration(text: &str) -> bool {
+    ["Let me ", "Now let me ", "Now I'll ", "I'll now "].iter().any(|start| text.starts_with(start))
+}

@@ -1,0 +1,23 @@
+//! The built-in engine: offline, deterministic, without a model.
+//!
+//! A text is parted into pieces ([`crate::text::segment`]). [`features`] reads what each piece carries,
+//! [`repeats`] folds repeated lines, [`outline`] knows which heading or fence a piece stands under,
+//! [`select`] takes the pieces that say the most for their size, [`window`] cuts inside a piece where none
+//! is short enough, and [`render`] puts the kept ones together in their order. `docs/extract.md` has the
+//! reasons and the measurements.
+
+mod features;
+mod lift;
+mod outline;
+mod reading;
+mod render;
+mod repeats;
+mod select;
+mod shrink;
+#[cfg(test)]
+mod tests;
+mod tidy;
+mod window;
+mod worth;
+
+pub use shrink::Extract;

@@ -1,0 +1,49 @@
+//! A text parted into pieces, with all that the choice needs to know of them.
+
+use super::features::Features;
+use super::{features, outline, repeats};
+use crate::text::{Piece, PieceKind, segment};
+
+/// A text read and ready to choose from. All lists have one slot for each piece.
+pub(super) struct Reading<'t> {
+    /// The pieces in order.
+    pub pieces: Vec<Piece<'t>>,
+    /// What the pieces carry.
+    pub features: Features,
+    /// What each piece stands under.
+    pub parents: Vec<Option<usize>>,
+    /// What stands right under each piece.
+    pub children: Vec<Vec<usize>>,
+    /// The line that closes the fence that a piece opens.
+    pub closers: Vec<Option<usize>>,
+    /// How often each piece comes, 0 for all but the first.
+    pub counts: Vec<u32>,
+    /// The byte at which the last piece ends.
+    pub end: usize,
+}
+
+impl<'t> Reading<'t> {
+    /// Reads `text`.
+    pub fn of(text: &'t str) -> Self {
+        let pieces = segment(text);
+        let parents = outline::parents(&pieces);
+        Self {
+            features: features::read(&pieces),
+            children: outline::children(&parents),
+            parents,
+            closers: outline::closers(&pieces),
+            counts: repeats::counts(&pieces),
+            end: pieces.last().map_or(0, Piece::end),
+            pieces,
+        }
+    }
+
+    /// Whether the piece is a heading, or a line with a colon at its end, that others stand under.
+    pub fn introduces(&self, idx: usize) -> bool {
+        let has_children = self.children.get(idx).is_some_and(|children| !children.is_empty());
+        has_children
+            && self.pieces.get(idx).is_some_and(|piece| {
+                piece.kind == PieceKind::Heading || piece.text.trim_end_matches('*').ends_with([':', '：'])
+            })
+    }
+}

@@ -1,0 +1,87 @@
+//! The kept pieces put together in their order, with a mark for what was left out between them.
+
+use std::fmt::Write;
+
+use super::reading::Reading;
+use super::select::Choice;
+use crate::text::{Join, PieceKind};
+
+/// The mark that stands for what was left out.
+pub(super) const MARK: &str = "[...]";
+
+/// The text of `choices`, which are sorted by index. At most `n_marks` gaps are marked, the largest ones;
+/// a cut inside a piece always is.
+pub(super) fn render(text: &str, reading: &Reading<'_>, choices: &[Choice], n_marks: usize) -> String {
+    let marked = marked_gaps(reading, choices, n_marks);
+    let mut out = String::new();
+    for (n, choice) in choices.iter().enumerate() {
+        let Some(piece) = reading.pieces.get(choice.idx) else { continue };
+        let before = n.checked_sub(1).and_then(|n| choices.get(n)).and_then(|before| reading.pieces.get(before.idx));
+        let (part, cut_front, cut_back) = match choice.part {
+            Some((from, to)) => (piece.text.get(from..to).unwrap_or_default(), from > 0, to < piece.text.len()),
+            None => (piece.text, false, false),
+        };
+        if let Some(before) = before {
+            let gap = text.get(before.end()..piece.at).unwrap_or_default();
+            let has_mark = marked.binary_search(&choice.idx).is_ok() && !out.ends_with(MARK) && !cut_front;
+            separate(&mut out, gap, piece.kind, has_mark);
+        }
+        if cut_front && !out.ends_with(MARK) {
+            if !out.is_empty() && !out.ends_with(char::is_whitespace) {
+                out.push(' ');
+            }
+            out.push_str(MARK);
+        }
+        if out.ends_with(MARK) {
+            out.push(' ');
+        }
+        out.push_str(part);
+        if let Some(count) = reading.counts.get(choice.idx).filter(|count| **count > 1) {
+            let _ = write!(out, " (x{count})"); // Writing to a string never fails.
+        }
+        if cut_back {
+            out.push(' ');
+            out.push_str(MARK);
+        }
+    }
+    out.trim_end().to_owned()
+}
+
+fn separate(out: &mut String, gap: &str, kind: PieceKind, has_mark: bool) {
+    let n_lines = gap.bytes().filter(|byte| *byte == b'\n').count();
+    if n_lines > 0 {
+        out.push_str(match (has_mark, kind) {
+            (true, _) => "\n[...]\n",
+            (false, PieceKind::Heading) => "\n\n",
+            (false, _) => "\n",
+        });
+    } else if has_mark {
+        out.push_str(" [...] ");
+    } else if !gap.is_empty() {
+        out.push(' ');
+    }
+}
+
+/// The indexes of the pieces before which a gap is marked.
+fn marked_gaps(reading: &Reading<'_>, choices: &[Choice], n_marks: usize) -> Vec<usize> {
+    let mut gaps: Vec<(usize, usize)> = choices
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [before, after] => {
+                let omitted = reading.features.pieces.get(before.idx + 1..after.idx)?;
+                let counts = reading.counts.get(before.idx + 1..after.idx)?;
+                let size: usize =
+                    omitted.iter().zip(counts).filter(|(_, count)| **count > 0).map(|(piece, _)| piece.units).sum();
+                // Parts of one line that do not touch need their mark, or they read as one.
+                let torn = size > 0 && reading.pieces.get(after.idx)?.join == Join::Fragment;
+                (size > 0).then_some((if torn { usize::MAX } else { size }, after.idx))
+            }
+            _ => None,
+        })
+        .collect();
+    gaps.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    let n_torn = gaps.iter().take_while(|(size, _)| *size == usize::MAX).count();
+    let mut marked: Vec<usize> = gaps.into_iter().take(n_marks.max(n_torn)).map(|(_, idx)| idx).collect();
+    marked.sort_unstable();
+    marked
+}

@@ -1,0 +1,84 @@
+//! Repeated and nearly equal lines, folded to the first of them with a count.
+
+use crate::text::{HashedMap, Join, Piece, PieceKind, fold_hash};
+
+/// For each piece: how often it comes, 0 for all but the first of its kind.
+pub(super) fn counts(pieces: &[Piece<'_>]) -> Vec<u32> {
+    let mut counts = vec![1_u32; pieces.len()];
+    let mut firsts: HashedMap<(usize, u32)> = HashedMap::default();
+    let keys: Vec<Option<u64>> = pieces.iter().map(key).collect();
+    for (idx, key) in keys.iter().enumerate() {
+        if let Some(key) = key {
+            firsts.entry(*key).or_insert((idx, 0)).1 += 1;
+        }
+    }
+    for (idx, key) in keys.iter().enumerate() {
+        let first = key.and_then(|key| firsts.get(&key));
+        if let (Some((first, n)), Some(count)) = (first, counts.get_mut(idx)) {
+            *count = if *first == idx { *n } else { 0 };
+        }
+    }
+    counts
+}
+
+/// What a piece has in common with its repetitions. Code is left alone: a line may come twice there for good reason.
+fn key(piece: &Piece<'_>) -> Option<u64> {
+    let text = piece.text.trim();
+    if piece.join == Join::Fragment || text.len() < 16 {
+        return None;
+    }
+    match piece.kind {
+        PieceKind::Log => Some(template(text)),
+        PieceKind::Sentence | PieceKind::Item | PieceKind::Row => Some(fold_hash(text)),
+        PieceKind::Code if reads_as_output(text) => Some(fold_hash(text)),
+        _ => None,
+    }
+}
+
+/// A line inside a fence that is a program's output rather than its source.
+fn reads_as_output(text: &str) -> bool {
+    let n_words = text.split_whitespace().count();
+    n_words >= 3 && !text.ends_with([';', '{', '}', ',', '(', ')'])
+}
+
+/// A hash of a log line in which all numbers and hexadecimal runs are alike.
+fn template(line: &str) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut mix = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let mut in_number = false;
+    for byte in line.bytes() {
+        let goes_on = in_number && (byte.is_ascii_hexdigit() || matches!(byte, b'.' | b':' | b'-'));
+        if byte.is_ascii_digit() || goes_on {
+            if !in_number {
+                mix(b'#');
+            }
+            in_number = true;
+        } else {
+            in_number = false;
+            mix(byte);
+        }
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::segment;
+
+    // E-03
+    #[test]
+    fn near_equal_log_lines_count_as_one() {
+        let text = "[12:00:01] polling worker 1\n[12:00:02] polling worker 2\n[12:00:03] polling worker 3\n[12:00:04] all done";
+        assert_eq!(counts(&segment(text)), [3, 0, 0, 1]);
+    }
+
+    // E-03
+    #[test]
+    fn a_repeated_sentence_counts_and_repeated_code_does_not() {
+        assert_eq!(
+            counts(&segment("It failed again.\nIt failed again.\n```\nreturn nil, err;\nreturn nil, err;\n```")),
+            [2, 0, 1, 1, 1, 1]
+        );
+    }
+}

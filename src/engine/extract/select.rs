@@ -1,0 +1,238 @@
+//! Which pieces to keep: the greedy choice by what is new in a piece for its size.
+//!
+//! The worth of a piece only falls while others are taken, so a heap whose values are brought up to date when
+//! they come up finds the next best without looking at all. A long text is chosen from in sections, each with
+//! its part of the budget; that keeps the time linear, and the kept pieces spread over the text.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use super::lift::is_courtesy;
+use super::reading::Reading;
+use super::worth::{CLASS_SHARE, MARK_UNITS, Worth, ratio};
+use crate::text::{Classes, PieceKind};
+
+/// A piece that is kept, whole or in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// The piece's index.
+    pub idx: usize,
+    /// The bytes of the piece that are kept, where it is cut.
+    pub part: Option<(usize, usize)>,
+}
+
+/// The most pieces that are chosen from at once.
+const SECTION: usize = 1500;
+/// The weight below which a piece says nothing: less than one short word.
+const LEAST_WEIGHT: f32 = 0.3;
+/// The least budget, in UTF-16 units, that is shared out to the classes.
+const LEAST_SHARED: usize = 200;
+/// How far below the next best in the heap, whose value may be out of date, the best may be and still be taken.
+const CLOSE_ENOUGH: f32 = 0.92;
+
+/// The pieces to keep within `budget` UTF-16 units, in the order in which they were chosen.
+pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<Choice> {
+    let n_pieces = reading.pieces.len();
+    let mut state = State { worth: Worth::new(reading, budget), barred: vec![false; n_pieces], choices: Vec::new() };
+    let n_sections = n_pieces.div_ceil(SECTION).max(1);
+    let sections = (0..n_sections).map(|n| n * n_pieces / n_sections..(n + 1) * n_pieces / n_sections);
+    let limits = limits(&state, sections.clone());
+    for (section, limit) in sections.zip(limits) {
+        state.take_from(section, limit);
+    }
+    state.fill();
+    state.choices
+}
+
+struct State<'r, 't> {
+    worth: Worth<'r, 't>,
+    /// Pieces that were given back and are not to be taken again for their own sake.
+    barred: Vec<bool>,
+    choices: Vec<Choice>,
+}
+
+/// How many units may be used up to the end of each section: half by its size, half by what it carries.
+fn limits(state: &State<'_, '_>, sections: impl Iterator<Item = Range<usize>>) -> Vec<usize> {
+    let worth = &state.worth;
+    let masses: Vec<(f32, f32)> = sections
+        .map(|section| {
+            let open = section.filter(|idx| state.may_lead(*idx));
+            open.fold((0.0, 0.0), |(size, mass), idx| (size + ratio(worth.cost(idx), 1), mass + worth.value(idx)))
+        })
+        .collect();
+    let (size, mass) = masses.iter().fold((1.0, 1.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    let mut share = 0.0;
+    let mut limits: Vec<usize> = masses
+        .iter()
+        .map(|part| {
+            share += f32::midpoint(part.0 / size, part.1 / mass);
+            part_of(worth.budget, share)
+        })
+        .collect();
+    if let Some(last) = limits.last_mut() {
+        *last = worth.budget;
+    }
+    limits
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the share lies between 0 and 1")]
+fn part_of(budget: usize, share: f32) -> usize {
+    (ratio(budget, 1) * share) as usize
+}
+
+impl State<'_, '_> {
+    fn reading(&self) -> &Reading<'_> {
+        self.worth.reading
+    }
+
+    /// Whether the piece may be chosen for its own sake.
+    fn may_lead(&self, idx: usize) -> bool {
+        let reading = self.worth.reading;
+        let is_frame =
+            matches!(reading.pieces[idx].kind, PieceKind::Ornament | PieceKind::FenceOpen | PieceKind::FenceClose);
+        let says_nothing = is_courtesy(&reading.features.pieces[idx]) || reading.features.weight_of(idx) < LEAST_WEIGHT;
+        let is_repeat = reading.counts[idx] == 0;
+        let is_only = reading.pieces.len() == 1;
+        !is_frame && !is_repeat && !self.barred[idx] && (is_only || !says_nothing)
+    }
+
+    /// Takes the best pieces of a section as long as no more than `limit` units are used in all.
+    fn take_from(&mut self, section: Range<usize>, limit: usize) {
+        for idx in section.clone() {
+            // A piece that is larger than the whole budget stands for its best part.
+            if self.reading().features.pieces[idx].units >= self.worth.budget && self.may_lead(idx) {
+                self.worth.cut(idx, self.worth.budget.saturating_sub(MARK_UNITS * 2).max(4));
+            }
+        }
+        let first_choice = self.choices.len();
+        self.take_what_has_a_share(&section, limit);
+        self.run(&section, limit);
+        // Twice is enough: what the second round takes for its own sake seldom is a lone heading again.
+        for _ in 0..2 {
+            if self.drop_lone_introductions(first_choice) {
+                self.run(&section, limit);
+            }
+        }
+    }
+
+    /// Takes the opening, the closing and the best piece of each class, if its share can pay for it, before all are weighed against each other.
+    fn take_what_has_a_share(&mut self, section: &Range<usize>, limit: usize) {
+        let budget = limit.saturating_sub(self.worth.used);
+        if budget < LEAST_SHARED {
+            return;
+        }
+        let first_choice = self.choices.len();
+        let ends = self.worth.ends.clone();
+        for idx in ends.into_iter().filter(|idx| section.contains(idx)) {
+            if !self.worth.taken[idx] && self.may_lead(idx) && self.worth.full_cost(idx) * 5 <= budget {
+                self.take_with_ancestors(idx);
+            }
+        }
+        for (class, share) in Classes::ALL.into_iter().zip(CLASS_SHARE) {
+            // One long error line may take more than the share, but never all.
+            let affordable = part_of(budget, share * 1.7);
+            let recent = self.choices.get(first_choice..).unwrap_or_default();
+            if recent.iter().any(|choice| self.worth.speaks_for(choice.idx, class)) {
+                continue;
+            }
+            let best = section
+                .clone()
+                .filter(|idx| !self.worth.taken[*idx] && self.worth.speaks_for(*idx, class) && self.may_lead(*idx))
+                .filter(|idx| self.worth.full_cost(*idx) <= affordable)
+                .map(|idx| self.ranked(idx))
+                .max();
+            if let Some((_, Reverse(idx))) = best {
+                self.take_with_ancestors(idx);
+            }
+        }
+    }
+
+    /// Takes the piece and those above it that have to come along, and gives the latter.
+    fn take_with_ancestors(&mut self, idx: usize) -> Vec<usize> {
+        let ancestors: Vec<usize> = self.worth.ancestors(idx).collect();
+        ancestors.iter().rev().for_each(|parent| self.take(*parent));
+        self.take(idx);
+        ancestors
+    }
+
+    fn run(&mut self, section: &Range<usize>, limit: usize) {
+        let open = section.clone().filter(|idx| !self.worth.taken[*idx] && self.may_lead(*idx));
+        let mut heap: BinaryHeap<(u32, Reverse<usize>)> = open.map(|idx| self.ranked(idx)).collect();
+        while let Some((bits, Reverse(idx))) = heap.pop() {
+            if self.worth.taken[idx] {
+                continue;
+            }
+            let now = self.ranked(idx);
+            let next = heap.peek().map_or(0.0, |(bits, _)| f32::from_bits(*bits));
+            if now.0 < bits && f32::from_bits(now.0) < next * CLOSE_ENOUGH {
+                heap.push(now);
+            } else if self.worth.used + self.worth.full_cost(idx) <= limit {
+                for parent in self.take_with_ancestors(idx) {
+                    // What stands under a piece that is taken costs less from now on.
+                    heap.extend(self.siblings(parent, section).map(|child| self.ranked(child)));
+                }
+            }
+        }
+    }
+
+    /// The density as a key, which sorts as positive floats do, and the piece; of equal ones the first wins.
+    fn ranked(&self, idx: usize) -> (u32, Reverse<usize>) {
+        (self.worth.density(idx).max(0.0).to_bits(), Reverse(idx))
+    }
+
+    /// The pieces of the section that stand under `parent` and are still to be had.
+    fn siblings(&self, parent: usize, section: &Range<usize>) -> impl Iterator<Item = usize> {
+        let children = &self.worth.reading.children[parent];
+        let from = children.partition_point(|child| *child < section.start);
+        let to = children.partition_point(|child| *child < section.end);
+        let within = children.get(from..to).unwrap_or_default().iter().copied();
+        within.filter(|child| !self.worth.taken[*child] && self.may_lead(*child))
+    }
+
+    fn take(&mut self, idx: usize) {
+        self.worth.take(idx);
+        self.choices.push(Choice { idx, part: self.worth.parts[idx] });
+        if let Some(closer) = self.reading().closers[idx] {
+            // Its cost was counted with the line that opens the fence.
+            self.worth.taken[closer] = true;
+            self.choices.push(Choice { idx: closer, part: None });
+        }
+    }
+
+    /// Gives up headings and introductions, among the choices from `first_choice` on, of which nothing was taken.
+    /// Says whether there were any.
+    fn drop_lone_introductions(&mut self, first_choice: usize) -> bool {
+        let reading = self.worth.reading;
+        let recent = self.choices.get(first_choice..).unwrap_or_default().iter().map(|choice| choice.idx);
+        let lone: Vec<usize> = recent
+            .filter(|idx| reading.introduces(*idx))
+            .filter(|idx| !reading.children[*idx].iter().any(|child| self.worth.taken[*child]))
+            .collect();
+        for idx in &lone {
+            self.worth.give_back(*idx);
+            self.barred[*idx] = true;
+        }
+        self.choices.retain(|choice| !self.barred[choice.idx] || self.worth.taken[choice.idx]);
+        !lone.is_empty()
+    }
+
+    /// Uses what is left of the budget for the best part of a piece that did not fit.
+    fn fill(&mut self) {
+        let left = self.worth.budget.saturating_sub(self.worth.used);
+        if left < 28 || left * 100 < self.worth.budget * 15 {
+            return;
+        }
+        let limit = left - MARK_UNITS - 1;
+        let best = (0..self.reading().pieces.len())
+            .filter(|idx| !self.worth.taken[*idx] && self.may_lead(*idx) && !self.reading().introduces(*idx))
+            .filter(|idx| self.reading().features.pieces[*idx].units > limit)
+            .map(|idx| self.ranked(idx))
+            .max();
+        if let Some((_, Reverse(idx))) = best
+            && self.worth.cut(idx, limit)
+        {
+            self.take(idx);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The engine itself: read, choose, put together, check the size.
+
+use super::reading::Reading;
+use super::render::{MARK, render};
+use super::select::select;
+use super::tidy::tidy;
+use super::window;
+
+use crate::engine::{Engine, EngineError, Job, Reply};
+use crate::text::{Tokens, chars4};
+
+/// The built-in engine `extract`: keeps the pieces of a text that say the most for their size, word for word
+/// and in order. The same text and target always give the same reply.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extract;
+
+/// Above this many pieces one try is close enough.
+const MANY: usize = 2000;
+
+impl Engine for Extract {
+    fn name(&self) -> &'static str {
+        "extract"
+    }
+
+    fn shrink(&self, job: &Job<'_>) -> Result<Reply, EngineError> {
+        Ok(Reply { text: extract(job.text, job.target) })
+    }
+}
+
+fn extract(text: &str, target: Tokens) -> String {
+    if chars4(text) <= target {
+        return text.to_owned();
+    }
+    let budget = usize::try_from(target.0.max(1)).unwrap_or(usize::MAX).saturating_mul(4);
+    let reading = Reading::of(text);
+    // A budget a little above the target often holds a whole piece more, where the target itself would leave a
+    // tenth and more of itself unused.
+    let tries = [100, 107, 114].map(|percent| budget * percent / 100);
+    let mut best: Option<(u64, String)> = None;
+    for allowed in tries {
+        let out = fit(text, &reading, allowed, target);
+        let off = chars4(&out).0.abs_diff(target.0);
+        if best.as_ref().is_none_or(|(least, _)| off < *least) {
+            best = Some((off, out));
+        }
+        if off * 100 <= target.0 * 10 || reading.pieces.len() > MANY {
+            break;
+        }
+    }
+    best.map_or_else(|| head(text, budget), |(_, out)| out)
+}
+
+/// Chooses within `allowed` units, and takes back what turns out too much once marks are in.
+fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens) -> String {
+    let n_marks = if allowed < 200 { 0 } else { (allowed / 320).max(1) };
+    // What marks may take is set aside, so that they do not push the text over its target.
+    let mut choices = select(reading, allowed - n_marks * 5);
+    while !choices.is_empty() {
+        let out = render(text, reading, &tidy(reading, &choices), n_marks);
+        let size = chars4(&out).0;
+        if size * 100 <= target.0 * 115 && !out.trim().is_empty() {
+            return out;
+        }
+        let n_over = size.saturating_sub(target.0) * choices.len() as u64 / size.max(1);
+        let n_over = usize::try_from(n_over).unwrap_or(1).max(1);
+        choices.truncate(choices.len().saturating_sub(n_over));
+    }
+    head(text, allowed)
+}
+
+/// The start of a text of which no piece could be kept, such as one of punctuation alone.
+fn head(text: &str, budget: usize) -> String {
+    let trimmed = text.trim();
+    let limit = budget.saturating_sub(MARK.len() + 1).max(1);
+    let from = trimmed.char_indices().nth(limit + 1).map_or(trimmed.len(), |(at, _)| at);
+    let start = trimmed.get(..from).unwrap_or_default();
+    let to = window::best(start, limit, |_| None).map_or_else(|| window::head(start, limit), |(_, to)| to);
+    let kept = start.get(..to).unwrap_or_default();
+    if budget < 40 { kept.to_owned() } else { format!("{kept} {MARK}") }
+}

@@ -1,0 +1,130 @@
+//! Cutting inside a piece, for the case that no whole piece is short enough.
+
+use super::features::{tokens, units};
+use crate::text::{is_ideograph, words};
+
+/// The best part of `piece` of at most `limit` UTF-16 units, as a byte range: whole words in a row, by clauses
+/// where it can be. `None` when not even one word fits. `weigh` gives the feature that a token stands for and what it is still worth.
+pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Option<(usize, usize)> {
+    let chunks = chunks(piece, weigh);
+    let mut found: Option<(f32, usize, usize)> = None;
+    for (first_idx, first) in chunks.iter().enumerate() {
+        let mut value = 0.0;
+        for last in chunks.get(first_idx..).unwrap_or_default() {
+            if last.units_to - first.units_from > limit {
+                break;
+            }
+            value += last.weight;
+            let score = (value + 0.01) * first.opening * last.closing;
+            if found.is_none_or(|(best, _, _)| score > best) {
+                found = Some((score, first.from, last.to));
+            }
+        }
+    }
+    let (_, from, to) = found?;
+    let part = piece.get(from..to)?;
+    let led = if from > 0 { part.trim_start_matches(['—', '–', ',', ';', ')', ' ']) } else { part };
+    let led = if from > 0 { led.strip_prefix("- ").unwrap_or(led) } else { led };
+    let from = to - led.len();
+    let to = from + led.trim_end_matches([',', ';', '—', '–', '(', ' ', ':']).len();
+    (from < to).then_some((from, to))
+}
+
+/// A run of text that is kept or cut as one: up to the next space, or one character of CJK.
+struct Chunk {
+    from: usize,
+    to: usize,
+    units_from: usize,
+    units_to: usize,
+    weight: f32,
+    /// How well a quotation may start here.
+    opening: f32,
+    /// How well it may end here.
+    closing: f32,
+}
+
+fn chunks(piece: &str, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Vec<Chunk> {
+    let mut chunks: Vec<Chunk> = Vec::new();
+    let mut units_at = 0;
+    let mut before = None;
+    let mut in_span = false;
+    for (at, c) in piece.char_indices() {
+        let to = at + c.len_utf8();
+        let starts = match before {
+            _ if c.is_whitespace() => false,
+            None => true,
+            Some(last) => {
+                (char::is_whitespace(last) && !in_span)
+                    || ((is_ideograph(c) || matches!(c, '「' | '（')) && !matches!(last, '「' | '（') && !in_span)
+                    || (is_ideograph(last) && c.is_alphanumeric())
+            }
+        };
+        if starts {
+            let opening = match before {
+                None => 1.35,
+                Some(_) if chunks.last().is_some_and(|chunk| chunk.closing > 1.0) => 1.15,
+                Some(_) => 0.6,
+            };
+            chunks.push(Chunk {
+                from: at,
+                to,
+                units_from: units_at,
+                units_to: units_at,
+                weight: 0.0,
+                opening,
+                closing: 1.0,
+            });
+        }
+        in_span ^= c == '`';
+        in_span &= !matches!(c, '\n');
+        units_at += c.len_utf16();
+        before = Some(c);
+        if let Some(chunk) = chunks.last_mut().filter(|_| !c.is_whitespace()) {
+            chunk.to = to;
+            chunk.units_to = units_at;
+            chunk.closing = match c {
+                '.' | '!' | '?' | '。' | '！' | '？' => 1.2,
+                ',' | ';' | ':' | ')' | '、' | '，' | '；' | '：' | '）' | '—' | '–' => 1.1,
+                _ => 0.8,
+            };
+        }
+    }
+    if let Some(last) = chunks.last_mut() {
+        last.closing = 1.25;
+    }
+    add_weights(piece, &mut chunks, weigh);
+    chunks
+}
+
+fn add_weights(piece: &str, chunks: &mut [Chunk], weigh: impl Fn(&str) -> Option<(u32, f32)>) {
+    let mut idx = 0;
+    let mut seen = Vec::new();
+    for word in words(piece) {
+        while chunks.get(idx).is_some_and(|chunk| chunk.to <= word.at) {
+            idx += 1;
+        }
+        let Some(chunk) = chunks.get_mut(idx) else { return };
+        tokens(word, |token| {
+            if let Some((id, weight)) = weigh(token).filter(|(id, _)| !seen.contains(id)) {
+                seen.push(id);
+                chunk.weight += weight;
+            }
+        });
+    }
+}
+
+/// The bytes at the start of `text` that fit into `limit` UTF-16 units without parting a character.
+pub(super) fn head(text: &str, limit: usize) -> usize {
+    use unicode_segmentation::UnicodeSegmentation;
+    let mut left = limit;
+    let mut end = 0;
+    for (at, cluster) in text.grapheme_indices(true) {
+        let n_units = units(cluster);
+        if n_units > left && end > 0 {
+            break;
+        }
+        left = left.saturating_sub(n_units);
+        end = at + cluster.len();
+    }
+    end
+}

@@ -1,0 +1,209 @@
+//! What a piece is worth at the moment, given what was taken before, and what it costs.
+//!
+//! The worth is the weight of the features that no taken piece carries, raised for class, place and kind. Class
+//! and zone of the text lose their lift as their share of the budget fills, so no part of the text and no kind
+//! of sentence takes all. Worth only falls while pieces are taken.
+//!
+//! All lists here have one slot for each piece, and every index comes from a walk over the pieces.
+
+use super::features::units;
+use super::lift::{Lift, Lifts, lifts};
+use super::reading::Reading;
+use super::window;
+use crate::text::{Classes, PieceKind};
+
+/// The UTF-16 units that an omission mark takes inside a line, with its space.
+pub(super) const MARK_UNITS: usize = 6;
+/// The share of the budget in which a class has its lift, in the order of [`Classes::ALL`].
+pub(super) const CLASS_SHARE: [f32; 5] = [0.3, 0.2, 0.2, 0.15, 0.15];
+/// The lift of a class whose share is untouched.
+const CLASS_LIFT: [f32; 5] = [0.9, 0.8, 0.7, 0.4, 0.6];
+/// What a piece of a class whose share is untouched is worth besides what is new in it: a rule counts, whatever its words.
+const CLASS_WORTH: [f32; 5] = [2.0, 2.5, 2.5, 0.8, 2.0];
+/// What a unit is worth that tells nothing new, so that a text without facts still fills its target.
+const PLAIN_UNIT: f32 = 0.004;
+/// The factor on a piece that has to be cut.
+const CUT: f32 = 0.6;
+
+/// The pieces taken so far, and what that makes of the others.
+pub(super) struct Worth<'r, 't> {
+    pub reading: &'r Reading<'t>,
+    /// UTF-16 units for the whole text.
+    pub budget: usize,
+    /// What every piece costs besides its units: keeps slivers from winning by their shortness, all the more where
+    /// there is room for one piece or two.
+    overhead: usize,
+    /// UTF-16 units of the pieces taken.
+    pub used: usize,
+    /// Whether each piece is taken.
+    pub taken: Vec<bool>,
+    /// The part of each piece that stands for it, in bytes, where it has to be cut.
+    pub parts: Vec<Option<(usize, usize)>>,
+    /// The weight of each feature, 0 once it is told.
+    left: Vec<f32>,
+    lifts: Vec<Lift>,
+    /// The opening and the closing of the text.
+    pub ends: Vec<usize>,
+    costs: Vec<u32>,
+    class_used: [f32; 5],
+    /// What is left of the share of each class, from 1 down to 0.
+    class_open: [f32; 5],
+    zone_used: Vec<f32>,
+    zone_share: f32,
+}
+
+impl<'r, 't> Worth<'r, 't> {
+    pub fn new(reading: &'r Reading<'t>, budget: usize) -> Self {
+        let n_zones = (budget / 240).clamp(1, 64);
+        let Lifts { lifts, ends } = lifts(reading);
+        Self {
+            reading,
+            budget,
+            overhead: if budget < 400 { (budget / 3).clamp(24, 60) } else { 24 },
+            used: 0,
+            taken: vec![false; reading.pieces.len()],
+            parts: vec![None; reading.pieces.len()],
+            left: reading.features.weights.clone(),
+            lifts,
+            ends,
+            costs: costs(reading),
+            class_used: [0.0; 5],
+            class_open: [1.0; 5],
+            zone_used: vec![0.0; n_zones],
+            zone_share: ratio(budget, n_zones),
+        }
+    }
+
+    /// What taking the piece gains for each unit it costs, with the pieces above it that have to come along.
+    pub fn density(&self, idx: usize) -> f32 {
+        let mut cost = self.cost(idx) + self.overhead;
+        let class = self.class(idx);
+        let mut value = self.value(idx) + self.lifts[idx].bonus + class.bonus;
+        for parent in self.ancestors(idx) {
+            cost += self.cost(parent);
+            value += self.value(parent) * 0.5;
+        }
+        value * self.lift(idx) * class.factor / ratio(cost, 1)
+    }
+
+    /// The weight of what is new in the piece.
+    pub fn value(&self, idx: usize) -> f32 {
+        let new: f32 = self.reading.features.of(idx).iter().filter_map(|id| self.left.get(*id as usize)).sum();
+        let worth = new + PLAIN_UNIT * ratio(self.reading.features.pieces[idx].units, 1);
+        match self.parts[idx] {
+            None => worth,
+            Some((from, to)) => worth * CUT * ratio(to - from, self.reading.pieces[idx].text.len()).sqrt(),
+        }
+    }
+
+    /// The lift of kind, place and zone.
+    fn lift(&self, idx: usize) -> f32 {
+        let zone = 1.0 / (1.0 + self.zone_used[self.zone(idx)] / self.zone_share);
+        self.lifts[idx].factor * (0.5 + zone)
+    }
+
+    /// Whether the piece is of the class, and of a kind and length that can say so for itself.
+    pub fn speaks_for(&self, idx: usize, class: Classes) -> bool {
+        self.reading.features.pieces[idx].classes.has(class) && self.lifts[idx].factor >= 0.5
+    }
+
+    /// The lift of the best of the classes of the piece, as far as their shares are not used up.
+    fn class(&self, idx: usize) -> Lift {
+        let mut best = Lift { factor: 1.0, bonus: 0.0 };
+        if self.reading.features.pieces[idx].classes.is_empty() {
+            return best;
+        }
+        for (n, _) in Classes::ALL.iter().enumerate().filter(|(_, class)| self.speaks_for(idx, **class)) {
+            let open = self.class_open[n];
+            best.factor = best.factor.max(1.0 + CLASS_LIFT[n] * open);
+            best.bonus = best.bonus.max(CLASS_WORTH[n] * open);
+        }
+        best
+    }
+
+    /// The zone of the text that the piece lies in; always one of the zones, since a piece starts before the end.
+    fn zone(&self, idx: usize) -> usize {
+        self.reading.pieces[idx].at * self.zone_used.len() / self.reading.end.max(1)
+    }
+
+    /// The pieces above this one that are not taken yet and have to come along, nearest first.
+    pub fn ancestors(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
+        let parents = &self.reading.parents;
+        let above = std::iter::successors(parents[idx], |parent| parents[*parent]);
+        above.take(4).filter(|parent| !self.taken[*parent] && self.is_required(*parent))
+    }
+
+    /// Whether what stands under the piece needs it; a small budget cannot pay for frames.
+    fn is_required(&self, parent: usize) -> bool {
+        match self.reading.pieces[parent].kind {
+            PieceKind::FenceOpen => self.budget >= 200,
+            _ => self.budget >= 160 && self.cost(parent) * 4 <= self.budget,
+        }
+    }
+
+    /// The UTF-16 units that the piece takes in the result.
+    pub fn cost(&self, idx: usize) -> usize {
+        match self.parts[idx] {
+            Some((from, to)) => units(self.reading.pieces[idx].text.get(from..to).unwrap_or_default()) + MARK_UNITS + 1,
+            None => self.costs[idx] as usize,
+        }
+    }
+
+    /// The cost with all pieces that have to come along.
+    pub fn full_cost(&self, idx: usize) -> usize {
+        self.cost(idx) + self.ancestors(idx).map(|parent| self.cost(parent)).sum::<usize>()
+    }
+
+    /// Lets the best part of the piece of at most `limit` units stand for it. Says whether there is one.
+    pub fn cut(&mut self, idx: usize, limit: usize) -> bool {
+        let text = self.reading.pieces[idx].text;
+        self.parts[idx] = window::best(text, limit, |token| {
+            let id = self.reading.features.find(token)?;
+            self.left.get(id as usize).map(|weight| (id, *weight))
+        });
+        self.parts[idx].is_some()
+    }
+
+    /// Takes the piece: what it carries is told now.
+    pub fn take(&mut self, idx: usize) {
+        let cost = self.cost(idx);
+        self.used += cost;
+        self.taken[idx] = true;
+        for id in self.reading.features.of(idx) {
+            if let Some(weight) = self.left.get_mut(*id as usize) {
+                *weight = 0.0;
+            }
+        }
+        let classes = self.reading.features.pieces[idx].classes;
+        for (n, _) in Classes::ALL.into_iter().enumerate().filter(|(_, class)| classes.has(*class)) {
+            self.class_used[n] += ratio(cost, 1);
+            let share = CLASS_SHARE[n] * ratio(self.budget, 1);
+            self.class_open[n] = (1.0 - self.class_used[n] / share).max(0.0);
+        }
+        let zone = self.zone(idx);
+        self.zone_used[zone] += ratio(cost, 1);
+    }
+
+    /// Gives the piece back. What it carried stays told: this serves headings that carry next to nothing.
+    pub fn give_back(&mut self, idx: usize) {
+        self.used -= self.cost(idx);
+        self.taken[idx] = false;
+    }
+}
+
+/// The units of each piece with its line end; of a line that opens a fence, those of the closing line too.
+fn costs(reading: &Reading<'_>) -> Vec<u32> {
+    let units = |idx: usize| reading.features.pieces[idx].units;
+    let cost = |idx: usize| {
+        let closer = reading.closers[idx].map_or(0, |closer| units(closer) + 1);
+        let count = if reading.counts[idx] > 1 { 6 } else { 0 };
+        units(idx) + closer + count + 1
+    };
+    (0..reading.pieces.len()).map(|idx| u32::try_from(cost(idx)).unwrap_or(u32::MAX)).collect()
+}
+
+/// The quotient as a float; the figures are sizes of texts.
+#[expect(clippy::cast_precision_loss, reason = "a ranking needs no more than 24 bits")]
+pub(super) fn ratio(dividend: usize, divisor: usize) -> f32 {
+    dividend as f32 / divisor.max(1) as f32
+}

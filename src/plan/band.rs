@@ -1,0 +1,274 @@
+//! Bands: which turns are compressed, by their place in the conversation, and how far.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::text::Tokens;
+
+/// How far the messages of a band are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// To 35 % of the tokens.
+    Compress,
+    /// To 10 %.
+    Heavy,
+    /// To so many percent, 1 to 99.
+    Percent(u8),
+}
+
+impl Level {
+    /// The part of the tokens that shall be left, in percent.
+    #[must_use]
+    pub const fn percent(self) -> u8 {
+        match self {
+            Self::Compress => 35,
+            Self::Heavy => 10,
+            Self::Percent(percent) => percent,
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compress => f.write_str("compress"),
+            Self::Heavy => f.write_str("heavy"),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
+/// A range of positions, in whole percents of the turns, with its level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Band {
+    /// The first position of the band.
+    pub start: u8,
+    /// The position at which it has ended.
+    pub end: u8,
+    /// How far its messages are compressed.
+    pub level: Level,
+}
+
+impl fmt::Display for Band {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}:{}", self.start, self.end, self.level)
+    }
+}
+
+/// Bands that do not overlap, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bands(Vec<Band>);
+
+/// Why a text is no list of bands.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BandError {
+    /// A piece that is not of the form START-END:LEVEL.
+    #[error("take {0:?} as a band: it is not of the form START-END:LEVEL, such as 0-30:heavy")]
+    Form(String),
+    /// Nothing between two commas.
+    #[error("take {0:?} as bands: there is nothing at one side of a comma")]
+    Empty(String),
+    /// A start or an end that is no whole percent.
+    #[error("take {0:?} as a band: its start and end are whole percents from 0 to 100")]
+    Range(String),
+    /// A start that is not below its end.
+    #[error("take {0:?} as a band: its start is not below its end")]
+    Reversed(String),
+    /// A level that there is not.
+    #[error("take {0:?} as a band: its level is none of compress, heavy, heavy-compress, or 1% to 99%")]
+    Level(String),
+    /// Two bands that share positions.
+    #[error("take both {0} and {1}: the bands overlap")]
+    Overlap(Band, Band),
+}
+
+impl Bands {
+    /// The bands in the order of their positions.
+    pub fn iter(&self) -> impl Iterator<Item = &Band> {
+        self.0.iter()
+    }
+
+    /// Whether there is no band at all.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The band that turn `turn_idx` of `n_turns` stands in. A turn stands at `turn_idx / n_turns`, as a percentage,
+    /// and in a band from its start up to, not including, its end (B-02). Decided in integers.
+    #[must_use]
+    pub fn of_turn(&self, turn_idx: usize, n_turns: usize) -> Option<&Band> {
+        let position = turn_idx as u128 * 100;
+        let at = |percent: u8| u128::from(percent) * n_turns as u128;
+        self.0.iter().find(|band| at(band.start) <= position && position < at(band.end))
+    }
+}
+
+impl FromStr for Bands {
+    type Err = BandError;
+
+    /// Reads `START-END:LEVEL,...`; blank text is no bands.
+    fn from_str(text: &str) -> Result<Self, BandError> {
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let pieces = text.split(',').map(str::trim);
+        let bands: Result<Vec<Band>, BandError> = pieces
+            .map(|piece| if piece.is_empty() { Err(BandError::Empty(text.to_owned())) } else { piece.parse() })
+            .collect();
+        let mut bands = bands?;
+        bands.sort_by_key(|band| (band.start, band.end));
+        let mut pairs = bands.iter().zip(bands.iter().skip(1));
+        match pairs.find(|(left, right)| right.start < left.end) {
+            Some((left, right)) => Err(BandError::Overlap(*left, *right)),
+            None => Ok(Self(bands)),
+        }
+    }
+}
+
+impl FromStr for Band {
+    type Err = BandError;
+
+    fn from_str(piece: &str) -> Result<Self, BandError> {
+        let form = || BandError::Form(piece.to_owned());
+        let (range, level) = piece.split_once(':').ok_or_else(form)?;
+        let (start, end) = range.split_once('-').ok_or_else(form)?;
+        let percent = |text: &str| {
+            let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            let percent = text.parse().ok().filter(|percent| is_number && *percent <= 100);
+            percent.ok_or_else(|| BandError::Range(piece.to_owned()))
+        };
+        let (start, end) = (percent(start.trim())?, percent(end.trim())?);
+        if start >= end {
+            return Err(BandError::Reversed(piece.to_owned()));
+        }
+        let level = Level::named(level.trim()).ok_or_else(|| BandError::Level(piece.to_owned()))?;
+        Ok(Self { start, end, level })
+    }
+}
+
+impl Level {
+    fn named(text: &str) -> Option<Self> {
+        match text {
+            "compress" => Some(Self::Compress),
+            "heavy" | "heavy-compress" => Some(Self::Heavy),
+            _ => {
+                let number = text.strip_suffix('%')?;
+                let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+                number.parse().ok().filter(|percent| is_number && (1..100).contains(percent)).map(Self::Percent)
+            }
+        }
+    }
+}
+
+/// The size that a text of `tokens` shall come down to: never below 15 tokens (B-01), and rounded to the nearest.
+#[must_use]
+pub fn target(tokens: Tokens, level: Level) -> Tokens {
+    let part = (tokens.0 * u64::from(level.percent()) + 50) / 100;
+    Tokens(part.max(15))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn levels(bands: &str, n_turns: usize) -> String {
+        let bands: Bands = bands.parse().unwrap();
+        (0..n_turns)
+            .map(|turn_idx| match bands.of_turn(turn_idx, n_turns).map(|band| band.level) {
+                Some(Level::Heavy) => 'h',
+                Some(Level::Compress) => 'c',
+                Some(Level::Percent(_)) => '%',
+                None => '.',
+            })
+            .collect()
+    }
+
+    // B-03, 004 TC-03
+    #[test]
+    fn tc_03_maps_turns_to_multiple_non_contiguous_bands() {
+        assert_eq!(levels("0-30:heavy-compress,50-80:compress", 10), "hhh..ccc..");
+    }
+
+    // B-03, 004 TC-04
+    #[test]
+    fn tc_04_keeps_entire_turn_in_same_band() {
+        assert_eq!(levels("0-45:compress", 10), "ccccc.....");
+    }
+
+    // B-02, B-03, 004 mapTurnsToBands
+    #[test]
+    fn edges_of_the_mapping() {
+        assert_eq!(levels("0-100:heavy", 0), "");
+        assert_eq!(levels("0-1:heavy", 1), "h");
+        assert_eq!(levels("1-100:heavy", 1), ".");
+        assert_eq!(levels("90-100:heavy", 10), ".........h");
+        assert_eq!(levels("0-50:heavy", 10), "hhhhh.....");
+        assert_eq!(levels("50-100:compress,0-50:heavy", 4), "hhcc");
+        assert_eq!(levels("33-34:20%", 3), ".%.");
+    }
+
+    // B-01
+    #[test]
+    fn bad_bands_are_refused_with_the_piece() {
+        let cases = [
+            ("0-30", "0-30"),
+            ("0:heavy", "0:heavy"),
+            ("30-30:heavy", "30-30:heavy"),
+            ("50-20:heavy", "50-20:heavy"),
+            ("0-101:heavy", "0-101:heavy"),
+            ("-5-10:heavy", "-5-10:heavy"),
+            ("0-+5:heavy", "0-+5:heavy"),
+            ("0-1.5:heavy", "0-1.5:heavy"),
+            ("0-30:lightly", "0-30:lightly"),
+            ("0-30:", "0-30:"),
+            ("0-30:0%", "0-30:0%"),
+            ("0-30:100%", "0-30:100%"),
+            ("0-30:heavy,", "0-30:heavy,"),
+            ("0-30:heavy,,50-60:heavy", "0-30:heavy,,50-60:heavy"),
+            ("0-30:heavy,29-60:compress", "29-60:compress"),
+        ];
+        for (text, piece) in cases {
+            let error = text.parse::<Bands>().unwrap_err();
+            assert!(error.to_string().contains(piece), "{text}: {error}");
+        }
+    }
+
+    // B-01
+    #[test]
+    fn any_order_and_touching_bands_are_fine() {
+        let bands: Bands = " 50-80:compress, 0-50:7% ".parse().unwrap();
+        assert_eq!(bands.iter().map(Band::to_string).collect::<Vec<_>>(), ["0-50:7%", "50-80:compress"]);
+        assert!("  ".parse::<Bands>().unwrap().is_empty());
+    }
+
+    // B-01
+    #[test]
+    fn targets_are_never_below_15_tokens() {
+        for (tokens, level, expected) in [
+            (1000, Level::Compress, 350),
+            (1000, Level::Heavy, 100),
+            (100, Level::Heavy, 15),
+            (20, Level::Percent(90), 18),
+        ] {
+            assert_eq!(target(Tokens(tokens), level), Tokens(expected));
+        }
+    }
+
+    proptest! {
+        // B-02: the whole range takes every turn, and splitting it in two splits the turns.
+        #[test]
+        fn bands_partition_the_turns(n_turns in 0..400usize, cut in 1..100u8) {
+            let whole: Bands = "0-100:heavy".parse().unwrap();
+            let halves: Bands = format!("0-{cut}:heavy,{cut}-100:compress").parse().unwrap();
+            let mut levels = Vec::new();
+            for turn_idx in 0..n_turns {
+                prop_assert!(whole.of_turn(turn_idx, n_turns).is_some());
+                levels.extend(halves.of_turn(turn_idx, n_turns).map(|band| band.level));
+            }
+            prop_assert_eq!(levels.len(), n_turns);
+            prop_assert!(levels.is_sorted_by_key(|level| *level == Level::Compress));
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Decisions: pure functions of what a transcript is, without clock, files or network.
+
+mod band;
+mod task;
+
+pub use band::{Band, BandError, Bands, Level};
+pub use task::{Candidate, Include, Roles, Selection, Task, TaskPart, candidates, target};

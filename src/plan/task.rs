@@ -1,0 +1,126 @@
+//! Tasks: the texts that are to be compressed.
+
+use super::{Bands, Level};
+use crate::text::{Tokens, chars4};
+use crate::transcript::{Chain, Flags, Index, LineNo, Turn, TurnIdx};
+
+pub use super::band::target;
+
+/// Whose messages are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Roles {
+    /// Those of the person and of the model.
+    #[default]
+    Both,
+    /// Those of the person.
+    User,
+    /// Those of the model.
+    Assistant,
+}
+
+/// What is compressed beside the text of messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Include {
+    /// Nothing.
+    #[default]
+    Messages,
+    /// The text of tool results.
+    ToolResults,
+}
+
+/// Which entries are compressed, and how far.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// The bands.
+    pub bands: Bands,
+    /// Whose messages.
+    pub roles: Roles,
+    /// What beside them.
+    pub include: Include,
+    /// How many of the newest turns are left alone.
+    pub n_protected_turns: usize,
+}
+
+/// An entry that may have a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The entry.
+    pub line: LineNo,
+    /// Its turn.
+    pub turn: TurnIdx,
+    /// How far it is compressed.
+    pub level: Level,
+    /// Whether the text of the message itself is wanted.
+    pub wants_text: bool,
+    /// Whether the text of its tool results is wanted.
+    pub wants_results: bool,
+}
+
+/// Which text of an entry a task is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TaskPart {
+    /// The text of the message.
+    Text,
+    /// The tool result at this place among the blocks of its scan.
+    ToolResult(usize),
+}
+
+/// One text to compress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// The entry that holds the text.
+    pub line: LineNo,
+    /// Which of its texts it is.
+    pub part: TaskPart,
+    /// The turn of the entry.
+    pub turn: TurnIdx,
+    /// How far the text is compressed.
+    pub level: Level,
+    /// The text.
+    pub text: String,
+    /// Its size, in `chars4` tokens.
+    pub tokens: Tokens,
+    /// The size that it shall come down to.
+    pub target: Tokens,
+}
+
+impl Task {
+    /// The task for `text`, or `None` when it has fewer than `min_tokens`.
+    #[must_use]
+    pub fn new(candidate: &Candidate, part: TaskPart, text: String, min_tokens: Tokens) -> Option<Self> {
+        let tokens = chars4(&text);
+        let Candidate { line, turn, level, .. } = *candidate;
+        (tokens >= min_tokens).then(|| Self { line, part, turn, level, target: target(tokens, level), text, tokens })
+    }
+}
+
+/// The live entries whose text is to be compressed, in the order of the conversation. Meta entries, compact
+/// summaries and the envelopes of commands are left alone (B-04).
+#[must_use]
+pub fn candidates(index: &Index, chain: &Chain, turns: &[Turn], selection: &Selection) -> Vec<Candidate> {
+    let n_open = turns.len().saturating_sub(selection.n_protected_turns);
+    let mut candidates = Vec::new();
+    for (turn_idx, turn) in turns.iter().enumerate().take(n_open) {
+        let Some(band) = selection.bands.of_turn(turn_idx, turns.len()) else { continue };
+        for &line in turn.lines(chain) {
+            let flags = index.record(line).flags;
+            let is_user = index.record(line).kind == crate::transcript::scan::Kind::User;
+            let is_wanted = match selection.roles {
+                Roles::Both => true,
+                Roles::User => is_user,
+                Roles::Assistant => !is_user,
+            };
+            if !index.record(line).kind.is_message() || flags.any(Flags::META.with(Flags::COMPACT_SUMMARY)) {
+                continue;
+            }
+            let is_envelope = is_user && (!flags.any(Flags::PROMPT) || flags.any(Flags::COMMAND));
+            let wants_text = is_wanted && flags.any(Flags::TEXT) && !is_envelope;
+            let wants_results = selection.include == Include::ToolResults && flags.any(Flags::TOOL_RESULT);
+            if wants_text || wants_results {
+                let (turn, level) = (TurnIdx(turn_idx), band.level);
+                candidates.push(Candidate { line, turn, level, wants_text, wants_results });
+            }
+        }
+    }
+    candidates
+}

@@ -1,0 +1,383 @@
+//! What `ctxc compress` did, or would do, as data and as text.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::size::{bytes, count, counted, percent};
+use super::table::{Cell, Look, Table};
+use crate::apply::{Consequences, Gauge, ThinkingRemoved};
+use crate::plan::{Bands, Task, TaskPart};
+use crate::run::Outcome;
+use crate::text::Tokens;
+use crate::transcript::{Calibration, Index, Totals};
+
+/// What `ctxc compress` did, or would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct CompressReport {
+    schema: u32,
+    verb: &'static str,
+    /// Where the transcript came from.
+    pub source: String,
+    /// Where the result is; nothing for standard output and for a run that changes nothing.
+    pub output: Option<String>,
+    /// The id of the new session.
+    pub session_id: Option<String>,
+    /// Why nothing changed, when nothing did.
+    pub unchanged: Option<&'static str>,
+    /// Whether this is a plan, of which nothing was done.
+    pub dry_run: bool,
+    /// The engine.
+    pub engine: &'static str,
+    /// Turns of the live chain.
+    pub turns: u64,
+    /// How many of them lie in a band.
+    pub turns_in_bands: u64,
+    /// What came of the messages.
+    pub messages: Messages,
+    /// One row for each level.
+    pub levels: Vec<LevelRow>,
+    /// What the model sees, before and after.
+    pub tokens: LiveTokens,
+    /// What went as thinking, which is apart from what compression saved.
+    pub thinking_removed: ThinkingRemoved,
+    /// The size that the client will take its context for.
+    pub gauge: Option<Gauge>,
+    /// Whether an open tool loop was ended.
+    pub closed_loop: bool,
+    /// Copies of request bodies that went.
+    pub request_copies_removed: u64,
+    /// The size of the file.
+    pub bytes: Option<BeforeAfter<u64>>,
+    /// The operation in the archive.
+    pub operation: Option<String>,
+    /// The copy of a source that was replaced in place.
+    pub backup: Option<String>,
+    /// The tasks, in the order of the conversation.
+    pub tasks: Vec<TaskRow>,
+}
+
+/// What came of the messages.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Messages {
+    /// Those that are shorter now.
+    pub compressed: u64,
+    /// Those too short to compress.
+    pub skipped: u64,
+    /// Those whose reply was refused.
+    pub kept: u64,
+    /// Those without a reply.
+    pub failed: u64,
+    /// `chars4` tokens of the compressed ones.
+    pub tokens: BeforeAfter<Tokens>,
+}
+
+/// A figure before and after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BeforeAfter<T> {
+    /// Before.
+    pub before: T,
+    /// After.
+    pub after: T,
+}
+
+/// What one level came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct LevelRow {
+    level: String,
+    target_percent: u8,
+    tasks: u64,
+    compressed: u64,
+    tokens: BeforeAfter<Tokens>,
+    target_tokens: Tokens,
+}
+
+/// What the model sees.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct LiveTokens {
+    /// By a quarter of the characters.
+    pub chars4: BeforeAfter<Totals>,
+    /// As the API would count, by the usage recorded in this file; the overhead before the first message included.
+    pub calibrated: BeforeAfter<Tokens>,
+    /// Tokens of the API for one of `chars4`.
+    pub factor: f64,
+    /// The overhead before the first message.
+    pub overhead: Tokens,
+    /// From how many steps the factor was learnt.
+    pub calibrated_from_steps: usize,
+}
+
+/// One task.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskRow {
+    line: u32,
+    turn: usize,
+    role: &'static str,
+    part: &'static str,
+    level: String,
+    tokens_before: Tokens,
+    target: Tokens,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens_after: Option<Tokens>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl CompressReport {
+    /// The report of a run before anything has been done.
+    #[must_use]
+    pub fn new(source: String, engine: &'static str, bands: &Bands, n_turns: usize, totals: Totals) -> Self {
+        let in_bands = (0..n_turns).filter(|&turn| bands.of_turn(turn, n_turns).is_some()).count();
+        Self {
+            schema: 1,
+            verb: "compress",
+            source,
+            output: None,
+            session_id: None,
+            unchanged: None,
+            dry_run: false,
+            engine,
+            turns: n_turns as u64,
+            turns_in_bands: in_bands as u64,
+            messages: Messages::default(),
+            levels: Vec::new(),
+            tokens: LiveTokens { chars4: BeforeAfter { before: totals, after: totals }, ..LiveTokens::default() },
+            thinking_removed: ThinkingRemoved::default(),
+            gauge: None,
+            closed_loop: false,
+            request_copies_removed: 0,
+            bytes: None,
+            operation: None,
+            backup: None,
+            tasks: Vec::new(),
+        }
+    }
+
+    /// Takes the tasks and, where they have been run, what came of them.
+    pub fn set_tasks(&mut self, index: &Index, tasks: &[Task], n_skipped: u64, outcomes: Option<&[Outcome]>) {
+        self.messages.skipped = n_skipped;
+        let outcomes = (0..tasks.len()).map(|at| outcomes.and_then(|outcomes| outcomes.get(at)));
+        for (task, outcome) in tasks.iter().zip(outcomes) {
+            let row = TaskRow::new(index, task, outcome);
+            let level = self.level_row(task);
+            level.tasks += 1;
+            match outcome {
+                Some(Outcome::Compressed { tokens, .. }) => {
+                    level.compressed += 1;
+                    level.tokens.before += task.tokens;
+                    level.tokens.after += *tokens;
+                    level.target_tokens += task.target;
+                    self.messages.compressed += 1;
+                    self.messages.tokens.before += task.tokens;
+                    self.messages.tokens.after += *tokens;
+                }
+                Some(Outcome::Kept(_)) => self.messages.kept += 1,
+                Some(Outcome::Failed(_)) => self.messages.failed += 1,
+                None => {
+                    level.tokens.before += task.tokens;
+                    level.tokens.after += task.target.min(task.tokens);
+                    level.target_tokens += task.target;
+                    self.messages.tokens.before += task.tokens;
+                    self.messages.tokens.after += task.target.min(task.tokens);
+                }
+            }
+            self.tasks.push(row);
+        }
+    }
+
+    /// Takes what followed from the edits.
+    pub fn set_consequences(&mut self, consequences: &Consequences) {
+        self.thinking_removed = consequences.thinking;
+        self.gauge = consequences.gauge;
+        self.closed_loop = consequences.closed_loop;
+        self.request_copies_removed = consequences.n_request_copies;
+    }
+
+    /// Takes what the model sees after the run.
+    pub fn set_totals(&mut self, calibration: &Calibration, after: Totals) {
+        let before = self.tokens.chars4.before;
+        self.tokens = LiveTokens {
+            chars4: BeforeAfter { before, after },
+            calibrated: BeforeAfter {
+                before: calibration.context(before.context()),
+                after: calibration.context(after.context()),
+            },
+            factor: calibration.factor,
+            overhead: calibration.overhead,
+            calibrated_from_steps: calibration.n_steps,
+        };
+    }
+
+    fn level_row(&mut self, task: &Task) -> &mut LevelRow {
+        let level = task.level.to_string();
+        let at = self.levels.iter().position(|row| row.level == level).unwrap_or_else(|| {
+            self.levels.push(LevelRow {
+                level,
+                target_percent: task.level.percent(),
+                tasks: 0,
+                compressed: 0,
+                tokens: BeforeAfter::default(),
+                target_tokens: Tokens::ZERO,
+            });
+            self.levels.len() - 1
+        });
+        // The row was found or has just been added.
+        #[expect(clippy::indexing_slicing, reason = "`at` is the place of a row")]
+        &mut self.levels[at]
+    }
+}
+
+impl TaskRow {
+    fn new(index: &Index, task: &Task, outcome: Option<&Outcome>) -> Self {
+        let role = if index.record(task.line).message().is_some() { "assistant" } else { "user" };
+        let (name, after, reason) = match outcome {
+            None => (None, None, None),
+            Some(Outcome::Compressed { tokens, .. }) => (Some("compressed"), Some(*tokens), None),
+            Some(Outcome::Kept(reason)) => (Some("kept"), None, Some(reason.to_string())),
+            Some(Outcome::Failed(error)) => (Some("failed"), None, Some(error.clone())),
+        };
+        Self {
+            line: task.line.number(),
+            turn: task.turn.0,
+            role,
+            part: match task.part {
+                TaskPart::Text => "text",
+                TaskPart::ToolResult(_) => "tool_result",
+            },
+            level: task.level.to_string(),
+            tokens_before: task.tokens,
+            target: task.target,
+            tokens_after: after,
+            outcome: name,
+            reason,
+        }
+    }
+}
+
+/// What people read of a run.
+impl fmt::Display for CompressReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(reason) = self.unchanged {
+            return write!(f, "nothing changed: {reason}");
+        }
+        let Messages { compressed, skipped, kept, failed, .. } = self.messages;
+        writeln!(
+            f,
+            "compressed {} in {} of {}; {} too short, {kept} kept, {failed} failed",
+            counted(compressed, "message"),
+            count(self.turns_in_bands),
+            counted(self.turns, "turn"),
+            count(skipped),
+        )?;
+        for row in &self.levels {
+            writeln!(
+                f,
+                "  {}: {} of {}, {} -> {} tokens ({}, target {} or {} %)",
+                row.level,
+                count(row.compressed),
+                counted(row.tasks, "message"),
+                count(row.tokens.before.0),
+                count(row.tokens.after.0),
+                percent(row.tokens.after.0, row.tokens.before.0),
+                count(row.target_tokens.0),
+                row.target_percent,
+            )?;
+        }
+        let LiveTokens { chars4, calibrated, .. } = self.tokens;
+        writeln!(
+            f,
+            "live tokens: {} -> {} by chars4, {} -> {} calibrated (estimates)",
+            count(chars4.before.all().0),
+            count(chars4.after.all().0),
+            count(calibrated.before.0),
+            count(calibrated.after.0),
+        )?;
+        let ThinkingRemoved { entries, tokens, signature_tokens, kept_in_open_loop } = self.thinking_removed;
+        if entries > 0 {
+            writeln!(
+                f,
+                "of which thinking behind the first change: {}, {} tokens and {} of signatures",
+                if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", count(entries)) },
+                count(tokens.0),
+                count(signature_tokens.0),
+            )?;
+        }
+        if kept_in_open_loop > 0 {
+            writeln!(f, "thinking kept in the open tool loop: {kept_in_open_loop} (--close-loop ends it)")?;
+        }
+        if let Some(Gauge { before, after }) = self.gauge {
+            writeln!(f, "context gauge of the client: {} -> {} tokens", count(before.0), count(after.0))?;
+        }
+        if let Some(size) = self.bytes {
+            write!(f, "file: {} -> {}", bytes(size.before), bytes(size.after))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a dry run shows: the turns by band, the tasks, and what is expected.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The report of the dry run.
+    pub report: &'a CompressReport,
+    /// The bands.
+    pub bands: &'a Bands,
+    /// How tables look.
+    pub look: Look,
+}
+
+impl fmt::Display for Plan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { report, bands, look } = self;
+        let n_turns = usize::try_from(report.turns).unwrap_or(usize::MAX);
+        let mut by_turn = Table::new(&["turn", "position", "band", "tasks", "tokens", "expected"]);
+        for turn in 0..n_turns {
+            let rows = report.tasks.iter().filter(|row| row.turn == turn);
+            let (mut n_tasks, mut before, mut after) = (0, Tokens::ZERO, Tokens::ZERO);
+            for row in rows {
+                n_tasks += 1;
+                before += row.tokens_before;
+                after += row.target.min(row.tokens_before);
+            }
+            let band = bands.of_turn(turn, n_turns).map_or_else(|| "-".to_owned(), ToString::to_string);
+            by_turn.push(vec![
+                Cell::Count(turn as u64),
+                Cell::Share(turn as u64, report.turns),
+                Cell::Text(band),
+                Cell::Count(n_tasks),
+                Cell::Count(before.0),
+                Cell::Count(after.0),
+            ]);
+        }
+        if n_turns > 0 {
+            writeln!(f, "{}", by_turn.render(*look))?;
+        }
+        let mut tasks = Table::new(&["line", "turn", "role", "part", "level", "tokens", "target"]);
+        for row in &report.tasks {
+            tasks.push(vec![
+                Cell::Count(row.line.into()),
+                Cell::Count(row.turn as u64),
+                Cell::from(row.role),
+                Cell::from(row.part),
+                Cell::Text(row.level.clone()),
+                Cell::Count(row.tokens_before.0),
+                Cell::Count(row.target.0),
+            ]);
+        }
+        if !report.tasks.is_empty() {
+            writeln!(f, "{}", tasks.render(*look))?;
+        }
+        let BeforeAfter { before, after } = report.messages.tokens;
+        writeln!(
+            f,
+            "would compress {} from {} to about {} tokens by chars4; {} too short; calls 0, cost 0 USD (engine {})",
+            counted(report.tasks.len() as u64, "message"),
+            count(before.0),
+            count(after.0),
+            count(report.messages.skipped),
+            report.engine,
+        )
+    }
+}

@@ -1,0 +1,116 @@
+//! What came of a task.
+
+use std::fmt;
+
+use crate::plan::Task;
+use crate::text::{Tokens, chars4};
+
+/// What came of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The text has a shorter one.
+    Compressed {
+        /// The text that takes its place.
+        text: String,
+        /// Its size, in `chars4` tokens.
+        tokens: Tokens,
+    },
+    /// There was a reply, and it was refused: the entry keeps its text.
+    Kept(Kept),
+    /// There was no reply: the entry keeps its text.
+    Failed(String),
+}
+
+/// Why a reply was refused (B-08).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kept {
+    /// It was blank.
+    Blank,
+    /// It had as many tokens as the original, or more.
+    NotShorter,
+    /// It was the text of an error, not of the transcript.
+    ErrorText,
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Blank => "the reply is blank",
+            Self::NotShorter => "the reply is not shorter",
+            Self::ErrorText => "the reply is an error text",
+        })
+    }
+}
+
+/// How the error texts of providers and proxies begin, in lower case.
+const ERROR_TEXTS: [&str; 8] = [
+    "api error",
+    "{\"error\"",
+    "{\"type\":\"error\"",
+    "<!doctype html",
+    "<html",
+    "error: ",
+    "internal server error",
+    "rate limit",
+];
+
+impl Outcome {
+    /// Takes `reply` for the text of `task`, or says why not.
+    #[must_use]
+    pub fn of_reply(task: &Task, reply: String) -> Self {
+        let tokens = chars4(&reply);
+        if reply.trim().is_empty() {
+            Self::Kept(Kept::Blank)
+        } else if is_error_text(&reply, &task.text) {
+            Self::Kept(Kept::ErrorText)
+        } else if tokens >= task.tokens {
+            Self::Kept(Kept::NotShorter)
+        } else {
+            Self::Compressed { text: reply, tokens }
+        }
+    }
+}
+
+/// Whether `reply` starts as an error text does and `original` has no such line.
+fn is_error_text(reply: &str, original: &str) -> bool {
+    let Some(first_line) = reply.trim_start().lines().next() else { return false };
+    let lower = first_line.to_lowercase();
+    ERROR_TEXTS.iter().any(|start| lower.starts_with(start)) && !original.contains(first_line.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Level, TaskPart};
+    use crate::transcript::{LineNo, TurnIdx};
+
+    fn outcome(text: &str, reply: &str) -> Outcome {
+        let task = Task {
+            line: LineNo(0),
+            part: TaskPart::Text,
+            turn: TurnIdx(0),
+            level: Level::Heavy,
+            text: text.to_owned(),
+            tokens: chars4(text),
+            target: Tokens(15),
+        };
+        Outcome::of_reply(&task, reply.to_owned())
+    }
+
+    // B-08
+    #[test]
+    fn replies_that_are_blank_longer_or_errors_are_refused() {
+        let original = "The build failed at step 3 because the cache was stale.\nError: no space left";
+        let cases = [
+            ("", Outcome::Kept(Kept::Blank)),
+            (" \n\t", Outcome::Kept(Kept::Blank)),
+            (original, Outcome::Kept(Kept::NotShorter)),
+            ("API Error: 500 overloaded", Outcome::Kept(Kept::ErrorText)),
+            ("Error: no space left", Outcome::Compressed { text: "Error: no space left".into(), tokens: Tokens(5) }),
+            ("Stale cache.", Outcome::Compressed { text: "Stale cache.".into(), tokens: Tokens(3) }),
+        ];
+        for (reply, expected) in cases {
+            assert_eq!(outcome(original, reply), expected, "{reply:?}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What a sentence or line is for: the kinds that a reader would miss.
+//!
+//! Judged by words, in English, Chinese, Japanese and Korean; the last three by pairs of characters, since
+//! no space parts their words. It is a guess that serves ranking, not an understanding.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::BitOr;
+use std::sync::{LazyLock, OnceLock};
+
+use regex::Regex;
+
+use super::Shape;
+use super::words::{fold_hash, words};
+
+/// A set of classes; a sentence may be of several, or of none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Classes(u8);
+
+impl Classes {
+    /// No class.
+    pub const NONE: Self = Self(0);
+    /// Something failed: an error, a panic, a crash.
+    pub const ERROR: Self = Self(1);
+    /// Something was decided, chosen or advised.
+    pub const DECISION: Self = Self(1 << 1);
+    /// Something must, may not or has to be done: a rule to keep to.
+    pub const RULE: Self = Self(1 << 2);
+    /// Something was found out: a cause, a confirmation, a result.
+    pub const FINDING: Self = Self(1 << 3);
+    /// Something is still to be done.
+    pub const TODO: Self = Self(1 << 4);
+    /// All classes, in the order of their weight.
+    pub const ALL: [Self; 5] = [Self::ERROR, Self::DECISION, Self::RULE, Self::FINDING, Self::TODO];
+
+    /// Whether all of `other` are in this set.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether the set is empty.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl BitOr for Classes {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+const ERROR: &str = "error errors erroring fails failed failing failure failures panic panicked panics exception \
+    traceback fatal crash crashes crashed segfault broken breaks undefined denied refused unresolved \
+    错误 錯誤 失败 失敗 异常 異常 エラ 例外 오류 실패 에러 报错 崩溃";
+const DECISION: &str = "decided decide decides decision decisions chose chosen choose instead switched opted \
+    recommend recommended recommendation prefer preferred agreed settled rejected replaced approach tradeoff \
+    conclusion conclude 决定 決定 採用 采用 选择 選択 推荐 推奨 方針 方针 결정 선택";
+const RULE: &str = "must mustn't never always don't shouldn't should cannot required requires require ensure \
+    important avoid forbidden mandatory constraint constraints 必须 必須 必ず 不要 不能 禁止 务必 应该 不可 べき 반드시 금지";
+const FINDING: &str = "found because cause causes caused reason root turns discovered confirmed confirms means \
+    shows actually issue problem bug fix fixed fixes verified passes passed result results learned noticed \
+    原因 判明 发现 発見 確認 确认 结果 結果 修正 修复 問題 问题 원인 발견 확인";
+const TODO: &str = "todo fixme next remaining remains need needs pending later tbd blocked follow-up still \
+    待办 下一 接下 次の 今後 残り 続い 다음";
+const STOP: &str = "a about above after again all also am an and any are as at be been before being below between \
+    both but by can could did do does doing done down during each else etc few for from further get gets getting go \
+    goes going good got had has have having he her here hers him his how i if i'd i'll i'm i've in into is it it's \
+    its itself just let let's like look looks made make makes many may me might more most much my myself no nor now \
+    of off ok okay on once one or other our ours out over own please really same see she so some such sure than that \
+    that's the their theirs them then there there's these they they're this those through to too two under until up \
+    us use used uses using very want was way we we'll we're we've well were what when where which while who whom why \
+    will with would yes yet you you'll you're your yours able back come first give help keep know lot new put right \
+    say take tell thing things think try work works working";
+const FLUFF: &str = "great perfect excellent awesome absolutely thanks thank sorry wonderful fantastic amazing \
+    certainly glad happy congratulations exactly nice hello hi welcome";
+
+/// What a word is besides its shape.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Entry {
+    /// The classes that the word speaks for.
+    pub classes: Classes,
+    /// Whether the word carries nothing by itself.
+    pub is_stop: bool,
+    /// Whether the word is mere courtesy.
+    pub is_fluff: bool,
+}
+
+/// A hasher for keys that are hashes already.
+#[derive(Default)]
+pub struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
+    }
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+/// A map whose keys are hashes. For looking up only: the order of its entries means nothing.
+pub type HashedMap<V> = HashMap<u64, V, BuildHasherDefault<Hashed>>;
+
+/// All words with a meaning of their own, by [`fold_hash`].
+#[must_use]
+pub fn vocabulary() -> &'static HashedMap<Entry> {
+    static VOCABULARY: OnceLock<HashedMap<Entry>> = OnceLock::new();
+    VOCABULARY.get_or_init(|| {
+        let mut map = HashedMap::<Entry>::default();
+        let classes = [ERROR, DECISION, RULE, FINDING, TODO].into_iter().zip(Classes::ALL);
+        for (list, class) in classes {
+            for word in list.split_whitespace() {
+                let entry = map.entry(fold_hash(word)).or_default();
+                entry.classes = entry.classes | class;
+            }
+        }
+        for word in STOP.split_whitespace() {
+            map.entry(fold_hash(word)).or_default().is_stop = true;
+        }
+        for word in FLUFF.split_whitespace() {
+            map.entry(fold_hash(word)).or_default().is_fluff = true;
+        }
+        map
+    })
+}
+
+/// Whether two neighbouring words lay down a rule that neither does alone: "do not", or a word in capitals.
+#[must_use]
+pub fn lays_down(before: &str, word: &str) -> bool {
+    let is_verb = || ["do", "must", "may", "should", "shall"].iter().any(|verb| before.eq_ignore_ascii_case(verb));
+    matches!(word, "NOT" | "ONLY") || (word == "not" && is_verb())
+}
+
+/// The classes of a sentence or line.
+#[must_use]
+pub fn classes(piece: &str) -> Classes {
+    let mut before = "";
+    words(piece).fold(Classes::NONE, |found, word| {
+        let found = if lays_down(before, word.text) { found | Classes::RULE } else { found };
+        before = word.text;
+        if word.shape == Shape::Ideographs {
+            pairs(word.text).fold(found, |found, pair| found | classes_of(fold_hash(pair)))
+        } else {
+            found | classes_of(fold_hash(word.text))
+        }
+    })
+}
+
+fn classes_of(hash: u64) -> Classes {
+    vocabulary().get(&hash).map_or(Classes::NONE, |entry| entry.classes)
+}
+
+/// All pairs of neighbouring characters in a run of ideographs; the one character, if it is alone.
+pub fn pairs(run: &str) -> impl Iterator<Item = &str> {
+    let ends = run.char_indices().skip(2).map(|(at, _)| at).chain(std::iter::once(run.len()));
+    run.char_indices().zip(ends).enumerate().filter_map(move |(n, ((start, c), end))| {
+        let is_tail = n > 0 && start + c.len_utf8() == run.len();
+        if is_tail { None } else { run.get(start..end) }
+    })
+}
+
+/// Whether the line reports a failure in the form that programs use, or marks one: `error: ...`, `FAILED`, a traceback.
+#[must_use]
+pub fn reports_error(line: &str) -> bool {
+    // Literals alone: the regex searches for all of them at once.
+    static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let literals = "[Ee]rror: |[Ee]rror:$|ERROR|FAILED|FAIL[ :]|panicked at|Traceback|Exception|fatal:|FATAL|error\\[|\
+             failed:|Failed to|failed with|exit code 1|❌|✗|✖|✘|^\\s*× ";
+        Regex::new(literals).ok()
+    });
+    line.len() < 2000 && MARKS.as_ref().is_some_and(|marks| marks.is_match(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // E-03, E-04
+    #[test]
+    fn sentences_show_their_class() {
+        let cases = [
+            ("The build failed with exit code 2.", Classes::ERROR),
+            ("We decided to keep the old parser.", Classes::DECISION),
+            ("You must never push to main.", Classes::RULE),
+            ("Please do NOT push.", Classes::RULE),
+            ("The root cause is a stale cache.", Classes::FINDING),
+            ("TODO: write the docs", Classes::TODO),
+            ("构建失败了", Classes::ERROR),
+            ("テストは必ず実行する", Classes::RULE),
+            ("この方針を採用する", Classes::DECISION),
+            ("原因が判明した", Classes::FINDING),
+        ];
+        for (text, class) in cases {
+            assert!(classes(text).has(class), "{text}: {:?}", classes(text));
+        }
+        assert!(classes("The sky is blue.").is_empty());
+    }
+
+    #[test]
+    fn pairs_overlap() {
+        assert_eq!(pairs("日本語").collect::<Vec<_>>(), ["日本", "本語"]);
+        assert_eq!(pairs("日").collect::<Vec<_>>(), ["日"]);
+    }
+}

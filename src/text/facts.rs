@@ -1,0 +1,184 @@
+//! What a reader would miss if it were gone: paths, addresses, identifiers, numbers, versions, hashes, error
+//! lines and quoted strings. Listed from one text and looked for in another.
+
+use std::collections::HashSet;
+
+use super::class::reports_error;
+use super::segment::{PieceKind, segment};
+use super::shape::Shape;
+use super::words::words;
+
+/// The kind of a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FactKind {
+    /// A file or folder.
+    Path,
+    /// An address with a scheme.
+    Url,
+    /// A name from code.
+    Identifier,
+    /// A number of two digits or more, with its unit.
+    Number,
+    /// A version.
+    Version,
+    /// A commit, digest or UUID.
+    Hash,
+    /// A line or sentence that reports a failure.
+    ErrorLine,
+    /// A quoted string of more than one word.
+    Quoted,
+}
+
+impl FactKind {
+    /// All kinds, in the order of reports.
+    pub const ALL: [Self; 8] = [
+        Self::Path,
+        Self::Url,
+        Self::Identifier,
+        Self::Number,
+        Self::Version,
+        Self::Hash,
+        Self::ErrorLine,
+        Self::Quoted,
+    ];
+
+    /// The kind in words, in the plural.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Path => "paths",
+            Self::Url => "URLs",
+            Self::Identifier => "identifiers",
+            Self::Number => "numbers",
+            Self::Version => "versions",
+            Self::Hash => "hashes",
+            Self::ErrorLine => "error lines",
+            Self::Quoted => "quoted strings",
+        }
+    }
+
+    /// The kind that the shape of a word stands for; none for ordinary words.
+    #[must_use]
+    pub const fn of(shape: Shape) -> Option<Self> {
+        match shape {
+            Shape::Plain | Shape::Ideographs => None,
+            Shape::Path => Some(Self::Path),
+            Shape::Url => Some(Self::Url),
+            Shape::Identifier => Some(Self::Identifier),
+            Shape::Number => Some(Self::Number),
+            Shape::Version => Some(Self::Version),
+            Shape::Hash => Some(Self::Hash),
+        }
+    }
+}
+
+/// One fact of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fact<'t> {
+    /// The kind.
+    pub kind: FactKind,
+    /// The fact as it stands in the text.
+    pub text: &'t str,
+}
+
+/// The different facts of `text`: those of single words in order, then error lines, then quoted strings.
+#[must_use]
+pub fn facts(text: &str) -> Vec<Fact<'_>> {
+    let named = words(text).filter_map(|word| FactKind::of(word.shape).map(|kind| Fact { kind, text: word.text }));
+    let errors = segment(text)
+        .into_iter()
+        .filter(|piece| !matches!(piece.kind, PieceKind::Heading | PieceKind::FenceOpen) && reports_error(piece.text))
+        .map(|piece| Fact { kind: FactKind::ErrorLine, text: piece.text.trim() });
+    let quoted = text.lines().flat_map(quoted);
+    let mut seen = HashSet::new();
+    named.chain(errors).chain(quoted).filter(|fact| seen.insert(*fact)).collect()
+}
+
+/// The facts of one text, to look others up in.
+#[derive(Debug)]
+pub struct Carried<'t> {
+    text: &'t str,
+    words: HashSet<&'t str>,
+}
+
+impl<'t> Carried<'t> {
+    /// Reads `text`.
+    #[must_use]
+    pub fn by(text: &'t str) -> Self {
+        let named = words(text).filter(|word| FactKind::of(word.shape).is_some());
+        Self { text, words: named.map(|word| word.text).collect() }
+    }
+
+    /// Whether the text carries `fact`: as a word of its own, or, for lines, strings, paths and addresses, as
+    /// a part.
+    #[must_use]
+    pub fn has(&self, fact: &Fact<'_>) -> bool {
+        if self.words.contains(fact.text) {
+            return true;
+        }
+        match fact.kind {
+            FactKind::Number | FactKind::Version | FactKind::Hash | FactKind::Identifier => false,
+            FactKind::Path | FactKind::Url | FactKind::ErrorLine | FactKind::Quoted => self.text.contains(fact.text),
+        }
+    }
+}
+
+/// The strings of more than one word that stand in quotes or back-quotes on one line, without the quotes.
+pub fn quoted(line: &str) -> impl Iterator<Item = Fact<'_>> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        loop {
+            let open = rest.find(['"', '`', '“', '「'])?;
+            let mark = rest.get(open..)?.chars().next()?;
+            let inner = rest.get(open + mark.len_utf8()..)?;
+            let closing = match mark {
+                '“' => '”',
+                '「' => '」',
+                other => other,
+            };
+            let Some(len) = inner.find(closing) else {
+                rest = inner;
+                continue;
+            };
+            let text = inner.get(..len)?;
+            rest = inner.get(len + closing.len_utf8()..)?;
+            if (5..=160).contains(&text.len()) && text.trim().contains(' ') {
+                return Some(Fact { kind: FactKind::Quoted, text });
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "Ran `cargo test --all` in src/lib.rs.\nerror: 12 tests failed\nSee \"the long way\" at https://a.b/c, v1.2.3, src/lib.rs.";
+
+    // G-03
+    #[test]
+    fn facts_are_listed_once_each() {
+        let found: Vec<_> = facts(TEXT).into_iter().map(|fact| (fact.kind, fact.text)).collect();
+        assert_eq!(
+            found,
+            [
+                (FactKind::Identifier, "--all"),
+                (FactKind::Path, "src/lib.rs"),
+                (FactKind::Number, "12 tests"),
+                (FactKind::Url, "https://a.b/c"),
+                (FactKind::Version, "v1.2.3"),
+                (FactKind::ErrorLine, "error: 12 tests failed"),
+                (FactKind::Quoted, "cargo test --all"),
+                (FactKind::Quoted, "the long way"),
+            ]
+        );
+    }
+
+    // G-03
+    #[test]
+    fn facts_are_looked_for_in_another_text() {
+        let carried = Carried::by("In src/lib.rs, 112 tests: the long way");
+        let kept: Vec<_> = facts(TEXT).into_iter().filter(|fact| carried.has(fact)).map(|fact| fact.text).collect();
+        assert_eq!(kept, ["src/lib.rs", "the long way"]);
+    }
+}

@@ -1,0 +1,171 @@
+//! What a line is by its looks alone: Markdown marks, indentation, time stamps.
+
+use super::segment::PieceKind;
+
+/// What a line looks like.
+#[derive(Clone, Copy)]
+pub(super) enum Looks {
+    Blank,
+    Fence,
+    Item,
+    Prose,
+    Line(PieceKind),
+}
+
+/// What comes before a line: an indented line after prose belongs to it, elsewhere it is code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    Prose,
+    Other,
+}
+
+const CODE_STARTS: [&str; 21] = [
+    "import ",
+    "from ",
+    "def ",
+    "fn ",
+    "pub ",
+    "const ",
+    "let ",
+    "var ",
+    "func ",
+    "function ",
+    "class ",
+    "return ",
+    "#include",
+    "export ",
+    "async ",
+    "package ",
+    "$ ",
+    "<",
+    "//",
+    "/*",
+    "at ",
+];
+
+/// What a line looks like that starts with `body` after `indent` columns.
+pub(super) fn look(body: &str, indent: usize, before: Before) -> Looks {
+    let Some(first) = body.chars().next() else { return Looks::Blank };
+    if body.starts_with("```") || body.starts_with("~~~") {
+        return Looks::Fence;
+    }
+    if !body.bytes().take(400).any(|byte| byte.is_ascii_alphanumeric() || byte >= 128) {
+        return Looks::Line(PieceKind::Ornament);
+    }
+    if first == '|' {
+        return Looks::Line(PieceKind::Row);
+    }
+    if is_heading(body) {
+        return Looks::Line(PieceKind::Heading);
+    }
+    if is_log(body) {
+        return Looks::Line(PieceKind::Log);
+    }
+    if marker(body) > 0 {
+        return Looks::Item;
+    }
+    if is_code(body) || (indent >= 4 && before == Before::Other && first.is_ascii() && !reads_as_prose(body)) {
+        return Looks::Line(PieceKind::Code);
+    }
+    Looks::Prose
+}
+
+/// The length of a list marker with its space, or 0.
+fn marker(body: &str) -> usize {
+    let digits = body.bytes().take_while(u8::is_ascii_digit).count();
+    let bytes = body.as_bytes();
+    match (digits, bytes.get(digits), bytes.get(digits + 1)) {
+        (0, Some(b'-' | b'*' | b'+'), Some(b' ')) => 2,
+        (1..=3, Some(b'.' | b')'), Some(b' ')) => digits + 2,
+        _ if body.starts_with("• ") => "• ".len(),
+        _ => 0,
+    }
+}
+
+fn is_heading(body: &str) -> bool {
+    let n_hashes = body.bytes().take(7).take_while(|byte| *byte == b'#').count();
+    if (1..=6).contains(&n_hashes) && body.as_bytes().get(n_hashes) == Some(&b' ') {
+        return true;
+    }
+    let bold = body.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
+    bold.is_some_and(|title| title.len() <= 80 && !title.contains("**") && !title.ends_with(['.', '!', '?']))
+}
+
+fn is_log(body: &str) -> bool {
+    let head = body.as_bytes().get(..40.min(body.len())).unwrap_or_default();
+    let Some(first) = head.first() else { return false };
+    let n_digits = head.iter().take(16).filter(|byte| byte.is_ascii_digit()).count();
+    let stamped =
+        (first.is_ascii_digit() && n_digits >= 6 && head.iter().take(16).any(|byte| matches!(byte, b':' | b'-')))
+            || (*first == b'[' && n_digits >= 4);
+    stamped || has_level(head)
+}
+
+/// Whether a level such as `WARN` stands near the start.
+fn has_level(head: &[u8]) -> bool {
+    const LEVELS: [&str; 9] = ["INFO", "WARN", "ERROR", "DEBUG", "TRACE", "FATAL", "[info]", "[error]", "[warn]"];
+    let starts = head
+        .iter()
+        .enumerate()
+        .take(30)
+        .filter(|(_, byte)| matches!(byte, b'I' | b'W' | b'E' | b'D' | b'T' | b'F' | b'['));
+    starts
+        .filter_map(|(at, _)| head.get(at..))
+        .any(|rest| LEVELS.iter().any(|level| rest.len() > level.len() && rest.starts_with(level.as_bytes())))
+}
+
+fn is_code(body: &str) -> bool {
+    if body.ends_with([';', '{', '}']) {
+        return true;
+    }
+    let last_is_code = body.ends_with([')', ',', '>', ']']);
+    last_is_code && CODE_STARTS.iter().any(|start| body.starts_with(start)) && !reads_as_prose(body)
+}
+
+/// Whether the line is mostly letters and spaces, as sentences are.
+pub(super) fn reads_as_prose(body: &str) -> bool {
+    let head = body.as_bytes().get(..200.min(body.len())).unwrap_or_default();
+    let n_plain = head.iter().filter(|byte| byte.is_ascii_alphabetic() || **byte == b' ' || **byte >= 128).count();
+    let n_spaces = memchr::memchr_iter(b' ', head).count();
+    n_plain * 100 >= head.len() * 80 && n_spaces * 12 >= head.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // E-04
+    #[test]
+    fn a_line_shows_what_it_is() {
+        let cases = [
+            ("## Plan", "heading"),
+            ("**Plan:**", "heading"),
+            ("**Plan:** do it", "prose"),
+            ("- one", "item"),
+            ("12. twelve", "item"),
+            ("2026-01-02 12:00:00 started", "log"),
+            ("[12:00:01] started", "log"),
+            ("src: WARN no config", "log"),
+            ("let x = 1;", "code"),
+            ("fn parse(a: &str, b: [u8; 2])", "code"),
+            ("From now on, be quick (please)", "prose"),
+            ("| a | b |", "row"),
+            ("---", "ornament"),
+            ("これは文です。", "prose"),
+        ];
+        for (line, expected) in cases {
+            let found = match look(line, 0, Before::Other) {
+                Looks::Blank => "blank",
+                Looks::Fence => "fence",
+                Looks::Item => "item",
+                Looks::Prose => "prose",
+                Looks::Line(PieceKind::Heading) => "heading",
+                Looks::Line(PieceKind::Log) => "log",
+                Looks::Line(PieceKind::Code) => "code",
+                Looks::Line(PieceKind::Row) => "row",
+                Looks::Line(_) => "ornament",
+            };
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! A text as the pieces that a person would quote whole: sentences, list items, log and code lines.
+//!
+//! Pieces are slices of the text, in order and without overlap; between them lies only white space. What
+//! kind of line it is shows in its looks alone: Markdown marks, indentation, time stamps.
+
+use super::looks::{Before, Looks, look, reads_as_prose};
+use super::sentence::{fragments, sentences};
+
+/// What a piece is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PieceKind {
+    /// A heading, or a line that is nothing but a bold title.
+    Heading,
+    /// The first sentence of a list item, with its marker.
+    Item,
+    /// A sentence, or a line of prose without an end mark.
+    Sentence,
+    /// A line of code, indentation included.
+    Code,
+    /// A line of a log: it starts with a time, a bracket or a level.
+    Log,
+    /// A row of a table.
+    Row,
+    /// The line that opens a code fence.
+    FenceOpen,
+    /// The line that closes a code fence.
+    FenceClose,
+    /// A line without letters or digits: a rule, a lone bracket.
+    Ornament,
+}
+
+/// How a piece hangs on the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// It starts a line.
+    Line,
+    /// It is the next sentence of the same paragraph.
+    Sentence,
+    /// It goes on within an overlong sentence or line.
+    Fragment,
+}
+
+/// A piece of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<'t> {
+    /// The piece as it stands in the text, without line ends.
+    pub text: &'t str,
+    /// The byte at which it starts.
+    pub at: usize,
+    /// What it is.
+    pub kind: PieceKind,
+    /// How it hangs on the one before.
+    pub join: Join,
+    /// The columns that its line is indented by.
+    pub indent: usize,
+}
+
+impl Piece<'_> {
+    /// The byte after the piece.
+    #[must_use]
+    pub const fn end(&self) -> usize {
+        self.at + self.text.len()
+    }
+}
+
+/// The pieces of `text`. A text with more than white space has at least one.
+#[must_use]
+pub fn segment(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::with_capacity(text.len() / 60 + 1);
+    let mut fence: Option<&str> = None;
+    let mut prose: Option<Prose> = None;
+    let mut at = 0;
+    for full_line in text.split_inclusive('\n') {
+        let start = at;
+        at += full_line.len();
+        let line = full_line.trim_end();
+        let body = line.trim_start();
+        let here =
+            Line { whole: line, body, start, body_at: start + (line.len() - body.len()), indent: indent(line, body) };
+        if let Some(mark) = fence {
+            let closes = body.starts_with(mark) && body.trim_end_matches(['`', '~']).is_empty();
+            if closes {
+                fence = None;
+            }
+            here.push(&mut pieces, if closes { PieceKind::FenceClose } else { PieceKind::Code });
+            continue;
+        }
+        let looks = look(body, here.indent, if prose.is_some() { Before::Prose } else { Before::Other });
+        if let (Some(open), Looks::Prose) = (prose.as_mut(), looks)
+            && open.goes_on_in(text, body)
+        {
+            open.end = here.body_at + body.len();
+            continue;
+        }
+        if let Some(done) = prose.take() {
+            done.push(text, &mut pieces);
+        }
+        match looks {
+            Looks::Blank => {}
+            Looks::Fence => {
+                fence = body.get(..3);
+                here.push(&mut pieces, PieceKind::FenceOpen);
+            }
+            Looks::Item => {
+                let end = here.body_at + body.len();
+                prose = Some(Prose { start, end, kind: PieceKind::Item, indent: here.indent });
+            }
+            Looks::Prose => {
+                prose = Some(Prose {
+                    start: here.body_at,
+                    end: here.body_at + body.len(),
+                    kind: PieceKind::Sentence,
+                    indent: here.indent,
+                });
+            }
+            Looks::Line(kind) => here.push(&mut pieces, kind),
+        }
+    }
+    if let Some(done) = prose {
+        done.push(text, &mut pieces);
+    }
+    pieces
+}
+
+struct Line<'t> {
+    /// The line without its end.
+    whole: &'t str,
+    /// The line without its indentation.
+    body: &'t str,
+    start: usize,
+    body_at: usize,
+    indent: usize,
+}
+
+impl<'t> Line<'t> {
+    /// Pushes the line as one piece, or as fragments when it is overlong. Indentation counts as code does.
+    fn push(&self, pieces: &mut Vec<Piece<'t>>, kind: PieceKind) {
+        if self.body.is_empty() {
+            return;
+        }
+        let kind = if kind == PieceKind::Code && !self.body.contains(|c: char| c.is_alphanumeric()) {
+            PieceKind::Ornament
+        } else {
+            kind
+        };
+        for (n, (offset, part)) in fragments(self.whole).enumerate() {
+            let join = if n == 0 { Join::Line } else { Join::Fragment };
+            pieces.push(Piece { text: part, at: self.start + offset, kind, join, indent: self.indent });
+        }
+    }
+}
+
+/// Lines of prose that are being put together.
+struct Prose {
+    start: usize,
+    end: usize,
+    kind: PieceKind,
+    indent: usize,
+}
+
+impl Prose {
+    /// Whether `body` is the rest of a sentence that was wrapped at the end of the line before.
+    fn goes_on_in(&self, text: &str, body: &str) -> bool {
+        let so_far = text.get(self.start..self.end).unwrap_or_default();
+        let tail_from = so_far.len().saturating_sub(200);
+        let last_line_len = memchr::memrchr(b'\n', so_far.as_bytes()).map_or(so_far.len(), |at| so_far.len() - at);
+        let open_end =
+            so_far.as_bytes().get(tail_from..).is_some_and(|tail| !tail.ends_with(b":") && !tail.ends_with(b"  "));
+        let last_line = so_far.get(so_far.len() - last_line_len..).unwrap_or_default();
+        let lower = body.starts_with(|c: char| c.is_lowercase() || matches!(c, '(' | '`'));
+        open_end
+            && lower
+            && reads_as_prose(last_line)
+            && reads_as_prose(body)
+            && last_line_len >= 40
+            && so_far.len() < 4000
+    }
+
+    fn push<'t>(&self, text: &'t str, pieces: &mut Vec<Piece<'t>>) {
+        let whole = text.get(self.start..self.end).unwrap_or_default();
+        for (n, (offset, sentence)) in sentences(whole).enumerate() {
+            let kind = if n == 0 { self.kind } else { PieceKind::Sentence };
+            for (part_idx, (part_at, part)) in fragments(sentence).enumerate() {
+                let join = match (n, part_idx) {
+                    (0, 0) => Join::Line,
+                    (_, 0) => Join::Sentence,
+                    _ => Join::Fragment,
+                };
+                pieces.push(Piece { text: part, at: self.start + offset + part_at, kind, join, indent: self.indent });
+            }
+        }
+    }
+}
+
+fn indent(line: &str, body: &str) -> usize {
+    let n_blanks = line.len() - body.len();
+    line.bytes().take(n_blanks).map(|byte| if byte == b'\t' { 4 } else { 1 }).sum()
+}

@@ -1,0 +1,217 @@
+//! What the shape of a word says: whether it is a path, an identifier, a number, and so on.
+
+/// The kind of a word, judged by its shape alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Shape {
+    /// An ordinary word.
+    Plain,
+    /// A run of Chinese, Japanese or Korean characters.
+    Ideographs,
+    /// A file or folder, or the name of a file with a known extension.
+    Path,
+    /// An address with a scheme.
+    Url,
+    /// A name from code: `snake_case`, `camelCase`, `a::b`, `--flag`, `$VAR`, `#12`, `run()`.
+    Identifier,
+    /// A number of two digits or more, or one with a unit.
+    Number,
+    /// A version such as `v1.2` or `1.2.3`.
+    Version,
+    /// Hexadecimal digits of a commit or digest, or a UUID.
+    Hash,
+}
+
+const EXTENSIONS: &[&str] = &[
+    "bash", "bat", "c", "cc", "cfg", "cjs", "conf", "cpp", "cs", "css", "csv", "db", "env", "ex", "exs", "gif", "go",
+    "gradle", "h", "hpp", "hs", "html", "ini", "ipynb", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx", "kt",
+    "lock", "log", "lua", "md", "mdx", "mjs", "mod", "nix", "pdf", "php", "png", "proto", "ps1", "py", "pyi", "rb",
+    "rs", "rst", "scala", "scss", "sh", "sql", "sqlite", "sum", "svelte", "svg", "swift", "tf", "tmp", "toml", "ts",
+    "tsv", "tsx", "txt", "vue", "wasm", "xml", "yaml", "yml", "zig", "zip",
+];
+
+const UNITS: &[&str] = &[
+    "b",
+    "bytes",
+    "characters",
+    "chars",
+    "commits",
+    "cores",
+    "days",
+    "entries",
+    "errors",
+    "events",
+    "failed",
+    "failures",
+    "files",
+    "gb",
+    "gib",
+    "hours",
+    "issues",
+    "items",
+    "kb",
+    "kib",
+    "lines",
+    "mb",
+    "mb/s",
+    "messages",
+    "mib",
+    "min",
+    "minutes",
+    "ms",
+    "ns",
+    "passed",
+    "percent",
+    "px",
+    "requests",
+    "rows",
+    "s",
+    "seconds",
+    "steps",
+    "tests",
+    "times",
+    "tokens",
+    "turns",
+    "us",
+    "warnings",
+    "weeks",
+    "words",
+    "x",
+    "years",
+];
+
+/// The shape of `word`, which is trimmed of punctuation.
+#[must_use]
+pub fn of(word: &str) -> Shape {
+    let bytes = word.as_bytes();
+    if bytes.iter().all(u8::is_ascii_lowercase) {
+        // A run of a to f alone may be a hash, but is far more often a word.
+        return Shape::Plain;
+    }
+    let has_digit = bytes.iter().any(u8::is_ascii_digit);
+    if has_digit {
+        if is_version(word) {
+            return Shape::Version;
+        }
+        if is_hash(bytes) {
+            return Shape::Hash;
+        }
+        if let Some(shape) = number(word) {
+            return shape;
+        }
+    }
+    if is_path(word, bytes) {
+        return Shape::Path;
+    }
+    if is_identifier(bytes) { Shape::Identifier } else { Shape::Plain }
+}
+
+/// How many of the first `n_led` bytes of `run`, all joiners, are to be cut off as punctuation.
+pub(super) fn prefix(run: &str, n_led: usize) -> usize {
+    let led = run.get(..n_led).unwrap_or_default();
+    let kept = if led.contains('/') {
+        led.len() - led.trim_end_matches(['/', '.', '~']).len()
+    } else {
+        ["--", "$", "@", "#", "__", "_", "\\\\", "."]
+            .iter()
+            .find(|start| led.ends_with(**start))
+            .map_or(0, |start| start.len())
+    };
+    n_led - kept
+}
+
+/// The length of a unit, with the space before it, at the start of what follows a number.
+pub(super) fn unit_after(rest: &str) -> Option<usize> {
+    let spaced = rest.strip_prefix(' ')?;
+    let len = spaced.bytes().take_while(|byte| byte.is_ascii_alphabetic() || *byte == b'/').count();
+    let unit = spaced.get(..len).filter(|unit| (1..=10).contains(&unit.len()))?;
+    let lower = unit.to_ascii_lowercase();
+    UNITS.binary_search(&lower.as_str()).ok().map(|_| len + 1)
+}
+
+fn is_version(word: &str) -> bool {
+    let core = word.strip_prefix(['v', 'V']).unwrap_or(word);
+    let (digits, _) = core.split_once(['-', '+']).unwrap_or((core, ""));
+    let parts = digits.split('.').count();
+    let numeric =
+        digits.split('.').all(|part| (1..=5).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit()));
+    numeric && (if core.len() < word.len() { parts >= 1 } else { parts >= 3 })
+}
+
+fn is_hash(bytes: &[u8]) -> bool {
+    let letters = bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let dashes = memchr::memchr_iter(b'-', bytes).count();
+    let hex = bytes.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    hex && letters > 0 && ((dashes == 0 && (7..=128).contains(&bytes.len())) || (dashes == 4 && bytes.len() == 36))
+}
+
+/// `Number` for a number, `Plain` for one digit that says too little to be a fact, `None` for no number.
+fn number(word: &str) -> Option<Shape> {
+    if word.strip_prefix('#').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Some(Shape::Identifier);
+    }
+    let core = word.trim_start_matches(['$', '~', '+', '-']);
+    if !core.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let digits_end = core.bytes().rposition(|byte| byte.is_ascii_digit()).map_or(0, |last| last + 1);
+    let (figures, unit) = core.split_at(digits_end);
+    let figures_only =
+        figures.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b':' | b'-' | b'/'));
+    let iso_time = figures.len() >= 10 && figures.bytes().filter(u8::is_ascii_alphabetic).count() <= 1;
+    if !(figures_only || iso_time) || unit.len() > 6 || unit.contains('.') {
+        return None;
+    }
+    Some(if core.len() == 1 && core.len() == word.len() { Shape::Plain } else { Shape::Number })
+}
+
+fn is_path(word: &str, bytes: &[u8]) -> bool {
+    let n_slashes = bytes.iter().filter(|byte| matches!(byte, b'/' | b'\\')).count();
+    if n_slashes == 0 {
+        return has_known_extension(word);
+    }
+    let rooted =
+        ["/", "./", "../", "~/", "$"].iter().any(|start| word.starts_with(start)) || word.get(1..3) == Some(":\\");
+    let named = bytes.iter().any(|byte| matches!(byte, b'.' | b'_' | b'@') || byte.is_ascii_digit());
+    let long_enough = bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count() >= 2;
+    long_enough && !word.contains("//") && (rooted || named || n_slashes >= 2 || word.ends_with('/'))
+}
+
+fn has_known_extension(word: &str) -> bool {
+    let Some((stem, extension)) = word.rsplit_once('.') else { return false };
+    // "Node.js" and its kin are names of things, not files.
+    let is_framework = extension == "js" && stem.starts_with(|c: char| c.is_ascii_uppercase());
+    let known = || EXTENSIONS.binary_search(&extension.to_ascii_lowercase().as_str()).is_ok();
+    !is_framework && extension.len() <= 6 && stem.len() + extension.len() > 2 && known()
+}
+
+fn is_identifier(bytes: &[u8]) -> bool {
+    if matches!(bytes, [b'-', b'-', b'a'..=b'z', ..] | [b'$' | b'@', b'a'..=b'z' | b'A'..=b'Z' | b'_', ..]) {
+        return true;
+    }
+    bytes.windows(3).any(|window| match window {
+        [left, b'_', right] => left.is_ascii_alphanumeric() && right.is_ascii_alphanumeric(),
+        [b':', b':', right] => right.is_ascii_alphabetic(),
+        [left, b'.', right] => bytes.len() > 4 && left.is_ascii_alphanumeric() && right.is_ascii_alphabetic(),
+        [_, left, right] => left.is_ascii_lowercase() && right.is_ascii_uppercase(),
+        _ => false,
+    }) || matches!(bytes, [left, right, _, ..] if left.is_ascii_lowercase() && right.is_ascii_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_lists_are_sorted_for_binary_search() {
+        assert!(EXTENSIONS.is_sorted());
+        assert!(UNITS.is_sorted());
+    }
+
+    #[test]
+    fn what_only_looks_like_a_fact_is_none() {
+        for word in ["and/or", "e.g", "3", "TCP/IP", "well-known", "API", "deadbeef", "don't"] {
+            assert_eq!(of(word), Shape::Plain, "{word}");
+        }
+        assert_eq!(of("Node.js"), Shape::Identifier);
+    }
+}

@@ -1,0 +1,43 @@
+//! What the live chain comes to, in tokens.
+
+use super::{Chain, Index};
+use crate::text::Tokens;
+
+/// The `chars4` tokens of what a resume would send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Totals {
+    /// All but thinking: text, tool calls, tool results, images, attachments.
+    pub messages: Tokens,
+    /// The text of thinking.
+    pub thinking: Tokens,
+    /// The signatures of thinking.
+    pub signatures: Tokens,
+}
+
+impl Totals {
+    /// The totals of `chain`.
+    #[must_use]
+    pub fn of(index: &Index, chain: &Chain) -> Self {
+        let mut totals = Self::default();
+        for &line in &chain.lines {
+            totals.messages += Tokens(index.record(line).tokens.into());
+            if let Some(thinking) = index.thinking_of(line) {
+                totals.thinking += Tokens(thinking.text.into());
+                totals.signatures += Tokens(thinking.signature.into());
+            }
+        }
+        totals
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn all(&self) -> Tokens {
+        self.messages + self.thinking + self.signatures
+    }
+
+    /// What takes up room in the context window: signatures stand for thinking that the API counts by its text.
+    #[must_use]
+    pub fn context(&self) -> Tokens {
+        self.messages + self.thinking
+    }
+}
