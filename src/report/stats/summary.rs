@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt::{self, Display, Formatter};
 
-use super::count::{ContextSize, Measured, Start, Stats};
+use super::count::{ContextSize, Measured, Problems, Start, Stats};
 use crate::report::size::{bytes, count, counted, percent, tokens};
 use crate::text::Tokens;
 
@@ -41,12 +41,10 @@ impl Stats {
     }
 
     fn problems_text(&self) -> String {
-        match (self.problems.errors, self.problems.warnings) {
-            (0, 0) => "none".to_owned(),
-            (errors, warnings) => {
-                format!("{} and {}: see `ctxc check`", counted(errors, "error"), counted(warnings, "warning"))
-            }
-        }
+        let Problems { errors, warnings } = self.problems;
+        let counts = [(errors, "error"), (warnings, "warning")];
+        let found: Vec<String> = counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, noun)| counted(n, noun)).collect();
+        if found.is_empty() { "none".to_owned() } else { format!("{}: see `ctxc check`", found.join(" and ")) }
     }
 }
 
