@@ -11,7 +11,7 @@ use super::check::check;
 use super::keeper::Keeper;
 use super::pass::{self, Written};
 use super::problem::{Problem, new_problems};
-use super::write::{Existing, Guard, Staged, back_up, copy_sidecar};
+use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
 use crate::transcript::{Chain, Index};
@@ -184,9 +184,7 @@ impl Stage {
             (Destination::InPlace(_), Some(path)) => {
                 Staged::beside(path, Existing::Overwrite, permissions).map(Self::Beside)
             }
-            (Destination::InPlace(_) | Destination::Stream(_), _) => {
-                tempfile::tempfile().map(Self::Unnamed).map_err(ApplyError::WriteResult)
-            }
+            (Destination::InPlace(_) | Destination::Stream(_), _) => unnamed_file().map(Self::Unnamed),
         }
     }
 

@@ -183,11 +183,11 @@ impl Index {
         self.record_mut(line).parent = PackedParent::pack(parent.map_or(Parent::Root, Parent::At));
     }
 
-    /// Brings the record of `line` up to the text that it has after an edit. Its links and its uuid stay.
+    /// Brings the record of `line` up to the text that it has after an edit. Its links and its uuid stay, and its
+    /// length, which tells where lines are in the source.
     pub fn reread(&mut self, line: LineNo, scan: &Scan, text: &[u8]) {
         let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, text, line);
         let record = self.record_mut(line);
-        record.len = u32::try_from(text.len()).unwrap_or(u32::MAX);
         record.flags = flags.with(record.flags.and(Flags::SUPERSEDED));
         record.tokens = tokens;
         record.session_at = session_at;
