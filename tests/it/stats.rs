@@ -64,6 +64,7 @@ fn turns_are_summed_up_by_band() {
 
 // U-05, U-01: the same as one object.
 #[test]
+#[expect(clippy::too_many_lines, reason = "the whole object stands in the snapshot")]
 fn json_has_all_of_it() {
     let stage = Stage::new().file("a.jsonl", fixture("small"));
     let run = stage.run(["stats", "a.jsonl", "--bands", "0-50:heavy", "--json"]);
