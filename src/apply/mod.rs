@@ -23,6 +23,8 @@ mod problem;
 mod relink;
 mod restore;
 mod rewrite;
+#[cfg(test)]
+mod samples;
 mod stream;
 mod thinking;
 mod write;
