@@ -1,5 +1,6 @@
 //! Strings and bytes. This layer knows nothing of transcripts.
 
+pub(crate) mod checksum;
 mod class;
 mod digest;
 mod facts;
@@ -8,6 +9,7 @@ mod looks;
 mod segment;
 mod sentence;
 mod shape;
+pub(crate) mod simd;
 mod stop;
 mod tokens;
 mod words;
