@@ -10,6 +10,7 @@ mod segment;
 mod sentence;
 mod shape;
 pub(crate) mod simd;
+mod stop;
 mod tokens;
 mod words;
 
@@ -18,5 +19,6 @@ pub use digest::Digest;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};
 pub use segment::{Join, Piece, PieceKind, segment};
 pub use shape::Shape;
+pub use stop::Stopped;
 pub use tokens::{Tokens, chars4};
 pub use words::{Word, fold_hash, is_ideograph, words};

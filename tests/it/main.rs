@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene has failed")]
 
 mod arguments;
+mod check;
 mod reference;
 mod session;
 mod stage;
+mod stats;
