@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot set its scene has failed")]
 
 mod arguments;
+mod chain;
 mod oracle;
 mod promise;
 mod reference;
+mod seed;
 mod session;
 mod stage;
