@@ -27,11 +27,12 @@ fn main() {
             (0..2000).map(|n| format!("{}- item {n} of many\n", " ".repeat(n))).collect::<Vec<_>>().concat(),
         ),
     ];
-    println!("{:<32} {:>9} {:>9} {:>9}", "text", "MB", "35 %", "10 %");
+    println!("{:<32} {:>9} {:>9} {:>9} {:>9}", "text", "MB", "35 %", "10 %", "40 tokens");
     for (name, text) in &texts {
         print!("{name:<32} {:>9.1}", megabytes(text.len()));
-        for percent in [35, 10] {
-            let job = Job { text, target: Tokens(chars4(text).0 * percent / 100) };
+        let n_tokens = chars4(text).0;
+        for target in [n_tokens * 35 / 100, n_tokens / 10, 40] {
+            let job = Job { text, target: Tokens(target) };
             let start = Instant::now();
             let reply = black_box(Extract.shrink(&job));
             let seconds = start.elapsed().as_secs_f64();
@@ -90,7 +91,7 @@ fn word(random: &mut Random) -> String {
     const COMMON: [&str; 12] =
         ["the", "file", "and", "test", "must", "error", "in", "config", "because", "should", "of", "value"];
     match random.below(10) {
-        0..=6 => COMMON[usize::try_from(random.below(12)).unwrap_or_default()].to_owned(),
+        0..=6 => pick(random, &COMMON).to_owned(),
         7 => format!("src/mod_{}/file{}.rs", random.below(50), random.below(900)),
         8 => format!("handle_{}_{}", random.below(40), random.below(400)),
         _ => format!("{}", random.below(100_000)),
@@ -134,6 +135,11 @@ fn code_line(random: &mut Random) -> String {
 
 fn japanese(random: &mut Random) -> String {
     let words = ["設定", "ファイル", "を", "確認", "する", "必ず", "テスト", "原因", "は", "です"];
-    let picks: String = (0..12).map(|_| words[usize::try_from(random.below(10)).unwrap_or_default()]).collect();
+    let picks: String = (0..12).map(|_| pick(random, &words)).collect();
     format!("{picks}。")
+}
+
+fn pick<'w>(random: &mut Random, words: &[&'w str]) -> &'w str {
+    let at = usize::try_from(random.below(words.len() as u64)).unwrap_or_default();
+    words.get(at).copied().unwrap_or_default()
 }

@@ -143,7 +143,8 @@ fn table(texts: &[String], percent: u64, other: Option<&Vec<String>>) -> Result<
     print!("\n|---|--:|");
     print!("{}", "--:|".repeat(columns.len()));
     println!();
-    for (row, (_, total)) in &scores[0] {
+    let first = scores.first().ok_or("there is always the engine's own column")?;
+    for (row, (_, total)) in first {
         print!("| {} | {total} |", row.1);
         for score in &scores {
             print!(" {} % |", score.get(row).map_or(0, |(kept, total)| (kept * 100 + total / 2) / total));

@@ -3,12 +3,12 @@
 //! `bytes -> Line -> Entry -> Turn -> Plan(Task) -> Outcome -> Edit -> bytes'`
 //!
 //! Layers, each of which may use only what stands left of it (`tests/layers.rs` holds them to it):
-//! `text < transcript < plan, engine, archive < run, apply < report < cli`.
+//! `text < transcript < plan, engine, archive < run < apply < report < cli`.
 //!
 //! Invariants: a line without an edit is written byte for byte as it was read; reading never fails on
 //! content; what is removed is in the archive, synced, before the new file takes its place; standard
 //! output carries data only. `docs/architecture.md` has the whole story.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod apply;

@@ -16,11 +16,11 @@ const LAYERS: &[(&str, u8)] = &[
     ("engine", 2),
     ("archive", 2),
     ("run", 3),
-    ("apply", 3),
-    ("buffer", 3),
-    ("report", 4),
-    ("cli", 5),
-    ("mcp", 5),
+    ("apply", 4),
+    ("buffer", 4),
+    ("report", 5),
+    ("cli", 6),
+    ("mcp", 6),
 ];
 
 /// A file under `src/`, without its tests, comments and the text of its strings.

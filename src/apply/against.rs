@@ -161,3 +161,106 @@ fn no_longer_live(source: Side<'_>, output: Side<'_>) -> Option<Problem> {
 fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::samples::{assistant, calls, results, text, user};
+    use std::io::Cursor;
+
+    fn thought(thought: &str) -> String {
+        format!(r#"[{{"type":"thinking","thinking":"{thought}","signature":"s"}}]"#)
+    }
+
+    /// A prompt, thinking, a call with its result, an answer after further thinking, and a second turn.
+    fn original() -> Vec<String> {
+        vec![
+            user("u1", "", "\"Fix it\""),
+            assistant("k1", "u1", "m1", &thought("hm")),
+            assistant("c1", "k1", "m1", &calls(&["t1"])),
+            user("r1", "c1", &results(&["t1"])),
+            assistant("k2", "r1", "m2", &thought("so")),
+            assistant("a2", "k2", "m2", &text("Done")),
+            user("u2", "a2", "\"Next\""),
+            assistant("k3", "u2", "m3", &thought("next")),
+            assistant("c3", "k3", "m3", &calls(&["t3"])),
+            user("r3", "c3", &results(&["t3"])),
+        ]
+    }
+
+    /// Kind, line number and entries of what `output` has as something made from `original`.
+    fn expect(output: &[String], problems: &[(ProblemKind, u32, u32)]) {
+        let read = |lines: &[String]| {
+            let file = lines.join("\n");
+            let index = Index::build(file.as_bytes()).unwrap();
+            let chain = Chain::find(&index);
+            let visible = Visible::read(Cursor::new(file), &index, &chain, Some("old-id")).unwrap();
+            (index, chain, visible)
+        };
+        let (before, after) = (read(&original()), read(output));
+        let side = |(index, chain, visible)| Side { index, chain, visible };
+        let found = compare(side((&before.0, &before.1, &before.2)), side((&after.0, &after.1, &after.2)));
+        let found: Vec<_> = found
+            .iter()
+            .map(|problem| {
+                let n_entries = if let Detail::Entries(n_entries) = problem.detail { n_entries } else { 1 };
+                (problem.kind, problem.line.number(), n_entries)
+            })
+            .collect();
+        assert_eq!(found, problems, "\n{}", output.join("\n"));
+    }
+
+    fn edited(line: usize, new: String) -> Vec<String> {
+        let mut lines = original();
+        lines[line - 1] = new;
+        lines
+    }
+
+    // V-01: altered thinking. S-05: what outlives a change.
+    #[test]
+    fn thinking_is_held_against_the_original() {
+        expect(&original(), &[]);
+        expect(
+            &edited(5, assistant("k2", "r1", "m2", &thought("other"))),
+            &[
+                (ProblemKind::AlteredThinking, 5, 1),
+                (ProblemKind::StaleThinking, 5, 1),
+                (ProblemKind::LoopThinking, 8, 1),
+            ],
+        );
+        expect(
+            &edited(1, user("u1", "", "\"Fix\"")),
+            &[(ProblemKind::StaleThinking, 2, 2), (ProblemKind::LoopThinking, 8, 1)],
+        );
+        // What is changed behind all thinking leaves it alone.
+        expect(&edited(10, user("r3", "c3", "[{\"type\":\"tool_result\",\"tool_use_id\":\"t3\"}]")), &[]);
+        // Once the loop is closed, its thinking is as any other.
+        let mut closed = edited(7, user("u2", "a2", "\"Go\""));
+        closed.push(assistant("a3", "r3", "m4", &text("Closed")));
+        expect(&closed, &[(ProblemKind::StaleThinking, 8, 1)]);
+    }
+
+    // V-01
+    #[test]
+    fn history_that_is_cut_off_is_named() {
+        let mut lines = edited(7, user("u2", "", "\"Next\""));
+        lines.truncate(7);
+        expect(&lines, &[(ProblemKind::NoLongerLive, 1, 6)]);
+        // A truncation takes the entries out, and a new compact boundary ends the history on purpose.
+        expect(&lines[6..], &[]);
+        let boundary = r#"{"parentUuid":null,"type":"system","subtype":"compact_boundary","uuid":"b"}"#;
+        lines.insert(6, boundary.to_owned());
+        lines[7] = user("u2", "b", "\"Next\"");
+        expect(&lines, &[]);
+    }
+
+    // S-01: paths to the old folder in texts stay, and are named.
+    #[test]
+    fn paths_into_the_old_folder_are_named() {
+        let path = "\"See /home/ann/.claude/projects/shop/old-id/tool-results/t1.txt\"";
+        let mut lines = original();
+        lines.push(user("u3", "r3", path));
+        lines.push(user("u4", "u3", "\"C:\\\\old-id\\\\x and old-id\""));
+        expect(&lines, &[(ProblemKind::OldFolder, 11, 2)]);
+    }
+}

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
@@ -11,7 +12,7 @@ use super::check::check;
 use super::keeper::Keeper;
 use super::pass::{self, Written};
 use super::problem::{Problem, new_problems};
-use super::write::{Existing, Guard, Staged, back_up, copy_sidecar};
+use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
 use crate::transcript::{Chain, Index};
@@ -49,7 +50,7 @@ pub struct Origin<'a> {
 
 /// Who rewrites it, as the archive will tell.
 #[derive(Clone, Debug)]
-pub struct Errand {
+pub struct Errand<'a> {
     /// The verb.
     pub verb: &'static str,
     /// The command as it was given.
@@ -60,6 +61,8 @@ pub struct Errand {
     pub now: Timestamp,
     /// The report, as JSON.
     pub report: Option<String>,
+    /// Set when the work shall stop.
+    pub stop: &'a AtomicBool,
 }
 
 /// What was done.
@@ -91,7 +94,7 @@ pub fn carry_out(
     rewrite: &Rewrite,
     archive: Option<&mut dyn Archive>,
     destination: Destination<'_>,
-    errand: &Errand,
+    errand: &Errand<'_>,
 ) -> Result<Done, ApplyError> {
     let problems = check(index, &Chain::find(index));
     let bytes_before = index.fingerprint.len;
@@ -105,7 +108,7 @@ pub fn carry_out(
         Some(archive) => Some(&mut **archive),
         None => None,
     });
-    let written = pass::write(origin.file, index, rewrite, stage.file(), &mut keeper)?;
+    let written = pass::write(origin.file, index, rewrite, stage.file(), &mut keeper, errand.stop)?;
     let (recipe, session_ids) = keeper.finish();
     if written.fingerprint != index.fingerprint {
         return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
@@ -184,9 +187,7 @@ impl Stage {
             (Destination::InPlace(_), Some(path)) => {
                 Staged::beside(path, Existing::Overwrite, permissions).map(Self::Beside)
             }
-            (Destination::InPlace(_) | Destination::Stream(_), _) => {
-                tempfile::tempfile().map(Self::Unnamed).map_err(ApplyError::WriteResult)
-            }
+            (Destination::InPlace(_) | Destination::Stream(_), _) => unnamed_file().map(Self::Unnamed),
         }
     }
 

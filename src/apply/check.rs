@@ -35,6 +35,8 @@ pub(super) fn is_dropped(index: &Index, line: LineNo) -> bool {
 fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
     let is_blank = |record: &Record| !record.flags.any(Flags::ENTRY.with(Flags::MALFORMED));
     let last = index.lines().rev().find(|&line| !is_dropped(index, line) && !is_blank(index.record(line)));
+    let mut first_superseded = None;
+    let mut n_superseded = 0;
     for line in index.lines().filter(|&line| !is_dropped(index, line)) {
         let record = index.record(line);
         if record.flags.any(Flags::MALFORMED) {
@@ -42,10 +44,16 @@ fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
             // It has no id, and no edit touches it: its length is what stays the same.
             problems.push(Problem::new(kind, line, IdHash(u64::from(record.len))));
         } else if record.flags.any(Flags::SUPERSEDED) {
-            problems.push(Problem::new(ProblemKind::DuplicateUuid, line, record.uuid));
+            first_superseded = first_superseded.or(Some(line));
+            n_superseded += 1;
         } else if record.kind.is_message() && record.uuid == IdHash::NONE {
             problems.push(Problem::new(ProblemKind::NoUuid, line, IdHash(u64::from(record.len))));
         }
+    }
+    // One problem for all: a client that goes wrong here does so thousands of times.
+    if let Some(first) = first_superseded {
+        let detail = Detail::Entries(n_superseded);
+        problems.push(Problem::new(ProblemKind::DuplicateUuid, first, IdHash::NONE).with(detail));
     }
 }
 
@@ -87,3 +95,6 @@ fn check_targets(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
         problems.push(Problem::new(ProblemKind::LostSegment, segment.boundary, index.record(segment.boundary).uuid));
     }
 }
+
+#[cfg(test)]
+mod tests;

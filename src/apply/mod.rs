@@ -23,6 +23,8 @@ mod problem;
 mod relink;
 mod restore;
 mod rewrite;
+#[cfg(test)]
+mod samples;
 mod stream;
 mod thinking;
 mod write;
@@ -40,5 +42,5 @@ pub use problem::{Detail, Problem, ProblemKind, Severity, new_problems};
 pub use restore::{operation_of, restore};
 pub use rewrite::Rewrite;
 pub use thinking::{ThinkingPolicy, ThinkingRemoved};
-pub use write::{Existing, Staged};
+pub use write::{Existing, Staged, unnamed_file};
 pub use write_report::write_report;

@@ -2,6 +2,7 @@
 
 use super::check::is_dropped;
 use super::problem::{Detail, Problem, ProblemKind};
+use crate::transcript::scan::Kind;
 use crate::transcript::{Chain, IdHash, Index, LineNo, MessageIdx};
 
 /// One end of a live call, by its place in the conversation.
@@ -13,8 +14,11 @@ struct End {
 
 /// Finds what is wrong with the tool calls and results of the live chain.
 ///
-/// The client merges the entries of one message, and the user entries up to the next message. So a result is in its
-/// place when the last assistant message before it is that of its call, wherever the message's other lines stand.
+/// The API wants a result in the user message right after the assistant message of its call (format: "API rules", 1),
+/// and refuses the conversation otherwise, for good; so a result elsewhere is an error. What counts is what the client
+/// makes of the entries: it merges those of one message, wherever they stand, and the user entries up to the next
+/// message, and the API takes assistant messages with nothing between them as one. Such a run of messages and the user
+/// entries behind it are the unit here.
 pub(super) fn check_pairs(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
     let conversation = Conversation::new(index, chain);
     let mut ends = conversation.ends(index);
@@ -37,7 +41,7 @@ pub(super) fn check_pairs(index: &Index, chain: &Chain, problems: &mut Vec<Probl
             report(end, ProblemKind::DuplicateCall, call_at);
         }
         let Some(result) = results.first() else {
-            let is_last = conversation.message_at(call.place) == conversation.last_message();
+            let is_last = conversation.run_at(call.place) == conversation.last_run();
             let kind = if is_last { ProblemKind::InterruptedCall } else { ProblemKind::CallWithoutResult };
             report(call, kind, Detail::None);
             continue;
@@ -46,36 +50,51 @@ pub(super) fn check_pairs(index: &Index, chain: &Chain, problems: &mut Vec<Probl
         for end in results.iter().skip(1) {
             report(end, ProblemKind::DuplicateResult, result_at);
         }
-        if conversation.message_at(result.place) != conversation.message_at(call.place) || result.place < call.place {
+        if conversation.run_at(result.place) != conversation.run_at(call.place) || result.place < call.place {
             report(result, ProblemKind::MisplacedResult, call_at);
         }
     }
 }
 
-/// The live lines in order, each with the assistant message that was the last up to there.
+/// The live lines in order, each with the run of assistant messages that it belongs to or follows.
 struct Conversation<'a> {
     lines: &'a [LineNo],
-    /// By place; `u32::MAX` before the first message.
-    messages: Vec<u32>,
+    /// The runs by place, from 1; 0 before the first.
+    runs: Vec<u32>,
     /// The places by line; `u32::MAX` for what is not live.
     places: Vec<u32>,
 }
 
 impl<'a> Conversation<'a> {
     fn new(index: &Index, chain: &'a Chain) -> Self {
-        let mut messages = Vec::with_capacity(chain.lines.len());
+        let mut runs = Vec::with_capacity(chain.lines.len());
         let mut places = vec![u32::MAX; index.records.len()];
-        let mut last = u32::MAX;
+        let mut run_of_message = vec![0; index.prompts.len()];
+        let mut run = 0;
+        let mut is_answered = true;
         for (place, &line) in (0..).zip(&chain.lines) {
-            if !is_dropped(index, line) {
-                last = index.record(line).message().map_or(last, |MessageIdx(message)| message);
-                if let Some(slot) = places.get_mut(line.idx()) {
-                    *slot = place;
-                }
+            let record = index.record(line);
+            let mut own = run;
+            if is_dropped(index, line) {
+                runs.push(own);
+                continue;
             }
-            messages.push(last);
+            if let Some(slot) = places.get_mut(line.idx()) {
+                *slot = place;
+            }
+            if let Some(known) = record.message().and_then(|MessageIdx(at)| run_of_message.get_mut(at as usize)) {
+                if *known == 0 {
+                    run += u32::from(is_answered);
+                    is_answered = false;
+                    *known = run;
+                }
+                own = *known;
+            } else {
+                is_answered |= record.kind == Kind::User;
+            }
+            runs.push(own);
         }
-        Self { lines: &chain.lines, messages, places }
+        Self { lines: &chain.lines, runs, places }
     }
 
     fn ends(&self, index: &Index) -> Vec<End> {
@@ -88,11 +107,11 @@ impl<'a> Conversation<'a> {
         self.lines.get(place as usize).copied().unwrap_or_default()
     }
 
-    fn message_at(&self, place: u32) -> Option<u32> {
-        self.messages.get(place as usize).copied()
+    fn run_at(&self, place: u32) -> Option<u32> {
+        self.runs.get(place as usize).copied()
     }
 
-    fn last_message(&self) -> Option<u32> {
-        self.messages.last().copied()
+    fn last_run(&self) -> Option<u32> {
+        self.runs.iter().max().copied()
     }
 }

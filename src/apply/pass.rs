@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Write;
+use std::sync::atomic::AtomicBool;
 
 use super::keeper::Keeper;
 use super::pointers::uuid_of;
@@ -35,9 +36,10 @@ pub(super) fn write(
     rewrite: &Rewrite,
     out: &mut dyn Write,
     keeper: &mut Keeper<'_>,
+    stop: &AtomicBool,
 ) -> Result<Written, ApplyError> {
     let plan = Plan::new(index, rewrite);
-    let source = Source::new(file, keeper.is_on());
+    let source = Source::new(file, keeper.is_on(), stop);
     let sink = Sink::new(out, keeper.is_on());
     let mut pass = Pass { file, rewrite, plan, source, sink, keeper, uuids: HashMap::new() };
     let mut run = Run::default();

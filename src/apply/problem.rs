@@ -91,8 +91,8 @@ kinds! {
     NoTimestamp: Error, "there is no timestamp: some versions of the client crash, or lose what follows";
     /// An entry of the chain without a uuid.
     NoUuid: Warning, "the entry has no uuid: a resume leaves it out";
-    /// Two entries have one uuid.
-    DuplicateUuid: Warning, "a later entry has the same uuid, and stands for this one";
+    /// Entries whose uuid a later one has: one problem for all of them.
+    DuplicateUuid: Warning, "a later entry has the same uuid, and is the one that counts";
     /// A line that is no JSON object.
     MalformedLine: Warning, "the line is no JSON object: clients skip it";
     /// The last line breaks off.
@@ -151,6 +151,14 @@ impl Problem {
         Self { kind, severity: kind.severity(), line, subject, detail: Detail::None }
     }
 
+    /// How many problems this one stands for.
+    const fn weight(&self) -> u32 {
+        match (self.kind, self.detail) {
+            (ProblemKind::DuplicateUuid, Detail::Entries(n_entries)) => n_entries,
+            _ => 1,
+        }
+    }
+
     /// The same with something else that is known of it.
     #[must_use]
     pub const fn with(self, detail: Detail) -> Self {
@@ -173,14 +181,16 @@ impl fmt::Display for Problem {
 /// are more of. What no client wrote is an error even where it is a warning in a client's own file.
 #[must_use]
 pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
-    let mut known: HashMap<(ProblemKind, IdHash), usize> = HashMap::new();
+    let mut known: HashMap<(ProblemKind, IdHash), u32> = HashMap::new();
     for problem in source {
-        *known.entry((problem.kind, problem.subject)).or_default() += 1;
+        *known.entry((problem.kind, problem.subject)).or_default() += problem.weight();
     }
     let mut new = output;
     new.retain_mut(|problem| {
-        if let Some(n_left) = known.get_mut(&(problem.kind, problem.subject)).filter(|n_left| **n_left > 0) {
-            *n_left -= 1;
+        if let Some(n_left) =
+            known.get_mut(&(problem.kind, problem.subject)).filter(|n_left| **n_left >= problem.weight())
+        {
+            *n_left -= problem.weight();
             return false;
         }
         if matches!(problem.kind, ProblemKind::BlankText | ProblemKind::UnknownBlock | ProblemKind::MalformedLine) {

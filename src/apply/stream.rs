@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::atomic::AtomicBool;
 
 use super::ApplyError;
-use crate::text::Digest;
+use crate::text::{Digest, Stopped};
 use crate::transcript::{Fingerprint, Fingerprinter};
 
 /// How much is read or written at once.
@@ -13,6 +14,7 @@ const CHUNK: usize = 256 * 1024;
 /// The source, read from its start.
 pub(super) struct Source<'a> {
     file: &'a File,
+    stop: &'a AtomicBool,
     /// Where the next chunk starts. Others seek in the same file meanwhile.
     position: u64,
     buffer: Vec<u8>,
@@ -23,9 +25,10 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(file: &'a File, wants_digest: bool) -> Self {
+    pub(super) fn new(file: &'a File, wants_digest: bool, stop: &'a AtomicBool) -> Self {
         Self {
             file,
+            stop,
             position: 0,
             buffer: vec![0; CHUNK],
             start: 0,
@@ -74,6 +77,7 @@ impl<'a> Source<'a> {
 
     /// Reads one chunk behind the pending bytes, with room for `len` of them.
     fn fill(&mut self, len: usize) -> io::Result<usize> {
+        Stopped::check(self.stop)?;
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -176,11 +180,12 @@ mod tests {
     #[test]
     fn lines_of_any_length_are_read_whole() {
         let mut file = tempfile::tempfile().unwrap();
+        let stop = AtomicBool::new(false);
         let lens = [3, CHUNK + 5, 0, 10, 3 * CHUNK, 1];
         for (byte, len) in (b'a'..).zip(lens) {
             file.write_all(&vec![byte; len]).unwrap();
         }
-        let mut source = Source::new(&file, false);
+        let mut source = Source::new(&file, false, &stop);
         for (byte, len) in (b'a'..).zip(lens) {
             assert!(source.line(len).unwrap() == vec![byte; len]);
         }

@@ -94,6 +94,14 @@ impl Staged {
     }
 }
 
+/// A file without a name, for a result that must be whole before it goes into a stream.
+///
+/// # Errors
+/// When the folder for temporary files cannot be written to.
+pub fn unnamed_file() -> Result<File, ApplyError> {
+    tempfile::tempfile().map_err(ApplyError::WriteResult)
+}
+
 /// `path` with its links followed, whether or not there is a file at the end of them.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {

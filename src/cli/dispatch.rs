@@ -8,6 +8,7 @@ use clap::error::ErrorKind;
 use super::args::{Args, Verb};
 use super::commands::{check, compress, restore, stats};
 use super::error::{CommandError, Completion};
+use super::interrupt;
 use super::places::Environment;
 use super::settings::Context;
 use super::ui::Ui;
@@ -19,7 +20,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return usage_shown(&error),
     };
-    let ui = Ui::new(args.global.verbosity(), args.global.color.into());
+    let ui = Ui::new(args.global.verbosity(), args.global.color.into(), interrupt::watch());
     match run(args, &ui) {
         Ok(completion) => completion.exit_code(),
         Err(error) => {

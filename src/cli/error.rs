@@ -7,7 +7,9 @@ use std::process::ExitCode;
 
 use jiff::{Timestamp, Unit};
 
+use super::interrupt::INTERRUPTED;
 use super::ui::Ui;
+use crate::text::Stopped;
 use crate::transcript::session::{Candidate, SessionError};
 
 /// How a command ended that did what it was asked.
@@ -108,7 +110,7 @@ impl CommandError {
         ExitCode::from(match self.kind {
             Kind::Failed | Kind::ClosedPipe => 1,
             Kind::Usage | Kind::Config => 2,
-            Kind::Interrupted => 130,
+            Kind::Interrupted => INTERRUPTED,
         })
     }
 }
@@ -126,6 +128,10 @@ fn explain(error: anyhow::Error) -> CommandError {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe);
+    let is_stopped = error.chain().filter_map(|cause| cause.downcast_ref()).any(Stopped::is);
+    if is_stopped {
+        return CommandError::interrupted();
+    }
     let kind = if is_closed_pipe { Kind::ClosedPipe } else { Kind::Failed };
     let hints = error.chain().find_map(|cause| cause.downcast_ref()).map(session_hints).unwrap_or_default();
     CommandError { kind, error, hints }

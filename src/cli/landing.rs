@@ -60,6 +60,7 @@ impl Landing<'_> {
             session,
             now: Timestamp::now(),
             report: self.report.clone(),
+            stop: ui.stop(),
         };
         let source_sidecar = reading.path.as_deref().map(sidecar_dir).unwrap_or_default();
         let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();

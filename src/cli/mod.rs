@@ -8,6 +8,7 @@ mod commands;
 mod dispatch;
 pub mod error;
 pub mod input;
+mod interrupt;
 mod landing;
 mod places;
 pub mod progress;

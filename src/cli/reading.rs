@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 
@@ -10,6 +11,7 @@ use super::error::CommandError;
 use super::input;
 use super::progress::Progress;
 use super::ui::Ui;
+use crate::text::Stopped;
 use crate::transcript::session::Found;
 use crate::transcript::{Chain, Index};
 
@@ -34,7 +36,8 @@ impl Reading {
         let mut input = input::open(found)?;
         let name = input.name();
         let len = input.file.metadata().map_or(0, |metadata| metadata.len());
-        let mut watched = Watched { reader: &mut input.file, progress: Progress::start(ui, "reading", len) };
+        let mut watched =
+            Watched { reader: &mut input.file, stop: ui.stop(), progress: Progress::start(ui, "reading", len) };
         let index = Index::build(&mut watched).with_context(|| format!("read {name}"))?;
         watched.progress.finish();
         let chain = Chain::find(&index);
@@ -48,9 +51,9 @@ impl Reading {
         ui: &Ui,
         label: &str,
         total: u64,
-        read: impl FnOnce(Watched<&mut File>, &Index, &Chain) -> io::Result<T>,
+        read: impl FnOnce(Watched<'_, &mut File>, &Index, &Chain) -> io::Result<T>,
     ) -> Result<T, CommandError> {
-        let watched = Watched { reader: &mut self.file, progress: Progress::start(ui, label, total) };
+        let watched = Watched { reader: &mut self.file, stop: ui.stop(), progress: Progress::start(ui, label, total) };
         Ok(read(watched, &self.index, &self.chain).with_context(|| format!("read {}", self.name))?)
     }
 
@@ -61,20 +64,22 @@ impl Reading {
 }
 
 /// A reader whose bytes are counted by a bar.
-pub(super) struct Watched<R> {
+pub(super) struct Watched<'a, R> {
     reader: R,
+    stop: &'a AtomicBool,
     progress: Progress,
 }
 
-impl<R: Read> Read for Watched<R> {
+impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Stopped::check(self.stop)?;
         let n_read = self.reader.read(buffer)?;
         self.progress.advance(n_read as u64);
         Ok(n_read)
     }
 }
 
-impl<R: Seek> Seek for Watched<R> {
+impl<R: Seek> Seek for Watched<'_, R> {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.reader.seek(to)
     }

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -25,13 +27,20 @@ pub enum Verbosity {
 pub struct Ui {
     verbosity: Verbosity,
     color: ColorChoice,
+    stop: Arc<AtomicBool>,
 }
 
 impl Ui {
     /// A way to the standard streams of this process. With `ColorChoice::Auto` colours need a terminal and no `NO_COLOR`.
     #[must_use]
-    pub fn new(verbosity: Verbosity, color: ColorChoice) -> Self {
-        Self { verbosity, color }
+    pub fn new(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
+        Self { verbosity, color, stop }
+    }
+
+    /// Set once somebody wants the work to stop.
+    #[must_use]
+    pub fn stop(&self) -> &AtomicBool {
+        &self.stop
     }
 
     /// Standard output, for data in bytes. Flush it: what a drop cannot write is lost without a word.

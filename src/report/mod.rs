@@ -3,4 +3,5 @@
 pub mod check;
 pub mod compress;
 pub mod size;
+pub mod stats;
 pub mod table;

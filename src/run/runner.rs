@@ -1,5 +1,7 @@
 //! Runs tasks through an engine, in their order.
 
+use std::ops::ControlFlow;
+
 use super::Outcome;
 use crate::engine::{Engine, Job};
 use crate::plan::Task;
@@ -17,16 +19,19 @@ pub enum Event<'a> {
 }
 
 /// Runs `tasks` through `engine` and returns what came of each, in their order. A task that fails does not stop the
-/// others (B-08).
-pub fn run(tasks: &[Task], engine: &dyn Engine, mut tell: impl FnMut(Event<'_>)) -> Vec<Outcome> {
+/// others (B-08). When `tell` breaks off, so does the run, and the rest have no outcome.
+pub fn run(tasks: &[Task], engine: &dyn Engine, mut tell: impl FnMut(Event<'_>) -> ControlFlow<()>) -> Vec<Outcome> {
     let mut outcomes = Vec::with_capacity(tasks.len());
     for task in tasks {
         let outcome = match engine.shrink(&Job { text: &task.text, target: task.target }) {
             Ok(reply) => Outcome::of_reply(task, reply.text),
             Err(error) => Outcome::Failed(error.to_string()),
         };
-        tell(Event::Finished { task, outcome: &outcome });
+        let flow = tell(Event::Finished { task, outcome: &outcome });
         outcomes.push(outcome);
+        if flow.is_break() {
+            break;
+        }
     }
     outcomes
 }

@@ -61,9 +61,8 @@ const DECISION: &str = "decided decide decides decision decisions chose chosen c
     conclusion conclude 决定 決定 採用 采用 选择 選択 推荐 推奨 方針 方针 결정 선택";
 const RULE: &str = "must mustn't never always don't shouldn't should cannot required requires require ensure \
     important avoid forbidden mandatory constraint constraints 必须 必須 必ず 不要 不能 禁止 务必 应该 不可 べき 반드시 금지";
-const FINDING: &str = "found because cause causes caused reason root turns discovered confirmed confirms means \
-    shows actually issue problem bug fix fixed fixes verified passes passed result results learned noticed \
-    原因 判明 发现 発見 確認 确认 结果 結果 修正 修复 問題 问题 원인 발견 확인";
+const FINDING: &str = "found because cause causes caused culprit reason root turns discovered confirms confirmed means verified \
+    learned noticed problem 原因 判明 发现 発見 確認 确认 结果 結果 問題 问题 원인 발견 확인";
 const TODO: &str = "todo fixme next remaining remains need needs pending later tbd blocked follow-up still \
     待办 下一 接下 次の 今後 残り 続い 다음";
 const STOP: &str = "a about above after again all also am an and any are as at be been before being below between \

@@ -1,6 +1,9 @@
 //! JSON strings as they stand in a file: decoded, measured and written without a JSON value in between.
+#![expect(clippy::inline_always, reason = "a pass is compiled for each level")]
 
 use std::borrow::Cow;
+
+use super::simd::{BLOCK, Class, Level, Pass, escaped_bytes, pad};
 
 /// The characters that `raw`, the inside of a JSON string without its quotes, stands for.
 ///
@@ -73,33 +76,64 @@ fn hex4(raw: &[u8]) -> Option<(u32, &[u8])> {
 /// JSON string.
 #[must_use]
 pub fn utf16_units(raw: &[u8]) -> u64 {
-    encoded_units(raw) - escape_excess(raw)
+    units(Level::best(), raw, Escapes::Decoded)
 }
 
 /// How many UTF-16 code units `bytes` of UTF-8 are, escapes taken as the characters they are written with.
 #[must_use]
 pub fn encoded_units(bytes: &[u8]) -> u64 {
-    bytes.chunks(1024).map(chunk_units).sum()
+    units(Level::best(), bytes, Escapes::AsWritten)
 }
 
-fn chunk_units(bytes: &[u8]) -> u64 {
-    if bytes.is_ascii() {
-        return bytes.len() as u64;
-    }
-    // Every character starts with one byte that is no continuation (0b10xxxxxx); those of four bytes are two units.
-    bytes.iter().map(|&byte| u64::from(byte & 0xC0 != 0x80) + u64::from(byte >= 0xF0)).sum()
+fn units(level: Level, bytes: &[u8], escapes: Escapes) -> u64 {
+    level.run(Units { bytes, escapes })
 }
 
-/// By how many units the escapes of `raw` are longer than what they stand for.
-fn escape_excess(raw: &[u8]) -> u64 {
-    let mut excess = 0;
-    let mut rest = raw;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        let len = if rest.get(at + 1) == Some(&b'u') { 6 } else { 2 };
-        excess += len as u64 - 1;
-        rest = rest.get(at + len..).unwrap_or_default();
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Escapes {
+    Decoded,
+    AsWritten,
+}
+
+/// Counts UTF-16 code units.
+struct Units<'a> {
+    bytes: &'a [u8],
+    escapes: Escapes,
+}
+
+impl Pass for Units<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<M, P, S>(self, mask: M, _: P, _: S) -> u64
+    where
+        M: Fn(&[u8; BLOCK], Class) -> u64,
+        P: Fn(u64) -> u64,
+        S: Fn(u64, u32, &mut [u32; BLOCK]),
+    {
+        let Self { bytes, escapes } = self;
+        let mut units = bytes.len() as u64;
+        let mut escaped = 0;
+        let mut tail = [b' '; BLOCK];
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (block, after) = rest.split_first_chunk().unwrap_or_else(|| (pad(&mut tail, rest), &[]));
+            rest = after;
+            if mask(block, Class::High) != 0 {
+                // Every character starts with one byte that is no continuation; those of four bytes are two units.
+                units -= u64::from(mask(block, Class::Continuation).count_ones());
+                units += u64::from(mask(block, Class::FourBytes).count_ones());
+            }
+            if escapes == Escapes::Decoded && mask(block, Class::Backslash) | escaped != 0 {
+                let (letters, carry) = escaped_bytes(mask(block, Class::Backslash), escaped);
+                escaped = carry;
+                // An escape is one unit, of two bytes or, with a `u`, of six.
+                let n_long = (letters & mask(block, Class::LetterU)).count_ones();
+                units = units.saturating_sub(u64::from(letters.count_ones() + 4 * n_long));
+            }
+        }
+        units
     }
-    excess
 }
 
 /// `text` as a JSON string with its quotes, in the spelling of `JSON.stringify`.
@@ -152,11 +186,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn encode_then_decode_is_the_identity(text in any::<String>()) {
+        fn encode_then_decode_is_the_identity(text in "([a-z\\\\\"\n\u{1}é漢😀]{0,9}|.{0,40}){0,9}") {
             let json = encode(&text);
             let raw = &json.as_bytes()[1..json.len() - 1];
             prop_assert_eq!(decode(raw), text.as_str());
             prop_assert_eq!(utf16_units(raw).div_ceil(4), chars4(&text).0);
+            for level in Level::all() {
+                prop_assert_eq!(units(level, raw, Escapes::Decoded), text.encode_utf16().count() as u64);
+                prop_assert_eq!(units(level, raw, Escapes::AsWritten), json.encode_utf16().count() as u64 - 2);
+            }
         }
     }
 }

@@ -52,6 +52,10 @@ pub(super) fn look(body: &str, indent: usize, before: Before) -> Looks {
     if !body.bytes().take(400).any(|byte| byte.is_ascii_alphanumeric() || byte >= 128) {
         return Looks::Line(PieceKind::Ornament);
     }
+    if let Some(code) = numbered(body) {
+        let has_word = code.contains(char::is_alphanumeric);
+        return Looks::Line(if has_word { PieceKind::Code } else { PieceKind::Ornament });
+    }
     if first == '|' {
         return Looks::Line(PieceKind::Row);
     }
@@ -122,6 +126,12 @@ fn is_code(body: &str) -> bool {
     last_is_code && CODE_STARTS.iter().any(|start| body.starts_with(start)) && !reads_as_prose(body)
 }
 
+/// What follows the line number in a line of a listed file: `12→code`.
+fn numbered(body: &str) -> Option<&str> {
+    let digits = body.bytes().take(7).take_while(u8::is_ascii_digit).count();
+    body.get(digits..).filter(|_| digits > 0)?.strip_prefix('→')
+}
+
 /// Whether the line is mostly letters and spaces, as sentences are.
 pub(super) fn reads_as_prose(body: &str) -> bool {
     let head = body.as_bytes().get(..200.min(body.len())).unwrap_or_default();
@@ -149,6 +159,8 @@ mod tests {
             ("let x = 1;", "code"),
             ("fn parse(a: &str, b: [u8; 2])", "code"),
             ("From now on, be quick (please)", "prose"),
+            ("12→let it be", "code"),
+            ("13→", "ornament"),
             ("| a | b |", "row"),
             ("---", "ornament"),
             ("これは文です。", "prose"),

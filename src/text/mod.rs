@@ -1,5 +1,6 @@
 //! Strings and bytes. This layer knows nothing of transcripts.
 
+pub(crate) mod checksum;
 mod class;
 mod digest;
 mod facts;
@@ -8,6 +9,8 @@ mod looks;
 mod segment;
 mod sentence;
 mod shape;
+pub(crate) mod simd;
+mod stop;
 mod tokens;
 mod words;
 
@@ -16,5 +19,6 @@ pub use digest::Digest;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};
 pub use segment::{Join, Piece, PieceKind, segment};
 pub use shape::Shape;
+pub use stop::Stopped;
 pub use tokens::{Tokens, chars4};
 pub use words::{Word, fold_hash, is_ideograph, words};

@@ -224,12 +224,15 @@ fn goes_on(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether the number is the marker of a list item: first on its line, followed by `. ` or `) `.
+/// Whether the number only counts lines: first on its line, followed by `. ` or `) ` as in a list, or by `→` as in a
+/// listed file.
 fn is_list_number(bytes: &[u8], at: usize, after: usize) -> bool {
     let first = bytes.get(..at).is_some_and(|head| {
         head.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t')).is_none_or(|byte| *byte == b'\n')
     });
-    first && matches!(bytes.get(after), Some(b'.' | b')')) && matches!(bytes.get(after + 1), Some(b' '))
+    let is_listing = || bytes.get(after..).is_some_and(|rest| rest.starts_with("→".as_bytes()));
+    first && is_listing()
+        || first && matches!(bytes.get(after), Some(b'.' | b')')) && matches!(bytes.get(after + 1), Some(b' '))
 }
 
 #[cfg(test)]
@@ -266,7 +269,7 @@ mod tests {
                 "std::fs::read with --all and `main`",
                 &[("std::fs::read", Shape::Identifier), ("--all", Shape::Identifier), ("main", Shape::Identifier)],
             ),
-            ("1. one\n12. two", &[]),
+            ("1. one\n12. two\n 13→three", &[]),
             (
                 "設定はconfig.tomlにある",
                 &[("設定は", Shape::Ideographs), ("config.toml", Shape::Path), ("にある", Shape::Ideographs)],

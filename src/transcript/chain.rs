@@ -194,13 +194,18 @@ fn walk(index: &Index, links: &Links<'_>, tip: LineNo) -> (Vec<LineNo>, ChainEnd
 /// the results that hang on any of them. They follow the last line that their message has on the path.
 fn with_siblings(index: &Index, path: Vec<LineNo>) -> Vec<LineNo> {
     let on_path: LineSet = path.iter().copied().collect();
-    let mut last_place: HashMap<super::MessageIdx, usize> = HashMap::new();
-    for (place, &line) in path.iter().enumerate() {
-        if let Some(message) = index.record(line).message() {
-            last_place.insert(message, place);
+    // By message; places on the path count from 1, and 0 is none.
+    let mut last_place: Vec<u32> = vec![0; index.prompts.len()];
+    for (place, &line) in (1..).zip(&path) {
+        let message = index.record(line).message();
+        if let Some(last) = message.and_then(|message| last_place.get_mut(message.0 as usize)) {
+            *last = place;
         }
     }
-    let place_of = |line: LineNo| index.record(line).message().and_then(|message| last_place.get(&message)).copied();
+    let place_of = |line: LineNo| {
+        let message = index.record(line).message()?;
+        last_place.get(message.0 as usize)?.checked_sub(1).map(|place| place as usize)
+    };
     let mut calls: BTreeMap<usize, Vec<LineNo>> = BTreeMap::new();
     let mut results: BTreeMap<usize, Vec<LineNo>> = BTreeMap::new();
     for line in index.lines().filter(|&line| index.record(line).is_message() && !on_path.contains(line)) {

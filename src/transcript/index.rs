@@ -11,7 +11,6 @@ use super::preserved::PreservedSegment;
 use super::prompt::Prompt;
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record, SessionAt};
 use super::scan::{BlockKind, Form, Kind, Scan};
-use super::usage::Usage;
 use crate::text::{Tokens, json_string};
 
 /// What is known of a transcript without holding it.
@@ -250,10 +249,10 @@ struct Builder {
     message_ids: Vec<IdHash>,
     /// Lines whose parent had not been read when they were.
     unresolved: Vec<(LineNo, IdHash)>,
+    /// How many lines have a uuid that a later line has too.
+    n_superseded: usize,
     /// The timestamp of `index.newest`.
     newest: Vec<u8>,
-    /// Lines whose uuid a later line has, with that line.
-    superseded: Vec<(LineNo, LineNo)>,
 }
 
 impl Builder {
@@ -308,9 +307,10 @@ impl Builder {
     }
 
     fn note_uuid(&mut self, uuid: IdHash, line_no: LineNo) {
-        let Self { index, by_uuid, superseded, .. } = self;
+        let Self { index, by_uuid, n_superseded, .. } = self;
         if let Some(at) = by_uuid.find_mut(uuid.0, |&at| index.record(LineNo(at)).uuid == uuid) {
-            superseded.push((LineNo(*at), line_no));
+            index.record_mut(LineNo(*at)).flags.set(Flags::SUPERSEDED);
+            *n_superseded += 1;
             *at = line_no.0;
         } else {
             by_uuid.insert_unique(uuid.0, line_no.0, |&at| index.record(LineNo(at)).uuid.0);
@@ -343,7 +343,7 @@ impl Builder {
             }
             at
         });
-        let prompt = message.usage.map_or(0, |it| Usage::of(it.of(line)).prompt());
+        let prompt = message.counts.prompt();
         if let Some(known) = index.prompts.get_mut(at as usize).filter(|_| prompt > 0) {
             *known = u32::try_from(prompt).unwrap_or(u32::MAX);
         }
@@ -369,7 +369,7 @@ impl Builder {
                 index.record_mut(line).parent = PackedParent::pack(Parent::At(LineNo(at)));
             }
         }
-        if !self.superseded.is_empty() {
+        if self.n_superseded > 0 {
             self.redirect_superseded();
         }
         let Self { mut index, .. } = self;
@@ -379,18 +379,16 @@ impl Builder {
 
     /// A later entry of the same uuid wins, for the children of the earlier one too.
     fn redirect_superseded(&mut self) {
-        let mut heirs: Vec<(LineNo, LineNo)> = std::mem::take(&mut self.superseded);
-        heirs.sort_unstable();
-        for &(line, _) in &heirs {
-            self.index.record_mut(line).flags.set(Flags::SUPERSEDED);
-        }
-        let heir_of = |line| heirs.binary_search_by_key(&line, |pair| pair.0).ok().and_then(|at| heirs.get(at));
-        for record in &mut self.index.records {
-            let Parent::At(mut parent) = record.parent() else { continue };
-            while let Some(&(_, heir)) = heir_of(parent) {
-                parent = heir;
+        let Self { index, by_uuid, .. } = self;
+        for line in index.lines() {
+            let Parent::At(parent) = index.record(line).parent() else { continue };
+            let Record { uuid, flags, .. } = *index.record(parent);
+            if !flags.any(Flags::SUPERSEDED) {
+                continue;
             }
-            record.parent = PackedParent::pack(Parent::At(parent));
+            if let Some(&heir) = by_uuid.find(uuid.0, |&at| index.record(LineNo(at)).uuid == uuid) {
+                index.record_mut(line).parent = PackedParent::pack(Parent::At(LineNo(heir)));
+            }
         }
     }
 }
@@ -434,7 +432,7 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
     let Some(message) = scan.message else { return Flags::BAD_CONTENT };
     let role: &[u8] = if scan.kind == Kind::User { b"user" } else { b"assistant" };
     flags.set_if(message.role.and_then(|it| it.string(line)) != Some(role), Flags::WRONG_ROLE);
-    flags.set_if(message.usage.is_some_and(|it| Usage::of(it.of(line)).context() > 0), Flags::USAGE);
+    flags.set_if(message.counts.context() > 0, Flags::USAGE);
     if let Some(text) = scan.string_content(line) {
         flags.set(Flags::TEXT.with(Flags::BEYOND_THINKING).with(Flags::BEYOND_RESULTS));
         flags.set_if(json_string::is_blank(text), Flags::BLANK);

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use xxhash_rust::xxh3::Xxh3Default;
+use crate::text::checksum::Checksum;
 
 /// How much is read at once.
 const CHUNK: usize = 256 * 1024;
@@ -12,28 +12,26 @@ const CHUNK: usize = 256 * 1024;
 pub struct Fingerprint {
     /// Length in bytes.
     pub len: u64,
-    /// XXH3 of the bytes: fast, and enough to notice a change that nobody tries to hide.
-    pub xxh3: u64,
+    /// A checksum of the bytes: fast, and enough to notice a change that nobody tries to hide.
+    pub checksum: u64,
 }
 
 /// Makes a [`Fingerprint`] of what it is fed.
 #[derive(Clone, Default)]
 pub struct Fingerprinter {
-    hasher: Xxh3Default,
-    len: u64,
+    checksum: Checksum,
 }
 
 impl Fingerprinter {
     /// Takes the next bytes of the file.
     pub fn update(&mut self, bytes: &[u8]) {
-        self.hasher.update(bytes);
-        self.len += bytes.len() as u64;
+        self.checksum.update(bytes);
     }
 
     /// The fingerprint of all bytes so far.
     #[must_use]
     pub fn finish(&self) -> Fingerprint {
-        Fingerprint { len: self.len, xxh3: self.hasher.digest() }
+        Fingerprint { len: self.checksum.len(), checksum: self.checksum.digest() }
     }
 }
 

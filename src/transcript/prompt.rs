@@ -55,7 +55,9 @@ impl Prompt {
             .unwrap_or(Self::No)
     }
 
-    fn of_text(raw: &[u8]) -> Self {
+    /// What `raw`, the inside of a JSON string, is as the text of a user entry.
+    #[must_use]
+    pub fn of_text(raw: &[u8]) -> Self {
         let text = raw.trim_ascii_start();
         if json_string::is_blank(text) || NOT_TYPED.iter().any(|start| text.starts_with(start)) {
             Self::No

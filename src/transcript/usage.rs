@@ -2,7 +2,7 @@
 //! message as the size of its context.
 
 use super::Span;
-use super::scan::each_field;
+use super::scan::{Known, each_field};
 
 /// The counts of one `usage` object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,14 +22,23 @@ impl Usage {
     #[must_use]
     pub fn of(text: &[u8]) -> Self {
         let mut usage = Self::default();
-        each_count(text, |key, _, count| match key {
-            b"input_tokens" => usage.input = count,
-            b"cache_creation_input_tokens" => usage.cache_creation = count,
-            b"cache_read_input_tokens" => usage.cache_read = count,
-            b"output_tokens" => usage.output = count,
-            _ => {}
+        each_field(text, |key, value| {
+            usage.set(key, value.of(text));
         });
         usage
+    }
+
+    /// Takes the value of a key of `usage`; what is no whole number counts as 0.
+    pub(super) fn set(&mut self, key: &[u8], value: &[u8]) -> Known {
+        let place = match key {
+            b"input_tokens" => &mut self.input,
+            b"cache_creation_input_tokens" => &mut self.cache_creation,
+            b"cache_read_input_tokens" => &mut self.cache_read,
+            b"output_tokens" => &mut self.output,
+            _ => return Known::No,
+        };
+        *place = whole_number(value).unwrap_or(0);
+        Known::Yes
     }
 
     /// The size of the prompt.

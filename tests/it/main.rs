@@ -4,9 +4,11 @@
 
 mod arguments;
 mod chain;
+mod check;
 mod oracle;
 mod promise;
 mod reference;
 mod seed;
 mod session;
 mod stage;
+mod stats;

@@ -99,6 +99,11 @@ impl Stage {
         path
     }
 
+    /// The path of a file in the current folder.
+    pub(crate) fn path_in_project(&self, name: &str) -> PathBuf {
+        self.project.join(name)
+    }
+
     /// The id of a session.
     pub(crate) fn id_of(&self, session: &str) -> String {
         self.path_of(session).file_stem().unwrap().to_str().unwrap().to_owned()
@@ -197,6 +202,12 @@ impl Run {
         let text = String::from_utf8(self.stdout.clone()).unwrap();
         PathBuf::from(text.strip_suffix('\n').unwrap_or_else(|| panic!("{}", self.text)))
     }
+
+    /// The table on standard output whose first column is `head`.
+    pub(crate) fn table(&self, head: &str) -> String {
+        let tables = String::from_utf8(self.stdout.clone()).unwrap();
+        tables.split("\n\n").find(|table| table.starts_with(&format!("{head} "))).unwrap().to_owned()
+    }
 }
 
 /// The names in a folder, sorted.
@@ -210,6 +221,24 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
 /// The bytes of a fixture.
 pub(crate) fn fixture(name: &str) -> Vec<u8> {
     fs::read(fixture_path(name)).unwrap()
+}
+
+/// The real transcripts below the folder that `CTXC_CORPUS` names; none without it.
+pub(crate) fn corpus() -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = std::env::var_os("CTXC_CORPUS").map(PathBuf::from).into_iter().collect();
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
 }
 
 /// The path of a fixture.

@@ -1,5 +1,7 @@
 //! `ctxc compress`: shorten the messages of whole bands of turns.
 
+use std::ops::ControlFlow;
+
 use anyhow::{Context, anyhow};
 
 use crate::apply::{Intent, Rewrite, Tasks, ThinkingPolicy, add_edits, follow_up, read_tasks};
@@ -15,7 +17,7 @@ use crate::engine::{Engine, Extract};
 use crate::plan::{self, Bands, Roles, Selection, candidates};
 use crate::report::compress::{BeforeAfter, CompressReport, Plan};
 use crate::run::{Event, Outcome, run as run_tasks};
-use crate::text::Tokens;
+use crate::text::{Stopped, Tokens};
 use crate::transcript::session::Found;
 use crate::transcript::{Calibration, ChainEnd, Flags, Totals, turns};
 
@@ -66,7 +68,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     if !tasks.is_empty() {
         ui.status("engine: extract, which is built in and works offline");
     }
-    let outcomes = run_with_progress(&tasks, &engine, ui);
+    let outcomes = run_with_progress(&tasks, &engine, ui)?;
     report.set_tasks(&reading.index, &tasks, n_skipped, Some(&outcomes));
     let mut rewrite = Rewrite::default();
     add_edits(&reading.file, &reading.index, &tasks, &outcomes, &mut rewrite)
@@ -187,11 +189,17 @@ fn warn_of_newest(selection: &Selection, n_turns: usize, ui: &Ui) {
     }
 }
 
-fn run_with_progress(tasks: &[plan::Task], engine: &dyn Engine, ui: &Ui) -> Vec<Outcome> {
+fn run_with_progress(tasks: &[plan::Task], engine: &dyn Engine, ui: &Ui) -> Result<Vec<Outcome>, CommandError> {
     let mut progress = Progress::start(ui, "compressing", tasks.iter().map(|task| task.tokens.0).sum());
-    let outcomes = run_tasks(tasks, engine, |Event::Finished { task, .. }| progress.advance(task.tokens.0));
+    let mut flow = Ok(());
+    let outcomes = run_tasks(tasks, engine, |Event::Finished { task, .. }| {
+        progress.advance(task.tokens.0);
+        flow = Stopped::check(ui.stop());
+        if flow.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
     progress.finish();
-    outcomes
+    flow?;
+    Ok(outcomes)
 }
 
 /// Why nothing changes, when nothing does.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use serde::Serialize;
 
-use crate::apply::{self, Staged, operation_of, restore};
+use crate::apply::{self, Staged, operation_of, restore, unnamed_file};
 use crate::archive::{self, Archive, Operation};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input::{self, Input};
@@ -58,7 +58,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         }
         Place::Stream => {
             // Nothing is printed before all of it is known to be the source.
-            let mut spool = tempfile::tempfile().context("make a temporary file")?;
+            let mut spool = unnamed_file()?;
             restore(&mut input.file, &operation, &*archive, &mut spool)?;
             std::io::Seek::rewind(&mut spool)?;
             let mut stdout = ui.output();

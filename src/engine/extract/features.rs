@@ -143,7 +143,7 @@ fn weight(token: &str, shape: Shape) -> f32 {
     let len = f32::from(u16::try_from(token.len().min(60)).unwrap_or_default());
     match shape {
         Shape::Path => 4.0 + 0.12 * len,
-        Shape::Url => 7.0 + 0.2 * len,
+        Shape::Url => 7.0 + 0.2 * len.min(40.0),
         Shape::Version => 5.0,
         Shape::Hash => 9.0 + 0.12 * len,
         Shape::Identifier => 3.5 + 0.09 * len,

@@ -16,6 +16,8 @@ pub(super) struct Lift {
 
 /// How many pieces from either end may be the opening or the closing.
 const REACH: usize = 10;
+/// The weight below which a piece says nothing: that of a single plain word.
+pub(super) const LEAST_WEIGHT: f32 = 1.0;
 const OPENING: Lift = Lift { factor: 1.5, bonus: 4.0 };
 const CLOSING: Lift = Lift { factor: 1.3, bonus: 2.0 };
 
@@ -37,7 +39,9 @@ pub(super) fn lifts(reading: &Reading<'_>) -> Lifts {
         .map(|(idx, (piece, carries))| Lift { factor: factor(piece, carries, reading.introduces(idx)), bonus: 0.0 })
         .collect();
     // The opening holds the request, the closing the conclusion or the question.
-    let says_something = |idx: &usize| lifts.get(*idx).is_some_and(|lift| lift.factor >= 1.0);
+    let says_something = |idx: &usize| {
+        lifts.get(*idx).is_some_and(|lift| lift.factor >= 1.0) && reading.features.weight_of(*idx) >= LEAST_WEIGHT
+    };
     let n_pieces = lifts.len();
     let opening = (0..n_pieces).take(REACH).find(says_something);
     let closing = (0..n_pieces).rev().take(REACH).find(says_something);
@@ -57,6 +61,7 @@ fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
     let kind = match piece.kind {
         PieceKind::Sentence | PieceKind::Item => 1.0,
         PieceKind::Row | PieceKind::Log => 0.8,
+        PieceKind::Code if is_signature(piece.text) => 0.8,
         PieceKind::Code => 0.55,
         PieceKind::Heading => 0.25,
         PieceKind::FenceOpen | PieceKind::FenceClose | PieceKind::Ornament => 0.1,
@@ -72,6 +77,8 @@ fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
     if introduces {
         // It comes along with what it introduces, and says little without it.
         factor *= 0.3;
+    } else if piece.text.ends_with([':', '：']) {
+        factor *= 0.5;
     }
     if is_courtesy(carries) {
         factor *= 0.2;
@@ -86,6 +93,29 @@ fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
         factor *= 0.6;
     }
     factor
+}
+
+/// A line that names a function or a type: of code torn apart, what tells the most.
+fn is_signature(line: &str) -> bool {
+    const STARTS: [&str; 14] = [
+        "fn ",
+        "pub ",
+        "func ",
+        "def ",
+        "class ",
+        "type ",
+        "struct ",
+        "impl ",
+        "trait ",
+        "interface ",
+        "export ",
+        "async ",
+        "function ",
+        "enum ",
+    ];
+    let code =
+        line.trim_start_matches(|c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '→' | '+' | '-'));
+    STARTS.iter().any(|start| code.starts_with(start))
 }
 
 /// "Perfect!", "Great question."

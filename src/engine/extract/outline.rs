@@ -40,6 +40,8 @@ pub(super) fn closers(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
 #[derive(Default)]
 struct Open {
     heading: Option<usize>,
+    /// Whether the heading is but a bold line.
+    is_bold: bool,
     /// A line that ends with a colon, until something other than its list or block follows.
     intro: Option<usize>,
     /// Items that enclose the next one, with their indentation.
@@ -61,19 +63,19 @@ impl Open {
         self.line = None;
         match piece.kind {
             PieceKind::Heading => {
-                *self = Self { heading: Some(idx), ..Self::default() };
+                *self = Self { heading: Some(idx), is_bold: piece.text.starts_with("**"), ..Self::default() };
                 None
             }
             PieceKind::Item => {
                 self.items.retain(|(_, indent)| *indent < piece.indent);
-                let parent = self.items.last().map(|(item, _)| *item).or(self.intro).or(self.heading);
+                let parent = self.nearest(self.items.last().map(|(item, _)| *item));
                 self.items.push((idx, piece.indent));
                 self.line = Some(idx);
                 parent
             }
             PieceKind::FenceOpen => {
                 self.fence = Some(idx);
-                self.items.last().filter(|_| piece.indent > 0).map(|(item, _)| *item).or(self.intro).or(self.heading)
+                self.nearest(self.items.last().filter(|_| piece.indent > 0).map(|(item, _)| *item))
             }
             PieceKind::FenceClose => {
                 self.intro = None;
@@ -91,10 +93,19 @@ impl Open {
                     self.items.clear();
                     self.intro = None;
                 }
+                if item.is_none() && self.is_bold && piece.text.starts_with("**") {
+                    // It brings a bold title of its own, so what stood under the last one has ended.
+                    self.heading = None;
+                }
                 self.introduce(idx, piece);
                 item.or(self.heading)
             }
         }
+    }
+
+    /// The nearest of an enclosing item, the introduction and the heading.
+    fn nearest(&self, item: Option<usize>) -> Option<usize> {
+        item.max(self.intro).max(self.heading)
     }
 
     fn place_within(&mut self, idx: usize, piece: &Piece<'_>) -> Option<usize> {
@@ -106,5 +117,40 @@ impl Open {
 
     fn introduce(&mut self, idx: usize, piece: &Piece<'_>) {
         self.intro = piece.text.trim_end_matches('*').ends_with([':', '：']).then_some(idx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::segment;
+
+    #[test]
+    fn every_piece_knows_what_it_stands_under() {
+        let text = "# Plan\nDo this:\n- one. And more.\n  - inner\n- two:\n  ```\n  code\n  ```\nAfterwards.\n| a | b |\n|---|---|\n| 1 | 2 |";
+        let pieces = segment(text);
+        let under: Vec<(&str, &str)> = pieces
+            .iter()
+            .zip(parents(&pieces))
+            .map(|(piece, parent)| (piece.text.trim(), parent.map_or("", |parent| pieces[parent].text.trim())))
+            .collect();
+        assert_eq!(
+            under,
+            [
+                ("# Plan", ""),
+                ("Do this:", "# Plan"),
+                ("- one.", "Do this:"),
+                ("And more.", "- one."),
+                ("- inner", "- one."),
+                ("- two:", "Do this:"),
+                ("```", "- two:"),
+                ("code", "```"),
+                ("```", "```"),
+                ("Afterwards.", "# Plan"),
+                ("| a | b |", "# Plan"),
+                ("|---|---|", "# Plan"),
+                ("| 1 | 2 |", "| a | b |"),
+            ]
+        );
     }
 }

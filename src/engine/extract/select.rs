@@ -3,12 +3,14 @@
 //! The worth of a piece only falls while others are taken, so a heap whose values are brought up to date when
 //! they come up finds the next best without looking at all. A long text is chosen from in sections, each with
 //! its part of the budget; that keeps the time linear, and the kept pieces spread over the text.
+//!
+//! All lists have one slot for each piece, and every index comes from a walk over the pieces.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::lift::is_courtesy;
+use super::lift::{LEAST_WEIGHT, is_courtesy};
 use super::reading::Reading;
 use super::worth::{CLASS_SHARE, MARK_UNITS, Worth, ratio};
 use crate::text::{Classes, PieceKind};
@@ -24,10 +26,8 @@ pub(super) struct Choice {
 
 /// The most pieces that are chosen from at once.
 const SECTION: usize = 1500;
-/// The weight below which a piece says nothing: less than one short word.
-const LEAST_WEIGHT: f32 = 0.3;
 /// The least budget, in UTF-16 units, that is shared out to the classes.
-const LEAST_SHARED: usize = 200;
+const LEAST_SHARED: usize = 140;
 /// How far below the next best in the heap, whose value may be out of date, the best may be and still be taken.
 const CLOSE_ENOUGH: f32 = 0.92;
 
@@ -125,7 +125,7 @@ impl State<'_, '_> {
         let first_choice = self.choices.len();
         let ends = self.worth.ends.clone();
         for idx in ends.into_iter().filter(|idx| section.contains(idx)) {
-            if !self.worth.taken[idx] && self.may_lead(idx) && self.worth.full_cost(idx) * 5 <= budget {
+            if !self.worth.taken[idx] && self.may_lead(idx) && self.worth.full_cost(idx) * 4 <= budget {
                 self.take_with_ancestors(idx);
             }
         }

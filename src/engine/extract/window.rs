@@ -30,6 +30,9 @@ pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u3
     (from < to).then_some((from, to))
 }
 
+/// The characters of a run without spaces after which it may be parted.
+const LONG_RUN: usize = 6;
+
 /// A run of text that is kept or cut as one: up to the next space, or one character of CJK.
 struct Chunk {
     from: usize,
@@ -50,15 +53,8 @@ fn chunks(piece: &str, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Vec<Chunk>
     let mut in_span = false;
     for (at, c) in piece.char_indices() {
         let to = at + c.len_utf8();
-        let starts = match before {
-            _ if c.is_whitespace() => false,
-            None => true,
-            Some(last) => {
-                (char::is_whitespace(last) && !in_span)
-                    || ((is_ideograph(c) || matches!(c, '「' | '（')) && !matches!(last, '「' | '（') && !in_span)
-                    || (is_ideograph(last) && c.is_alphanumeric())
-            }
-        };
+        let starts =
+            !c.is_whitespace() && !in_span && before.is_none_or(|last| parts(last, c, chunks.last(), units_at));
         if starts {
             let opening = match before {
                 None => 1.35,
@@ -94,6 +90,30 @@ fn chunks(piece: &str, weigh: impl Fn(&str) -> Option<(u32, f32)>) -> Vec<Chunk>
     }
     add_weights(piece, &mut chunks, weigh);
     chunks
+}
+
+/// Whether a word may start at `c` after `last`. No spaces part the words of CJK: kana endings stay with what
+/// they end, a katakana word stays whole, and a long run of Chinese characters is parted somewhere.
+fn parts(last: char, c: char, chunk: Option<&Chunk>, units_at: usize) -> bool {
+    let is_hiragana = |c: char| ('\u{3040}'..='\u{309f}').contains(&c);
+    let is_katakana = |c: char| ('\u{30a0}'..='\u{30ff}').contains(&c);
+    if last.is_whitespace() {
+        return true;
+    }
+    if matches!(last, '「' | '（' | '(' | '[') {
+        return false;
+    }
+    if matches!(c, '「' | '（') {
+        return true;
+    }
+    if !is_ideograph(c) {
+        return is_ideograph(last) && c.is_alphanumeric();
+    }
+    if is_ideograph(last) && !is_hiragana(last) && !is_hiragana(c) {
+        let is_long = chunk.is_some_and(|chunk| units_at - chunk.units_from >= LONG_RUN);
+        return is_long && !(is_katakana(last) && is_katakana(c)) || is_katakana(last) != is_katakana(c);
+    }
+    !is_hiragana(c)
 }
 
 fn add_weights(piece: &str, chunks: &mut [Chunk], weigh: impl Fn(&str) -> Option<(u32, f32)>) {

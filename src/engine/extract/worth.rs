@@ -17,9 +17,9 @@ pub(super) const MARK_UNITS: usize = 6;
 /// The share of the budget in which a class has its lift, in the order of [`Classes::ALL`].
 pub(super) const CLASS_SHARE: [f32; 5] = [0.3, 0.2, 0.2, 0.15, 0.15];
 /// The lift of a class whose share is untouched.
-const CLASS_LIFT: [f32; 5] = [0.9, 0.8, 0.7, 0.4, 0.6];
+const CLASS_LIFT: [f32; 5] = [0.9, 0.8, 0.7, 0.6, 0.6];
 /// What a piece of a class whose share is untouched is worth besides what is new in it: a rule counts, whatever its words.
-const CLASS_WORTH: [f32; 5] = [2.0, 2.5, 2.5, 0.8, 2.0];
+const CLASS_WORTH: [f32; 5] = [2.0, 2.5, 2.5, 1.5, 2.0];
 /// What a unit is worth that tells nothing new, so that a text without facts still fills its target.
 const PLAIN_UNIT: f32 = 0.004;
 /// The factor on a piece that has to be cut.
@@ -129,7 +129,9 @@ impl<'r, 't> Worth<'r, 't> {
     /// The pieces above this one that are not taken yet and have to come along, nearest first.
     pub fn ancestors(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
         let parents = &self.reading.parents;
-        let above = std::iter::successors(parents[idx], |parent| parents[*parent]);
+        // The closing speaks for the whole text, not for the heading that happens to come last.
+        let parent = parents[idx].filter(|_| self.ends.get(1) != Some(&idx));
+        let above = std::iter::successors(parent, |parent| parents[*parent]);
         above.take(4).filter(|parent| !self.taken[*parent] && self.is_required(*parent))
     }
 

@@ -1,20 +1,32 @@
 //! The walk held against `serde_json`, for the property test and the fuzz target.
 
+use super::bits::Rejected;
 use super::{Scan, fallback, walk};
+use crate::text::simd::Level;
 
-/// Whether the walk, where it takes `line` at all, finds what `serde_json` finds. A line that is not UTF-8
-/// is beyond `serde_json`, so there is nothing to hold the walk against.
+/// Whether the walk finds what `serde_json` finds in `line`, at every level, or leaves the line to it. A line that
+/// is not UTF-8 is beyond `serde_json`, so there is nothing to hold the walk against.
 #[must_use]
 pub fn scan_agrees_with_serde(line: &[u8]) -> bool {
     if std::str::from_utf8(line).is_err() {
         return true;
     }
-    let mut ours = Scan::default();
-    if walk::walk(line, 0, &mut ours).is_err() {
-        return true;
-    }
     let mut theirs = Scan::default();
-    fallback::read(line, 0, &mut theirs).is_ok() && ours == theirs
+    let is_entry = fallback::read(line, 0, &mut theirs).is_ok();
+    Level::all().all(|level| {
+        let mut ours = Scan::default();
+        match walk::walk(level, line, 0, &mut ours) {
+            Ok(()) => is_entry && ours == theirs,
+            Err(Rejected::Malformed) => !is_entry,
+            Err(Rejected::EscapedKey) => true,
+        }
+    })
+}
+
+/// Whether the walk takes `line` itself, at every level.
+#[cfg(test)]
+fn walks(line: &[u8]) -> bool {
+    Level::all().all(|level| walk::walk(level, line, 0, &mut Scan::default()).is_ok())
 }
 
 #[cfg(test)]
@@ -39,8 +51,7 @@ mod tests {
         assert!(scan.blocks[0].is_error);
         assert_eq!(scan.blocks[1].text.and_then(|it| it.string(line)), Some(&br#"a \"b\" \\"#[..]));
         assert!(scan_agrees_with_serde(line));
-        let mut walked = Scan::default();
-        assert!(walk::walk(line, 0, &mut walked).is_ok(), "the walk itself takes this line");
+        assert!(walks(line), "the walk itself takes this line");
     }
 
     #[test]
@@ -85,6 +96,26 @@ mod tests {
         assert_eq!((scan.form, scan.kind), (Form::Entry, Kind::User));
     }
 
+    /// Set `CTXC_CORPUS` to a folder to hold the walk against every transcript in it.
+    #[test]
+    fn the_walk_takes_every_entry_of_a_corpus() {
+        let mut folders: Vec<_> = std::env::var_os("CTXC_CORPUS").map(std::path::PathBuf::from).into_iter().collect();
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+                    for (at, line) in std::fs::read(&path).unwrap().split_inclusive(|&byte| byte == b'\n').enumerate() {
+                        let place = format!("{}:{}", path.display(), at + 1);
+                        assert!(scan_agrees_with_serde(line), "{place}");
+                        let is_entry = fallback::read(line, 0, &mut Scan::default()).is_ok();
+                        assert!(!is_entry || walks(line), "the walk itself takes {place}");
+                    }
+                }
+            }
+        }
+    }
+
     /// JSON with keys that the scan asks for, at places where it does and where it does not.
     fn json() -> impl Strategy<Value = String> {
         let leaf = prop_oneof![
@@ -107,6 +138,8 @@ mod tests {
             "sessionId",
             "parentUuid",
             "tool_use_id",
+            "usage",
+            "input_tokens",
         ];
         leaf.prop_recursive(5, 60, 6, move |inner| {
             let space = prop::sample::select(vec!["", "", " ", "\t", "\r\n"]);
@@ -127,8 +160,7 @@ mod tests {
             prop_assert!(scan_agrees_with_serde(json.as_bytes()), "{json}");
             let entry = format!("{{\"message\":{json},\"type\":\"user\"}}");
             prop_assert!(scan_agrees_with_serde(entry.as_bytes()), "{entry}");
-            let mut walked = Scan::default();
-            prop_assert!(walk::walk(entry.as_bytes(), 0, &mut walked).is_ok(), "the walk takes all of JSON: {entry}");
+            prop_assert!(walks(entry.as_bytes()), "the walk takes all of JSON: {entry}");
             let mut damaged = entry.into_bytes();
             let at = at.index(damaged.len());
             damaged[at] = byte;

@@ -1,25 +1,42 @@
 //! The first stage of the walk: where the structural bytes of a JSON text stand, 64 bytes at a time.
 //!
 //! The method is that of Langdale and Lemire, "Parsing Gigabytes of JSON per Second" (2019), sections 3.1.1
-//! to 3.1.4: bit masks of quotes and backslashes tell which bytes lie inside strings; what is left of
-//! `{}[]:,` outside them, with the quotes themselves, is structural. Unlike there the masks are made on
-//! demand, so that a line of any length needs no memory of its own.
+//! to 3.1.5: bit masks of quotes and backslashes tell which bytes lie inside strings; what is left of
+//! `{}[]:,` outside them, with the quotes themselves, is structural. Unlike there the positions are made a
+//! few hundred at a time, so that a line of any length needs no memory of its own.
+#![expect(clippy::inline_always, reason = "a pass is compiled for each level, and the walk calls these for each token")]
 
-use wide::u8x16;
+use crate::text::simd::{BLOCK, Class, Level, Pass, escaped_bytes, pad};
 
-const BLOCK: usize = 64;
-
-/// A text that the walk rejects: it is not JSON, or the walk does not understand it.
+/// Why the walk rejects a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rejected;
+pub(super) enum Rejected {
+    /// It is not JSON, or no object where one is to be.
+    Malformed,
+    /// It has a key with an escape, which may spell any name; `serde_json` is to decide.
+    EscapedKey,
+}
+
+/// How many positions are made at a time, and how many a block may add to them.
+const BATCH: usize = 256;
 
 /// The structural bytes of one JSON text, in order.
 pub(super) struct Structurals<'a> {
+    level: Level,
     text: &'a [u8],
-    /// Where the current block ends and the next one starts.
+    state: State,
+    /// The positions made last.
+    positions: [u32; BATCH + BLOCK],
+    n_positions: usize,
+    /// Which of the positions is next; those that were skipped before they were made count too.
+    next: usize,
+}
+
+/// What one block leaves to the next.
+#[derive(Clone, Copy, Default)]
+struct State {
+    /// Where the next block starts.
     next_block: usize,
-    /// The structural bytes of the current block that are still to come.
-    mask: u64,
     /// All ones while the block before ended inside a string.
     in_string: u64,
     /// One when the block before ended in a backslash that escapes the first byte of this one.
@@ -27,152 +44,173 @@ pub(super) struct Structurals<'a> {
 }
 
 impl<'a> Structurals<'a> {
-    pub(super) const fn new(text: &'a [u8]) -> Self {
-        Self { text, next_block: 0, mask: 0, in_string: 0, escaped: 0 }
+    /// The structural bytes of `text` from `start` on. A text that is torn inside a string, or holds what JSON
+    /// forbids in strings, ends early.
+    pub(super) fn new(level: Level, text: &'a [u8], start: usize) -> Self {
+        let state = State { next_block: start, ..State::default() };
+        Self { level, text, state, positions: [0; BATCH + BLOCK], n_positions: 0, next: 0 }
     }
 
-    /// The position of the next structural byte, or the length of the text when there is none.
-    #[inline]
-    pub(super) fn advance(&mut self) -> Result<usize, Rejected> {
-        while self.mask == 0 {
-            if self.next_block >= self.text.len() {
-                return if self.in_string == 0 { Ok(self.text.len()) } else { Err(Rejected) };
-            }
-            self.load()?;
-        }
-        let bit = self.mask.trailing_zeros() as usize;
-        self.mask &= self.mask - 1;
-        Ok(self.next_block - BLOCK + bit)
+    /// Passes over the next structural byte.
+    #[inline(always)]
+    pub(super) const fn skip(&mut self) {
+        self.next += 1;
     }
 
-    fn load(&mut self) -> Result<(), Rejected> {
-        if let Some(block) = self.text.get(self.next_block..).and_then(|rest| rest.first_chunk()) {
-            return self.load_block(block);
+    /// Passes over the next two structural bytes, the first of which is known to start a string, and gives the
+    /// position of the second, which ends it: inside a string nothing is structural. Where the text is torn
+    /// inside the string, or the string holds what JSON forbids, this is the length of the text.
+    #[inline(always)]
+    pub(super) fn string_end(&mut self) -> usize {
+        if self.next + 1 >= self.n_positions {
+            return self.distant_string_end();
         }
-        let mut padded = [b' '; BLOCK];
-        let tail = self.text.get(self.next_block..).unwrap_or_default();
-        padded.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
-        self.load_block(&padded)
+        let end = self.positions.get(self.next + 1).copied().unwrap_or_default();
+        self.next += 2;
+        end as usize
     }
 
-    #[inline]
-    fn load_block(&mut self, block: &[u8; BLOCK]) -> Result<(), Rejected> {
-        let start = self.next_block;
-        self.next_block += BLOCK;
-        let lanes = lanes(block);
-        let quote = bitmask(lanes.map(|lane| lane.simd_eq(u8x16::splat(b'"'))));
-        let escaping = lanes.map(|lane| lane.simd_eq(u8x16::splat(b'\\')));
-        let backslash = if any(escaping) { bitmask(escaping) } else { 0 };
-        let escaped = self.escaped_bytes(backslash);
-        let quotes = quote & !escaped;
-        let in_string = if quotes == 0 { self.in_string } else { prefix_xor(quotes) ^ self.in_string };
-        self.in_string = if in_string >> 63 == 1 { u64::MAX } else { 0 };
-        let control = lanes.map(|lane| lane.min(u8x16::splat(0x1F)).simd_eq(lane));
-        if any(control) && bitmask(control) & in_string != 0 {
-            return Err(Rejected);
-        }
-        if escaped & in_string != 0 {
-            self.check_escapes(start, escaped & in_string)?;
-        }
-        let operators = if in_string == u64::MAX { 0 } else { operators(&lanes) };
-        self.mask = (operators & !in_string) | quotes;
-        Ok(())
-    }
-
-    /// The bytes that a backslash before them escapes.
-    #[inline]
-    const fn escaped_bytes(&mut self, backslash: u64) -> u64 {
-        const EVEN: u64 = 0x5555_5555_5555_5555;
-        if backslash == 0 {
-            let escaped = self.escaped;
-            self.escaped = 0;
-            return escaped;
-        }
-        let backslash = backslash & !self.escaped;
-        let follows = backslash << 1 | self.escaped;
-        let odd_starts = backslash & !EVEN & !follows;
-        let (even_sequences, overflow) = odd_starts.overflowing_add(backslash);
-        self.escaped = overflow as u64;
-        (EVEN ^ (even_sequences << 1)) & follows
-    }
-
-    /// Holds the escaped bytes of the block at `start` against the escapes that JSON knows.
-    fn check_escapes(&self, start: usize, mut escaped: u64) -> Result<(), Rejected> {
-        while escaped != 0 {
-            let at = start + escaped.trailing_zeros() as usize;
-            escaped &= escaped - 1;
-            match self.text.get(at) {
-                Some(b'n' | b'"' | b'\\' | b't' | b'r' | b'/' | b'b' | b'f') => {}
-                Some(b'u') => {
-                    let digits = self.text.get(at + 1..at + 5).ok_or(Rejected)?;
-                    if !digits.iter().all(u8::is_ascii_hexdigit) {
-                        return Err(Rejected);
-                    }
-                }
-                _ => return Err(Rejected),
+    #[cold]
+    #[inline(never)]
+    fn distant_string_end(&mut self) -> usize {
+        let mut at = self.next + 1;
+        while at >= self.n_positions {
+            at -= self.n_positions;
+            let batch = Batch { text: self.text, state: &mut self.state, positions: &mut self.positions };
+            self.n_positions = self.level.run(batch).unwrap_or(0);
+            if self.n_positions == 0 {
+                self.state.next_block = self.text.len();
+                self.next = 0;
+                return self.text.len();
             }
         }
-        Ok(())
+        self.next = at + 1;
+        self.positions.get(at).copied().unwrap_or_default() as usize
     }
 }
 
+/// Lines end below 4 GiB, so 32 bits do.
 #[inline]
-fn lanes(block: &[u8; BLOCK]) -> [u8x16; 4] {
-    let (lanes, _) = block.as_chunks::<16>();
-    // A block has four lanes of 16 bytes, so none is missing.
-    std::array::from_fn(|lane| lanes.get(lane).map_or(u8x16::ZERO, |bytes| u8x16::from(*bytes)))
+#[expect(clippy::cast_possible_truncation, reason = "the reader refuses lines of 4 GiB")]
+const fn position(at: usize) -> u32 {
+    at as u32
 }
 
-/// One bit a byte, of lanes whose bytes are all ones or all zeroes.
-#[inline]
-fn bitmask(lanes: [u8x16; 4]) -> u64 {
-    let [a, b, c, d] = lanes.map(|lane| u64::from(lane.to_bitmask()));
-    a | b << 16 | c << 32 | d << 48
+/// Goes on until [`BATCH`] positions are found or the text ends, and gives their number.
+struct Batch<'a> {
+    text: &'a [u8],
+    state: &'a mut State,
+    positions: &'a mut [u32; BATCH + BLOCK],
 }
 
-#[inline]
-fn any(lanes: [u8x16; 4]) -> bool {
-    let [a, b, c, d] = lanes;
-    ((a | b) | (c | d)).to_bitmask() != 0
+impl Pass for Batch<'_> {
+    type Output = Result<usize, Rejected>;
+
+    #[inline(always)]
+    fn run<M, P, S>(self, mask: M, prefix_xor: P, spread: S) -> Self::Output
+    where
+        M: Fn(&[u8; BLOCK], Class) -> u64,
+        P: Fn(u64) -> u64,
+        S: Fn(u64, u32, &mut [u32; BLOCK]),
+    {
+        let Self { text, state, positions } = self;
+        let State { mut next_block, mut in_string, mut escaped } = *state;
+        let mut n_positions = 0;
+        // The bytes that JSON forbids where they stand, looked at once for the batch.
+        let mut forbidden = 0;
+        let mut tail = [b' '; BLOCK];
+        while n_positions <= BATCH {
+            let block = match text.get(next_block..) {
+                None | Some([]) => break,
+                Some(rest) => rest.first_chunk().unwrap_or_else(|| pad(&mut tail, rest)),
+            };
+            let start = next_block;
+            next_block += BLOCK;
+            // Long strings are mostly blocks of which nothing needs to be known.
+            if mask(block, Class::Special) | escaped | !in_string == 0 {
+                continue;
+            }
+            let (escapes, carry) = escaped_bytes(mask(block, Class::Backslash), escaped);
+            escaped = carry;
+            let quotes = mask(block, Class::Quote) & !escapes;
+            let strings = prefix_xor(quotes) ^ in_string;
+            in_string = (strings.cast_signed() >> 63).cast_unsigned();
+            // Outside of strings there are no escapes, so a text that has any there is rejected all the same.
+            forbidden |= mask(block, Class::Control) & strings | escapes & !mask(block, Class::Escapable);
+            let letters = escapes & mask(block, Class::LetterU);
+            if letters != 0 {
+                check_digits(text, start, letters)?;
+            }
+            let structural = mask(block, Class::Operator) & !strings | quotes;
+            // There is room for `BATCH` positions and those of one block.
+            if let Some(room) = positions.get_mut(n_positions..).and_then(<[u32]>::first_chunk_mut) {
+                spread(structural, position(start), room);
+            }
+            n_positions += structural.count_ones() as usize;
+        }
+        *state = State { next_block, in_string, escaped };
+        if forbidden == 0 { Ok(n_positions) } else { Err(Rejected::Malformed) }
+    }
 }
 
-/// The bytes `{}[]:,`.
-#[inline]
-fn operators(lanes: &[u8x16; 4]) -> u64 {
-    bitmask(lanes.map(|lane| {
-        // `[` and `{`, and `]` and `}`, differ in one bit.
-        let folded = lane | u8x16::splat(0x20);
-        lane.simd_eq(u8x16::splat(b','))
-            | lane.simd_eq(u8x16::splat(b':'))
-            | folded.simd_eq(u8x16::splat(b'{'))
-            | folded.simd_eq(u8x16::splat(b'}'))
-    }))
-}
-
-/// Bit `i` of the result is the parity of the bits `0..=i` of `bits`.
-#[inline]
-const fn prefix_xor(mut bits: u64) -> u64 {
-    bits ^= bits << 1;
-    bits ^= bits << 2;
-    bits ^= bits << 4;
-    bits ^= bits << 8;
-    bits ^= bits << 16;
-    bits ^ bits << 32
+/// Checks that each `u` of the block at `start` has its four digits behind it.
+#[cold]
+#[inline(never)]
+fn check_digits(text: &[u8], start: usize, mut letters: u64) -> Result<(), Rejected> {
+    while letters != 0 {
+        let at = start + letters.trailing_zeros() as usize;
+        letters &= letters - 1;
+        let digits = text.get(at + 1..at + 5).ok_or(Rejected::Malformed)?;
+        if !digits.iter().all(u8::is_ascii_hexdigit) {
+            return Err(Rejected::Malformed);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// All positions, batch by batch, at every level.
     fn structurals(text: &[u8]) -> Result<Vec<usize>, Rejected> {
-        let mut walk = Structurals::new(text);
-        let mut positions = Vec::new();
-        loop {
-            let at = walk.advance()?;
-            if at == text.len() {
-                return Ok(positions);
+        let mut all = Level::all().map(|level| {
+            let mut structurals = Structurals::new(level, text, 0);
+            let Structurals { state, positions, .. } = &mut structurals;
+            let mut found = Vec::new();
+            loop {
+                match level.run(Batch { text, state, positions })? {
+                    0 if state.in_string != 0 => return Err(Rejected::Malformed),
+                    0 => return Ok(found),
+                    n => found.extend(positions[..n].iter().map(|&at| at as usize)),
+                }
             }
-            positions.push(at);
+        });
+        let first = all.next().unwrap();
+        assert!(all.all(|other| other == first), "every level finds the same: {}", String::from_utf8_lossy(text));
+        first
+    }
+
+    #[test]
+    fn finds_more_than_fit_in_a_batch() {
+        for n in [BATCH - 1, BATCH, BATCH + BLOCK, 5 * BATCH + 7] {
+            let text = vec![b','; n];
+            assert_eq!(structurals(&text), Ok((0..n).collect()));
+        }
+    }
+
+    #[test]
+    fn finds_the_end_of_a_string_behind_what_was_skipped() {
+        for level in Level::all() {
+            for n_skipped in [0, 1, BATCH - 1, BATCH, BATCH + BLOCK, 5 * BATCH + 7] {
+                let text = format!("{}\"a\",\"open", ",".repeat(n_skipped));
+                let mut structurals = Structurals::new(level, text.as_bytes(), 0);
+                (0..n_skipped).for_each(|_| structurals.skip());
+                assert_eq!(structurals.string_end(), n_skipped + 2);
+                structurals.skip();
+                assert_eq!(structurals.string_end(), text.len());
+                assert_eq!(structurals.string_end(), text.len());
+            }
         }
     }
 
@@ -188,7 +226,7 @@ mod tests {
                 let text = format!("\"{}{}\"", "x".repeat(pad), "\\".repeat(n_backslashes * 2));
                 assert_eq!(structurals(text.as_bytes()), Ok(vec![0, text.len() - 1]), "{text}");
                 let odd = format!("\"{}{}\"", "x".repeat(pad), "\\".repeat(n_backslashes * 2 + 1));
-                assert_eq!(structurals(odd.as_bytes()), Err(Rejected), "{odd}");
+                assert_eq!(structurals(odd.as_bytes()), Err(Rejected::Malformed), "{odd}");
             }
         }
     }
@@ -196,7 +234,7 @@ mod tests {
     #[test]
     fn what_json_forbids_in_strings_is_rejected() {
         for text in ["\"tab\tin\"", "\"nul\0\"", r#""\q""#, r#""\u12g4""#, r#""\u12"#, "\"open"] {
-            assert_eq!(structurals(text.as_bytes()), Err(Rejected), "{text}");
+            assert_eq!(structurals(text.as_bytes()), Err(Rejected::Malformed), "{text}");
         }
     }
 }

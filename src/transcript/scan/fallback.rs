@@ -6,7 +6,7 @@ use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::{Block, BlockKind, Form, Message, Scan};
-use crate::transcript::Span;
+use crate::transcript::{Span, Usage};
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
 ///
@@ -38,6 +38,14 @@ fn read_message(line: &[u8], object: Span, scan: &mut Scan) -> serde_json::Resul
             if line.get(value.start as usize) == Some(&b'[') {
                 for element in elements(line, value)? {
                     read_block(line, element, &mut scan.blocks)?;
+                }
+            }
+        }
+        if key == b"usage" {
+            message.counts = Usage::default();
+            if line.get(value.start as usize) == Some(&b'{') {
+                for (key, count) in fields(line, value)? {
+                    message.counts.set(&key, count.of(line));
                 }
             }
         }

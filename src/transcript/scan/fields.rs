@@ -1,7 +1,9 @@
 //! The fields of a line, and which key fills which.
 
+use super::bits::Rejected;
 use super::{BlockKind, Kind, fallback, walk};
-use crate::transcript::Span;
+use crate::text::simd::Level;
+use crate::transcript::{Span, Usage};
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +73,8 @@ pub struct Message {
     pub content: Option<Span>,
     /// `usage`.
     pub usage: Option<Span>,
+    /// The counts in `usage`, all 0 where there are none.
+    pub counts: Usage,
 }
 
 /// Where a content block and its fields stand.
@@ -100,6 +104,13 @@ pub struct Block {
     pub is_error: bool,
 }
 
+/// Whether a key is one that the scan asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::transcript) enum Known {
+    Yes,
+    No,
+}
+
 /// The byte order mark that some editors put at the head of a file.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -112,7 +123,12 @@ impl Scan {
         if text.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        if walk::walk(line, start, self).is_err() && fallback::read(line, start, self).is_err() {
+        let is_entry = match walk::walk(Level::best(), line, start, self) {
+            Ok(()) => true,
+            Err(Rejected::Malformed) => false,
+            Err(Rejected::EscapedKey) => fallback::read(line, start, self).is_ok(),
+        };
+        if !is_entry {
             self.clear();
             self.form = Form::Malformed;
         }
@@ -150,7 +166,7 @@ impl Scan {
     }
 
     /// Takes the value of a key of the entry itself, `message` aside. The last of equal keys stands.
-    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) {
+    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) -> Known {
         let string = || Some(value).filter(|value| value.string(line).is_some());
         let is_true = || value.of(line) == b"true";
         match key {
@@ -170,14 +186,15 @@ impl Scan {
             b"isMeta" => self.is_meta = is_true(),
             b"isCompactSummary" => self.is_compact_summary = is_true(),
             b"teamName" => self.is_team = value.of(line) != b"null",
-            _ => {}
+            _ => return Known::No,
         }
+        Known::Yes
     }
 }
 
 impl Message {
     /// Takes the value of a key of `message`.
-    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) {
+    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) -> Known {
         let string = || Some(value).filter(|value| value.string(line).is_some());
         match key {
             b"id" => self.id = string(),
@@ -185,14 +202,15 @@ impl Message {
             b"model" => self.model = string(),
             b"content" => self.content = Some(value),
             b"usage" => self.usage = Some(value),
-            _ => {}
+            _ => return Known::No,
         }
+        Known::Yes
     }
 }
 
 impl Block {
     /// Takes the value of a key of a content block.
-    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) {
+    pub(super) fn set(&mut self, line: &[u8], key: &[u8], value: Span) -> Known {
         let string = || Some(value).filter(|value| value.string(line).is_some());
         match key {
             b"type" => self.kind = value.string(line).map_or(BlockKind::Unknown, BlockKind::named),
@@ -204,7 +222,8 @@ impl Block {
             b"content" => self.content = Some(value),
             b"source" => self.source = Some(value),
             b"is_error" => self.is_error = value.of(line) == b"true",
-            _ => {}
+            _ => return Known::No,
         }
+        Known::Yes
     }
 }

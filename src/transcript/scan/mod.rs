@@ -1,15 +1,18 @@
 //! What one line says, found without building a JSON value.
 //!
 //! [`Scan::read`] walks a line once and notes where the fields stand that the rest of ctxc asks for. The
-//! walk checks the whole line, so that a torn line is never taken for an entry. A line that it rejects goes
-//! through `serde_json`, which decides; a property test and a fuzz target hold the two against each other.
+//! walk checks the whole line, so that a torn line is never taken for an entry. A line that has a key with an
+//! escape goes through `serde_json`; a property test and a fuzz target hold the two against each other.
 
 mod bits;
 mod fallback;
 mod fields;
 mod kind;
+mod nest;
+mod number;
 mod walk;
 
+pub(super) use fields::Known;
 pub use fields::{Block, Form, Message, Scan};
 pub use kind::{BlockKind, Kind};
 pub use walk::{each_field, each_string};

@@ -1,21 +1,24 @@
 //! The second stage of the walk: the grammar of JSON over the structural bytes, and the fields on the way.
+#![expect(clippy::inline_always, reason = "these run for each token")]
 
 use super::bits::{Rejected, Structurals};
-use super::{Block, BlockKind, Form, Message, Scan};
-use crate::transcript::Span;
+use super::nest::{Container, Nest};
+use super::number::scalar_len;
+use super::{Block, BlockKind, Form, Known, Message, Scan};
+use crate::text::simd::Level;
+use crate::transcript::{Span, Usage};
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
-pub(super) fn walk(line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rejected> {
-    let mut walk = Walk::new(line, start)?;
+pub(super) fn walk(level: Level, line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rejected> {
+    let mut walk = Walk::new(level, line, start);
     walk.object(|walk, key| {
         if key != b"message" {
             let value = walk.value()?;
-            scan.set(line, key, value);
-            return Ok(());
+            return known(key, scan.set(line, key, value));
         }
         scan.message = None;
         scan.blocks.clear();
-        if walk.at(b'{') { walk.message(scan) } else { walk.value().map(drop) }
+        if walk.peek() == b'{' { walk.message(scan) } else { walk.value().map(drop) }
     })?;
     walk.end()?;
     scan.form = Form::Entry;
@@ -25,11 +28,11 @@ pub(super) fn walk(line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rej
 /// Calls `each` with the key and the value of every field of the JSON object `text`; spans count from its
 /// start. What the walk does not understand is left out.
 pub fn each_field<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Span)) {
-    let _ = Walk::new(text, 0).and_then(|mut walk| {
-        walk.object(|walk, key| {
-            each(key, walk.value()?);
-            Ok(())
-        })
+    let _ = Walk::new(Level::best(), text, 0).object(|walk, key| {
+        let value = walk.value()?;
+        known(key, Known::No)?;
+        each(key, value);
+        Ok(())
     });
 }
 
@@ -37,202 +40,206 @@ pub fn each_field<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Span)) {
 /// it stands under, or that its array does, and the inside of the string.
 pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {
     // Attachments nest a few levels deep; what nests deeper than this is no text of theirs.
-    let _ = Walk::new(text, 0).and_then(|mut walk| walk.strings(None, &mut each, 64));
+    let _ = Walk::new(Level::best(), text, 0).strings(None, &mut each, 64);
 }
 
+/// Rejects a key with an escape, which may spell any name; one that is known has none.
+#[inline(always)]
+fn known(key: &[u8], is_known: Known) -> Result<(), Rejected> {
+    // Keys are short: to look at all of it is faster than to stop.
+    let has_escape = || key.iter().fold(0, |found, &byte| found | u8::from(byte == b'\\')) != 0;
+    if is_known == Known::No && has_escape() { Err(Rejected::EscapedKey) } else { Ok(()) }
+}
+
+/// Goes from byte to byte outside of strings, and over strings by the structurals; both always stand at the same
+/// place.
 struct Walk<'a> {
     line: &'a [u8],
-    /// Where the structurals count from.
-    offset: usize,
     structurals: Structurals<'a>,
-    /// Where the next structural byte stands, and what it is: the length of the line and 0 when there is none.
-    next_at: usize,
-    next: u8,
-    /// What is behind: everything before it has been read.
+    /// Everything before it has been read.
     position: usize,
 }
 
 impl<'a> Walk<'a> {
-    fn new(line: &'a [u8], start: usize) -> Result<Self, Rejected> {
-        let structurals = Structurals::new(line.get(start..).unwrap_or_default());
-        let mut walk = Self { line, offset: start, structurals, next_at: start, next: 0, position: start };
-        walk.advance()?;
-        Ok(walk)
+    fn new(level: Level, line: &'a [u8], start: usize) -> Self {
+        Self { line, structurals: Structurals::new(level, line, start), position: start }
     }
 
-    #[inline]
-    fn advance(&mut self) -> Result<(), Rejected> {
-        self.next_at = self.offset + self.structurals.advance()?;
-        self.next = self.line.get(self.next_at).copied().unwrap_or(0);
+    /// The next byte, white space aside; 0 at the end of the line.
+    #[inline(always)]
+    fn peek(&mut self) -> u8 {
+        match self.line.get(self.position) {
+            Some(&byte) if byte > b' ' => byte,
+            _ => self.peek_behind_space(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn peek_behind_space(&mut self) -> u8 {
+        let rest = self.line.get(self.position..).unwrap_or_default();
+        let n_spaces = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count();
+        self.position += n_spaces;
+        rest.get(n_spaces).copied().unwrap_or(0)
+    }
+
+    /// Goes behind the structural byte that `peek` gave.
+    #[inline(always)]
+    const fn bump(&mut self) {
+        self.position += 1;
+        self.structurals.skip();
+    }
+
+    /// Takes `byte`, a structural one, which must be next.
+    #[inline(always)]
+    fn expect(&mut self, byte: u8) -> Result<(), Rejected> {
+        if self.peek() != byte {
+            return Err(Rejected::Malformed);
+        }
+        self.bump();
         Ok(())
     }
 
-    /// Goes behind the next structural byte.
-    #[inline]
-    fn bump(&mut self) -> Result<(), Rejected> {
-        self.position = self.next_at + 1;
-        self.advance()
+    fn end(&mut self) -> Result<(), Rejected> {
+        self.peek();
+        if self.position == self.line.len() { Ok(()) } else { Err(Rejected::Malformed) }
     }
 
-    /// What stands between the bytes read so far and the next structural byte.
-    #[inline]
-    fn gap(&self) -> &'a [u8] {
-        self.line.get(self.position..self.next_at).unwrap_or_default()
-    }
-
-    /// Takes `byte`, which must be next but for white space, and returns where it stands.
-    #[inline]
-    fn expect(&mut self, byte: u8) -> Result<usize, Rejected> {
-        if !self.at(byte) {
-            return Err(Rejected);
-        }
-        let at = self.next_at;
-        self.bump()?;
-        Ok(at)
-    }
-
-    /// Whether `byte` is next but for white space.
-    #[inline]
-    fn at(&self, byte: u8) -> bool {
-        self.next == byte && is_space(self.gap())
-    }
-
-    fn end(&self) -> Result<(), Rejected> {
-        if self.next_at == self.line.len() && is_space(self.gap()) { Ok(()) } else { Err(Rejected) }
-    }
-
-    /// Reads a string and returns it with its quotes.
-    #[inline]
+    /// Reads a string and returns it with its quotes. One that is torn, or holds what JSON forbids, takes the rest
+    /// of the line and one byte more, so that whatever must follow is missed.
+    #[inline(always)]
     fn string(&mut self) -> Result<Span, Rejected> {
-        let start = self.expect(b'"')?;
-        // Inside a string nothing is structural, so the next one is the quote that ends it.
-        if self.next != b'"' {
-            return Err(Rejected);
+        if self.peek() != b'"' {
+            return Err(Rejected::Malformed);
         }
-        self.bump()?;
+        let start = self.position;
+        self.position = self.structurals.string_end() + 1;
         Ok(Span::new(start, self.position))
     }
 
-    /// Reads an object: `field` is called with each key and must read its value. A key with an escape is
-    /// beyond the walk.
-    #[inline]
+    /// Reads an object: `field` is called with each key, must read its value, and must reject a key with
+    /// an escape, which is beyond the walk.
+    #[inline(always)]
     fn object(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Result<(), Rejected>) -> Result<Span, Rejected> {
-        let start = self.expect(b'{')?;
-        if self.at(b'}') {
-            return Ok(Span::new(start, self.expect(b'}')? + 1));
+        self.expect(b'{')?;
+        let start = self.position - 1;
+        if self.peek() == b'}' {
+            self.bump();
+            return Ok(Span::new(start, self.position));
         }
         loop {
-            let key = self.string()?.string(self.line).ok_or(Rejected)?;
-            if key.contains(&b'\\') {
-                return Err(Rejected);
-            }
+            let key = self.string()?.range();
+            let key = self.line.get(key.start + 1..key.end - 1).ok_or(Rejected::Malformed)?;
             self.expect(b':')?;
             field(self, key)?;
-            if self.at(b'}') {
-                return Ok(Span::new(start, self.expect(b'}')? + 1));
+            match self.peek() {
+                b',' => self.bump(),
+                b'}' => {
+                    self.bump();
+                    return Ok(Span::new(start, self.position));
+                }
+                _ => return Err(Rejected::Malformed),
             }
-            self.expect(b',')?;
         }
     }
 
     /// Reads an array: `element` must read each value.
-    #[inline]
+    #[inline(always)]
     fn array(&mut self, mut element: impl FnMut(&mut Self) -> Result<(), Rejected>) -> Result<Span, Rejected> {
-        let start = self.expect(b'[')?;
-        if self.at(b']') {
-            return Ok(Span::new(start, self.expect(b']')? + 1));
+        self.expect(b'[')?;
+        let start = self.position - 1;
+        if self.peek() == b']' {
+            self.bump();
+            return Ok(Span::new(start, self.position));
         }
         loop {
             element(self)?;
-            if self.at(b']') {
-                return Ok(Span::new(start, self.expect(b']')? + 1));
+            match self.peek() {
+                b',' => self.bump(),
+                b']' => {
+                    self.bump();
+                    return Ok(Span::new(start, self.position));
+                }
+                _ => return Err(Rejected::Malformed),
             }
-            self.expect(b',')?;
+        }
+    }
+
+    /// Reads any value. Nesting costs one bit of memory a level, and no stack.
+    #[inline(always)]
+    fn value(&mut self) -> Result<Span, Rejected> {
+        match self.peek() {
+            b'"' => self.string(),
+            b'{' | b'[' => self.container(),
+            _ => self.scalar(),
         }
     }
 
     /// Reads a number, `true`, `false` or `null`.
-    #[inline]
+    #[inline(always)]
     fn scalar(&mut self) -> Result<Span, Rejected> {
-        let gap = self.gap();
-        let text = gap.trim_ascii();
-        if !is_scalar(text) || !is_space(gap.get(..gap.len() - gap.trim_ascii_start().len()).unwrap_or_default()) {
-            return Err(Rejected);
-        }
-        let start = self.position + (gap.len() - gap.trim_ascii_start().len());
-        self.position = start + text.len();
+        let start = self.position;
+        let len = self.line.get(start..).and_then(scalar_len).ok_or(Rejected::Malformed)?;
+        self.position += len;
         Ok(Span::new(start, self.position))
     }
 
-    /// Reads any value. Nesting costs one byte of memory a level, and no stack.
-    #[inline]
-    fn value(&mut self) -> Result<Span, Rejected> {
-        if !is_space(self.gap()) {
-            return self.scalar();
-        }
-        match self.next {
-            b'"' => self.string(),
-            b'{' | b'[' => self.container(),
-            _ => Err(Rejected),
-        }
-    }
-
     fn container(&mut self) -> Result<Span, Rejected> {
-        let mut closers: Vec<u8> = Vec::new();
-        let start = self.next_at;
+        let start = self.position;
+        let mut nest = Nest::default();
         loop {
             // A value, of which a container has only its head read here.
-            let found = self.next;
-            let is_complete = if !is_space(self.gap()) {
-                self.scalar()?;
-                true
-            } else if found == b'"' {
-                self.string()?;
-                true
-            } else if found == b'{' || found == b'[' {
-                self.bump()?;
-                let closer = if found == b'{' { b'}' } else { b']' };
-                let is_empty = self.at(closer);
-                closers.push(closer);
-                if found == b'{' && !is_empty {
-                    self.key()?;
+            match self.peek() {
+                b'"' => {
+                    self.string()?;
                 }
-                is_empty
-            } else {
-                return Err(Rejected);
-            };
-            if !is_complete {
-                continue;
+                b'{' => {
+                    self.bump();
+                    nest.open(Container::Object);
+                    if self.peek() != b'}' {
+                        self.key()?;
+                        continue;
+                    }
+                }
+                b'[' => {
+                    self.bump();
+                    nest.open(Container::Array);
+                    if self.peek() != b']' {
+                        continue;
+                    }
+                }
+                _ => {
+                    self.scalar()?;
+                }
             }
             // What follows a value: the ends of containers, then a comma.
             loop {
-                let Some(&closer) = closers.last() else {
-                    return Ok(Span::new(start, self.position));
-                };
-                if !is_space(self.gap()) {
-                    return Err(Rejected);
-                }
-                let found = self.next;
-                self.bump()?;
-                if found == closer {
-                    closers.pop();
-                } else if found == b',' {
-                    if closer == b'}' {
+                match (self.peek(), nest.innermost()) {
+                    (b',', Container::Object) => {
+                        self.bump();
                         self.key()?;
+                        break;
                     }
-                    break;
-                } else {
-                    return Err(Rejected);
+                    (b',', Container::Array) => {
+                        self.bump();
+                        break;
+                    }
+                    (b'}', Container::Object) | (b']', Container::Array) => {
+                        self.bump();
+                        if nest.close().is_none() {
+                            return Ok(Span::new(start, self.position));
+                        }
+                    }
+                    _ => return Err(Rejected::Malformed),
                 }
             }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn key(&mut self) -> Result<(), Rejected> {
         self.string()?;
-        self.expect(b':')?;
-        Ok(())
+        self.expect(b':')
     }
 
     fn message(&mut self, scan: &mut Scan) -> Result<(), Rejected> {
@@ -241,15 +248,25 @@ impl<'a> Walk<'a> {
         self.object(|walk, key| {
             let value = if key == b"content" {
                 scan.blocks.clear();
-                if walk.at(b'[') { walk.blocks(&mut scan.blocks)? } else { walk.value()? }
+                if walk.peek() == b'[' { walk.blocks(&mut scan.blocks)? } else { walk.value()? }
+            } else if key == b"usage" {
+                message.counts = Usage::default();
+                if walk.peek() == b'{' { walk.usage(&mut message.counts)? } else { walk.value()? }
             } else {
                 walk.value()?
             };
-            message.set(line, key, value);
-            Ok(())
+            known(key, message.set(line, key, value))
         })?;
         scan.message = Some(message);
         Ok(())
+    }
+
+    fn usage(&mut self, usage: &mut Usage) -> Result<Span, Rejected> {
+        let line = self.line;
+        self.object(|walk, key| {
+            let value = walk.value()?;
+            known(key, usage.set(key, value.of(line)))
+        })
     }
 
     fn blocks(&mut self, blocks: &mut Vec<Block>) -> Result<Span, Rejected> {
@@ -262,9 +279,9 @@ impl<'a> Walk<'a> {
         let mut block = Block { is_nested, ..Block::default() };
         blocks.push(block);
         let line = self.line;
-        let span = if self.at(b'{') {
+        let span = if self.peek() == b'{' {
             self.object(|walk, key| {
-                let value = if key == b"content" && !is_nested && walk.at(b'[') {
+                let value = if key == b"content" && !is_nested && walk.peek() == b'[' {
                     blocks.truncate(at + 1);
                     walk.array(|walk| walk.block(blocks, true))?
                 } else {
@@ -273,8 +290,7 @@ impl<'a> Walk<'a> {
                 if key == b"content" && line.get(value.start as usize) != Some(&b'[') {
                     blocks.truncate(at + 1);
                 }
-                block.set(line, key, value);
-                Ok(())
+                known(key, block.set(line, key, value))
             })?
         } else {
             self.value()?
@@ -298,9 +314,13 @@ impl<'a> Walk<'a> {
         let line = self.line;
         if depth == 0 {
             self.value().map(drop)
-        } else if self.at(b'{') {
-            self.object(|walk, key| walk.strings(Some(key), each, depth - 1)).map(drop)
-        } else if self.at(b'[') {
+        } else if self.peek() == b'{' {
+            self.object(|walk, key| {
+                known(key, Known::No)?;
+                walk.strings(Some(key), each, depth - 1)
+            })
+            .map(drop)
+        } else if self.peek() == b'[' {
             self.array(|walk| walk.strings(key, each, depth - 1)).map(drop)
         } else {
             let value = self.value()?;
@@ -310,43 +330,4 @@ impl<'a> Walk<'a> {
             Ok(())
         }
     }
-}
-
-#[inline]
-fn is_space(gap: &[u8]) -> bool {
-    gap.is_empty() || gap.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
-}
-
-/// Whether `text` is a JSON number, `true`, `false` or `null`.
-fn is_scalar(text: &[u8]) -> bool {
-    match text {
-        b"true" | b"false" | b"null" => true,
-        _ => is_number(text),
-    }
-}
-
-fn is_number(text: &[u8]) -> bool {
-    let unsigned = text.strip_prefix(b"-").unwrap_or(text);
-    let after_integer = match unsigned {
-        [b'0', rest @ ..] => rest,
-        [b'1'..=b'9', ..] => after_digits(unsigned),
-        _ => return false,
-    };
-    let after_fraction = match after_integer {
-        [b'.', rest @ ..] if rest.first().is_some_and(u8::is_ascii_digit) => after_digits(rest),
-        [b'.', ..] => return false,
-        rest => rest,
-    };
-    match after_fraction {
-        [] => true,
-        [b'e' | b'E', b'+' | b'-', digits @ ..] | [b'e' | b'E', digits @ ..] => {
-            !digits.is_empty() && after_digits(digits).is_empty()
-        }
-        _ => false,
-    }
-}
-
-fn after_digits(text: &[u8]) -> &[u8] {
-    let n_digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    text.get(n_digits..).unwrap_or_default()
 }

@@ -1,0 +1,40 @@
+//! The rows of the bands.
+
+use serde::Serialize;
+
+use super::count::Estimates;
+use super::turn::TurnRow;
+use crate::plan::Bands;
+
+/// The turns of one band.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BandRow {
+    /// The band; none for the turns that are in no band.
+    pub band: Option<String>,
+    /// Its turns.
+    pub turns: u64,
+    /// Their assistant messages.
+    pub steps: u64,
+    /// Their tokens, without signatures.
+    #[serde(flatten)]
+    pub tokens: Estimates,
+}
+
+/// A row for each band and one for the turns in none; no rows without bands.
+pub(super) fn band_rows(turns: &[TurnRow], bands: &Bands) -> Vec<BandRow> {
+    if bands.is_empty() {
+        return Vec::new();
+    }
+    let named = bands.iter().map(|band| BandRow { band: Some(band.to_string()), ..BandRow::default() });
+    let mut rows: Vec<BandRow> = named.chain([BandRow::default()]).collect();
+    for turn in turns {
+        let band = bands.of_turn(turn.turn.0, turns.len());
+        let place = bands.iter().take_while(|other| Some(*other) != band).count();
+        if let Some(row) = rows.get_mut(place) {
+            row.turns += 1;
+            row.steps += turn.steps;
+            row.tokens.add(turn.tokens);
+        }
+    }
+    rows
+}

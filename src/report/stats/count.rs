@@ -1,0 +1,324 @@
+//! Counting: what the index knows from the index, kinds of content and tools from a second pass over the live lines.
+
+use std::io::{self, Read, Seek};
+
+use serde::Serialize;
+
+use super::band::{BandRow, band_rows};
+use super::second_pass::SecondPass;
+use super::turn::{TurnRow, turn_rows};
+use crate::apply::{Severity, check};
+use crate::plan::Bands;
+use crate::text::Tokens;
+use crate::transcript::scan::Kind;
+use crate::transcript::{Calibration, Chain, ChainEnd, Index, MessageIdx, Part, context_tokens, revisit};
+
+/// What takes the room in one transcript.
+#[derive(Clone, Debug, Serialize)]
+pub struct Stats {
+    /// The version of this object.
+    pub schema: u32,
+    /// What messages call the file.
+    pub file: String,
+    /// Bytes and lines.
+    pub size: Size,
+    /// Messages, steps, turns and tool calls of the live chain.
+    pub counts: Counts,
+    /// The size of the context that a resume would send.
+    pub context: ContextSize,
+    /// What the client itself last measured; none where it recorded nothing.
+    pub measured: Option<Measured>,
+    /// Where the live chain starts.
+    pub start: Start,
+    /// How many problems `ctxc check` names.
+    pub problems: Problems,
+    /// Tokens by role.
+    pub roles: Vec<RoleRow>,
+    /// Tokens by kind of content.
+    pub parts: Vec<PartRow>,
+    /// Tokens by tool, the largest first.
+    pub tools: Vec<ToolRow>,
+    /// Tokens by turn, in order.
+    pub turns: Vec<TurnRow>,
+    /// Tokens by band, in order, and last those of the turns in none; empty where no bands were asked for.
+    pub bands: Vec<BandRow>,
+}
+
+/// Bytes and lines, live and dead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Size {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Lines of the file.
+    pub lines: u64,
+    /// Bytes of the lines on the live chain.
+    pub live_bytes: u64,
+    /// Lines on the live chain.
+    pub live_lines: u64,
+    /// Bytes of all other lines.
+    pub dead_bytes: u64,
+    /// All other lines.
+    pub dead_lines: u64,
+}
+
+/// Counts over the live chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Assistant messages and user entries.
+    pub messages: u64,
+    /// Assistant messages.
+    pub steps: u64,
+    /// From one typed prompt to the next.
+    pub turns: u64,
+    /// Tool calls.
+    pub tool_calls: u64,
+}
+
+/// Tokens by both estimates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Estimates {
+    /// A quarter of the characters.
+    pub chars4: Tokens,
+    /// The same, scaled by the usage that the file records.
+    pub calibrated: Tokens,
+}
+
+impl Estimates {
+    pub(super) fn of(chars4: Tokens, calibration: &Calibration) -> Self {
+        Self { chars4, calibrated: calibration.scale(chars4) }
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.chars4 += other.chars4;
+        self.calibrated += other.calibrated;
+    }
+}
+
+/// The size of the context, and how it was estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ContextSize {
+    /// What the live chain holds, by `chars4`; signatures are not counted.
+    pub chars4: Tokens,
+    /// The size of the context: `chars4` times `factor`, and `overhead`.
+    pub calibrated: Tokens,
+    /// Tokens of the API for one `chars4` token.
+    pub factor: f64,
+    /// From how many steps the factor was learnt; 0 where it is the default.
+    pub factor_from_steps: usize,
+    /// Tokens before the first message: the system prompt and the tools.
+    pub overhead: Tokens,
+}
+
+/// What the client last measured, and what the estimate says of the same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Measured {
+    /// The line of the assistant message that has it, from 1.
+    pub line: u32,
+    /// Prompt and reply, as `usage` has them.
+    pub tokens: Tokens,
+    /// The calibrated estimate up to this message.
+    pub estimate: Tokens,
+    /// What the client had recorded before ctxc lowered the figure (S-06); none where the figure is the client's.
+    pub lowered_from: Option<Tokens>,
+}
+
+/// Where the live chain starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "at", rename_all = "snake_case")]
+pub enum Start {
+    /// There is no message.
+    Nowhere,
+    /// At an entry without a parent.
+    Root {
+        /// Its line, from 1.
+        line: u32,
+    },
+    /// At a compact boundary.
+    CompactBoundary {
+        /// Its line, from 1.
+        line: u32,
+    },
+    /// At an entry whose parent is not in the file.
+    MissingParent {
+        /// Its line, from 1.
+        line: u32,
+    },
+    /// At an entry whose parents lead in a circle.
+    Cycle {
+        /// Its line, from 1.
+        line: u32,
+    },
+}
+
+/// How many problems there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Problems {
+    /// Those that stop or cut a resume.
+    pub errors: u64,
+    /// Those that may bend it.
+    pub warnings: u64,
+}
+
+/// The tokens of one role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RoleRow {
+    /// `user`, `assistant`, or `attachments`, which are sent as the user's.
+    pub role: &'static str,
+    /// Its live entries.
+    pub entries: u64,
+    /// Their tokens, without signatures.
+    #[serde(flatten)]
+    pub tokens: Estimates,
+}
+
+/// The tokens of one kind of content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PartRow {
+    /// The kind.
+    pub part: Part,
+    /// How many there are.
+    pub n: u64,
+    /// Their tokens; signatures have none of the calibrated ones.
+    #[serde(flatten)]
+    pub tokens: Estimates,
+}
+
+/// The tokens of one tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToolRow {
+    /// Its name; empty for results whose call is not live.
+    pub tool: String,
+    /// How often it was called.
+    pub calls: u64,
+    /// The inputs of the calls.
+    pub inputs: Estimates,
+    /// The results, images in them included.
+    pub results: Estimates,
+}
+
+impl ToolRow {
+    /// Inputs and results, by `chars4`.
+    #[must_use]
+    pub fn chars4(&self) -> Tokens {
+        self.inputs.chars4 + self.results.chars4
+    }
+}
+
+impl Stats {
+    /// Counts a transcript: `file` is read once more, its live lines alone. Turns are summed up by `bands` too.
+    ///
+    /// # Errors
+    /// When reading fails.
+    pub fn count(
+        name: String,
+        file: impl Read + Seek,
+        index: &Index,
+        chain: &Chain,
+        bands: &Bands,
+    ) -> io::Result<Self> {
+        let calibration = Calibration::learn(index, chain);
+        let turns = turn_rows(index, chain, &calibration);
+        let mut second = SecondPass::new(index, chain, turns);
+        revisit(file, index, &chain.live, |line_no, line| {
+            second.read(line_no, line);
+            io::Result::Ok(())
+        })?;
+        let SecondPass { turns, parts, tools, recorded, recorded_by, .. } = second;
+        let chars4: Tokens = chain.lines.iter().map(|&line| context_tokens(index, line)).sum();
+        let scale = |tokens| Estimates::of(tokens, &calibration);
+        let mut tools: Vec<ToolRow> = tools
+            .into_iter()
+            .map(|(tool, sums)| ToolRow {
+                tool,
+                calls: sums.calls,
+                inputs: scale(sums.inputs),
+                results: scale(sums.results),
+            })
+            .collect();
+        tools.sort_by_key(|row| std::cmp::Reverse(row.chars4()));
+        let problems = check(index, chain);
+        let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count() as u64;
+        Ok(Self {
+            schema: 1,
+            file: name,
+            size: size(index, chain),
+            counts: counts(index, chain, turns.len()),
+            context: ContextSize {
+                chars4,
+                calibrated: if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context(chars4) },
+                factor: calibration.factor,
+                factor_from_steps: calibration.n_steps,
+                overhead: calibration.overhead,
+            },
+            measured: recorded_by.map(|(message, place)| Measured {
+                line: chain.lines.get(place).map_or(0, |line| line.number()),
+                tokens: Tokens(recorded),
+                estimate: calibration.context(estimate_up_to(index, chain, message)),
+                lowered_from: None,
+            }),
+            start: start(chain),
+            problems: Problems { errors, warnings: problems.len() as u64 - errors },
+            roles: roles(index, chain, &calibration),
+            parts: parts.into_iter().map(|(part, (n, tokens))| part_row(part, n, scale(tokens))).collect(),
+            tools,
+            bands: band_rows(&turns, bands),
+            turns,
+        })
+    }
+}
+
+/// Signatures take no room of their own: they stand for thinking that is counted by its text.
+fn part_row(part: Part, n: u64, tokens: Estimates) -> PartRow {
+    let calibrated = if part == Part::Signature { Tokens::ZERO } else { tokens.calibrated };
+    PartRow { part, n, tokens: Estimates { calibrated, ..tokens } }
+}
+
+fn size(index: &Index, chain: &Chain) -> Size {
+    let bytes = index.records.iter().map(|record| u64::from(record.len)).sum();
+    let live_bytes = chain.lines.iter().map(|&line| u64::from(index.record(line).len)).sum();
+    let (lines, live_lines) = (u64::from(index.n_lines()), chain.lines.len() as u64);
+    Size { bytes, lines, live_bytes, live_lines, dead_bytes: bytes - live_bytes, dead_lines: lines - live_lines }
+}
+
+fn counts(index: &Index, chain: &Chain, n_turns: usize) -> Counts {
+    let mut is_counted = vec![false; index.prompts.len()];
+    let mut counts = Counts { turns: n_turns as u64, ..Counts::default() };
+    for &line in &chain.lines {
+        let record = index.record(line);
+        counts.messages += u64::from(record.kind == Kind::User);
+        if let Some(known) = record.message().and_then(|MessageIdx(at)| is_counted.get_mut(at as usize)) {
+            counts.steps += u64::from(!*known);
+            *known = true;
+        }
+    }
+    counts.messages += counts.steps;
+    counts.tool_calls = index.tools.iter().filter(|end| !end.is_result && chain.is_live(end.line)).count() as u64;
+    counts
+}
+
+fn roles(index: &Index, chain: &Chain, calibration: &Calibration) -> Vec<RoleRow> {
+    let row = |role, kind| {
+        let of_kind = chain.lines.iter().filter(|line| index.record(**line).kind == kind);
+        let tokens = of_kind.clone().map(|&line| context_tokens(index, line)).sum();
+        RoleRow { role, entries: of_kind.count() as u64, tokens: Estimates::of(tokens, calibration) }
+    };
+    let rows = [row("user", Kind::User), row("assistant", Kind::Assistant), row("attachments", Kind::Attachment)];
+    rows.into_iter().filter(|row| row.entries > 0).collect()
+}
+
+fn start(chain: &Chain) -> Start {
+    let line = chain.lines.first().map_or(0, |line| line.number());
+    match chain.end {
+        ChainEnd::Empty => Start::Nowhere,
+        ChainEnd::Root => Start::Root { line },
+        ChainEnd::CompactBoundary => Start::CompactBoundary { line },
+        ChainEnd::MissingParent(line) => Start::MissingParent { line: line.number() },
+        ChainEnd::Cycle(line) => Start::Cycle { line: line.number() },
+    }
+}
+
+/// The `chars4` tokens of the chain up to the last entry of `message`.
+fn estimate_up_to(index: &Index, chain: &Chain, message: MessageIdx) -> Tokens {
+    let last = chain.lines.iter().rposition(|&line| index.record(line).message() == Some(message));
+    chain.lines.iter().take(last.map_or(0, |last| last + 1)).map(|&line| context_tokens(index, line)).sum()
+}

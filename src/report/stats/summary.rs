@@ -1,0 +1,94 @@
+//! The lines that stand above the tables.
+
+use std::cmp::Ordering;
+use std::fmt::{self, Display, Formatter};
+
+use super::count::{ContextSize, Measured, Problems, Start, Stats};
+use crate::report::size::{bytes, count, counted, percent, tokens};
+use crate::text::Tokens;
+
+impl Stats {
+    /// Writes one labelled line for each thing that is no table.
+    pub(super) fn write_summary(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut line = |label: &str, text: &dyn Display| writeln!(f, "{label:<10}{text}");
+        let Self { size, counts, .. } = self;
+        line("session", &self.file)?;
+        line("size", &format_args!("{} in {}", bytes(size.bytes), counted(size.lines, "line")))?;
+        if counts.messages == 0 {
+            line("messages", &"none: there is nothing to resume")?;
+            return line("problems", &self.problems_text());
+        }
+        let share = |n, part| format!("{} ({}) in {}", bytes(n), percent(n, size.bytes), counted(part, "line"));
+        line("live", &share(size.live_bytes, size.live_lines))?;
+        line("dead", &share(size.dead_bytes, size.dead_lines))?;
+        line(
+            "messages",
+            &format_args!(
+                "{} in {} and {}, with {}",
+                count(counts.messages),
+                counted(counts.turns, "turn"),
+                counted(counts.steps, "step"),
+                counted(counts.tool_calls, "tool call")
+            ),
+        )?;
+        line("context", &self.context)?;
+        match &self.measured {
+            Some(measured) => line("measured", measured)?,
+            None => line("measured", &"nothing: the client recorded no usage on the live chain")?,
+        }
+        line("start", &self.start)?;
+        line("problems", &self.problems_text())
+    }
+
+    fn problems_text(&self) -> String {
+        let Problems { errors, warnings } = self.problems;
+        let counts = [(errors, "error"), (warnings, "warning")];
+        let found: Vec<String> = counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, noun)| counted(n, noun)).collect();
+        if found.is_empty() { "none".to_owned() } else { format!("{}: see `ctxc check`", found.join(" and ")) }
+    }
+}
+
+impl Display for ContextSize {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { chars4, calibrated, factor, factor_from_steps, overhead } = self;
+        write!(f, "{} (calibrated: {} by chars4 x {factor:.2}", tokens(*calibrated), tokens(*chars4))?;
+        match factor_from_steps {
+            0 => f.write_str(", the default, for there is no usage to learn from")?,
+            n => write!(f, ", learnt from {}", counted(*n as u64, "step"))?,
+        }
+        if *overhead > Tokens::ZERO {
+            write!(f, ", + {} before the first message", tokens(*overhead))?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl Display for Measured {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { line, tokens: measured, estimate, lowered_from } = self;
+        match lowered_from {
+            None => write!(f, "{} by the client at line {line}", tokens(*measured))?,
+            Some(before) => {
+                write!(f, "{} at line {line}, lowered by ctxc from {}", tokens(*measured), tokens(*before))?;
+            }
+        }
+        write!(f, "; the estimate there is {}", tokens(*estimate))?;
+        match estimate.cmp(measured) {
+            Ordering::Less => write!(f, " ({} less)", percent((*measured - *estimate).0, measured.0)),
+            Ordering::Equal => f.write_str(" (the same)"),
+            Ordering::Greater => write!(f, " ({} more)", percent((*estimate - *measured).0, measured.0)),
+        }
+    }
+}
+
+impl Display for Start {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nowhere => f.write_str("nowhere: there is no message"),
+            Self::Root { line } => write!(f, "at the first entry, line {line}"),
+            Self::CompactBoundary { line } => write!(f, "at the compact boundary in line {line}"),
+            Self::MissingParent { line } => write!(f, "at line {line}, whose parent is not in the file"),
+            Self::Cycle { line } => write!(f, "at line {line}, whose parents lead in a circle"),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The rows of the turns.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use super::count::Estimates;
+use crate::text::json_string;
+use crate::transcript::scan::{BlockKind, Scan};
+use crate::transcript::{Calibration, Chain, Index, Prompt, TurnIdx, context_tokens, turns};
+
+/// How many characters of a prompt are quoted.
+const QUOTE: usize = 48;
+/// How many bytes are looked at for them: enough for characters of any width, escaped, after some white space.
+const QUOTE_BYTES: usize = 1024;
+
+/// One turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TurnRow {
+    /// Its place among the turns, from 0.
+    pub turn: TurnIdx,
+    /// The line of its prompt, from 1.
+    pub line: u32,
+    /// Its live entries.
+    pub entries: u64,
+    /// Its assistant messages.
+    pub steps: u64,
+    /// Its tokens, without signatures.
+    #[serde(flatten)]
+    pub tokens: Estimates,
+    /// How its prompt starts.
+    pub prompt: String,
+}
+
+/// A row for each turn; prompts are not quoted yet.
+pub(super) fn turn_rows(index: &Index, chain: &Chain, calibration: &Calibration) -> Vec<TurnRow> {
+    let rows = turns(index, chain).into_iter().enumerate().map(|(at, turn)| {
+        let lines = turn.lines(chain);
+        let messages: HashSet<_> = lines.iter().filter_map(|&line| index.record(line).message()).collect();
+        let tokens = lines.iter().map(|&line| context_tokens(index, line)).sum();
+        TurnRow {
+            turn: TurnIdx(at),
+            line: lines.first().map_or(0, |line| line.number()),
+            entries: lines.len() as u64,
+            steps: messages.len() as u64,
+            tokens: Estimates::of(tokens, calibration),
+            prompt: String::new(),
+        }
+    });
+    rows.collect()
+}
+
+impl TurnRow {
+    /// Takes the start of the prompt from its entry.
+    pub(super) fn quote(&mut self, scan: &Scan, line: &[u8]) {
+        let blocks = scan.outer_blocks().filter(|block| block.kind == BlockKind::Text);
+        let mut texts = blocks.filter_map(|block| block.text?.string(line));
+        let typed = scan.string_content(line).or_else(|| texts.find(|text| Prompt::of_text(text) != Prompt::No));
+        let Some(raw) = typed else { return };
+        let head = raw.get(..QUOTE_BYTES).unwrap_or(raw);
+        let text = json_string::decode(head);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let words = words.join(" ");
+        let is_cut = words.chars().count() > QUOTE || head.len() < raw.len();
+        self.prompt = words.chars().take(QUOTE).collect();
+        if is_cut {
+            self.prompt.push('…');
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Bytes 64 at a time, as bit masks, by what the CPU at hand does best.
+//!
+//! A [`Pass`] is written once, over a block of 64 bytes and two operations on it, and compiled once for each
+//! [`Level`]. What flows out is what the pass makes of its masks; no level knows of JSON more than the
+//! classes of bytes below.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod block;
+mod level;
+mod pass;
+mod portable;
+
+pub(crate) use block::{escaped_bytes, pad};
+pub(crate) use level::Level;
+pub(crate) use pass::{BLOCK, Class, Pass};

@@ -1,0 +1,44 @@
+//! What a pass is, and what it may ask of a level.
+
+/// How many bytes are looked at in one step.
+pub(crate) const BLOCK: usize = 64;
+
+/// The classes of bytes that a mask can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// `"`
+    Quote,
+    /// `\`
+    Backslash,
+    /// Below 0x20: what JSON forbids in strings.
+    Control,
+    /// Quotes, backslashes and control bytes in one.
+    Special,
+    /// `{}[]:,`. Bytes of the class [`Class::Control`] may be among them.
+    Operator,
+    /// What may follow a backslash in JSON: `"\/bfnrtu`.
+    Escapable,
+    /// The letter `u`.
+    LetterU,
+    /// Outside ASCII.
+    High,
+    /// A continuation byte of UTF-8.
+    Continuation,
+    /// The first byte of a character of four bytes of UTF-8.
+    FourBytes,
+}
+
+/// Work on a text that goes over it in blocks.
+pub(crate) trait Pass {
+    /// What the pass gives.
+    type Output;
+
+    /// Does the work. `mask` has bit `i` set where byte `i` of a block is of the class; `prefix_xor` sets bit `i`
+    /// to the parity of the bits `0..=i`; `spread` writes where the bits stand, counted from `start`, and may
+    /// write anything behind. To be `#[inline(always)]`, so that it is compiled for each level.
+    fn run<M, P, S>(self, mask: M, prefix_xor: P, spread: S) -> Self::Output
+    where
+        M: Fn(&[u8; BLOCK], Class) -> u64,
+        P: Fn(u64) -> u64,
+        S: Fn(u64, u32, &mut [u32; BLOCK]);
+}

@@ -1,0 +1,78 @@
+//! Which containers are open around a place.
+#![expect(clippy::inline_always, reason = "these run for each token")]
+
+/// A container of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Container {
+    Object,
+    Array,
+}
+
+/// The open containers, one bit each: ones are objects. Those beyond the innermost 64 are put away by the word,
+/// so that no memory is asked for until then.
+#[derive(Default)]
+pub(super) struct Nest {
+    bits: u64,
+    depth: usize,
+    outer: Vec<u64>,
+}
+
+impl Nest {
+    #[inline(always)]
+    pub(super) fn open(&mut self, container: Container) {
+        if self.depth == 64 {
+            self.put_away();
+        }
+        self.depth += 1;
+        self.bits = self.bits << 1 | u64::from(container == Container::Object);
+    }
+
+    /// The innermost open container; an array when there is none.
+    #[inline(always)]
+    pub(super) const fn innermost(&self) -> Container {
+        if self.bits & 1 == 1 { Container::Object } else { Container::Array }
+    }
+
+    /// Closes the innermost container, and gives the one around it.
+    #[inline(always)]
+    pub(super) fn close(&mut self) -> Option<Container> {
+        self.bits >>= 1;
+        self.depth -= 1;
+        if self.depth == 0 {
+            self.fetch()?;
+        }
+        Some(self.innermost())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_away(&mut self) {
+        self.outer.push(self.bits);
+        self.depth = 0;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fetch(&mut self) -> Option<()> {
+        self.bits = self.outer.pop()?;
+        self.depth = 64;
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_opened_is_closed_in_turn() {
+        let mut nest = Nest::default();
+        let kind = |depth: usize| if depth.is_multiple_of(3) { Container::Object } else { Container::Array };
+        (0..1000).for_each(|depth| nest.open(kind(depth)));
+        assert_eq!(nest.innermost(), kind(999));
+        for depth in (0..999).rev() {
+            assert_eq!(nest.close(), Some(kind(depth)));
+        }
+        assert_eq!(nest.close(), None);
+    }
+}

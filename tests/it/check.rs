@@ -1,0 +1,134 @@
+//! `ctxc check`.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::stage::{Stage, corpus, fixture};
+
+const USER: &str = r#"{"parentUuid":null,"type":"user","message":{"role":"user","content":"Fix it"},"uuid":"u1","timestamp":"2026-03-02T09:00:00.000Z"}"#;
+const CALL: &str = r#"{"parentUuid":"u1","type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]},"uuid":"a1","timestamp":"2026-03-02T09:00:01.000Z"}"#;
+const GO_ON: &str = r#"{"parentUuid":"a1","type":"user","message":{"role":"user","content":"Go on"},"uuid":"u2","timestamp":"2026-03-02T09:00:02.000Z"}"#;
+const ANSWER: &str = r#"{"parentUuid":"u2","type":"assistant","message":{"id":"m2","role":"assistant","content":[{"type":"text","text":"Done"}]},"uuid":"a2","timestamp":"2026-03-02T09:00:03.000Z"}"#;
+
+// V-01, U-01
+#[test]
+fn a_sound_session_has_nothing_to_name() {
+    assert_snapshot!(Stage::new().session("small").run(["check", "latest", "-q"]).text, @"
+    exit code: 0
+    ----- standard output
+    ----- standard error
+    ");
+    assert_snapshot!(Stage::new().file("a.jsonl", fixture("small")).run(["check", "a.jsonl"]).text, @"
+    exit code: 0
+    ----- standard output
+    ----- standard error
+    no problems in a.jsonl
+    ");
+}
+
+// V-01, U-02: errors are told by exit code 1.
+#[test]
+fn each_problem_is_named_with_its_line() {
+    let lines = [USER, CALL, GO_ON, ANSWER, "{\"parentUuid\":\"a2\",\"ty"].join("\n");
+    assert_snapshot!(Stage::new().file("a.jsonl", lines).run(["check", "a.jsonl"]).text, @"
+    exit code: 1
+    ----- standard output
+    a.jsonl:2: error: the tool call has no result: clients drop the call, or the API refuses the conversation
+    a.jsonl:5: warning: the last line breaks off: clients skip it
+    ----- standard error
+    1 error and 1 warning in a.jsonl
+    ");
+}
+
+// V-01, U-02: warnings alone are told by exit code 0.
+#[test]
+fn warnings_alone_are_no_failure() {
+    let lines = [USER, CALL].join("\n");
+    assert_snapshot!(Stage::new().stdin(lines).run(["check", "-"]).text, @"
+    exit code: 0
+    ----- standard output
+    standard input:2: warning: the transcript ends in a tool call without a result: the client takes it as interrupted
+    ----- standard error
+    1 warning in standard input
+    ");
+    assert_snapshot!(Stage::new().file("empty.jsonl", "").run(["check", "empty.jsonl"]).text, @"
+    exit code: 0
+    ----- standard output
+    empty.jsonl:1: warning: there are no messages: there is nothing to resume
+    ----- standard error
+    1 warning in empty.jsonl
+    ");
+}
+
+// U-01
+#[test]
+fn the_report_is_the_json_on_standard_output() {
+    let lines = [USER, CALL, GO_ON, ANSWER].join("\n");
+    let stage = Stage::new().file("a.jsonl", lines);
+    let run = stage.run(["check", "a.jsonl", "--json", "--report", "report.json"]);
+    assert_snapshot!(run.text, @r#"
+    exit code: 1
+    ----- standard output
+    {"schema":1,"file":"a.jsonl","errors":1,"warnings":0,"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API refuses the conversation","in_original":false}]}
+    ----- standard error
+    1 error in a.jsonl
+    "#);
+    assert_eq!(fs::read(stage.path_in_project("report.json")).unwrap(), run.stdout);
+}
+
+// V-01: what the original has too does not count; altered thinking and what outlives a change is found beside it.
+#[test]
+fn beside_the_original_only_what_is_new_counts() {
+    let thinking = r#"{"parentUuid":"u2","type":"assistant","message":{"id":"m2","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"}]},"uuid":"k2","timestamp":"2026-03-02T09:00:03.000Z"}"#;
+    let answer = ANSWER.replace(r#""parentUuid":"u2""#, r#""parentUuid":"k2""#);
+    let original = [USER, CALL, GO_ON, thinking, &answer].join("\n");
+    let stage = Stage::new()
+        .file("original.jsonl", &original)
+        .file("same.jsonl", &original)
+        .file("shorter.jsonl", original.replace("Fix it", "Fix"))
+        .file("altered.jsonl", original.replace("\"hm\"", "\"oh\""))
+        .file("blank.jsonl", original.replace("Done", " ").replace("a2", "a3"));
+    assert_snapshot!(stage.run(["check", "same.jsonl", "--against", "original.jsonl"]).text, @"
+    exit code: 0
+    ----- standard output
+    same.jsonl:2: error (as in the original): the tool call has no result: clients drop the call, or the API refuses the conversation
+    ----- standard error
+    1 error in same.jsonl, all of them in original.jsonl too
+    ");
+    assert_snapshot!(stage.run(["check", "shorter.jsonl", "--against", "original.jsonl"]).text, @"
+    exit code: 0
+    ----- standard output
+    shorter.jsonl:2: error (as in the original): the tool call has no result: clients drop the call, or the API refuses the conversation
+    shorter.jsonl:4: warning: something before this thinking was changed: the API binds thinking to all that is before it, and may refuse it
+    ----- standard error
+    1 warning in shorter.jsonl, and 1 error that original.jsonl has too
+    ");
+    assert_snapshot!(stage.run(["check", "altered.jsonl", "--against", "original.jsonl", "--json"]).text, @r#"
+    exit code: 1
+    ----- standard output
+    {"schema":1,"file":"altered.jsonl","against":"original.jsonl","errors":1,"warnings":1,"original":{"errors":1,"warnings":0},"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API refuses the conversation","in_original":true},{"line":4,"severity":"error","kind":"altered-thinking","message":"thinking is not as in the original: the API refuses the conversation","in_original":false},{"line":4,"severity":"warning","kind":"stale-thinking","message":"something before this thinking was changed: the API binds thinking to all that is before it, and may refuse it","in_original":false,"entries":1}]}
+    ----- standard error
+    1 error and 1 warning in altered.jsonl, and 1 error that original.jsonl has too
+    "#);
+    assert_snapshot!(stage.run(["check", "blank.jsonl", "--against", "original.jsonl"]).text, @"
+    exit code: 1
+    ----- standard output
+    blank.jsonl:2: error (as in the original): the tool call has no result: clients drop the call, or the API refuses the conversation
+    blank.jsonl:5: error: the text is blank: clients drop it, but some versions send it and the API refuses it
+    ----- standard error
+    1 error in blank.jsonl, and 1 error that original.jsonl has too
+    ");
+}
+
+// V-01, U-03: over real files, where there are some.
+#[test]
+fn every_real_session_is_checked_to_the_end() {
+    let stage = Stage::new();
+    for path in corpus() {
+        let run = stage.run(["check", path.to_str().unwrap()]);
+        assert!(matches!(run.code, Some(0 | 1)) && !run.text.contains("panicked"), "{path:?}: {}", run.text);
+        let run = stage.run(["check", path.to_str().unwrap(), "--against", path.to_str().unwrap()]);
+        assert!(run.code == Some(0) || run.text.contains("a session of"), "{path:?}: {}", run.text);
+    }
+}

@@ -1,0 +1,318 @@
+//! `ctxc stats`.
+
+use insta::assert_snapshot;
+
+use crate::stage::{Stage, corpus, fixture};
+
+// U-05, U-01
+#[test]
+fn tables_show_what_takes_the_room() {
+    let stage = Stage::new().file("a.jsonl", fixture("small"));
+    assert_snapshot!(stage.run(["stats", "a.jsonl"]).text, @"
+    exit code: 0
+    ----- standard output
+    session   a.jsonl
+    size      8.8 kB in 13 lines
+    live      8.8 kB (100 %) in 13 lines
+    dead      0 B (0 %) in 0 lines
+    messages  12 in 3 turns and 6 steps, with 3 tool calls
+    context   1,897 tokens (calibrated: 313 tokens by chars4 x 2.86, learnt from 5 steps, + 1,003 tokens before the first message)
+    measured  1,911 tokens by the client at line 13; the estimate there is 1,897 tokens (0.7 % less)
+    start     at the first entry, line 1
+    problems  none
+
+    role       entries  chars4  calibrated   share
+    user             6     133         380  42.5 %  #########
+    assistant        7     180         514  57.5 %  ############
+
+    content       n  chars4  calibrated   share
+    text          7     151         431  48.2 %  ##########
+    tool calls    3      84         240  26.8 %  ######
+    tool results  3      78         223  24.9 %  #####
+
+    tool  calls  inputs  results  chars4  calibrated   share
+    Edit      1      60       14      74         211  23.6 %  #####
+    Read      1      11       49      60         171  19.2 %  ####
+    Bash      1      13       15      28          80   8.9 %  ##
+
+    turn  line  steps  chars4  calibrated   share                        prompt
+       0     1      2     167         477  53.4 %  ####################  The total on the checkout page is wrong when two…
+       1     6      2     109         311  34.8 %  #############         Yes, do that. The cap must be 0.9: nobody gets i…
+       2    10      2      37         106  11.8 %  #####                 Run the tests.
+    ----- standard error
+    ");
+}
+
+// U-05: tokens by band.
+#[test]
+fn turns_are_summed_up_by_band() {
+    let stage = Stage::new().file("a.jsonl", fixture("hundred-turns"));
+    let run = stage.run(["stats", "a.jsonl", "--bands", "50-80:compress,0-30:heavy"]);
+    assert_snapshot!(run.table("band"), @"
+    band            turns  steps  chars4  calibrated   share
+    0-30:heavy         30     30  10,960      15,791  29.4 %  ######
+    50-80:compress     30     30  10,838      15,614  29.1 %  ######
+    (none)             40     40  15,432      22,230  41.5 %  #########
+    ");
+    assert_snapshot!(stage.run(["stats", "a.jsonl", "--bands", "30-0:heavy"]).text, @r#"
+    exit code: 2
+    ----- standard output
+    ----- standard error
+    error: cannot take "30-0:heavy" as a band: its start is not below its end
+    "#);
+}
+
+// U-05, U-01: the same as one object.
+#[test]
+#[expect(clippy::too_many_lines, reason = "the whole object stands in the snapshot")]
+fn json_has_all_of_it() {
+    let stage = Stage::new().file("a.jsonl", fixture("small"));
+    let run = stage.run(["stats", "a.jsonl", "--bands", "0-50:heavy", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_snapshot!(serde_json::to_string_pretty(&json).unwrap(), @r#"
+    {
+      "schema": 1,
+      "file": "a.jsonl",
+      "size": {
+        "bytes": 8777,
+        "lines": 13,
+        "live_bytes": 8777,
+        "live_lines": 13,
+        "dead_bytes": 0,
+        "dead_lines": 0
+      },
+      "counts": {
+        "messages": 12,
+        "steps": 6,
+        "turns": 3,
+        "tool_calls": 3
+      },
+      "context": {
+        "chars4": 313,
+        "calibrated": 1897,
+        "factor": 2.857142857142857,
+        "factor_from_steps": 5,
+        "overhead": 1003
+      },
+      "measured": {
+        "line": 13,
+        "tokens": 1911,
+        "estimate": 1897,
+        "lowered_from": null
+      },
+      "start": {
+        "at": "root",
+        "line": 1
+      },
+      "problems": {
+        "errors": 0,
+        "warnings": 0
+      },
+      "roles": [
+        {
+          "role": "user",
+          "entries": 6,
+          "chars4": 133,
+          "calibrated": 380
+        },
+        {
+          "role": "assistant",
+          "entries": 7,
+          "chars4": 180,
+          "calibrated": 514
+        }
+      ],
+      "parts": [
+        {
+          "part": "text",
+          "n": 7,
+          "chars4": 151,
+          "calibrated": 431
+        },
+        {
+          "part": "tool_use",
+          "n": 3,
+          "chars4": 84,
+          "calibrated": 240
+        },
+        {
+          "part": "tool_result",
+          "n": 3,
+          "chars4": 78,
+          "calibrated": 223
+        }
+      ],
+      "tools": [
+        {
+          "tool": "Edit",
+          "calls": 1,
+          "inputs": {
+            "chars4": 60,
+            "calibrated": 171
+          },
+          "results": {
+            "chars4": 14,
+            "calibrated": 40
+          }
+        },
+        {
+          "tool": "Read",
+          "calls": 1,
+          "inputs": {
+            "chars4": 11,
+            "calibrated": 31
+          },
+          "results": {
+            "chars4": 49,
+            "calibrated": 140
+          }
+        },
+        {
+          "tool": "Bash",
+          "calls": 1,
+          "inputs": {
+            "chars4": 13,
+            "calibrated": 37
+          },
+          "results": {
+            "chars4": 15,
+            "calibrated": 43
+          }
+        }
+      ],
+      "turns": [
+        {
+          "turn": 0,
+          "line": 1,
+          "entries": 5,
+          "steps": 2,
+          "chars4": 167,
+          "calibrated": 477,
+          "prompt": "The total on the checkout page is wrong when two…"
+        },
+        {
+          "turn": 1,
+          "line": 6,
+          "entries": 4,
+          "steps": 2,
+          "chars4": 109,
+          "calibrated": 311,
+          "prompt": "Yes, do that. The cap must be 0.9: nobody gets i…"
+        },
+        {
+          "turn": 2,
+          "line": 10,
+          "entries": 4,
+          "steps": 2,
+          "chars4": 37,
+          "calibrated": 106,
+          "prompt": "Run the tests."
+        }
+      ],
+      "bands": [
+        {
+          "band": "0-50:heavy",
+          "turns": 2,
+          "steps": 4,
+          "chars4": 276,
+          "calibrated": 788
+        },
+        {
+          "band": null,
+          "turns": 1,
+          "steps": 2,
+          "chars4": 37,
+          "calibrated": 106
+        }
+      ]
+    }
+    "#);
+}
+
+// U-05, T-04: live and dead, and where the live chain starts.
+#[test]
+fn what_is_dead_is_told_apart() {
+    let stage = Stage::new()
+        .file("boundary.jsonl", fixture("compact-boundary"))
+        .file("orphan.jsonl", fixture("orphan-parent"))
+        .file("cycle.jsonl", fixture("parent-cycle"));
+    for (file, start) in [("boundary", "compact boundary"), ("orphan", "not in the file"), ("cycle", "in a circle")] {
+        let run = stage.run(["stats", &format!("{file}.jsonl")]);
+        let line = run.text.lines().find(|line| line.starts_with("start ")).unwrap().to_owned();
+        assert!(line.contains(start), "{line}");
+    }
+}
+
+// U-05: tokens by tool, images in results included, under any number of results in an entry.
+#[test]
+fn tools_have_their_calls_and_results() {
+    let stage = Stage::new().file("parallel.jsonl", fixture("parallel-tools")).file("image.jsonl", fixture("image"));
+    assert_snapshot!(stage.run(["stats", "parallel.jsonl"]).table("tool"), @"
+    tool  calls  inputs  results  chars4  calibrated   share
+    Read      5      50      120     170         177  50.3 %  ##########
+    ");
+    assert_snapshot!(stage.run(["stats", "image.jsonl"]).table("content"), @"
+    content       n  chars4  calibrated   share
+    text          5      56          28   1.4 %  #
+    tool calls    1      11           6   0.3 %  #
+    tool results  1       0           0     0 %
+    images        4   4,080       2,040  98.4 %  ####################
+    ");
+}
+
+// U-02, U-03: nothing to measure is no failure.
+#[test]
+fn a_file_without_messages_is_told_in_plain_words() {
+    let stage = Stage::new().file("empty.jsonl", "").file("torn.jsonl", "{\"parentUuid\":nu").stdin("\n\n");
+    assert_snapshot!(stage.run(["stats", "empty.jsonl"]).text, @"
+    exit code: 0
+    ----- standard output
+    session   empty.jsonl
+    size      0 B in 0 lines
+    messages  none: there is nothing to resume
+    problems  1 warning: see `ctxc check`
+    ----- standard error
+    ");
+    assert_snapshot!(stage.run(["stats", "torn.jsonl"]).text, @"
+    exit code: 0
+    ----- standard output
+    session   torn.jsonl
+    size      16 B in 1 line
+    messages  none: there is nothing to resume
+    problems  2 warnings: see `ctxc check`
+    ----- standard error
+    ");
+    assert_snapshot!(stage.run(["stats", "-"]).text, @"
+    exit code: 0
+    ----- standard output
+    session   standard input
+    size      2 B in 2 lines
+    messages  none: there is nothing to resume
+    problems  1 warning: see `ctxc check`
+    ----- standard error
+    ");
+    assert_eq!(stage.run(["stats", "empty.jsonl", "--json"]).code, Some(0));
+}
+
+// U-05, U-03: over real files, where there are some.
+#[test]
+fn every_real_session_is_measured() {
+    let stage = Stage::new();
+    for path in corpus() {
+        let run = stage.run(["stats", path.to_str().unwrap(), "--json"]);
+        assert!(run.code == Some(0) || run.text.contains("a session of"), "{path:?}: {}", run.text);
+        let Ok(json) = serde_json::from_slice::<serde_json::Value>(&run.stdout) else { continue };
+        let number = |value: &serde_json::Value| value.as_u64().unwrap();
+        let sum = |rows: &str| json[rows].as_array().unwrap().iter().map(|row| number(&row["chars4"])).sum::<u64>();
+        // B-09: two ways to count give the same.
+        let signatures = json["parts"].as_array().unwrap().iter().find(|row| row["part"] == "signature");
+        let signatures = signatures.map_or(0, |row| number(&row["chars4"]));
+        assert_eq!(sum("roles"), number(&json["context"]["chars4"]), "{path:?}");
+        assert_eq!(sum("parts") - signatures, number(&json["context"]["chars4"]), "{path:?}");
+        assert_eq!(
+            number(&json["size"]["live_bytes"]) + number(&json["size"]["dead_bytes"]),
+            path.metadata().unwrap().len(),
+            "{path:?}"
+        );
+    }
+}
