@@ -12,7 +12,7 @@ use super::check::check;
 use super::keeper::Keeper;
 use super::pass::{self, Written};
 use super::problem::{Problem, new_problems};
-use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, unnamed_file};
+use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
 use crate::transcript::{Chain, Index};
@@ -234,7 +234,11 @@ impl Stage {
             }
             (Self::Beside(staged), Destination::NewSession { sidecar, new_sidecar, .. }) => {
                 swapped.copied_sidecar = copy_sidecar(sidecar, new_sidecar)?;
-                swapped.path = Some(staged.commit(Existing::Respect)?);
+                let committed = staged.commit(Existing::Respect);
+                if committed.is_err() && swapped.copied_sidecar {
+                    remove_sidecar(new_sidecar);
+                }
+                swapped.path = Some(committed?);
             }
             (Self::Beside(staged), Destination::File(_, existing)) => {
                 swapped.path = Some(staged.commit(existing)?);
