@@ -154,7 +154,8 @@ fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandError> {
         return Err(CommandError::from(anyhow!(
             "read {} as a transcript: none of its {n_lines} lines is a JSON object",
             reading.name
-        )));
+        ))
+        .hint("give a session of Claude Code, a .jsonl file of one JSON object a line"));
     }
     Ok(())
 }
