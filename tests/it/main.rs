@@ -12,3 +12,4 @@ mod seed;
 mod session;
 mod stage;
 mod stats;
+mod writing;
