@@ -108,7 +108,8 @@ pub fn carry_out(
         Some(archive) => Some(&mut **archive),
         None => None,
     });
-    let written = pass::write(origin.file, index, rewrite, stage.file(), &mut keeper, errand.stop)?;
+    let written = pass::write(origin.file, index, rewrite, stage.file(), &mut keeper, errand.stop);
+    let written = written.map_err(|error| stage.named(error))?;
     let (recipe, session_ids) = keeper.finish();
     if written.fingerprint != index.fingerprint {
         return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
@@ -202,6 +203,14 @@ impl Stage {
         match self {
             Self::Beside(staged) => Some(staged.target()),
             Self::Unnamed(_) => None,
+        }
+    }
+
+    /// The error with the name of the file that could not be written, where it has one.
+    fn named(&self, error: ApplyError) -> ApplyError {
+        match (error, self.target()) {
+            (ApplyError::WriteResult(error), Some(target)) => ApplyError::Write(target.to_owned(), error),
+            (error, _) => error,
         }
     }
 
