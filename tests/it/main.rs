@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot set its scene has failed")]
 
 mod arguments;
+mod bad_input;
 mod chain;
 mod check;
 mod oracle;
 mod promise;
 mod reference;
+mod rules;
 mod seed;
 mod session;
 mod stage;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::count::{Tokens, chars4, tokens_of};
+use super::count::{Tokens, chars4, thinking_of, tokens_of};
 use super::live::{Live, is_command, is_prompt, turns};
 use super::transcript::{Line, Transcript, is_thinking};
 
@@ -117,8 +117,8 @@ struct Expected<'a> {
     /// The sizes of the new texts, by line.
     compressed: BTreeMap<usize, Vec<u64>>,
     dropped: BTreeSet<usize>,
-    /// How many of the thinking blocks of a line stay, where some go.
-    thinking_left: BTreeMap<usize, usize>,
+    /// Lines that stay and lose their thinking.
+    stripped: BTreeSet<usize>,
     n_kept_in_loop: u64,
     session: Option<&'a str>,
     /// Lines that come behind the last.
@@ -139,7 +139,7 @@ impl<'a> Expected<'a> {
             live,
             compressed,
             dropped: BTreeSet::new(),
-            thinking_left: BTreeMap::new(),
+            stripped: BTreeSet::new(),
             n_kept_in_loop: 0,
             session,
             n_appended: usize::from(session.is_some()) + usize::from(closes),
@@ -169,10 +169,10 @@ impl<'a> Expected<'a> {
             } else if place > first && line.is_thinking_only() {
                 self.dropped.insert(at);
             } else {
-                let untouched = line.blocks().iter().take_while(|block| place == first && block["type"] != "text");
-                let left = untouched.filter(|block| is_thinking(block)).count();
-                if left < line.blocks().iter().filter(|block| is_thinking(block)).count() {
-                    self.thinking_left.insert(at, left);
+                // A message that holds more loses all of its thinking, or none: that which comes before the change.
+                let behind = line.blocks().iter().skip_while(|block| place == first && block["type"] != "text");
+                if behind.into_iter().any(is_thinking) {
+                    self.stripped.insert(at);
                 }
             }
         }
@@ -244,8 +244,8 @@ impl<'a> Expected<'a> {
             if let Some(sizes) = self.compressed.get(&at) {
                 put_texts(due, after, sizes, at);
             }
-            if let Some(left) = self.thinking_left.get(&at) {
-                take_thinking(due, *left);
+            if self.stripped.contains(&at) {
+                due["message"]["content"].as_array_mut().unwrap().retain(|block| !is_thinking(block));
             }
             if is_gauge {
                 // What they are lowered by is held against the report later.
@@ -301,17 +301,8 @@ impl<'a> Expected<'a> {
     /// B-15, S-05: returns the tokens that the edits save, thinking included.
     fn hold_thinking(&self, report: &Value, before: &Transcript) -> u64 {
         let mut removed = Tokens::default();
-        let (mut entries, mut all) = (0, BTreeSet::new());
-        all.extend(self.dropped.iter().filter(|at| before.lines[**at].has_thinking()));
-        all.extend(self.thinking_left.keys());
-        for at in all {
-            let left = self.thinking_left.get(&at).copied().unwrap_or(0);
-            let mut line = json!({"type": "assistant", "message": {"content": []}});
-            let gone = before.lines[at].blocks().iter().filter(|block| is_thinking(block)).skip(left);
-            line["message"]["content"] = gone.cloned().collect();
-            removed += tokens_of(&Line { raw: line.to_string().into_bytes(), value: line });
-            entries += 1;
-        }
+        let dropped = self.dropped.iter().filter(|at| before.lines[**at].has_thinking());
+        let entries = dropped.chain(&self.stripped).map(|at| removed += thinking_of(&before.lines[*at])).count();
         let said = &report["thinking_removed"];
         assert_eq!(said["entries"], entries, "B-15: entries that lost thinking");
         assert_eq!(said["tokens"], removed.thinking, "B-15: tokens of thinking");
@@ -415,14 +406,6 @@ fn replace_texts(blocks: &mut Vec<Value>, text: &Value) {
     blocks.retain(|block| {
         place += 1;
         place - 1 == first || block["type"] != "text"
-    });
-}
-
-fn take_thinking(due: &mut Map<String, Value>, n_left: usize) {
-    let mut n_seen = 0;
-    due["message"]["content"].as_array_mut().unwrap().retain(|block| {
-        n_seen += usize::from(is_thinking(block));
-        !is_thinking(block) || n_seen <= n_left
     });
 }
 

@@ -54,6 +54,11 @@ pub(crate) fn tokens_of(line: &Line) -> Tokens {
     tokens
 }
 
+/// The part of it that is thinking.
+pub(crate) fn thinking_of(line: &Line) -> Tokens {
+    Tokens { messages: 0, ..tokens_of(line) }
+}
+
 fn block_tokens(block: &Value, raw_input: Option<&str>) -> Tokens {
     let mut tokens = Tokens::default();
     let text = |name: &str| block[name].as_str().map_or(0, chars4);
