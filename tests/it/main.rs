@@ -8,6 +8,7 @@ mod chain;
 mod check;
 mod oracle;
 mod promise;
+mod random;
 mod reference;
 mod rules;
 mod seed;
