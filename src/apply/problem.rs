@@ -183,13 +183,16 @@ impl fmt::Display for Problem {
 pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
     let mut known: HashMap<(ProblemKind, IdHash), u32> = HashMap::new();
     for problem in source {
-        *known.entry((problem.kind, problem.subject)).or_default() += problem.weight();
+        *known.entry(same_kind(problem)).or_default() += problem.weight();
+        if problem.kind == ProblemKind::TornLine {
+            // What is written behind a line that breaks off ends it with a line end first.
+            let longer = Problem { subject: IdHash(problem.subject.0 + 1), ..*problem };
+            *known.entry(same_kind(&longer)).or_default() += problem.weight();
+        }
     }
     let mut new = output;
     new.retain_mut(|problem| {
-        if let Some(n_left) =
-            known.get_mut(&(problem.kind, problem.subject)).filter(|n_left| **n_left >= problem.weight())
-        {
+        if let Some(n_left) = known.get_mut(&same_kind(problem)).filter(|n_left| **n_left >= problem.weight()) {
             *n_left -= problem.weight();
             return false;
         }
@@ -201,6 +204,15 @@ pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
     new
 }
 
+/// What makes two problems the same. A line that is no JSON is torn at the end and malformed before it.
+fn same_kind(problem: &Problem) -> (ProblemKind, IdHash) {
+    let kind = match problem.kind {
+        ProblemKind::TornLine => ProblemKind::MalformedLine,
+        kind => kind,
+    };
+    (kind, problem.subject)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,12 +221,13 @@ mod tests {
     #[test]
     fn what_the_source_had_is_not_new_wherever_it_stands() {
         let of = |kind, line, subject| Problem::new(kind, LineNo(line), IdHash(subject));
-        let source = [of(ProblemKind::Cycle, 5, 1), of(ProblemKind::BlankText, 7, 2)];
+        let source = [of(ProblemKind::Cycle, 5, 1), of(ProblemKind::BlankText, 7, 2), of(ProblemKind::TornLine, 8, 40)];
         let output = vec![
             of(ProblemKind::Cycle, 3, 1),
             of(ProblemKind::Cycle, 3, 1),
             of(ProblemKind::BlankText, 4, 2),
             of(ProblemKind::BlankText, 6, 3),
+            of(ProblemKind::MalformedLine, 8, 41),
         ];
         let new = new_problems(&source, output);
         let found: Vec<_> = new.iter().map(|it| (it.kind, it.line.0, it.severity)).collect();
