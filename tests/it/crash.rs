@@ -80,6 +80,43 @@ fn a_kill_at_any_moment_leaves_the_old_file_or_the_new_one() {
     assert!(n_old > 0, "no kill came in time: {n_old} old, {n_new} new");
 }
 
+// U-02, R-10: Ctrl-C ends with 130 and nothing written, or comes too late.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_writes_nothing() {
+    let source = large(6);
+    let stage = Stage::new().file("in.jsonl", &source);
+    let began = Instant::now();
+    assert!(start(&stage.path("")).wait().unwrap().success());
+    let (whole, result) = (began.elapsed(), stage.bytes("in.jsonl"));
+    let mut n_interrupted = 0;
+    for round in 0..8 {
+        for name in stage.names() {
+            fs::remove_file(stage.path(&name)).unwrap();
+        }
+        fs::write(stage.path("in.jsonl"), &source).unwrap();
+        let mut child = start(&stage.path(""));
+        // Not before the handler stands.
+        thread::sleep(Duration::from_millis(30) + whole * round / 8);
+        let signal = Command::new("kill").args(["-INT", &child.id().to_string()]).stderr(Stdio::null()).status();
+        signal.unwrap();
+        match child.wait().unwrap().code() {
+            Some(0) => assert!(stage.bytes("in.jsonl") == result, "round {round}"),
+            Some(130) => {
+                assert!(stage.bytes("in.jsonl") == source, "round {round}: the source has changed");
+                assert!(
+                    !stage.names().iter().any(|name| name.starts_with(".ctxc-")),
+                    "round {round}: {:?}",
+                    stage.names()
+                );
+                n_interrupted += 1;
+            }
+            code => panic!("round {round}: {code:?}"),
+        }
+    }
+    assert!(n_interrupted > 0);
+}
+
 // S-03: what a client writes meanwhile is not lost.
 #[test]
 fn a_source_that_changes_meanwhile_is_not_replaced() {
