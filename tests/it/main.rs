@@ -6,6 +6,9 @@ mod arguments;
 mod bad_input;
 mod chain;
 mod check;
+mod crash;
+#[path = "../../benches/support/generate.rs"]
+mod generate;
 mod oracle;
 mod promise;
 mod random;
