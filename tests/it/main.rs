@@ -4,6 +4,7 @@
 
 mod arguments;
 mod check;
+mod docs;
 mod readme;
 mod reference;
 mod session;
