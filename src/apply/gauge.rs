@@ -7,7 +7,7 @@ use std::io;
 use super::Rewrite;
 use crate::text::Tokens;
 use crate::transcript::edit::Splice;
-use crate::transcript::scan::Scan;
+use crate::transcript::scan::{Scan, each_element, each_field};
 use crate::transcript::{Chain, Flags, Index, Span, Usage, each_count, read_line};
 
 /// What the client will take as the size of its context.
@@ -53,15 +53,29 @@ pub(super) fn lower_gauge(
     Ok(gauge)
 }
 
-/// The splices that take `saved` from the counts of the prompt, the largest of them last to be touched, and how much
-/// they take: no count goes below zero.
+/// The splices that take `saved` from the counts of the prompt, and how much they take: from the cache first, and no
+/// count goes below zero. Newer clients repeat the counts of the last request in `iterations`.
 fn lowered(usage: Span, line: &[u8], saved: Tokens) -> (Vec<Splice>, Tokens) {
+    let (mut splices, lowered) = lowered_counts(usage, line, saved);
+    let mut last = None;
+    each_field(usage.of(line), |key, value| {
+        if key == b"iterations" {
+            let iterations = value.shifted(usage.start);
+            each_element(iterations.of(line), |element| last = Some(element.shifted(iterations.start)));
+        }
+    });
+    if let Some(last) = last {
+        splices.extend(lowered_counts(last, line, saved).0);
+    }
+    (splices, lowered)
+}
+
+fn lowered_counts(object: Span, line: &[u8], saved: Tokens) -> (Vec<Splice>, Tokens) {
     const COUNTS: [&[u8]; 3] = [b"cache_read_input_tokens", b"cache_creation_input_tokens", b"input_tokens"];
     let mut places: [Option<(Span, u64)>; 3] = [None; 3];
-    each_count(usage.of(line), |key, span, count| {
+    each_count(object.of(line), |key, span, count| {
         if let Some(place) = COUNTS.iter().position(|name| *name == key).and_then(|at| places.get_mut(at)) {
-            let start = usage.start as usize;
-            *place = Some((Span::new(start + span.start as usize, start + span.end as usize), count));
+            *place = Some((span.shifted(object.start), count));
         }
     });
     let mut left = saved.0;
@@ -80,6 +94,16 @@ fn lowered(usage: Span, line: &[u8], saved: Tokens) -> (Vec<Splice>, Tokens) {
 mod tests {
     use super::*;
     use crate::transcript::edit::render;
+
+    // S-06
+    #[test]
+    fn the_last_iteration_follows() {
+        let usage = r#"{"input_tokens":2,"cache_read_input_tokens":900,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":900}]}"#;
+        let (splices, _) = lowered(Span::new(0, usage.len()), usage.as_bytes(), Tokens(100));
+        let after = String::from_utf8(render(usage.as_bytes(), &splices).unwrap()).unwrap();
+        let expected = r#"{"input_tokens":2,"cache_read_input_tokens":800,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":800}]}"#;
+        assert_eq!(after, expected);
+    }
 
     // S-06
     #[test]

@@ -297,12 +297,11 @@ impl Builder {
         let Some(id) = scan.parent_uuid.and_then(|it| it.string(line)) else { return Parent::Root };
         let id = IdHash::of(id);
         let Self { index, by_uuid, .. } = self;
-        match by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
-            Some(&at) => Parent::At(LineNo(at)),
-            None => {
-                self.unresolved.push((line_no, id));
-                Parent::Missing
-            }
+        if let Some(&at) = by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
+            Parent::At(LineNo(at))
+        } else {
+            self.unresolved.push((line_no, id));
+            Parent::Missing
         }
     }
 

@@ -19,6 +19,7 @@ pub enum Form {
 
 /// Where the fields of one line stand. Spans count from the start of the line and include a string's quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a yes-or-no field of the entry itself")]
 pub struct Scan {
     /// What the line is. Without an entry no other field is filled.
     pub form: Form,
