@@ -12,7 +12,7 @@ use super::check::check;
 use super::keeper::Keeper;
 use super::pass::{self, Written};
 use super::problem::{Problem, new_problems};
-use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, unnamed_file};
+use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
 use crate::transcript::{Chain, Index};
@@ -108,7 +108,8 @@ pub fn carry_out(
         Some(archive) => Some(&mut **archive),
         None => None,
     });
-    let written = pass::write(origin.file, index, rewrite, stage.file(), &mut keeper, errand.stop)?;
+    let written = pass::write(origin.file, index, rewrite, stage.file(), &mut keeper, errand.stop);
+    let written = written.map_err(|error| stage.named(error))?;
     let (recipe, session_ids) = keeper.finish();
     if written.fingerprint != index.fingerprint {
         return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
@@ -205,6 +206,14 @@ impl Stage {
         }
     }
 
+    /// The error with the name of the file that could not be written, where it has one.
+    fn named(&self, error: ApplyError) -> ApplyError {
+        match (error, self.target()) {
+            (ApplyError::WriteResult(error), Some(target)) => ApplyError::Write(target.to_owned(), error),
+            (error, _) => error,
+        }
+    }
+
     fn sync(&self) -> Result<(), ApplyError> {
         match self {
             Self::Beside(staged) => staged.sync(),
@@ -234,7 +243,11 @@ impl Stage {
             }
             (Self::Beside(staged), Destination::NewSession { sidecar, new_sidecar, .. }) => {
                 swapped.copied_sidecar = copy_sidecar(sidecar, new_sidecar)?;
-                swapped.path = Some(staged.commit(Existing::Respect)?);
+                let committed = staged.commit(Existing::Respect);
+                if committed.is_err() && swapped.copied_sidecar {
+                    remove_sidecar(new_sidecar);
+                }
+                swapped.path = Some(committed?);
             }
             (Self::Beside(staged), Destination::File(_, existing)) => {
                 swapped.path = Some(staged.commit(existing)?);

@@ -9,8 +9,9 @@ use std::io;
 
 use super::Rewrite;
 use crate::text::Tokens;
+use crate::text::json_string::utf16_units;
 use crate::transcript::edit::{Fate, remove_elements};
-use crate::transcript::scan::{BlockKind, Kind, Scan};
+use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
 use crate::transcript::{Chain, Flags, Index, LineNo, Span, read_line};
 
 /// What becomes of thinking behind a change.
@@ -75,33 +76,39 @@ pub(super) fn remove_thinking(
         }
         if place > first_change && !index.record(line).flags.any(Flags::BEYOND_THINKING) {
             rewrite.drop_line(line);
+            let thinking = index.thinking_of(line);
+            removed.tokens += Tokens(thinking.map_or(0, |it| it.text.into()));
+            removed.signature_tokens += Tokens(thinking.map_or(0, |it| it.signature.into()));
         } else {
             let bytes = read_line(file, index, line, &mut buffer)?;
             scan.read(bytes);
-            let elements = fates(&scan, place == first_change);
+            let blocks = fates(&scan, place == first_change);
+            let elements: Vec<_> = blocks.iter().filter_map(|(block, fate)| Some((block.span?, *fate))).collect();
             if elements.iter().all(|(_, fate)| *fate == Fate::Stays) {
                 continue;
             }
             rewrite.edit(line, remove_elements(&elements));
+            let tokens = |span: Option<Span>| {
+                let text = span.and_then(|span| span.string(bytes)).unwrap_or_default();
+                Tokens::from_utf16_units(utf16_units(text))
+            };
+            for (block, _) in blocks.iter().filter(|(_, fate)| *fate == Fate::Goes) {
+                removed.tokens += tokens(block.text);
+                removed.signature_tokens += tokens(block.signature);
+            }
         }
-        let thinking = index.thinking_of(line);
         removed.entries += 1;
-        removed.tokens += Tokens(thinking.map_or(0, |it| it.text.into()));
-        removed.signature_tokens += Tokens(thinking.map_or(0, |it| it.signature.into()));
     }
     Ok(removed)
 }
 
-/// Which blocks of a message go: all thinking, or only what stands behind its first text.
-fn fates(scan: &Scan, is_first_change: bool) -> Vec<(Span, Fate)> {
-    let mut is_behind = !is_first_change;
-    let mut elements = Vec::new();
-    for block in scan.outer_blocks() {
-        let goes = block.kind == BlockKind::Thinking && is_behind;
-        is_behind |= block.kind == BlockKind::Text;
-        if let Some(span) = block.span {
-            elements.push((span, if goes { Fate::Goes } else { Fate::Stays }));
-        }
-    }
-    elements
+/// Which blocks of a message go: all thinking. Where the message is the first that changed, thinking that stands
+/// before its text is not behind the change and may stay; but a message loses all of its thinking or none.
+fn fates(scan: &Scan, is_first_change: bool) -> Vec<(&Block, Fate)> {
+    let behind_text = || scan.outer_blocks().skip_while(|block| block.kind != BlockKind::Text);
+    let goes = !is_first_change || behind_text().any(|block| block.kind == BlockKind::Thinking);
+    let fate = |block: &Block| {
+        if goes && block.kind == BlockKind::Thinking { Fate::Goes } else { Fate::Stays }
+    };
+    scan.outer_blocks().map(|block| (block, fate(block))).collect()
 }

@@ -192,21 +192,28 @@ pub(super) fn copy_sidecar(from: &Path, to: &Path) -> Result<bool, ApplyError> {
     if !from.is_dir() {
         return Ok(false);
     }
-    copy_folder(from, to).map(|()| true).map_err(|error| {
-        // The first error is the one to tell.
-        let _ = fs::remove_dir_all(to);
-        ApplyError::Write(to.to_owned(), error)
+    let cannot_write = |error| ApplyError::Write(to.to_owned(), error);
+    // A folder that is there already is somebody's, and stays.
+    fs::create_dir(to).map_err(cannot_write)?;
+    fill_folder(from, to).map(|()| true).map_err(|error| {
+        remove_sidecar(to);
+        cannot_write(error)
     })
 }
 
-fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir(to)?;
+/// Takes a copied folder away again. The error that led here is the one to tell, not one of this.
+pub(super) fn remove_sidecar(copy: &Path) {
+    let _ = fs::remove_dir_all(copy);
+}
+
+fn fill_folder(from: &Path, to: &Path) -> io::Result<()> {
     fs::set_permissions(to, fs::metadata(from)?.permissions())?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
         if entry.path().is_dir() {
-            copy_folder(&entry.path(), &target)?;
+            fs::create_dir(&target)?;
+            fill_folder(&entry.path(), &target)?;
         } else {
             fs::copy(entry.path(), &target)?;
         }
@@ -285,5 +292,10 @@ mod tests {
         assert!(copy_sidecar(&from, &to).unwrap());
         assert_eq!(fs::read(to.join("subagents/deep/agent.jsonl")).unwrap(), b"x");
         assert!(!copy_sidecar(&folder.path().join("none"), &folder.path().join("c")).unwrap());
+        // One that is in the way is not ours to take away.
+        assert!(copy_sidecar(&folder.path().join("none"), &to).is_ok_and(|copied| !copied));
+        fs::write(to.join("precious"), "x").unwrap();
+        assert!(copy_sidecar(&from, &to).is_err());
+        assert_eq!(fs::read(to.join("precious")).unwrap(), b"x");
     }
 }

@@ -9,6 +9,7 @@ use jiff::{Timestamp, Unit};
 
 use super::interrupt::INTERRUPTED;
 use super::ui::Ui;
+use crate::apply::ApplyError;
 use crate::text::Stopped;
 use crate::transcript::session::{Candidate, SessionError};
 
@@ -133,8 +134,38 @@ fn explain(error: anyhow::Error) -> CommandError {
         return CommandError::interrupted();
     }
     let kind = if is_closed_pipe { Kind::ClosedPipe } else { Kind::Failed };
-    let hints = error.chain().find_map(|cause| cause.downcast_ref()).map(session_hints).unwrap_or_default();
+    let mut hints = error.chain().find_map(|cause| cause.downcast_ref()).map(session_hints).unwrap_or_default();
+    hints.extend(error.chain().find_map(|cause| cause.downcast_ref().and_then(apply_hint)).map(str::to_owned));
     CommandError { kind, error, hints }
+}
+
+/// What to do where a result has no place, or its source no original.
+fn apply_hint(error: &ApplyError) -> Option<&'static str> {
+    match error {
+        ApplyError::Exists(_) => Some("choose another file, or give --force to overwrite this one"),
+        ApplyError::IsSource(_) => Some("choose another file, or give --in-place to replace the source"),
+        ApplyError::JustWritten(..) => Some("end the session first, or give --force when no client has it open"),
+        ApplyError::SourceChanged(_) => Some("end the session that writes to it, then run the command again"),
+        ApplyError::NoOperation(_) => {
+            Some("give the file as ctxc wrote it, and with --archive the archive that was used then")
+        }
+        ApplyError::LostOriginal(_) | ApplyError::NotTheSource => {
+            Some("nothing was written; look for a backup ending in .bak beside the session")
+        }
+        ApplyError::NewProblems(_) | ApplyError::Edit { .. } | ApplyError::Broken(_) => {
+            Some("nothing was written; this is a fault in ctxc, please report it")
+        }
+        ApplyError::Write(_, source) => match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Some("free some space, or write to another disk with -o FILE")
+            }
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Some("check the permissions of the folder, or write elsewhere with -o FILE")
+            }
+            _ => None,
+        },
+        ApplyError::Read(_) | ApplyError::WriteResult(_) | ApplyError::Archive(_) => None,
+    }
 }
 
 fn session_hints(error: &SessionError) -> Vec<String> {

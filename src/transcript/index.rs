@@ -194,6 +194,12 @@ impl Index {
             self.thinking.remove(at);
             self.thinking.splice(at..at, thinking);
         }
+        if let Ok(at) = self.pointers.binary_search_by_key(&line, |pointer| pointer.line) {
+            self.pointers.splice(at..=at, Pointer::read(line, scan, text));
+        }
+        if let Ok(at) = self.preserved.binary_search_by_key(&line, |segment| segment.boundary) {
+            self.preserved.splice(at..=at, preserved(line, scan, text));
+        }
     }
 
     /// The size of the prompt that a message answered, as the API measured it.
@@ -208,6 +214,23 @@ impl Index {
         let at = self.thinking.binary_search_by_key(&line, |thinking| thinking.line).ok()?;
         self.thinking.get(at)
     }
+}
+
+impl Pointer {
+    /// The pointer in a line, if it holds one.
+    fn read(line: LineNo, scan: &Scan, text: &[u8]) -> Option<Self> {
+        let target = match scan.kind {
+            Kind::Summary | Kind::LastPrompt => scan.leaf_uuid,
+            Kind::FileHistorySnapshot => scan.snapshot_of,
+            _ => None,
+        };
+        target?.string(text).map(|target| Self { line, target: IdHash::of(target) })
+    }
+}
+
+/// What a compact boundary keeps.
+fn preserved(line: LineNo, scan: &Scan, text: &[u8]) -> Option<PreservedSegment> {
+    PreservedSegment::read(line, scan.compact_metadata.map_or(&[][..], |it| it.of(text)))
 }
 
 /// What a record takes from its line alone.
@@ -279,18 +302,10 @@ impl Builder {
             self.note_time(scan, line, line_no);
         }
         if flags.any(Flags::PRESERVES) {
-            let metadata = scan.compact_metadata.map_or(&[][..], |it| it.of(line));
-            self.index.preserved.extend(PreservedSegment::read(line_no, metadata));
+            self.index.preserved.extend(preserved(line_no, scan, line));
         }
         self.note_tools(scan, line, line_no);
-        let pointer = match scan.kind {
-            Kind::Summary | Kind::LastPrompt => scan.leaf_uuid,
-            Kind::FileHistorySnapshot => scan.snapshot_of,
-            _ => None,
-        };
-        if let Some(target) = pointer.and_then(|it| it.string(line)) {
-            self.index.pointers.push(Pointer { line: line_no, target: IdHash::of(target) });
-        }
+        self.index.pointers.extend(Pointer::read(line_no, scan, line));
     }
 
     fn parent(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) -> Parent {

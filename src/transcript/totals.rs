@@ -1,6 +1,7 @@
 //! What the live chain comes to, in tokens.
 
-use super::{Chain, Index};
+use super::scan::Scan;
+use super::{Chain, Index, Part, measure};
 use crate::text::Tokens;
 
 /// The `chars4` tokens of what a resume would send.
@@ -27,6 +28,15 @@ impl Totals {
             }
         }
         totals
+    }
+
+    /// Adds what the model sees of an entry that is not in the index.
+    pub fn add(&mut self, line: &[u8]) {
+        measure(&Scan::of(line), line, |part, tokens| match part {
+            Part::Thinking => self.thinking += tokens,
+            Part::Signature => self.signatures += tokens,
+            _ => self.messages += tokens,
+        });
     }
 
     /// All of it.

@@ -1,12 +1,20 @@
 //! Tests of the program as a whole, in one binary. `stage` sets the scene; there is one file for each verb.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set its scene has failed")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot set its scene has failed")]
 
 mod arguments;
+mod bad_input;
+mod chain;
 mod check;
 mod docs;
+mod oracle;
+mod promise;
+mod random;
 mod readme;
 mod reference;
+mod rules;
+mod seed;
 mod session;
 mod stage;
 mod stats;
+mod writing;

@@ -80,6 +80,21 @@ impl Stage {
         self
     }
 
+    /// The path of a file in the current folder, whether or not it is there.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.project.join(name)
+    }
+
+    /// The bytes of a file in the current folder.
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// The names in the current folder.
+    pub(crate) fn names(&self) -> Vec<String> {
+        names(&self.project)
+    }
+
     /// The file of a session.
     pub(crate) fn path_of(&self, session: &str) -> &Path {
         let (_, path) = self.sessions.iter().find(|(name, _)| name == session).unwrap();
@@ -108,6 +123,7 @@ impl Stage {
         Run {
             code: output.status.code(),
             stdout: output.stdout.clone(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             text: format!(
                 "exit code: {}\n----- standard output\n{}----- standard error\n{}",
                 output.status.code().map_or("none".to_owned(), |code| code.to_string()),
@@ -177,16 +193,42 @@ fn with_session_id(transcript: &[u8], id: &Uuid) -> Vec<u8> {
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
     /// Exit code and both outputs, for a snapshot.
     pub(crate) text: String,
 }
 
 impl Run {
+    /// The run, when it ended with `code`.
+    pub(crate) fn ended(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}", self.text);
+        self
+    }
+
+    /// The one JSON object on standard output.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{}", self.text))
+    }
+
+    /// The one path on standard output.
+    pub(crate) fn path(&self) -> PathBuf {
+        let text = String::from_utf8(self.stdout.clone()).unwrap();
+        PathBuf::from(text.strip_suffix('\n').unwrap_or_else(|| panic!("{}", self.text)))
+    }
+
     /// The table on standard output whose first column is `head`.
     pub(crate) fn table(&self, head: &str) -> String {
         let tables = String::from_utf8(self.stdout.clone()).unwrap();
         tables.split("\n\n").find(|table| table.starts_with(&format!("{head} "))).unwrap().to_owned()
     }
+}
+
+/// The names in a folder, sorted.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
 }
 
 /// The bytes of a fixture.

@@ -101,7 +101,9 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             report: Some(serde_json::to_string(&report)?),
         };
         let done = landing.land(&mut reading, &rewrite, ui)?;
-        report.set_totals(&calibration, Totals::of(&reading.index, &reading.chain));
+        let mut after = Totals::of(&reading.index, &reading.chain);
+        rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
+        report.set_totals(&calibration, after);
         report.output = done.path.as_ref().map(|path| path.display().to_string());
         report.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
         report.operation = done.operation;
@@ -157,7 +159,8 @@ fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandError> {
         return Err(CommandError::from(anyhow!(
             "read {} as a transcript: none of its {n_lines} lines is a JSON object",
             reading.name
-        )));
+        ))
+        .hint("give a session of Claude Code, a .jsonl file of one JSON object a line"));
     }
     Ok(())
 }

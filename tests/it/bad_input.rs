@@ -1,0 +1,352 @@
+//! What nobody should feed to a program and somebody does: each a clear message, the right exit code, nothing written.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::oracle::{Rewritten, hold};
+use crate::stage::{Stage, fixture, fixture_path};
+
+const COMPRESS: [&str; 6] = ["compress", "in.jsonl", "--bands", "0-50:heavy", "-o", "out.jsonl"];
+
+/// `ctxc compress in.jsonl --bands 0-50:heavy -o out.jsonl`, with `bytes` in the file.
+fn compressed(bytes: impl AsRef<[u8]>) -> (Stage, String) {
+    let stage = Stage::new().file("in.jsonl", bytes);
+    let text = stage.run(COMPRESS).text;
+    (stage, text)
+}
+
+// U-02, U-03
+#[test]
+fn what_is_no_transcript_is_said_to_be_none() {
+    let (stage, text) = compressed([0x7f, b'E', b'L', b'F', 0, 1, b'\n', 0xff, 0xfe, b'\n', 0, 0]);
+    assert_snapshot!(text, @"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot read in.jsonl as a transcript: none of its 3 lines is a JSON object
+    hint: give a session of Claude Code, a .jsonl file of one JSON object a line
+    ");
+    assert_eq!(stage.names(), ["in.jsonl"]);
+
+    let (stage, text) = compressed(fixture("codex-rollout"));
+    assert_snapshot!(text, @"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot read in.jsonl as a transcript: it is a session of Codex
+    hint: give a session of Claude Code; those of other agents cannot be rewritten safely
+    ");
+    assert_eq!(stage.names(), ["in.jsonl"]);
+
+    let stage = Stage::new();
+    assert_snapshot!(stage.run(["compress", "none.jsonl", "--bands", "0-50:heavy"]).text, @r#"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot find session "none.jsonl": no such file, and no session id under [HOME]/.claude/projects begins so
+    hint: give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/
+    "#);
+    assert_snapshot!(stage.run(["compress", ".", "--bands", "0-50:heavy"]).text, @"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot read . as a transcript: it is a folder
+    hint: give the path of a file in it
+    ");
+}
+
+// B-02, B-07, U-02: nothing to do is no failure.
+#[test]
+fn an_empty_file_and_one_without_turns_are_left_as_they_are() {
+    let meta = concat!(r#"{"type":"custom-title","customTitle":"a","sessionId":"s"}"#, "\n");
+    for bytes in ["", "\n", meta] {
+        let (stage, text) = compressed(bytes);
+        let said = "exit code: 0\n----- standard output\n[HOME]/shop/out.jsonl\n\
+                    ----- standard error\nnothing changed: the transcript has no turns\n";
+        assert_eq!(text, said);
+        assert_eq!(stage.bytes("out.jsonl"), bytes.as_bytes());
+        // And through a pipe.
+        let piped = Stage::new().stdin(bytes).run(["compress", "-", "--bands", "0-50:heavy"]).ended(0);
+        assert_eq!(piped.stdout, bytes.as_bytes());
+    }
+}
+
+// B-01, U-02, U-03
+#[test]
+fn bad_bands_show_the_piece() {
+    let stage = Stage::new().file("in.jsonl", fixture("small"));
+    let cases = [
+        ("50-20:heavy", "\"50-20:heavy\""),
+        ("0-50:heavy,40-60:compress", "overlap"),
+        ("0-101:heavy", "\"0-101:heavy\""),
+        ("-5-10:heavy", "\"-5-10:heavy\""),
+        ("0-50", "\"0-50\""),
+        ("0-50:light", "\"0-50:light\""),
+        ("0-50:0%", "\"0-50:0%\""),
+        ("0-50:heavy,", "\"0-50:heavy,\""),
+        ("0.5-50:heavy", "\"0.5-50:heavy\""),
+        ("20-20:heavy", "\"20-20:heavy\""),
+        ("nonsense", "\"nonsense\""),
+    ];
+    for (bands, piece) in cases {
+        let run = stage.run(["compress", "in.jsonl", &format!("--bands={bands}"), "-o", "out.jsonl"]);
+        assert_eq!((run.code, run.stdout.len()), (Some(2), 0), "{bands}: {}", run.text);
+        assert!(run.stderr.starts_with("error: cannot take ") && run.stderr.contains(piece), "{bands}: {}", run.text);
+        assert_eq!(stage.names(), ["in.jsonl"]);
+    }
+}
+
+// T-01, V-01
+#[test]
+fn a_file_cut_in_the_middle_of_a_line_keeps_its_torn_end() {
+    let whole = fixture("session-small");
+    let source = &whole[..whole.len() * 3 / 4];
+    assert!(!source.ends_with(b"\n"));
+    let stage = Stage::new().file("in.jsonl", source);
+    let report = stage.run([&COMPRESS[..], &["--json"]].concat()).ended(0).json();
+    let output = stage.bytes("out.jsonl");
+    hold(&Rewritten { source, output: &output, report: &report, bands: &[(0, 50, 10)], flags: &[] });
+    let run = stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
+    assert!(run.text.contains("the last line breaks off"), "{}", run.text);
+    // A new session adds a line behind it, which must not stick to it.
+    let session = stage.run(["compress", "in.jsonl", "--bands", "0-50:heavy"]).ended(0).path();
+    let text = fs::read(&session).unwrap();
+    let last = text.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(last).unwrap()["type"], "custom-title");
+    stage.run(["restore", session.to_str().unwrap(), "--all", "-o", "back.jsonl"]).ended(0);
+    assert!(stage.bytes("back.jsonl") == source);
+}
+
+/// A user or assistant entry in a chain.
+fn entry(number: usize, text: &str, more: &str) -> String {
+    let kind = if number.is_multiple_of(2) { "user" } else { "assistant" };
+    let parent = number.checked_sub(1).map_or_else(|| "null".to_owned(), |parent| format!(r#""u{parent}""#));
+    format!(
+        r#"{{"parentUuid":{parent},"isSidechain":false,"type":"{kind}","message":{{"role":"{kind}","content":"{text}"}},"uuid":"u{number}","timestamp":"2026-01-01T00:00:00.000Z"{more}}}"#
+    ) + "\n"
+}
+
+/// Sound, and comes back whole.
+fn rewritten_and_restored(source: &str) -> Vec<u8> {
+    let stage = Stage::new().file("in.jsonl", source);
+    stage.run(COMPRESS).ended(0);
+    stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
+    stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+    assert!(stage.bytes("back.jsonl") == source.as_bytes());
+    stage.bytes("out.jsonl")
+}
+
+// T-02, U-03
+#[test]
+fn a_line_of_12_megabytes_is_a_line() {
+    let sentence = "The shard writer renames the file only after the checksum of the last block has been written. ";
+    let long = "x".repeat(12_000_000);
+    let source = [
+        entry(0, "Read the dump and tell me what is in it.", ""),
+        entry(1, &sentence.repeat(9), ""),
+        entry(2, "Go on.", &format!(r#","toolUseResult":{{"stdout":"{long}"}}"#)),
+        entry(3, &sentence.repeat(9), ""),
+    ]
+    .concat();
+    let output = rewritten_and_restored(&source);
+    assert!(output.len() < source.len() && output.len() > 12_000_000);
+}
+
+// U-03
+#[test]
+fn a_hundred_thousand_entries_in_one_chain_need_no_stack() {
+    let sentence = "Every part of the manifest is read twice, once for the sizes and once for the hashes. ";
+    let mut source = String::new();
+    for number in 0..100_000 {
+        // Few texts are long enough, so that the time goes to the chain.
+        let text = if number % 1000 == 1 { sentence.repeat(4) } else { "Go on.".to_owned() };
+        source.push_str(&entry(number, &text, ""));
+    }
+    rewritten_and_restored(&source);
+}
+
+// T-01, U-03
+#[test]
+fn fifty_thousand_levels_of_json_need_no_stack() {
+    let deep = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
+    let nested = format!("{}1{}", r#"{"a":"#.repeat(50_000), "}".repeat(50_000));
+    let long = "It is a long answer. ".repeat(20);
+    let source = [
+        entry(0, "How deep is it?", &format!(r#","toolUseResult":{deep}"#)),
+        entry(1, &long, &format!(r#","extra":{nested}"#)),
+        format!("{deep}\n{nested}\n"),
+        format!("{}\n", "[".repeat(50_000)),
+        format!("{}\n", r#"{"a":"#.repeat(50_000)),
+        entry(2, "And now?", ""),
+        entry(3, &long, ""),
+    ]
+    .concat();
+    let output = String::from_utf8(rewritten_and_restored(&source)).unwrap();
+    assert!(output.contains(&deep) && output.contains(&nested));
+    for verb in [vec!["stats", "in.jsonl"], vec!["check", "in.jsonl"]] {
+        Stage::new().file("in.jsonl", &source).run(&verb).ended(0);
+    }
+}
+
+// T-01
+#[test]
+fn duplicate_keys_are_read_as_a_client_reads_them_and_stay() {
+    let long = "The later of two equal keys is the one that counts. ".repeat(8);
+    let source = [
+        entry(0, "Which of them counts?", r#","uuid":"u0","extra":1,"extra":2"#),
+        entry(1, &long, r#","message":{"role":"assistant","content":"Short.","content":"Short too."}"#),
+        entry(2, &long, r#","cwd":"/a","cwd":"/b""#),
+        entry(3, &long, ""),
+    ]
+    .concat();
+    let output = String::from_utf8(rewritten_and_restored(&source)).unwrap();
+    assert!(output.contains(r#""extra":1,"extra":2"#));
+    let lines: Vec<(&str, &str)> = source.lines().zip(output.lines()).collect();
+    assert_eq!(lines[1].0, lines[1].1, "the text that counts is too short");
+    assert_eq!(lines[3].0, lines[3].1, "behind the band");
+}
+
+// P-05, U-03
+#[test]
+fn an_archive_that_cannot_give_back_says_what_to_do() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    stage.run(COMPRESS).ended(0);
+    let said = |url: &str| {
+        let run = stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl", "--archive", url]).ended(1);
+        assert!(!stage.names().iter().any(|name| name.starts_with("back")), "{}", run.text);
+        run.stderr
+    };
+    // Another archive.
+    assert!(said("sqlite:other.sqlite").contains("the archive has no record of it as it is now"));
+    // No database, and one that is cut.
+    fs::write(stage.path("text.sqlite"), "this is no database, however long one looks at it").unwrap();
+    assert!(said("sqlite:text.sqlite").contains("it is damaged or no database"));
+    let archive = fs::read(stage.path("../archive.sqlite")).unwrap();
+    let mut broken = archive.clone();
+    broken.iter_mut().skip(4096).for_each(|byte| *byte = 0x5a);
+    fs::write(stage.path("broken.sqlite"), broken).unwrap();
+    assert!(said("sqlite:broken.sqlite").contains("damaged"), "{}", said("sqlite:broken.sqlite"));
+    // From a newer version.
+    let newer = stage.path("newer.sqlite");
+    fs::write(&newer, archive).unwrap();
+    rusqlite::Connection::open(&newer).unwrap().pragma_update(None, "user_version", 999).unwrap();
+    let text = said("sqlite:newer.sqlite");
+    assert!(text.contains("a newer ctxc made it (schema 999") && text.contains("update ctxc"), "{text}");
+    // A result that was changed since.
+    let mut changed = stage.bytes("out.jsonl");
+    changed.extend_from_slice(b"{}\n");
+    fs::write(stage.path("out.jsonl"), changed).unwrap();
+    let url = format!("sqlite:{}", stage.path("../archive.sqlite").display());
+    assert!(said(&url).contains("hint: give the file as ctxc wrote it"));
+}
+
+// S-08, U-03
+#[test]
+fn a_closed_pipe_behind_a_transcript_is_quiet() {
+    let stage = Stage::new().file("in.jsonl", fixture("hundred-turns"));
+    for args in [vec!["compress", "in.jsonl", "--bands", "0-50:heavy", "-o", "-"], vec!["stats", "in.jsonl"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ctxc"));
+        command.args(&args).arg("-q").current_dir(stage.path("")).env("HOME", stage.path(""));
+        let output = command.env("CTXC_ARCHIVE", "sqlite:a.sqlite").stdout(writer).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), stderr.as_str()), (Some(1), ""), "{args:?}");
+        assert_eq!(stage.names().iter().filter(|name| name.contains("tmp")).count(), 0);
+    }
+}
+
+/// Runs a script in a place where it may mount what it likes; what it printed. Nothing where that is not allowed.
+#[cfg(target_os = "linux")]
+fn with_mounts(stage: &Stage, script: &str) -> Option<String> {
+    let mut command = std::process::Command::new("unshare");
+    let may = std::process::Command::new("unshare").args(["-rm", "true"]).output();
+    if !may.is_ok_and(|output| output.status.success()) {
+        eprintln!("left out: no mounts may be made here");
+        return None;
+    }
+    command.args(["-rm", "sh", "-c", script]).current_dir(stage.path(""));
+    command.env("CTXC", assert_cmd::cargo::cargo_bin!("ctxc")).env("HOME", stage.path(""));
+    command.env("CTXC_ARCHIVE", format!("sqlite:{}", stage.path("../archive.sqlite").display()));
+    let output = command.output().unwrap();
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    write!(text, "{}", String::from_utf8_lossy(&output.stderr)).unwrap();
+    Some(text)
+}
+
+// S-08
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_nothing_behind() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    fs::create_dir(stage.path("disk")).unwrap();
+    let script = r#"
+        mount -t tmpfs -o size=204800 tmpfs disk || exit 9
+        cp in.jsonl disk/s.jsonl && touch -d '2000-01-01' disk/s.jsonl
+        $CTXC compress in.jsonl --bands 0-50:heavy -o disk/out.jsonl -q 2>&1; echo "code $?"; ls -A disk
+        $CTXC compress disk/s.jsonl --bands 0-50:heavy -q 2>&1; echo "code $?"; ls -A disk
+        $CTXC compress disk/s.jsonl --bands 0-50:heavy --in-place -q 2>&1; echo "code $?"; ls -A disk
+        cmp disk/s.jsonl in.jsonl && echo same
+    "#;
+    let Some(text) = with_mounts(&stage, script) else { return };
+    let text = text.replace(stage.path("").to_str().unwrap(), "[HERE]/");
+    let id = regex::Regex::new("[0-9a-f]{8}-[0-9a-f-]{27}").unwrap();
+    assert_snapshot!(id.replace_all(&text, "[ID]"), @"
+    error: cannot write [HERE]/disk/out.jsonl: No space left on device (os error 28)
+    hint: free some space, or write to another disk with -o FILE
+    code 1
+    s.jsonl
+    error: cannot write [HERE]/disk/[ID].jsonl: No space left on device (os error 28)
+    hint: free some space, or write to another disk with -o FILE
+    code 1
+    s.jsonl
+    error: cannot write [HERE]/disk/s.jsonl: No space left on device (os error 28)
+    hint: free some space, or write to another disk with -o FILE
+    code 1
+    s.jsonl
+    same
+    ");
+    // The archive cannot grow.
+    let script = r#"
+        mount -t tmpfs -o size=65536 tmpfs disk || exit 9
+        $CTXC compress in.jsonl --bands 0-50:heavy -o out.jsonl -q --archive sqlite:disk/a.sqlite 2>&1; echo "code $?"
+    "#;
+    let text = with_mounts(&stage, script).unwrap();
+    assert!(text.contains("the disk is full") && text.contains("code 1"), "{text}");
+    assert_eq!(stage.names(), ["disk", "in.jsonl"]);
+}
+
+// S-08
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_only_folder_is_said_to_be_one() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    fs::create_dir(stage.path("disk")).unwrap();
+    fs::copy(fixture_path("session-small"), stage.path("disk/s.jsonl")).unwrap();
+    let script = r#"
+        touch -d '2000-01-01' disk/s.jsonl
+        mount --bind disk disk && mount -o remount,bind,ro disk || exit 9
+        $CTXC compress in.jsonl --bands 0-50:heavy -o disk/out.jsonl -q 2>&1; echo "code $?"
+        $CTXC compress disk/s.jsonl --bands 0-50:heavy --in-place -q 2>&1; echo "code $?"
+        $CTXC compress disk/s.jsonl --bands 0-50:heavy -o out.jsonl -q --archive sqlite:disk/a.sqlite 2>&1; echo "code $?"
+        ls -A disk
+    "#;
+    let Some(text) = with_mounts(&stage, script) else { return };
+    let text = text.replace(stage.path("").to_str().unwrap(), "[HERE]/");
+    let temporary = regex::Regex::new(r#"\.ctxc-[^"]*""#).unwrap();
+    assert_snapshot!(temporary.replace_all(&text, "[TEMPORARY]\""), @r#"
+    error: cannot write disk/out.jsonl: Read-only file system (os error 30) at path "[HERE]/disk/[TEMPORARY]"
+    hint: check the permissions of the folder, or write elsewhere with -o FILE
+    code 1
+    error: cannot write disk/s.jsonl: Read-only file system (os error 30) at path "[HERE]/disk/[TEMPORARY]"
+    hint: check the permissions of the folder, or write elsewhere with -o FILE
+    code 1
+    error: cannot make the archive [HERE]/disk/a.sqlite; check the folder's permissions and free space, or choose another file with `sqlite:PATH`: Read-only file system (os error 30) at path "[HERE]/disk/[TEMPORARY]"
+    code 1
+    s.jsonl
+    "#);
+    assert_eq!(stage.names(), ["disk", "in.jsonl"]);
+}

@@ -1,0 +1,174 @@
+//! The live chain, its turns and its groups, over the fixtures and over small transcripts made here.
+
+use std::io::Cursor;
+
+use ctxc::transcript::{Chain, ChainEnd, Groups, Index, LineNo, turns};
+
+use crate::stage::{Stage, fixture};
+
+fn indexed(transcript: &[u8]) -> (Index, Chain) {
+    let index = Index::build(Cursor::new(transcript)).unwrap();
+    let chain = Chain::find(&index);
+    (index, chain)
+}
+
+/// The live lines as people count them, and those at which turns start.
+fn live(transcript: &[u8]) -> (Vec<u32>, Vec<u32>) {
+    let (index, chain) = indexed(transcript);
+    let starts = turns(&index, &chain).iter().map(|turn| turn.lines(&chain)[0].number()).collect();
+    (chain.lines.iter().map(|line| line.number()).collect(), starts)
+}
+
+const fn line(number: u32) -> LineNo {
+    LineNo(number - 1)
+}
+
+// T-04, T-05, T-08
+#[test]
+fn the_live_chain_of_each_fixture_is_what_a_client_resumes() {
+    let cases: [(&str, &[u32], ChainEnd, &[u32]); 10] = [
+        // Siblings of parallel calls follow the last line of their message on the path, their results behind them.
+        (
+            "parallel-tools",
+            &[2, 3, 4, 5, 7, 8, 6, 9, 10, 11, 12, 14, 15, 16, 17, 19, 18, 20, 21],
+            ChainEnd::Root,
+            &[2, 14],
+        ),
+        ("progress-parents", &[2, 4, 5, 11, 13, 15, 18, 19, 22, 23], ChainEnd::Root, &[2, 18]),
+        ("compact-boundary", &[11, 12, 13, 15, 16, 17, 19, 20], ChainEnd::CompactBoundary, &[15, 19]),
+        ("compact-preserved-segment", &[10, 11, 5, 6, 8, 9, 12, 13], ChainEnd::CompactBoundary, &[5, 8, 12]),
+        ("compact-preserved-messages", &[16, 17, 14, 15, 18, 19], ChainEnd::CompactBoundary, &[14, 18]),
+        ("duplicate-uuid", &[2, 4, 6, 7], ChainEnd::Root, &[2, 6]),
+        ("orphan-parent", &[5, 6, 8, 9], ChainEnd::MissingParent(line(5)), &[5, 8]),
+        ("parent-cycle", &[2, 3, 5, 6], ChainEnd::Cycle(line(2)), &[2, 5]),
+        ("rewind", &[2, 3, 11, 12, 14, 15], ChainEnd::Root, &[2, 11, 14]),
+        ("agent-0123abcd", &[1, 2, 3, 4, 5, 6], ChainEnd::Root, &[1]),
+    ];
+    for (name, lines, end, starts) in cases {
+        let transcript = fixture(name);
+        let (_, chain) = indexed(&transcript);
+        assert_eq!(live(&transcript), (lines.to_vec(), starts.to_vec()), "{name}");
+        assert_eq!(chain.end, end, "{name}");
+        assert_eq!(chain.leaf.map(LineNo::number), lines.iter().copied().max(), "{name}");
+        assert_eq!(chain.newest_elsewhere, None, "{name}");
+        assert_eq!(chain.is_sidechain, name.starts_with("agent"), "T-08: {name}");
+    }
+}
+
+// T-04: what fixtures/README.md says of each.
+#[test]
+fn the_live_messages_and_turns_are_as_many_as_the_fixtures_say() {
+    let readme = String::from_utf8(std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/README.md")).unwrap());
+    let readme = readme.unwrap();
+    let rows = readme.lines().filter_map(|row| row.strip_prefix("| `"));
+    let mut n_rows = 0;
+    for row in rows {
+        let mut columns = row.split('|').map(str::trim);
+        let name = columns.next().unwrap().trim_end_matches(".jsonl`");
+        let counts: Vec<usize> = columns.take(3).filter_map(|count| count.parse().ok()).collect();
+        let [n_lines, n_live, n_turns] = counts[..] else { continue };
+        let (index, chain) = indexed(&fixture(name));
+        let found = (index.records.len(), chain.messages(&index).count(), turns(&index, &chain).len());
+        assert_eq!(found, (n_lines, n_live, n_turns), "{name}: lines, live messages, turns");
+        n_rows += 1;
+    }
+    assert!(n_rows > 20);
+}
+
+// T-04: the atomic units. A call and all its results are one, whatever stands between them.
+#[test]
+fn a_message_and_its_results_are_one_group() {
+    let (index, chain) = indexed(&fixture("parallel-tools"));
+    let groups = Groups::of(&index, &chain);
+    let mut by_group = vec![Vec::new(); groups.n_groups as usize];
+    for (group, line) in groups.of.iter().zip(&chain.lines) {
+        by_group[group.0 as usize].push(line.number());
+    }
+    assert_eq!(
+        by_group,
+        [vec![2], vec![3, 4, 5, 7, 8, 6, 9, 10], vec![11], vec![12], vec![14], vec![15, 16, 17, 19, 18, 20], vec![21]]
+    );
+    assert_eq!(groups.n_steps, 4);
+}
+
+/// A transcript of `user` and `assistant` entries: uuid, parent, and more fields.
+fn transcript(entries: &[&str]) -> Vec<u8> {
+    let entry = |words: &&str| {
+        let mut words = words.splitn(3, ' ');
+        let (uuid, parent) = (words.next().unwrap(), words.next().unwrap());
+        let more = words.next().unwrap_or_default();
+        if uuid == "leaf" {
+            return format!(r#"{{"type":"last-prompt","leafUuid":"{parent}","sessionId":"s"}}"#);
+        }
+        let parent = if parent == "-" { "null".to_owned() } else { format!(r#""{parent}""#) };
+        let kind = if uuid.starts_with('a') { "assistant" } else { "user" };
+        let minute = uuid[1..].parse::<u32>().unwrap();
+        format!(
+            r#"{{"parentUuid":{parent},"isSidechain":false,"type":"{kind}","message":{{"role":"{kind}","content":"Text of {uuid}."}},"uuid":"{uuid}","timestamp":"2026-01-01T00:{minute:02}:00.000Z"{more}}}"#
+        )
+    };
+    entries.iter().map(entry).fold(String::new(), |text, line| text + &line + "\n").into_bytes()
+}
+
+// T-04
+#[test]
+fn the_leaf_is_the_newest_descendant_of_the_last_prompt_that_was_noted() {
+    let side = r#","isSidechain":true"#;
+    let (team, meta) = (r#","teamName":"t""#, r#","isMeta":true"#);
+    let (u8_side, u8_team, u8_meta) = (format!("u8 a2 {side}"), format!("u8 a2 {team}"), format!("u8 a2 {meta}"));
+    let u1_side = format!("u1 - {side}");
+    let cases: [(&str, &[&str], &[u32]); 12] = [
+        ("the last message without a note", &["u1 -", "a2 u1", "u3 a2", "u4 a2"], &[1, 2, 4]),
+        ("the noted branch", &["u1 -", "a2 u1", "u3 a2", "u4 a2", "leaf u3"], &[1, 2, 3]),
+        ("and on from there", &["u1 -", "a2 u1", "leaf a2", "u3 a2", "a4 u3"], &[1, 2, 4, 5]),
+        ("the newest of two below it", &["u1 -", "a2 u1", "leaf a2", "u3 a2", "u4 a2"], &[1, 2, 5]),
+        ("a note that leads nowhere", &["u1 -", "a2 u1", "u3 a2", "leaf a2", "leaf x"], &[1, 2, 3]),
+        ("the later of two notes", &["u1 -", "u2 u1", "u3 u1", "leaf u2", "leaf u3"], &[1, 3]),
+        ("no sidechain", &["u1 -", "a2 u1", &u8_side], &[1, 2]),
+        ("no other member of a team", &["u1 -", "a2 u1", &u8_team], &[1, 2, 3]),
+        ("a parent behind its child", &["a2 u1", "u1 -", "u3 a2"], &[2, 1, 3]),
+        ("itself as its parent", &["u1 u1"], &[1]),
+        ("nothing", &[], &[]),
+        ("one branch of many", &["u1 -", "a2 u1", "u3 -", &u8_meta], &[1, 2, 4]),
+    ];
+    for (what, entries, expected) in cases {
+        let (lines, _) = live(&transcript(entries));
+        assert_eq!(lines, expected, "{what}: {entries:?}");
+    }
+    // T-08
+    let (_, chain) = indexed(&transcript(&[&u1_side]));
+    assert!(chain.is_sidechain && chain.lines.len() == 1);
+}
+
+// T-04
+#[test]
+fn a_newer_message_on_another_branch_is_told() {
+    let bytes = transcript(&["u1 -", "a2 u1", "u9 a2", "u4 a2"]);
+    let (_, chain) = indexed(&bytes);
+    assert_eq!((chain.leaf, chain.newest_elsewhere), (Some(line(4)), Some(line(3))));
+    let run = Stage::new().file("in.jsonl", bytes).run(["compress", "in.jsonl", "--bands", "", "-o", "out.jsonl"]);
+    assert!(run.stderr.contains("in.jsonl:3: this message is the newest by its time"), "{}", run.text);
+}
+
+// T-04: cycles and missing parents end the walk, and are told.
+#[test]
+fn a_broken_chain_is_told() {
+    for (name, said) in [
+        ("parent-cycle", "in.jsonl:2: the conversation starts here, for the parents lead in a circle"),
+        ("orphan-parent", "in.jsonl:5: the conversation starts here, for the parent of this entry is missing"),
+    ] {
+        let stage = Stage::new().file("in.jsonl", fixture(name));
+        let run = stage.run(["compress", "in.jsonl", "--bands", "", "-o", "out.jsonl"]).ended(0);
+        assert!(run.stderr.contains(said), "{}", run.text);
+    }
+}
+
+// T-05
+#[test]
+fn turns_start_where_a_person_typed() {
+    let (_, starts) = live(&fixture("slash-commands"));
+    assert_eq!(starts.len(), 6);
+    // What stands before the first prompt belongs to no turn.
+    let (lines, starts) = live(&transcript(&["a1 -", "u2 a1", "a3 u2"]));
+    assert_eq!((lines, starts), (vec![1, 2, 3], vec![2]));
+}

@@ -1,0 +1,172 @@
+//! The live chain and its turns, by the words of the format: leaf, walk, boundary, siblings.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::transcript::{Line, Transcript};
+
+/// The live chain of a transcript.
+pub(crate) struct Live {
+    /// The lines, from 0, in the order of the conversation.
+    pub(crate) order: Vec<usize>,
+    pub(crate) is_sidechain: bool,
+}
+
+impl Live {
+    pub(crate) fn of(transcript: &Transcript) -> Self {
+        let lines = &transcript.lines;
+        let by_uuid = transcript.by_uuid();
+        let wins = |at: &usize| lines[*at].uuid().and_then(|uuid| by_uuid.get(uuid)) == Some(at);
+        let messages: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].is_message() && wins(at)).collect();
+        let is_sidechain = !messages.is_empty() && messages.iter().all(|at| lines[*at].is("isSidechain"));
+        let is_main = |at: &usize| is_sidechain || !lines[*at].is("isSidechain");
+        let parents = parents(lines, &by_uuid);
+        let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (child, parent) in &parents {
+            children.entry(*parent).or_default().push(*child);
+        }
+
+        let is_leaf = |at: &usize| is_main(at) && lines[*at].value["teamName"].is_null();
+        let noted = lines.iter().rev().filter(|line| line.kind() == "last-prompt");
+        let noted = noted.filter_map(|line| by_uuid.get(line.value["leafUuid"].as_str()?)).next().copied();
+        let below = |root: usize| {
+            let mut found = HashSet::from([root]);
+            let mut left = vec![root];
+            while let Some(at) = left.pop() {
+                left.extend(children.get(&at).into_iter().flatten().filter(|child| found.insert(**child)));
+            }
+            found
+        };
+        let leaf = match noted {
+            None => messages.iter().rev().copied().find(is_leaf),
+            Some(noted) => {
+                let below = below(noted);
+                let newest = messages.iter().rev().copied().find(|at| is_leaf(at) && below.contains(at));
+                newest.or_else(|| walk(&parents, noted).into_iter().find(|at| lines[*at].is_message()))
+            }
+        };
+        let Some(leaf) = leaf else { return Self { order: Vec::new(), is_sidechain } };
+        let below = below(leaf);
+        let tip =
+            (0..lines.len()).rev().find(|at| lines[*at].is_chained() && wins(at) && is_main(at) && below.contains(at));
+        let mut path = walk(&parents, tip.unwrap_or(leaf));
+        path.retain(|at| lines[*at].kind() != "progress");
+        path.reverse();
+        Self { order: with_siblings(lines, &messages, &by_uuid, path), is_sidechain }
+    }
+}
+
+fn parents(lines: &[Line], by_uuid: &HashMap<&str, usize>) -> HashMap<usize, usize> {
+    let at = |value: &Value| by_uuid.get(value.as_str()?).copied();
+    let winners = by_uuid.values().copied().filter(|at| !lines[*at].is_compact_boundary());
+    let mut parents: HashMap<usize, usize> =
+        winners.filter_map(|child| Some((child, at(&lines[child].value["parentUuid"])?))).collect();
+    let raw = parents.clone();
+    for boundary in lines.iter().filter(|line| line.is_compact_boundary()) {
+        let metadata = &boundary.value["compactMetadata"];
+        let segment = [&metadata["preservedSegment"], &metadata["preservedMessages"]];
+        let find = |name: &str| segment.iter().find_map(|part| at(&part[name]));
+        let uuids = segment.iter().filter_map(|part| part["uuids"].as_array()).flatten();
+        let kept: Vec<usize> = uuids.filter_map(at).collect();
+        let head = kept.first().copied().or_else(|| find("headUuid"));
+        let tail = kept.last().copied().or_else(|| find("tailUuid"));
+        let (Some(anchor), Some(head), Some(tail)) = (find("anchorUuid"), head, tail) else { continue };
+        for (child, parent) in &raw {
+            if *parent == anchor && *child != head && *child != tail && !kept.contains(child) {
+                parents.insert(*child, tail);
+            }
+        }
+        parents.insert(head, anchor);
+        parents.extend(kept.iter().skip(1).copied().zip(kept.iter().copied()));
+    }
+    parents
+}
+
+/// From `tip` up to the root.
+fn walk(parents: &HashMap<usize, usize>, tip: usize) -> Vec<usize> {
+    let (mut path, mut seen) = (vec![tip], HashSet::from([tip]));
+    while let Some(parent) = parents.get(&path[path.len() - 1]).filter(|parent| seen.insert(**parent)) {
+        path.push(*parent);
+    }
+    path
+}
+
+/// With the other lines of each message and the results that hang on them, behind its last line on the path.
+fn with_siblings(lines: &[Line], messages: &[usize], by_uuid: &HashMap<&str, usize>, path: Vec<usize>) -> Vec<usize> {
+    let last: HashMap<&str, usize> = path.iter().filter_map(|at| Some((lines[*at].message_id()?, *at))).collect();
+    let on_path: HashSet<usize> = path.iter().copied().collect();
+    let mut beside: BTreeMap<(usize, bool), Vec<usize>> = BTreeMap::new();
+    for &at in messages.iter().filter(|at| !on_path.contains(at)) {
+        let line = &lines[at];
+        if let Some(behind) = line.message_id().and_then(|id| last.get(id)) {
+            beside.entry((*behind, false)).or_default().push(at);
+        } else if line.has_block("tool_result") {
+            let parent = line.value["parentUuid"].as_str().and_then(|uuid| by_uuid.get(uuid));
+            let behind = parent.and_then(|parent| {
+                let call = &lines[*parent];
+                if on_path.contains(parent) && call.message_id().is_none() && call.kind() == "assistant" {
+                    return Some(parent);
+                }
+                last.get(call.message_id()?)
+            });
+            if let Some(behind) = behind {
+                beside.entry((*behind, true)).or_default().push(at);
+            }
+        }
+    }
+    let behind = |at: usize, is_result| beside.get(&(at, is_result)).into_iter().flatten().copied();
+    path.iter().flat_map(|&at| [at].into_iter().chain(behind(at, false)).chain(behind(at, true))).collect()
+}
+
+/// The turns, as ranges of places in the chain.
+pub(crate) fn turns(transcript: &Transcript, live: &Live) -> Vec<Range<usize>> {
+    let is_start = |at: usize| {
+        let line = &transcript.lines[at];
+        is_prompt(line) && (live.is_sidechain || !line.is("isSidechain"))
+    };
+    let starts: Vec<usize> = (0..live.order.len()).filter(|place| is_start(live.order[*place])).collect();
+    let ends = starts.iter().skip(1).copied().chain([live.order.len()]);
+    starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+}
+
+/// Whether a person typed it, commands included (T-05).
+pub(crate) fn is_prompt(line: &Line) -> bool {
+    const WRITTEN_BY_THE_CLIENT: [&str; 9] = [
+        "<local-command-stdout>",
+        "<local-command-stderr>",
+        "<local-command-caveat>",
+        "<bash-stdout>",
+        "<bash-stderr>",
+        "<task-notification>",
+        "<system-reminder>",
+        "[Request interrupted by user",
+        "<tick>",
+    ];
+    let is_out = line.kind() != "user"
+        || line.is("isMeta")
+        || line.is("isCompactSummary")
+        || line.value.get("toolUseResult").is_some()
+        || line.has_block("tool_result")
+        || line.value["origin"]["kind"] == "task-notification";
+    let is_typed = |text: &str| {
+        !text.trim().is_empty() && !WRITTEN_BY_THE_CLIENT.iter().any(|mark| text.trim_start().starts_with(mark))
+    };
+    let content = &line.value["message"]["content"];
+    !is_out
+        && content.as_str().map_or_else(
+            || {
+                line.blocks()
+                    .iter()
+                    .any(|block| block["type"] == "text" && block["text"].as_str().is_some_and(is_typed))
+            },
+            is_typed,
+        )
+}
+
+/// Whether it is the envelope of a command.
+pub(crate) fn is_command(line: &Line) -> bool {
+    let marks = ["<command-name>", "<command-message>", "<command-args>", "<bash-input>", "<user-memory-input>"];
+    marks.iter().any(|mark| line.text().trim_start().starts_with(mark))
+}

@@ -1,0 +1,335 @@
+//! Where results go: new sessions, files, standard output, in place (S-01 to S-03), and what stands on which stream.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::oracle::Transcript;
+use crate::stage::{Stage, fixture, names};
+
+const BANDS: [&str; 2] = ["--bands", "0-50:heavy"];
+
+fn compress<'a>(session: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["compress", session], &BANDS[..], more].concat()
+}
+
+fn age(path: &Path, seconds: u64) {
+    let then = SystemTime::now() - Duration::from_secs(seconds);
+    File::options().append(true).open(path).unwrap().set_modified(then).unwrap();
+}
+
+// S-01, U-01
+#[test]
+fn a_new_session_stands_beside_the_source_under_an_id_of_its_own() {
+    let stage = Stage::new().session("session-small");
+    let source = stage.path_of("session-small").to_owned();
+    let before = fs::read(&source).unwrap();
+    let sidecar = source.with_extension("");
+    fs::create_dir_all(sidecar.join("subagents")).unwrap();
+    fs::create_dir_all(sidecar.join("tool-results")).unwrap();
+    fs::write(sidecar.join("subagents/agent-1.jsonl"), "a").unwrap();
+    fs::write(sidecar.join("tool-results/toolu_1.txt"), "b").unwrap();
+
+    let run = stage.run(compress("latest", &[])).ended(0);
+    // Standard output is the path and nothing else.
+    let output = run.path();
+    let id = output.file_stem().unwrap().to_str().unwrap().to_owned();
+    assert_eq!((output.parent(), output.extension().unwrap().to_str()), (source.parent(), Some("jsonl")));
+    assert_eq!(id.parse::<uuid::Uuid>().unwrap().get_version_num(), 4);
+    assert!(run.stderr.contains(&format!("claude --resume {id}\n")), "{}", run.text);
+    assert!(fs::read(&source).unwrap() == before, "S-01: the source is as it was");
+
+    let after = Transcript::read(&fs::read(&output).unwrap());
+    let ids: Vec<&Value> = after.lines.iter().filter_map(|line| line.value.get("sessionId")).collect();
+    assert!(ids.len() > 90);
+    assert!(ids.iter().all(|other| other.as_str() == Some(&id)), "{ids:?}");
+    let title = after.lines.last().unwrap();
+    assert_eq!(title.kind(), "custom-title");
+    assert!(title.value["customTitle"].as_str().unwrap().ends_with(" (compressed)"));
+    let copy = output.with_extension("");
+    assert_eq!(fs::read(copy.join("subagents/agent-1.jsonl")).unwrap(), b"a");
+    assert_eq!(fs::read(copy.join("tool-results/toolu_1.txt")).unwrap(), b"b");
+    // A second one gets another id, and its title does not grow.
+    let second = stage.run(compress(&id, &[])).ended(0).path();
+    assert_ne!(second, output);
+    let titles = fs::read_to_string(&second).unwrap();
+    assert!(titles.contains("(compressed)") && !titles.contains("(compressed) (compressed)"));
+}
+
+// S-01
+#[test]
+fn the_id_of_a_new_session_can_be_fixed_and_is_taken_once() {
+    let id = "5e551011-0000-4000-8000-000000000002";
+    let stage = Stage::new().session("session-small");
+    let args = compress("latest", &["--session-id", id]);
+    let path = stage.run(&args).ended(0).path();
+    assert_eq!(path.file_name().unwrap().to_str(), Some(format!("{id}.jsonl").as_str()));
+    let written = fs::read(&path).unwrap();
+    let again = stage.run(compress(&stage.id_of("session-small"), &["--session-id", id])).ended(1);
+    assert!(again.stderr.contains("it exists"), "{}", again.text);
+    assert!(fs::read(&path).unwrap() == written);
+}
+
+// S-01: paths to the old folder stay in texts, and check names them.
+#[test]
+fn paths_into_the_folder_of_the_old_session_are_named_by_check() {
+    let stage = Stage::new().session("session-small");
+    let path = stage.path_of("session-small").to_owned();
+    let id = stage.id_of("session-small");
+    let text = fs::read_to_string(&path).unwrap();
+    let told = format!("Thanks. See /x/{id}/tool-results/toolu_1.txt. ");
+    fs::write(&path, text.replacen("Thanks. ", &told, 1)).unwrap();
+    let output = stage.run(compress(&id, &[])).ended(0).path();
+    let run = stage.run(["check", output.to_str().unwrap(), "--against", &id, "--json"]).ended(0);
+    assert!(run.text.contains("old-folder"), "{}", run.text);
+}
+
+// S-02, U-03
+#[test]
+fn an_output_that_is_there_needs_force() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small")).file("out.jsonl", "mine");
+    assert_snapshot!(stage.run(compress("in.jsonl", &["-o", "out.jsonl", "-q"])).ended(1).text, @"
+    exit code: 1
+    ----- standard output
+    ----- standard error
+    error: cannot write out.jsonl: it exists
+    hint: choose another file, or give --force to overwrite this one
+    ");
+    assert_eq!(stage.bytes("out.jsonl"), b"mine");
+    stage.run(compress("in.jsonl", &["-o", "out.jsonl", "--force"])).ended(0);
+    assert!(stage.bytes("out.jsonl").len() > 1000);
+    // A folder that is not there is said by name.
+    let run = stage.run(compress("in.jsonl", &["-o", "none/out.jsonl"])).ended(1);
+    assert!(run.stderr.contains("none/out.jsonl"), "{}", run.text);
+    // With -o ids stay.
+    let ids = |name: &str| Transcript::read(&stage.bytes(name)).lines[5].value["sessionId"].clone();
+    assert_eq!(ids("in.jsonl"), ids("out.jsonl"));
+    assert_eq!(stage.names(), ["in.jsonl", "out.jsonl"]);
+}
+
+// S-01, S-02
+#[test]
+fn the_source_is_never_overwritten_by_o() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    for name in ["in.jsonl", "./in.jsonl", "../shop/in.jsonl"] {
+        let run = stage.run(compress("in.jsonl", &["-o", name, "--force"])).ended(1);
+        assert!(run.stderr.contains("it is the source itself"), "{}", run.text);
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(stage.path("in.jsonl"), stage.path("link.jsonl")).unwrap();
+        let run = stage.run(compress("in.jsonl", &["-o", "link.jsonl", "--force"])).ended(1);
+        assert!(run.stderr.contains("it is the source itself"), "{}", run.text);
+        fs::hard_link(stage.path("in.jsonl"), stage.path("hard.jsonl")).unwrap();
+        // The other name of the same file is replaced by a file of its own, and the source stays.
+        stage.run(compress("in.jsonl", &["-o", "hard.jsonl", "--force"])).ended(0);
+    }
+    assert!(stage.bytes("in.jsonl") == fixture("session-small"));
+}
+
+// S-01, U-01
+#[test]
+fn standard_input_goes_to_standard_output() {
+    let source = fixture("session-small");
+    let stage = Stage::new().stdin(source.clone()).file("in.jsonl", &source);
+    stage.run(compress("in.jsonl", &["-o", "out.jsonl"])).ended(0);
+    for args in [compress("-", &[]), compress("-", &["-o", "-"]), compress("in.jsonl", &["-o", "-"])] {
+        let run = stage.run(&args).ended(0);
+        assert!(run.stdout == stage.bytes("out.jsonl"), "{args:?}");
+        assert!(run.stderr.contains("compressed 14 messages"), "{args:?}: {}", run.stderr);
+        // And it comes back from there.
+        let back = Stage::new().stdin(run.stdout);
+        let archive = format!("sqlite:{}", stage.path("../archive.sqlite").display());
+        let back = back.run(["restore", "-", "--all", "-o", "-", "--archive", &archive]).ended(0);
+        assert!(back.stdout == source, "P-05: {args:?}");
+    }
+}
+
+// S-03, A-07
+#[test]
+fn in_place_leaves_numbered_backups_and_no_session_beside() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    age(&stage.path("in.jsonl"), 3600);
+    let modified = fs::metadata(stage.path("in.jsonl")).unwrap().modified().unwrap();
+    let run = stage.run(compress("in.jsonl", &["--in-place"])).ended(0);
+    assert_eq!(run.path().file_name().unwrap(), "in.jsonl");
+    assert_eq!(stage.names(), ["in.jsonl", "in.jsonl.bak"]);
+    assert!(stage.bytes("in.jsonl.bak") == fixture("session-small"));
+    // The picker's order stays.
+    assert_eq!(fs::metadata(stage.path("in.jsonl")).unwrap().modified().unwrap(), modified);
+    let once = stage.bytes("in.jsonl");
+    stage.run(["compress", "in.jsonl", "--bands", "50-100:heavy", "--in-place"]).ended(0);
+    assert_eq!(stage.names(), ["in.jsonl", "in.jsonl.1.bak", "in.jsonl.bak"]);
+    assert!(stage.bytes("in.jsonl.1.bak") == once);
+    assert!(stage.bytes("in.jsonl.bak") == fixture("session-small"), "A-07: a backup is never overwritten");
+    // P-05: back to the first step, and from there to the source.
+    stage.run(["restore", "in.jsonl", "--all", "--in-place"]).ended(0);
+    assert!(stage.bytes("in.jsonl") == once);
+    stage.run(["restore", "in.jsonl", "--all", "--in-place"]).ended(0);
+    assert!(stage.bytes("in.jsonl") == fixture("session-small"));
+}
+
+// S-03
+#[test]
+fn a_file_that_was_just_written_is_not_replaced_without_force() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    age(&stage.path("in.jsonl"), 5);
+    let run = stage.run(compress("in.jsonl", &["--in-place", "-q"])).ended(1);
+    assert!(run.stderr.contains("s ago, so a client may still be using it"), "{}", run.text);
+    assert!(run.stderr.contains("hint: end the session first, or give --force"), "{}", run.text);
+    assert_eq!(stage.names(), ["in.jsonl"]);
+    assert!(stage.bytes("in.jsonl") == fixture("session-small"));
+    stage.run(compress("in.jsonl", &["--in-place", "--force"])).ended(0);
+    assert_eq!(stage.names(), ["in.jsonl", "in.jsonl.bak"]);
+    // 31 seconds are enough.
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    age(&stage.path("in.jsonl"), 31);
+    stage.run(compress("in.jsonl", &["--in-place"])).ended(0);
+}
+
+// S-02, S-03
+#[cfg(unix)]
+#[test]
+fn links_are_followed_and_permissions_kept() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let stage = Stage::new().file("real.jsonl", fixture("session-small"));
+    let (real, link) = (stage.path("real.jsonl"), stage.path("link.jsonl"));
+    symlink("real.jsonl", &link).unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+    age(&real, 3600);
+    stage.run(compress("link.jsonl", &["-o", "out.jsonl"])).ended(0);
+    assert_eq!(mode(&stage.path("out.jsonl")), 0o600, "a copy is as private as the source");
+    stage.run(compress("link.jsonl", &["--in-place"])).ended(0);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(stage.bytes("real.jsonl") == stage.bytes("out.jsonl"));
+    assert_eq!(mode(&real), 0o600);
+    let backup = stage.names().into_iter().find(|name| name.ends_with(".bak")).unwrap();
+    assert_eq!((backup.as_str(), mode(&stage.path(&backup))), ("real.jsonl.bak", 0o600));
+    let session = stage.run(compress("real.jsonl", &[])).ended(0).path();
+    assert_eq!(mode(&session), 0o600);
+}
+
+// A-03
+#[test]
+fn without_an_archive_it_is_said_that_nothing_can_be_restored() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    let run = stage.run(compress("in.jsonl", &["-o", "out.jsonl", "--no-archive"])).ended(0);
+    assert!(run.stderr.contains("nothing that goes can be restored"), "{}", run.text);
+    let run = stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(1);
+    assert!(run.stderr.contains("the archive has no record of it as it is now"), "{}", run.text);
+    assert_eq!(stage.names(), ["in.jsonl", "out.jsonl"]);
+}
+
+// A-03: the archive is written before the file; where that fails there is no file.
+#[test]
+fn without_its_archive_nothing_is_written() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small")).file("no.sqlite", "this is no database at all");
+    for url in ["sqlite:no.sqlite", "sqlite:in.jsonl/x.sqlite", "ftp:x"] {
+        let run = stage.run(compress("in.jsonl", &["-o", "out.jsonl", "--archive", url]));
+        assert!(run.code == Some(1) || run.code == Some(2), "{}", run.text);
+        assert_eq!(stage.names(), ["in.jsonl", "no.sqlite"], "{}", run.text);
+    }
+}
+
+// U-01
+#[test]
+fn json_is_one_object_and_report_writes_it_beside() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    let run = stage.run(compress("in.jsonl", &["-o", "out.jsonl", "--json", "--report", "report.json"])).ended(0);
+    let (said, written) = (run.json(), serde_json::from_slice::<Value>(&stage.bytes("report.json")).unwrap());
+    assert_eq!(said, written);
+    assert_eq!((&said["schema"], &said["verb"]), (&1.into(), &"compress".into()));
+    for args in [
+        vec!["check", "out.jsonl", "--against", "in.jsonl", "--json"],
+        vec!["stats", "out.jsonl", "--json"],
+        vec!["restore", "out.jsonl", "--all", "-o", "back.jsonl", "--json"],
+        compress("in.jsonl", &["--dry-run", "--json"]),
+    ] {
+        assert_eq!(stage.run(&args).ended(0).json()["schema"], 1, "{args:?}");
+    }
+    // -q leaves the data alone on both streams.
+    let quiet = stage.run(compress("in.jsonl", &["-o", "out2.jsonl", "-q"])).ended(0);
+    assert_eq!(
+        (quiet.stdout.as_slice(), quiet.stderr.as_str()),
+        (format!("{}\n", stage.path("out2.jsonl").display()).as_bytes(), "")
+    );
+}
+
+// B-12
+#[test]
+fn a_dry_run_writes_nothing() {
+    let stage = Stage::new().file("in.jsonl", fixture("small"));
+    let run = stage.run(["compress", "in.jsonl", "--bands", "0-100:heavy", "--min-tokens", "5", "--dry-run"]).ended(0);
+    assert!(run.text.contains("turn  position") && run.text.contains("calls 0, cost 0 USD"), "{}", run.text);
+    assert_eq!(stage.names(), ["in.jsonl"]);
+    assert!(!stage.path("../archive.sqlite").exists());
+}
+
+// B-13
+#[test]
+fn the_newest_turn_in_a_band_is_warned_of_and_can_be_protected() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    let turns = |args: &[&str]| {
+        let run = stage.run([&["compress", "in.jsonl", "--dry-run", "--json"], args].concat()).ended(0);
+        let tasks = run.json()["tasks"].as_array().unwrap().clone();
+        let newest = tasks.iter().map(|task| task["turn"].as_u64().unwrap()).max();
+        (newest, run.stderr.contains("the newest turn lies in the band"))
+    };
+    assert_eq!(turns(&["--bands", "0-100:heavy"]), (Some(8), true));
+    assert_eq!(turns(&["--bands", "0-100:heavy", "--protect-turns", "2"]), (Some(6), false));
+    assert_eq!(turns(&["--bands", "0-50:heavy"]), (Some(4), false));
+    assert_eq!(turns(&["--bands", "0-100:heavy", "--protect-turns", "99"]), (None, false));
+}
+
+// B-10
+#[test]
+fn roles_can_be_narrowed_and_tool_results_taken_too() {
+    let source = fixture("session-small");
+    let stage = Stage::new().file("in.jsonl", &source);
+    let roles = |args: &[&str]| {
+        let run =
+            stage.run([&["compress", "in.jsonl", "--bands", "0-100:compress", "--dry-run", "--json"], args].concat());
+        let tasks = run.ended(0).json()["tasks"].as_array().unwrap().clone();
+        let of = |name: &str, value: &str| tasks.iter().filter(|task| task[name] == value).count();
+        (of("role", "user") - of("part", "tool_result"), of("role", "assistant"), of("part", "tool_result"))
+    };
+    let (user, assistant, _) = roles(&[]);
+    assert!(user > 0 && assistant > 0);
+    assert_eq!(roles(&["--only", "user"]), (user, 0, 0));
+    assert_eq!(roles(&["--only", "assistant"]), (0, assistant, 0));
+    assert!(roles(&["--include", "tool-results"]).2 > 5);
+
+    // Their pairing and `toolUseResult` stay: the second opinion compares all but the text.
+    let flags = ["--include=tool-results"];
+    let args = ["compress", "in.jsonl", "--bands", "0-100:compress", "-o", "out.jsonl", "--json", flags[0]];
+    let report = stage.run(args).ended(0).json();
+    let output = stage.bytes("out.jsonl");
+    let bands = [(0, 100, 35)];
+    crate::oracle::hold(&crate::oracle::Rewritten {
+        source: &source,
+        output: &output,
+        report: &report,
+        bands: &bands,
+        flags: &flags,
+    });
+    stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
+}
+
+// S-01: nothing of a new session is left when its folder cannot be copied.
+#[test]
+fn a_sidecar_folder_that_is_in_the_way_stops_the_new_session() {
+    let id = "5e551011-0000-4000-8000-000000000003";
+    let stage = Stage::new().session("session-small");
+    let folder = stage.path_of("session-small").parent().unwrap().to_owned();
+    fs::create_dir(stage.path_of("session-small").with_extension("")).unwrap();
+    fs::create_dir(folder.join(id)).unwrap();
+    fs::write(folder.join(id).join("precious"), "x").unwrap();
+    let before = names(&folder);
+    stage.run(compress("latest", &["--session-id", id])).ended(1);
+    assert_eq!(names(&folder), before);
+    assert_eq!(fs::read(folder.join(id).join("precious")).unwrap(), b"x");
+}
