@@ -2,12 +2,14 @@
 //!
 //! A line `...` in a block stands for any lines. Ids are told apart, but need not be those of the README; paths are
 //! those of somebody called Ann, in a clone of the repository or in her shop.
+//!
+//! `CTXC_BLESS=1 cargo test --test it readme` writes all of it anew.
 
-use std::collections::HashMap;
 use std::fmt::Write;
-use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::{env, fs};
 
 use regex::Regex;
 
@@ -19,8 +21,19 @@ struct Command {
     shown: String,
 }
 
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")
+}
+
 fn readme() -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap()
+    fs::read_to_string(path()).unwrap()
+}
+
+/// Writes the README anew. Tests run side by side.
+fn renew(change: impl FnOnce(String) -> String) {
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _guard = WRITING.lock().unwrap();
+    fs::write(path(), change(readme())).unwrap();
 }
 
 /// The commands of all blocks marked `console`.
@@ -60,16 +73,25 @@ fn run(stage: &Stage, typed: &str, status: &mut i32) -> String {
 
 /// Ids by the order in which they come.
 #[derive(Default)]
-struct Ids(HashMap<String, usize>);
+struct Ids(Vec<String>);
 
 impl Ids {
     fn number(&mut self, text: &str) -> String {
         let id = Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap();
         let numbered = id.replace_all(text, |found: &regex::Captures<'_>| {
-            let next = self.0.len();
-            format!("[ID {}]", self.0.entry(found[0].to_owned()).or_insert(next))
+            let known = self.0.iter().position(|id| *id == found[0]);
+            let number = known.unwrap_or_else(|| {
+                self.0.push(found[0].to_owned());
+                self.0.len() - 1
+            });
+            format!("[ID {number}]")
         });
         numbered.into_owned()
+    }
+
+    fn name(&self, numbered: &str) -> String {
+        let ids = self.0.iter().enumerate();
+        ids.fold(numbered.to_owned(), |text, (number, id)| text.replace(&format!("[ID {number}]"), id))
     }
 }
 
@@ -87,6 +109,25 @@ fn fits(shown: &[&str], printed: &[&str]) -> bool {
     }
 }
 
+/// `shown` brought up to `printed`: behind a line `...` goes on the next line that begins with the same word.
+fn renewed(shown: &[&str], printed: &[&str]) -> Vec<String> {
+    let all = || printed.iter().map(|line| (*line).to_owned()).collect();
+    if !shown.contains(&"...") {
+        return all();
+    }
+    let word = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    let mut renewed = Vec::new();
+    let mut rest = printed.iter();
+    for line in shown {
+        let next = if *line == "..." { Some(line) } else { rest.find(|printed| word(printed) == word(line)) };
+        match next {
+            Some(line) => renewed.push((*line).to_owned()),
+            None => return all(),
+        }
+    }
+    renewed
+}
+
 // Shown by 1: the commands of the README do what it says, in this order.
 #[test]
 fn the_readme_shows_what_the_program_prints() {
@@ -96,13 +137,21 @@ fn the_readme_shows_what_the_program_prints() {
     let commands = commands(&readme());
     assert!(commands.len() > 5, "the README has lost its examples");
     for Command { typed, shown } in commands {
+        let place = if typed.starts_with("cargo ") { "/home/ann/ctxc/" } else { "/home/ann/shop/" };
         let printed = stage.at_home(&run(&stage, &typed, &mut status), "/home/ann");
-        let shown = ours.number(&shown.replace("/home/ann/ctxc/", "/home/ann/shop/"));
-        let printed = theirs.number(&printed);
-        assert!(
-            fits(&lines(&shown), &lines(&printed)),
-            "$ {typed}\n--- the README shows\n{shown}--- the program prints\n{printed}"
-        );
+        let printed = theirs.number(&printed.replace("/home/ann/shop/", place));
+        let numbered = ours.number(&shown);
+        if env::var_os("CTXC_BLESS").is_some() {
+            let renewed = renewed(&lines(&numbered), &lines(&printed)).join("\n") + "\n";
+            let (before, after) = (format!("$ {typed}\n{shown}"), format!("$ {typed}\n{}", ours.name(&renewed)));
+            renew(|readme| readme.replace(&before, &after));
+        } else {
+            assert!(
+                fits(&lines(&numbered), &lines(&printed)),
+                "$ {typed}\n--- the README shows\n{numbered}--- the program prints\n{printed}\
+                 write it anew with CTXC_BLESS=1, and read it"
+            );
+        }
     }
 }
 
@@ -134,7 +183,13 @@ fn the_message_of_the_readme_is_shortened_so() {
         readme.split("```text\n").skip(1).map(|block| block.split("\n```").next().unwrap()).collect();
     let [original, shortened] = quoted.as_slice() else { panic!("two texts are quoted") };
     let place = before.iter().position(|text| text == original).unwrap();
-    assert_eq!(after.iter().position(|text| text == shortened), Some(place));
+    // Messages keep their order, so the same place has what became of it.
+    let expected = &after[place];
+    if env::var_os("CTXC_BLESS").is_some() {
+        renew(|readme| readme.replace(shortened, expected));
+    } else {
+        assert_eq!(shortened, expected, "write it anew with CTXC_BLESS=1, and read it");
+    }
 }
 
 // Nothing that can be typed is left out.
