@@ -105,7 +105,7 @@ fn altered_thinking(source: &Index, output: &Index) -> Vec<Problem> {
     problems
 }
 
-/// Thinking behind the first change that the model sees (format: "Preserved thinking"): one problem for all of it
+/// Thinking behind the first change that the model sees (format: "API rules", 5): one problem for all of it
 /// before an open tool loop, one for what is inside.
 fn outlived_thinking(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
     let pairs = source.visible.lines.iter().zip(&output.visible.lines);

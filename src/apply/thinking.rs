@@ -1,7 +1,7 @@
 //! Thinking behind a change.
 //!
 //! The API binds each thinking block to all that comes before it. From the first byte that changes, thinking goes
-//! whole, or the API refuses the request (S-05; format: "Anthropic API rules", 4). A tool loop that is still open
+//! whole, or the API refuses the request (S-05; format: "API rules", 5). A tool loop that is still open
 //! keeps its thinking, for there the API may demand it.
 
 use std::fs::File;

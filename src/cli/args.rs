@@ -41,8 +41,10 @@ Examples:
 
 const RESTORE_EXAMPLES: &str = "\
 Examples:
+  ctxc restore latest --all
   ctxc restore smaller.jsonl --all -o session.jsonl
-  ctxc restore latest --all --in-place";
+
+SESSION has to be as ctxc wrote it: once a client has added to it, it is refused.";
 
 /// Shrink coding-agent transcripts so that the work can go on in the context window that is left
 #[derive(Debug, Parser)]
@@ -235,7 +237,8 @@ pub(crate) struct OutputArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Archive")]
 pub(crate) struct ArchiveArgs {
-    /// Keep what is taken out in this archive [env: CTXC_ARCHIVE=]
+    /// Keep what is taken out in this archive, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data
+    /// folder]
     #[arg(long, value_name = "URL", conflicts_with = "no_archive", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) archive: Option<String>,
     /// Keep nothing of what is taken out; it cannot be restored then
@@ -263,6 +266,26 @@ pub(crate) struct StatsArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct RestoreOutputArgs {
+    /// Write to FILE, or to standard output with `-` [default: where the source was]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "in_place")]
+    pub(crate) output: Option<PathBuf>,
+    /// Put the source in the place of SESSION, without a backup
+    #[arg(long)]
+    pub(crate) in_place: bool,
+    /// Overwrite an existing FILE
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+impl From<RestoreOutputArgs> for OutputArgs {
+    fn from(RestoreOutputArgs { output, in_place, force }: RestoreOutputArgs) -> Self {
+        Self { output, in_place, force }
+    }
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct RestoreArgs {
     #[command(flatten)]
     pub(crate) session: SessionArg,
@@ -270,8 +293,9 @@ pub(crate) struct RestoreArgs {
     #[arg(long, required = true)]
     pub(crate) all: bool,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    /// Read what was taken out from this archive [env: CTXC_ARCHIVE=]
+    pub(crate) output: RestoreOutputArgs,
+    /// Read what was taken out from this archive, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your
+    /// data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     pub(crate) archive: Option<String>,
 }

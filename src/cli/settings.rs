@@ -159,7 +159,7 @@ impl StatsArgs {
 impl RestoreArgs {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<restore::Settings, CommandError> {
         let source = source(&self.session.session, &context)?;
-        let output = output(self.output, None, &source)?;
+        let output = output(self.output.into(), None, &source)?;
         let archive = context.environment.archive_url(self.archive.as_deref())?;
         Ok(restore::Settings { source, output, archive, reporting: context.reporting })
     }

@@ -264,11 +264,12 @@ mod tests {
         assert_eq!(recognise(&[0; 100]), None);
     }
 
-    // T-07: over real files, where there are some: CTXC_CORPUS names a folder with a MANIFEST.tsv of file and kind.
+    // T-07: over real files, where there are some and the folder that CTXC_CORPUS names says in a MANIFEST.tsv of
+    // which kind each is.
     #[test]
     fn real_files_are_told_apart() {
         let Some(corpus) = env::var_os("CTXC_CORPUS").map(PathBuf::from) else { return };
-        let manifest = fs::read_to_string(corpus.join("MANIFEST.tsv")).unwrap();
+        let Ok(manifest) = fs::read_to_string(corpus.join("MANIFEST.tsv")) else { return };
         for row in manifest.lines().skip(1) {
             let mut columns = row.split('\t');
             let (file, kind) = (columns.next().unwrap(), columns.next().unwrap());

@@ -1,4 +1,4 @@
-//! Which user entries are prompts that a person typed (format: "user"; T-05).
+//! Which user entries are prompts that a person typed (format: "User entries"; T-05).
 
 use super::scan::{BlockKind, Kind, Scan, each_field};
 use crate::text::json_string;

@@ -7,11 +7,13 @@ mod bad_input;
 mod chain;
 mod check;
 mod crash;
+mod docs;
 #[path = "../../benches/support/generate.rs"]
 mod generate;
 mod oracle;
 mod promise;
 mod random;
+mod readme;
 mod reference;
 mod rules;
 mod seed;

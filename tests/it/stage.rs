@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use assert_cmd::Command;
-use assert_cmd::cargo::cargo_bin_cmd;
+use assert_cmd::cargo::cargo_bin;
 use ctxc::transcript::session::project_folder_name;
 use regex::Regex;
 use tempfile::TempDir;
@@ -62,7 +62,9 @@ impl Stage {
 
     /// A file in the current folder.
     pub(crate) fn file(self, name: &str, bytes: impl AsRef<[u8]>) -> Self {
-        fs::write(self.project.join(name), bytes).unwrap();
+        let path = self.project.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
         self
     }
 
@@ -99,6 +101,12 @@ impl Stage {
         path
     }
 
+    /// `text` with `home` in the place of this stage's home, and with what it is in the names of project folders.
+    pub(crate) fn at_home(&self, text: &str, home: &str) -> String {
+        let text = text.replace(self.home.to_str().unwrap(), home);
+        text.replace(&project_folder_name(&self.home), &project_folder_name(Path::new(home)))
+    }
+
     /// The path of a file in the current folder.
     pub(crate) fn path_in_project(&self, name: &str) -> PathBuf {
         self.project.join(name)
@@ -127,7 +135,12 @@ impl Stage {
 
     /// `ctxc` on this stage, for tests that need more than [`Stage::run`] does.
     pub(crate) fn command(&self) -> Command {
-        let mut command = cargo_bin_cmd!("ctxc");
+        Command::from_std(self.process())
+    }
+
+    /// The same as a process whose streams are still to be tied.
+    pub(crate) fn process(&self) -> std::process::Command {
+        let mut command = std::process::Command::new(cargo_bin!("ctxc"));
         command.env_clear().current_dir(&self.project);
         // What a process needs to start at all, and what coverage needs to be counted.
         for name in ["PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "LLVM_PROFILE_FILE"] {

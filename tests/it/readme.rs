@@ -1,0 +1,204 @@
+//! What README.md shows is what the program prints: its console blocks are run, one after the other, in one place.
+//!
+//! A line `...` in a block stands for any lines. Ids are told apart, but need not be those of the README; paths are
+//! those of somebody called Ann, in a clone of the repository or in her shop.
+//!
+//! `CTXC_BLESS=1 cargo test --test it readme` writes all of it anew.
+
+use std::fmt::Write;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::{env, fs};
+
+use regex::Regex;
+
+use crate::stage::{Stage, fixture};
+
+/// What was typed and what came of it.
+struct Command {
+    typed: String,
+    shown: String,
+}
+
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")
+}
+
+fn readme() -> String {
+    fs::read_to_string(path()).unwrap()
+}
+
+/// Writes the README anew. Tests run side by side.
+fn renew(change: impl FnOnce(String) -> String) {
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _guard = WRITING.lock().unwrap();
+    fs::write(path(), change(readme())).unwrap();
+}
+
+/// The commands of all blocks marked `console`.
+fn commands(readme: &str) -> Vec<Command> {
+    let mut commands: Vec<Command> = Vec::new();
+    for block in readme.split("```console\n").skip(1) {
+        let (block, _) = block.split_once("\n```").unwrap();
+        for line in block.lines() {
+            match (line.strip_prefix("$ "), commands.last_mut()) {
+                (Some(typed), _) => commands.push(Command { typed: typed.to_owned(), shown: String::new() }),
+                (None, Some(command)) => writeln!(command.shown, "{line}").unwrap(),
+                (None, None) => panic!("a block starts with a command: {line}"),
+            }
+        }
+    }
+    commands
+}
+
+/// Runs one command of a shell; `status` is that of the one before.
+fn run(stage: &Stage, typed: &str, status: &mut i32) -> String {
+    if typed == "echo $?" {
+        return format!("{status}\n");
+    }
+    let args = typed.strip_prefix("cargo run --locked -- ").or_else(|| typed.strip_prefix("ctxc ")).unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut process = stage.process();
+    process.args(args.split_whitespace()).stdout(writer.try_clone().unwrap()).stderr(writer);
+    let mut child = process.spawn().unwrap();
+    // Or its ends of the pipe stay open.
+    drop(process);
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    *status = child.wait().unwrap().code().unwrap();
+    // A command is repeated as it was given, here with the path of the program.
+    Regex::new(r"`[^ `]*ctxc(\.exe)? ").unwrap().replace_all(&text, "`ctxc ").into_owned()
+}
+
+/// Ids by the order in which they come.
+#[derive(Default)]
+struct Ids(Vec<String>);
+
+impl Ids {
+    fn number(&mut self, text: &str) -> String {
+        let id = Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap();
+        let numbered = id.replace_all(text, |found: &regex::Captures<'_>| {
+            let known = self.0.iter().position(|id| *id == found[0]);
+            let number = known.unwrap_or_else(|| {
+                self.0.push(found[0].to_owned());
+                self.0.len() - 1
+            });
+            format!("[ID {number}]")
+        });
+        numbered.into_owned()
+    }
+
+    fn name(&self, numbered: &str) -> String {
+        let ids = self.0.iter().enumerate();
+        ids.fold(numbered.to_owned(), |text, (number, id)| text.replace(&format!("[ID {number}]"), id))
+    }
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().collect()
+}
+
+/// Whether `printed` is `shown`, in which a line `...` stands for any lines.
+fn fits(shown: &[&str], printed: &[&str]) -> bool {
+    match (shown.split_first(), printed.split_first()) {
+        (None, None) => true,
+        (Some((&"...", rest)), _) => (0..=printed.len()).any(|n| fits(rest, &printed[n..])),
+        (Some((line, rest)), Some((first, others))) => line == first && fits(rest, others),
+        (None, Some(_)) | (Some(_), None) => false,
+    }
+}
+
+/// `shown` brought up to `printed`: behind a line `...` goes on the next line that begins with the same word.
+fn renewed(shown: &[&str], printed: &[&str]) -> Vec<String> {
+    let all = || printed.iter().map(|line| (*line).to_owned()).collect();
+    if !shown.contains(&"...") {
+        return all();
+    }
+    let word = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    let mut renewed = Vec::new();
+    let mut rest = printed.iter();
+    for line in shown {
+        let next = if *line == "..." { Some(line) } else { rest.find(|printed| word(printed) == word(line)) };
+        match next {
+            Some(line) => renewed.push((*line).to_owned()),
+            None => return all(),
+        }
+    }
+    renewed
+}
+
+// Shown by 1: the commands of the README do what it says, in this order.
+#[test]
+fn the_readme_shows_what_the_program_prints() {
+    let stage = Stage::new().session("session-small").file("fixtures/session-small.jsonl", fixture("session-small"));
+    let (mut ours, mut theirs) = (Ids::default(), Ids::default());
+    let mut status = 0;
+    let commands = commands(&readme());
+    assert!(commands.len() > 5, "the README has lost its examples");
+    for Command { typed, shown } in commands {
+        let place = if typed.starts_with("cargo ") { "/home/ann/ctxc/" } else { "/home/ann/shop/" };
+        let printed = stage.at_home(&run(&stage, &typed, &mut status), "/home/ann");
+        let printed = theirs.number(&printed.replace("/home/ann/shop/", place));
+        let numbered = ours.number(&shown);
+        if env::var_os("CTXC_BLESS").is_some() {
+            let renewed = renewed(&lines(&numbered), &lines(&printed)).join("\n") + "\n";
+            let (before, after) = (format!("$ {typed}\n{shown}"), format!("$ {typed}\n{}", ours.name(&renewed)));
+            renew(|readme| readme.replace(&before, &after));
+        } else {
+            assert!(
+                fits(&lines(&numbered), &lines(&printed)),
+                "$ {typed}\n--- the README shows\n{numbered}--- the program prints\n{printed}\
+                 write it anew with CTXC_BLESS=1, and read it"
+            );
+        }
+    }
+}
+
+// The first block runs on a machine where the library is all there is, and twice.
+#[test]
+fn the_first_command_may_be_given_again() {
+    let stage = Stage::new().file("fixtures/session-small.jsonl", fixture("session-small"));
+    let first = commands(&readme()).swap_remove(0);
+    let mut status = 0;
+    let once = run(&stage, &first.typed, &mut status);
+    assert_eq!((run(&stage, &first.typed, &mut status), status), (once, 0));
+}
+
+// The message that is shown before and after is one of the fixture, and what becomes of it.
+#[test]
+fn the_message_of_the_readme_is_shortened_so() {
+    let stage = Stage::new().file("fixtures/session-small.jsonl", fixture("session-small"));
+    let readme = readme();
+    run(&stage, &commands(&readme).swap_remove(0).typed, &mut 0);
+    let texts = |transcript: &[u8]| {
+        let lines = transcript.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let entries = lines.map(|line| serde_json::from_slice::<serde_json::Value>(line).unwrap());
+        let text = |entry: serde_json::Value| entry["message"]["content"][0]["text"].as_str().map(str::to_owned);
+        entries.filter_map(text).collect::<Vec<_>>()
+    };
+    let before = texts(&fixture("session-small"));
+    let after = texts(&fs::read(stage.path_in_project("target/small.jsonl")).unwrap());
+    let quoted: Vec<&str> =
+        readme.split("```text\n").skip(1).map(|block| block.split("\n```").next().unwrap()).collect();
+    let [original, shortened] = quoted.as_slice() else { panic!("two texts are quoted") };
+    let place = before.iter().position(|text| text == original).unwrap();
+    // Messages keep their order, so the same place has what became of it.
+    let expected = &after[place];
+    if env::var_os("CTXC_BLESS").is_some() {
+        renew(|readme| readme.replace(shortened, expected));
+    } else {
+        assert_eq!(shortened, expected, "write it anew with CTXC_BLESS=1, and read it");
+    }
+}
+
+// Nothing that can be typed is left out.
+#[test]
+fn the_readme_names_every_option() {
+    let reference = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md")).unwrap();
+    let readme = readme();
+    let option = Regex::new(r"(?m)^ +(?:-\w, )?(--[a-z-]+)").unwrap();
+    for found in option.captures_iter(&reference) {
+        assert!(readme.contains(&format!("`{}", &found[1])), "{} is not in the README", &found[1]);
+    }
+}
