@@ -54,12 +54,12 @@ pub fn follow_up(
         let keeps_thinking = kept_from.is_some_and(|from| {
             chain.lines.iter().skip(from.max(first_change)).any(|&line| index.record(line).flags.any(Flags::THINKING))
         });
-        if intent.thinking == ThinkingPolicy::CloseLoop && keeps_thinking {
-            // Behind a call without a result there is nothing to add: every client takes the call back, or answers it
-            // and ends the loop itself.
-            let entry = closing_entry(file, index, chain)?;
-            consequences.closed_loop = entry.is_some();
-            rewrite.appended.extend(entry);
+        if intent.thinking == ThinkingPolicy::CloseLoop
+            && keeps_thinking
+            && let Some(entry) = closing_entry(file, index, chain)?
+        {
+            rewrite.appended.push(entry);
+            consequences.closed_loop = true;
             kept_from = None;
         }
         consequences.thinking = remove_thinking(file, index, chain, first_change, kept_from, rewrite)?;

@@ -305,7 +305,7 @@ impl fmt::Display for CompressReport {
             )?;
         }
         if kept_in_open_loop > 0 {
-            writeln!(f, "thinking kept in the open tool loop: {kept_in_open_loop} (--close-loop ends it)")?;
+            writeln!(f, "thinking kept in the tool loop that is still open: {kept_in_open_loop}")?;
         }
         if let Some(Gauge { before, after }) = self.gauge {
             writeln!(f, "context gauge of the client: {} -> {} tokens", count(before.0), count(after.0))?;
