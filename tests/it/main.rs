@@ -8,6 +8,7 @@ mod chain;
 mod check;
 mod crash;
 #[path = "../../benches/support/generate.rs"]
+#[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
 mod oracle;
 mod promise;

@@ -40,10 +40,10 @@ pub(crate) fn hold(rewritten: &Rewritten<'_>) {
 }
 
 /// The tasks by line: turn, percentage, the text of each part.
-type Tasks = Vec<(usize, usize, u64, String)>;
+type Rows = Vec<(usize, usize, u64, String)>;
 
-fn expected_tasks(rewritten: &Rewritten<'_>, before: &Transcript, live: &Live) -> Tasks {
-    let turns = turns(before, live);
+fn expected_tasks(rewritten: &Rewritten<'_>, before: &Transcript, chain: &Live) -> Rows {
+    let turns = turns(before, chain);
     assert_eq!(rewritten.report["turns"], turns.len(), "T-05: turns of the live chain");
     let (mut tasks, mut n_skipped) = (Vec::new(), 0);
     for (turn, places) in turns.iter().enumerate() {
@@ -51,7 +51,7 @@ fn expected_tasks(rewritten: &Rewritten<'_>, before: &Transcript, live: &Live) -
         let inside =
             |band: &&(usize, usize, u64)| band.0 * turns.len() <= 100 * turn && 100 * turn < band.1 * turns.len();
         let Some(band) = rewritten.bands.iter().find(inside) else { continue };
-        for &at in &live.order[places.clone()] {
+        for &at in &chain.order[places.clone()] {
             let line = &before.lines[at];
             if !line.is_message() || line.is("isMeta") || line.is("isCompactSummary") {
                 continue;
@@ -84,7 +84,7 @@ fn result_text(block: &Value) -> String {
 }
 
 /// B-04, B-09: one row for each text, with its size and its target.
-fn hold_tasks(report: &Value, tasks: &Tasks) {
+fn hold_tasks(report: &Value, tasks: &Rows) {
     let rows = report["tasks"].as_array().unwrap();
     let said: Vec<Value> =
         rows.iter().map(|row| json!([row["line"], row["turn"], row["tokens_before"], row["target"]])).collect();
@@ -279,11 +279,9 @@ impl<'a> Expected<'a> {
     fn fix_links(&self, before: &Transcript, at: usize, due: &mut Map<String, Value>) {
         let by_uuid = before.by_uuid();
         let goes = |value: &Value| by_uuid.get(value.as_str()?).copied().filter(|at| self.dropped.contains(at));
-        if before.lines[at].is_chained() || due.contains_key("parentUuid") {
-            if due.get("parentUuid").and_then(goes).is_some() {
-                let heir = self.heir(before, at).map(|heir| before.lines[heir].value["uuid"].clone());
-                due["parentUuid"] = heir.unwrap_or_default();
-            }
+        if due.get("parentUuid").and_then(goes).is_some() {
+            let heir = self.heir(before, at).map(|heir| before.lines[heir].value["uuid"].clone());
+            due["parentUuid"] = heir.unwrap_or_default();
         }
         if matches!(before.lines[at].kind(), "last-prompt" | "summary")
             && let Some(target) = due.get("leafUuid").and_then(goes)
