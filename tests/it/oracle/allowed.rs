@@ -211,6 +211,23 @@ impl<'a> Expected<'a> {
         None
     }
 
+    /// What stays of the message that the line's parent is of, where none of it is above the line.
+    fn rest_of_message(&self, before: &Transcript, at: usize) -> Option<usize> {
+        let by_uuid = before.by_uuid();
+        let parent = |at: usize| by_uuid.get(before.lines[at].value["parentUuid"].as_str()?).copied();
+        let id_of = |at: usize| before.lines[at].message_id();
+        let id = id_of(parent(at)?)?;
+        if id_of(at) == Some(id) || self.heir(before, at).and_then(id_of) == Some(id) {
+            return None;
+        }
+        let is_below = |mut line: usize| {
+            (0..before.lines.len())
+                .any(|_| parent(line).is_some_and(|above| std::mem::replace(&mut line, above) != at && above == at))
+        };
+        let rest = by_uuid.values().copied().filter(|line| id_of(*line) == Some(id) && !self.dropped.contains(line));
+        rest.filter(|line| !is_below(*line)).max()
+    }
+
     fn hold_lines(&self, rewritten: &Rewritten<'_>, before: &Transcript, after: &Transcript) {
         let left: Vec<usize> = (0..before.lines.len()).filter(|at| !self.dropped.contains(at)).collect();
         let kinds = |lines: &[Line]| lines.iter().map(|line| line.kind().to_owned()).collect::<Vec<_>>();
@@ -280,8 +297,8 @@ impl<'a> Expected<'a> {
         let by_uuid = before.by_uuid();
         let goes = |value: &Value| by_uuid.get(value.as_str()?).copied().filter(|at| self.dropped.contains(at));
         if due.get("parentUuid").and_then(goes).is_some() {
-            let heir = self.heir(before, at).map(|heir| before.lines[heir].value["uuid"].clone());
-            due["parentUuid"] = heir.unwrap_or_default();
+            let heir = self.rest_of_message(before, at).or_else(|| self.heir(before, at));
+            due["parentUuid"] = heir.map(|heir| before.lines[heir].value["uuid"].clone()).unwrap_or_default();
         }
         if matches!(before.lines[at].kind(), "last-prompt" | "summary")
             && let Some(target) = due.get("leafUuid").and_then(goes)
