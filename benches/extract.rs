@@ -2,6 +2,8 @@
 //!
 //! `cargo bench --bench extract`
 
+#![expect(clippy::print_stdout, reason = "its table is what it is for")]
+
 use std::hint::black_box;
 use std::time::Instant;
 

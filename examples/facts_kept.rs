@@ -8,6 +8,8 @@
 //! `examples/sumy_textrank.py` writes it. `--show FROM-TO` prints texts beside their results instead;
 //! `--texts` prints the texts as a JSON array.
 
+#![expect(clippy::print_stdout, reason = "its table is what it is for")]
+
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::fs;

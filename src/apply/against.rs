@@ -8,8 +8,9 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::check::is_dropped;
 use super::problem::{Detail, Problem, ProblemKind};
+use super::thinking::open_loop;
 use crate::transcript::scan::{Kind, Scan};
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, revisit};
+use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, revisit};
 
 /// What the model sees of a live chain: a digest for each line that is sent, in the order of the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,33 +110,18 @@ fn altered_thinking(source: &Index, output: &Index) -> Vec<Problem> {
 fn outlived_thinking(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
     let pairs = source.visible.lines.iter().zip(&output.visible.lines);
     let n_same = pairs.take_while(|(before, after)| before.1 == after.1).count();
-    let loop_start = open_loop(output);
-    let behind = (0..).zip(&output.visible.lines).skip(n_same);
-    let thinking = behind.filter(|(_, (line, _))| output.index.thinking_of(*line).is_some());
-    let (inside, outside): (Vec<_>, Vec<_>) =
-        thinking.partition(|(at, _)| loop_start.is_some_and(|start| *at >= start));
+    let in_loop: LineSet = open_loop(output.index, output.chain)
+        .and_then(|start| output.chain.lines.get(start..))
+        .map_or_else(LineSet::default, |lines| lines.iter().copied().collect());
+    let behind = output.visible.lines.iter().skip(n_same).map(|(line, _)| *line);
+    let thinking = behind.filter(|&line| output.index.thinking_of(line).is_some());
+    let (inside, outside): (Vec<_>, Vec<_>) = thinking.partition(|&line| in_loop.contains(line));
     let kinds = [(ProblemKind::StaleThinking, outside), (ProblemKind::LoopThinking, inside)];
-    let of_kind = |(kind, found): (_, Vec<(usize, &(LineNo, u64))>)| {
-        let &(_, &(first, _)) = found.first()?;
+    let of_kind = |(kind, found): (_, Vec<LineNo>)| {
+        let first = *found.first()?;
         Some(Problem::new(kind, first, output.index.record(first).uuid).with(Detail::Entries(count(found.len()))))
     };
     kinds.into_iter().filter_map(of_kind).collect()
-}
-
-/// Where the tool loop starts that the transcript ends in: behind the last message of the user that holds more than
-/// tool results. Nothing when the last message is an answer, or the prompt itself.
-fn open_loop(side: Side<'_>) -> Option<usize> {
-    let mut start = 0;
-    let mut last = None;
-    for (place, &(line, _)) in side.visible.lines.iter().enumerate() {
-        let record = side.index.record(line);
-        if record.kind == Kind::User && record.flags.any(Flags::BEYOND_RESULTS) {
-            (start, last) = (place + 1, None);
-        } else if record.kind.is_message() {
-            last = Some(record.flags);
-        }
-    }
-    last.filter(|flags| flags.any(Flags::TOOL_USE.with(Flags::TOOL_RESULT))).map(|_| start)
 }
 
 /// Messages that were live in the source and are in the output without being live. A compact boundary that the

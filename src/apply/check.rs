@@ -41,13 +41,12 @@ fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
         let record = index.record(line);
         if record.flags.any(Flags::MALFORMED) {
             let kind = if Some(line) == last { ProblemKind::TornLine } else { ProblemKind::MalformedLine };
-            // It has no id, and no edit touches it: its length is what stays the same.
-            problems.push(Problem::new(kind, line, IdHash(u64::from(record.len))));
+            problems.push(Problem::new(kind, line, IdHash::NONE));
         } else if record.flags.any(Flags::SUPERSEDED) {
             first_superseded = first_superseded.or(Some(line));
             n_superseded += 1;
         } else if record.kind.is_message() && record.uuid == IdHash::NONE {
-            problems.push(Problem::new(ProblemKind::NoUuid, line, IdHash(u64::from(record.len))));
+            problems.push(Problem::new(ProblemKind::NoUuid, line, IdHash::NONE));
         }
     }
     // One problem for all: a client that goes wrong here does so thousands of times.

@@ -33,7 +33,7 @@ pub(super) fn closing_entry(file: &File, index: &Index, chain: &Chain) -> io::Re
     let mut envelope = String::new();
     for key in ["isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId", "slug"] {
         if let Some(value) = field(line, key) {
-            envelope.extend([r#"""#, key, r#"":"#, &value, ","]);
+            envelope.extend(["\"", key, "\":", &value, ","]);
         }
     }
     let timestamp = field(line, "timestamp").unwrap_or_else(|| "null".to_owned());

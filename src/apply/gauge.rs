@@ -7,7 +7,7 @@ use std::io;
 use super::Rewrite;
 use crate::text::Tokens;
 use crate::transcript::edit::Splice;
-use crate::transcript::scan::Scan;
+use crate::transcript::scan::{Scan, each_element, each_field};
 use crate::transcript::{Chain, Flags, Index, Span, Usage, each_count, read_line};
 
 /// What the client will take as the size of its context.
@@ -19,8 +19,17 @@ pub struct Gauge {
     pub after: Tokens,
 }
 
-/// Lowers the usage of the last live assistant message, on all its lines, by `saved` tokens of the API. `None` where
-/// no usage was recorded.
+/// By how much the gauge goes down.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Saving {
+    /// What was saved, in tokens of the API.
+    pub(super) saved: Tokens,
+    /// What the gauge shall show at most, where that is known.
+    pub(super) limit: Option<Tokens>,
+}
+
+/// Lowers the usage of the last live assistant message, on all its lines, by what was saved. `None` where no usage was
+/// recorded.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -28,7 +37,7 @@ pub(super) fn lower_gauge(
     file: &File,
     index: &Index,
     chain: &Chain,
-    saved: Tokens,
+    saving: Saving,
     rewrite: &mut Rewrite,
 ) -> io::Result<Option<Gauge>> {
     let is_left = |line| !rewrite.dropped.contains(line);
@@ -46,22 +55,37 @@ pub(super) fn lower_gauge(
         let bytes = read_line(file, index, line, &mut buffer)?;
         let Some(usage) = Scan::of(bytes).message.and_then(|message| message.usage) else { continue };
         let before = Usage::of(usage.of(bytes)).context();
-        let (splices, lowered) = lowered(usage, bytes, saved);
+        let over_limit = saving.limit.map_or(Tokens::ZERO, |limit| Tokens(before).saturating_sub(limit));
+        let (splices, lowered) = lowered(usage, bytes, saving.saved.max(over_limit));
         rewrite.edit(line, splices);
         gauge = Some(Gauge { before: Tokens(before), after: Tokens(before).saturating_sub(lowered) });
     }
     Ok(gauge)
 }
 
-/// The splices that take `saved` from the counts of the prompt, the largest of them last to be touched, and how much
-/// they take: no count goes below zero.
+/// The splices that take `saved` from the counts of the prompt, and how much they take: from the cache first, and no
+/// count goes below zero. Newer clients repeat the counts of the last request in `iterations`.
 fn lowered(usage: Span, line: &[u8], saved: Tokens) -> (Vec<Splice>, Tokens) {
+    let (mut splices, lowered) = lowered_counts(usage, line, saved);
+    let mut last = None;
+    each_field(usage.of(line), |key, value| {
+        if key == b"iterations" {
+            let iterations = value.shifted(usage.start);
+            each_element(iterations.of(line), |element| last = Some(element.shifted(iterations.start)));
+        }
+    });
+    if let Some(last) = last {
+        splices.extend(lowered_counts(last, line, saved).0);
+    }
+    (splices, lowered)
+}
+
+fn lowered_counts(object: Span, line: &[u8], saved: Tokens) -> (Vec<Splice>, Tokens) {
     const COUNTS: [&[u8]; 3] = [b"cache_read_input_tokens", b"cache_creation_input_tokens", b"input_tokens"];
     let mut places: [Option<(Span, u64)>; 3] = [None; 3];
-    each_count(usage.of(line), |key, span, count| {
+    each_count(object.of(line), |key, span, count| {
         if let Some(place) = COUNTS.iter().position(|name| *name == key).and_then(|at| places.get_mut(at)) {
-            let start = usage.start as usize;
-            *place = Some((Span::new(start + span.start as usize, start + span.end as usize), count));
+            *place = Some((span.shifted(object.start), count));
         }
     });
     let mut left = saved.0;
@@ -80,6 +104,16 @@ fn lowered(usage: Span, line: &[u8], saved: Tokens) -> (Vec<Splice>, Tokens) {
 mod tests {
     use super::*;
     use crate::transcript::edit::render;
+
+    // S-06
+    #[test]
+    fn the_last_iteration_follows() {
+        let usage = r#"{"input_tokens":2,"cache_read_input_tokens":900,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":900}]}"#;
+        let (splices, _) = lowered(Span::new(0, usage.len()), usage.as_bytes(), Tokens(100));
+        let after = String::from_utf8(render(usage.as_bytes(), &splices).unwrap()).unwrap();
+        let expected = r#"{"input_tokens":2,"cache_read_input_tokens":800,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":800}]}"#;
+        assert_eq!(after, expected);
+    }
 
     // S-06
     #[test]

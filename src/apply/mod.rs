@@ -23,6 +23,8 @@ mod problem;
 mod relink;
 mod restore;
 mod rewrite;
+#[cfg(any(test, feature = "fuzzing"))]
+mod round_trip;
 #[cfg(test)]
 mod samples;
 mod stream;
@@ -41,6 +43,8 @@ pub use new_session::{NewSession, title_line, title_of};
 pub use problem::{Detail, Problem, ProblemKind, Severity, new_problems};
 pub use restore::{operation_of, restore};
 pub use rewrite::Rewrite;
+#[cfg(any(test, feature = "fuzzing"))]
+pub use round_trip::round_trips;
 pub use thinking::{ThinkingPolicy, ThinkingRemoved};
 pub use write::{Existing, Staged, unnamed_file};
 pub use write_report::write_report;

@@ -46,14 +46,14 @@ pub(super) fn write(
     for line in index.lines() {
         let record = index.record(line);
         if pass.touches(line, record.session_at) {
-            pass.copy(std::mem::take(&mut run))?;
+            pass.copy(&std::mem::take(&mut run))?;
             pass.touched(index, line)?;
         } else {
             run.n_lines += 1;
             run.n_bytes += u64::from(record.len);
         }
     }
-    pass.copy(run)?;
+    pass.copy(&run)?;
     pass.append()?;
     let fingerprint = pass.source.finish().map_err(ApplyError::Read)?;
     let (len, written) = pass.sink.finish()?;
@@ -104,7 +104,7 @@ impl Pass<'_, '_> {
         self.plan.touched.contains(line) || (self.rewrite.session.is_some() && session_at != SessionAt::NONE)
     }
 
-    fn copy(&mut self, run: Run) -> Result<(), ApplyError> {
+    fn copy(&mut self, run: &Run) -> Result<(), ApplyError> {
         self.keeper.copied(run.n_lines, None);
         self.source.copy(run.n_bytes, &mut self.sink)
     }

@@ -9,7 +9,7 @@ use super::relink::surviving_ancestor;
 use crate::text::json_string;
 use crate::transcript::edit::Splice;
 use crate::transcript::scan::{Kind, Scan, each_field};
-use crate::transcript::{IdHash, Index, LineNo, Parent, PreservedSegment, Span, read_line};
+use crate::transcript::{IdHash, Index, LineNo, Parent, PreservedSegment, read_line};
 
 /// Mends every reference to a line that `rewrite` drops: titles and last prompts move to the nearest ancestor that
 /// stays, or go where there is none; snapshots of files go with their message; compact boundaries forget the entry.
@@ -66,15 +66,13 @@ fn mend_segment(
     let Some(metadata) = Scan::of(&line).compact_metadata else { return Ok(()) };
     let mut splices = Vec::new();
     let text = metadata.of(&line);
-    let shifted =
-        |outer: Span, inner: Span| Span::new((outer.start + inner.start) as usize, (outer.start + inner.end) as usize);
     let mut ends = Vec::new();
     each_field(text, |part, object| {
         if part != b"preservedSegment" && part != b"preservedMessages" {
             return;
         }
         each_field(object.of(text), |key, value| {
-            let place = shifted(metadata, shifted(object, value));
+            let place = value.shifted(object.start).shifted(metadata.start);
             if key == b"uuids" {
                 splices.push(Splice::new(place, without_dropped(place.of(&line), dropped)));
             } else if let Some(id) = place.string(&line).map(IdHash::of)

@@ -117,6 +117,19 @@ kinds! {
     OldFolder: Warning, "the text names a file in the folder of the original's session: it stays there and is lost with it";
 }
 
+impl ProblemKind {
+    /// The kind that stands for this one and for what it becomes when other entries come or go around it.
+    const fn family(self) -> Self {
+        match self {
+            Self::DanglingHead => Self::DanglingParent,
+            Self::AssistantFirst => Self::AssistantAfterCut,
+            Self::InterruptedCall => Self::CallWithoutResult,
+            Self::TornLine => Self::MalformedLine,
+            other => other,
+        }
+    }
+}
+
 /// What else is known of a problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
@@ -138,7 +151,7 @@ pub struct Problem {
     pub severity: Severity,
     /// Where it is.
     pub line: LineNo,
-    /// What has it, whatever its line: the uuid of an entry, the id of a tool call, the length of a line without ids.
+    /// What has it, whatever its line: the uuid of an entry, the id of a tool call, or nothing where there is no id.
     pub subject: IdHash,
     /// What else is known of it.
     pub detail: Detail,
@@ -178,21 +191,27 @@ impl fmt::Display for Problem {
 }
 
 /// The problems of a rewritten transcript that its source did not have: of each kind and subject as many as there
-/// are more of. What no client wrote is an error even where it is a warning in a client's own file.
+/// are more of, and those that have become worse. What no client wrote is an error even where it is a warning in a
+/// client's own file.
 #[must_use]
 pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
-    let mut known: HashMap<(ProblemKind, IdHash), u32> = HashMap::new();
+    let mut known: HashMap<(ProblemKind, IdHash), (Severity, u32)> = HashMap::new();
     for problem in source {
-        *known.entry(same_kind(problem)).or_default() += problem.weight();
+        let (worst, n) = known.entry((problem.kind.family(), problem.subject)).or_insert((problem.severity, 0));
+        *worst = problem.severity.max(*worst);
+        *n += problem.weight();
         if problem.kind == ProblemKind::TornLine {
             // What is written behind a line that breaks off ends it with a line end first.
-            let longer = Problem { subject: IdHash(problem.subject.0 + 1), ..*problem };
-            *known.entry(same_kind(&longer)).or_default() += problem.weight();
+            let longer = IdHash(problem.subject.0 + 1);
+            known.insert((problem.kind.family(), longer), (problem.severity, problem.weight()));
         }
     }
     let mut new = output;
     new.retain_mut(|problem| {
-        if let Some(n_left) = known.get_mut(&same_kind(problem)).filter(|n_left| **n_left >= problem.weight()) {
+        if let Some((worst, n_left)) = known.get_mut(&(problem.kind.family(), problem.subject))
+            && problem.severity <= *worst
+            && problem.weight() <= *n_left
+        {
             *n_left -= problem.weight();
             return false;
         }
@@ -204,15 +223,6 @@ pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
     new
 }
 
-/// What makes two problems the same. A line that is no JSON is torn at the end and malformed before it.
-fn same_kind(problem: &Problem) -> (ProblemKind, IdHash) {
-    let kind = match problem.kind {
-        ProblemKind::TornLine => ProblemKind::MalformedLine,
-        kind => kind,
-    };
-    (kind, problem.subject)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,16 +231,33 @@ mod tests {
     #[test]
     fn what_the_source_had_is_not_new_wherever_it_stands() {
         let of = |kind, line, subject| Problem::new(kind, LineNo(line), IdHash(subject));
-        let source = [of(ProblemKind::Cycle, 5, 1), of(ProblemKind::BlankText, 7, 2), of(ProblemKind::TornLine, 8, 40)];
+        let source = [
+            of(ProblemKind::Cycle, 5, 1),
+            of(ProblemKind::BlankText, 7, 2),
+            // A call that was the last is worse in the middle; what was the last line may get others behind it, and what
+            // was cut off may go.
+            of(ProblemKind::InterruptedCall, 8, 4),
+            of(ProblemKind::TornLine, 9, 40),
+            of(ProblemKind::DanglingParent, 9, 5),
+        ];
         let output = vec![
             of(ProblemKind::Cycle, 3, 1),
             of(ProblemKind::Cycle, 3, 1),
             of(ProblemKind::BlankText, 4, 2),
             of(ProblemKind::BlankText, 6, 3),
+            of(ProblemKind::CallWithoutResult, 7, 4),
             of(ProblemKind::MalformedLine, 8, 41),
+            of(ProblemKind::DanglingHead, 9, 5),
         ];
         let new = new_problems(&source, output);
         let found: Vec<_> = new.iter().map(|it| (it.kind, it.line.0, it.severity)).collect();
-        assert_eq!(found, [(ProblemKind::Cycle, 3, Severity::Error), (ProblemKind::BlankText, 6, Severity::Error)]);
+        assert_eq!(
+            found,
+            [
+                (ProblemKind::Cycle, 3, Severity::Error),
+                (ProblemKind::BlankText, 6, Severity::Error),
+                (ProblemKind::CallWithoutResult, 7, Severity::Error)
+            ]
+        );
     }
 }

@@ -171,7 +171,7 @@ mod tests {
                 sink.write(piece).unwrap();
             }
             let (len, digest) = sink.finish().unwrap();
-            prop_assert_eq!(len as usize, out.len());
+            prop_assert_eq!(len, out.len() as u64);
             prop_assert_eq!(digest, Some(Digest::of(&out)));
             prop_assert!(out == pieces.concat());
         }

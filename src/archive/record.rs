@@ -83,8 +83,8 @@ pub fn operation_id(time: Timestamp, session: &str, output: Digest) -> String {
 
 /// The last `n_digits` digits of `number` in base 32.
 fn base32(number: u64, n_digits: u32) -> String {
-    // The mask keeps the index below 32, the length of DIGITS.
-    (0..n_digits).rev().map(|digit| char::from(DIGITS[(number >> (5 * digit) & 31) as usize])).collect()
+    let digit = |place: u32| DIGITS.get((number >> (5 * place) & 31) as usize).copied().map_or('0', char::from);
+    (0..n_digits).rev().map(digit).collect()
 }
 
 #[cfg(test)]

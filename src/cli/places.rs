@@ -9,12 +9,12 @@ use etcetera::BaseStrategy;
 use super::error::CommandError;
 use crate::transcript::session::Places;
 
-/// The folder of ctxc in the folders for data and state.
+/// The folder of ctxc in the folder for data.
 const APP: &str = "ctxc";
 
 /// The environment variables that ctxc reads, and the current folder. Variables that are empty count as not set.
 #[derive(Clone, Debug, Default)]
-pub struct Environment {
+pub(crate) struct Environment {
     claude_config_dir: Option<PathBuf>,
     archive: Option<String>,
     cwd: PathBuf,
@@ -23,7 +23,7 @@ pub struct Environment {
 impl Environment {
     /// The environment of this process.
     #[must_use]
-    pub fn read() -> Self {
+    pub(crate) fn read() -> Self {
         let set = |name| env::var_os(name).filter(|value| !value.is_empty());
         Self {
             claude_config_dir: set("CLAUDE_CONFIG_DIR").map(PathBuf::from),
@@ -36,7 +36,7 @@ impl Environment {
     ///
     /// # Errors
     /// When `CLAUDE_CONFIG_DIR` is not set and there is no home folder.
-    pub fn places(&self) -> Result<Places, CommandError> {
+    pub(crate) fn places(&self) -> Result<Places, CommandError> {
         let config_dir = match &self.claude_config_dir {
             Some(dir) => dir.clone(),
             None => etcetera::home_dir()
@@ -51,7 +51,7 @@ impl Environment {
     ///
     /// # Errors
     /// When neither is given and there is no home folder.
-    pub fn archive_url(&self, asked: Option<&str>) -> Result<String, CommandError> {
+    pub(crate) fn archive_url(&self, asked: Option<&str>) -> Result<String, CommandError> {
         match asked.or(self.archive.as_deref()) {
             Some(url) => Ok(url.to_owned()),
             None => Ok(format!("sqlite:{}", data_dir()?.join("archive.sqlite").display())),
@@ -63,18 +63,8 @@ impl Environment {
 ///
 /// # Errors
 /// When there is no home folder.
-pub fn data_dir() -> Result<PathBuf, CommandError> {
+pub(super) fn data_dir() -> Result<PathBuf, CommandError> {
     Ok(base_folders()?.data_dir().join(APP))
-}
-
-/// The folder in which ctxc keeps what it can do without: `$XDG_STATE_HOME/ctxc`, or the data folder where the system
-/// has no folder for state.
-///
-/// # Errors
-/// When there is no home folder.
-pub fn state_dir() -> Result<PathBuf, CommandError> {
-    let folders = base_folders()?;
-    Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()).join(APP))
 }
 
 fn base_folders() -> Result<impl BaseStrategy, CommandError> {

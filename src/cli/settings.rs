@@ -150,7 +150,9 @@ impl CheckArgs {
 impl StatsArgs {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<stats::Settings, CommandError> {
         let source = source(&self.session.session, &context)?;
-        Ok(stats::Settings { source, bands: self.bands, reporting: context.reporting })
+        // Statistics go on without an archive, also where there is no home folder for one.
+        let archive = context.environment.archive_url(None).ok();
+        Ok(stats::Settings { source, bands: self.bands, archive, reporting: context.reporting })
     }
 }
 

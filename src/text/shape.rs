@@ -81,7 +81,7 @@ const UNITS: &[&str] = &[
 
 /// The shape of `word`, which is trimmed of punctuation.
 #[must_use]
-pub fn of(word: &str) -> Shape {
+pub(super) fn of(word: &str) -> Shape {
     let bytes = word.as_bytes();
     if bytes.iter().all(u8::is_ascii_lowercase) {
         // A run of a to f alone may be a hash, but is far more often a word.

@@ -59,6 +59,7 @@ enum Class {
 
 static CLASSES: [Class; 256] = classes();
 
+#[expect(clippy::indexing_slicing, reason = "the loop stops at the length of the table")]
 const fn classes() -> [Class; 256] {
     let mut table = [Class::Gap; 256];
     let mut byte = 0;
@@ -79,8 +80,8 @@ const fn classes() -> [Class; 256] {
     table
 }
 
+#[expect(clippy::indexing_slicing, reason = "a byte is below 256, the length of the table")]
 fn class_at(bytes: &[u8], at: usize) -> Class {
-    // A byte is always below 256, the length of the table.
     bytes.get(at).map_or(Class::Gap, |byte| CLASSES[usize::from(*byte)])
 }
 

@@ -48,13 +48,13 @@ impl Chain {
         let is_message = |line: &LineNo| index.record(*line).is_message();
         let is_sidechain = index.lines().any(|line| is_message(&line))
             && !index.lines().any(|line| is_message(&line) && is_main(&line));
-        let links = Links::new(index);
-        let Some(leaf) = find_leaf(index, &links, is_sidechain) else {
+        let parents = Links::new(index);
+        let Some(leaf) = find_leaf(index, &parents, is_sidechain) else {
             return Self { is_sidechain, ..Self::default() };
         };
-        let tip = newest_descendant(index, &links, leaf, is_sidechain, |index, line| index.record(line).is_chained())
+        let tip = newest_descendant(index, &parents, leaf, is_sidechain, |index, line| index.record(line).is_chained())
             .unwrap_or(leaf);
-        let (path, end) = walk(index, &links, tip);
+        let (path, end) = walk(index, &parents, tip);
         let lines = with_siblings(index, path);
         let live: LineSet = lines.iter().copied().collect();
         let newest_elsewhere = index.newest.filter(|&line| !is_sidechain && !live.contains(line));
@@ -68,6 +68,7 @@ impl Chain {
     }
 
     /// The live messages with their places in the chain, system entries and attachments left out.
+    #[must_use]
     pub fn messages<'a>(&'a self, index: &'a Index) -> impl DoubleEndedIterator<Item = (usize, LineNo)> + 'a {
         self.lines.iter().copied().enumerate().filter(|(_, line)| index.record(*line).kind.is_message())
     }

@@ -30,17 +30,16 @@ impl Groups {
         for &line in &chain.lines {
             let message = index.record(line).message();
             let owner = message.or_else(|| callers.get(&line).copied());
-            let group = match owner.and_then(|owner| by_message.get(&owner)) {
-                Some(&group) => group,
-                None => {
-                    let group = GroupIdx(groups.n_groups);
-                    groups.n_groups += 1;
-                    groups.n_steps += u32::from(message.is_some());
-                    if let Some(owner) = owner {
-                        by_message.insert(owner, group);
-                    }
-                    group
+            let group = if let Some(&group) = owner.and_then(|owner| by_message.get(&owner)) {
+                group
+            } else {
+                let group = GroupIdx(groups.n_groups);
+                groups.n_groups += 1;
+                groups.n_steps += u32::from(message.is_some());
+                if let Some(owner) = owner {
+                    by_message.insert(owner, group);
                 }
+                group
             };
             groups.of.push(group);
         }

@@ -312,12 +312,11 @@ impl Builder {
         let Some(id) = scan.parent_uuid.and_then(|it| it.string(line)) else { return Parent::Root };
         let id = IdHash::of(id);
         let Self { index, by_uuid, .. } = self;
-        match by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
-            Some(&at) => Parent::At(LineNo(at)),
-            None => {
-                self.unresolved.push((line_no, id));
-                Parent::Missing
-            }
+        if let Some(&at) = by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
+            Parent::At(LineNo(at))
+        } else {
+            self.unresolved.push((line_no, id));
+            Parent::Missing
         }
     }
 
@@ -421,7 +420,7 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
         Form::Entry => flags.set(Flags::ENTRY),
     }
     flags.set_if(scan.is_sidechain, Flags::SIDECHAIN);
-    flags.set_if(scan.is_meta, Flags::META);
+    flags.set_if(scan.is_meta || scan.is_api_error, Flags::META);
     flags.set_if(scan.is_compact_summary, Flags::COMPACT_SUMMARY);
     flags.set_if(scan.is_team, Flags::TEAM);
     flags.set_if(scan.timestamp.is_none(), Flags::NO_TIMESTAMP);

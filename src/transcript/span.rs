@@ -25,6 +25,12 @@ impl Span {
         self.start as usize..self.end as usize
     }
 
+    /// The span in what this one counts from, when that starts at `offset` of something larger.
+    #[must_use]
+    pub const fn shifted(self, offset: u32) -> Self {
+        Self { start: self.start + offset, end: self.end + offset }
+    }
+
     /// The bytes of `line` in this span; none when the line is too short for it.
     #[must_use]
     pub fn of(self, line: &[u8]) -> &[u8] {

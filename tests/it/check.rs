@@ -121,9 +121,9 @@ fn beside_the_original_only_what_is_new_counts() {
     ");
 }
 
-// V-01, U-03: over real files, where there are some.
+// V-01, U-03: over the fixtures, and over real files where there are some.
 #[test]
-fn every_real_session_is_checked_to_the_end() {
+fn every_session_is_checked_to_the_end() {
     let stage = Stage::new();
     for path in corpus() {
         let run = stage.run(["check", path.to_str().unwrap()]);

@@ -223,9 +223,10 @@ pub(crate) fn fixture(name: &str) -> Vec<u8> {
     fs::read(fixture_path(name)).unwrap()
 }
 
-/// The real transcripts below the folder that `CTXC_CORPUS` names; none without it.
+/// Every fixture, and the real transcripts below the folder that `CTXC_CORPUS` names, if any.
 pub(crate) fn corpus() -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = std::env::var_os("CTXC_CORPUS").map(PathBuf::from).into_iter().collect();
+    let mut folders = vec![fixture_path("small").parent().unwrap().to_owned()];
+    folders.extend(std::env::var_os("CTXC_CORPUS").map(PathBuf::from));
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {

@@ -294,9 +294,9 @@ fn a_file_without_messages_is_told_in_plain_words() {
     assert_eq!(stage.run(["stats", "empty.jsonl", "--json"]).code, Some(0));
 }
 
-// U-05, U-03: over real files, where there are some.
+// U-05, U-03: over the fixtures, and over real files where there are some.
 #[test]
-fn every_real_session_is_measured() {
+fn every_session_is_measured() {
     let stage = Stage::new();
     for path in corpus() {
         let run = stage.run(["stats", path.to_str().unwrap(), "--json"]);

@@ -1,6 +1,7 @@
 use super::*;
-use crate::apply::Severity;
 use crate::apply::samples::{assistant, calls, results, text, user};
+use crate::apply::{Severity, new_problems};
+use proptest::prelude::{Just, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 /// Lines, and the problems that they have.
 type Case<'a> = (Vec<String>, &'a [(u32, ProblemKind)]);
@@ -198,4 +199,39 @@ fn dropped_entries_are_not_there() {
 fn severities_follow_the_place() {
     assert_eq!(ProblemKind::DanglingHead.severity(), Severity::Warning);
     assert_eq!(ProblemKind::DanglingParent.severity(), Severity::Error);
+}
+
+fn any_line() -> impl Strategy<Value = String> {
+    let id = || prop::sample::select(vec!["", "a", "b", "c", "d", "e"]);
+    let tool = || prop::sample::select(vec!["", "t1", "t2", "t3"]);
+    prop_oneof![
+        (id(), id(), tool()).prop_map(|(uuid, parent, text)| user(uuid, parent, &format!("\"{text}\""))),
+        (id(), id(), tool(), tool()).prop_map(|(uuid, parent, one, two)| user(uuid, parent, &results(&[one, two]))),
+        (id(), id(), tool(), tool())
+            .prop_map(|(uuid, parent, message, one)| { assistant(uuid, parent, message, &calls(&[one])) }),
+        (id(), id(), tool()).prop_map(|(uuid, parent, words)| assistant(uuid, parent, words, &text(words))),
+        id().prop_map(|leaf| format!(r#"{{"type":"last-prompt","leafUuid":"{leaf}"}}"#)),
+        Just("{\"uuid\":".to_owned()),
+        Just(String::new()),
+    ]
+}
+
+proptest! {
+    // U-03, V-02: whatever the lines and whichever of them are dropped, and nothing is new beside itself.
+    #[test]
+    fn any_transcript_can_be_checked(
+        lines in prop::collection::vec(any_line(), 0..12),
+        dropped in prop::collection::vec(any::<bool>(), 12),
+    ) {
+        let mut index = Index::build(lines.join("\n").as_bytes()).unwrap();
+        let problems = check(&index, &Chain::find(&index));
+        prop_assert!(problems.is_sorted_by_key(|problem| problem.line));
+        prop_assert!(problems.iter().all(|problem| problem.line.0 < index.n_lines().max(1)));
+        prop_assert_eq!(new_problems(&problems, problems.clone()), []);
+        for (line, _) in index.lines().zip(dropped).filter(|(_, is_dropped)| *is_dropped) {
+            index.record_mut(line).flags.set(Flags::DROPPED);
+        }
+        let left = check(&index, &Chain::find(&index));
+        prop_assert!(left.iter().all(|problem| problem.line == LineNo(0) || !is_dropped(&index, problem.line)));
+    }
 }

@@ -45,7 +45,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let output = place(settings, &operation)?;
     match &output {
         Place::Untouched(path) => {
-            ui.status(format_args!("the source of {name} is there, as it was: {}", path.display()))
+            ui.status(format_args!("the source of {name} is there, as it was: {}", path.display()));
         }
         Place::File(path, existing) => {
             bring_back(&mut input, &operation, &*archive, path, *existing)?;

@@ -1,5 +1,6 @@
 //! `ctxc stats`: show what takes the room.
 
+use crate::archive::{self, ArchiveUrl};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
@@ -7,7 +8,10 @@ use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::plan::Bands;
 use crate::report::stats::Stats;
+use crate::text::{Digest, Tokens};
+use crate::transcript::scan::Scan;
 use crate::transcript::session::Found;
+use crate::transcript::{LineNo, Usage, read_line};
 
 /// What to measure.
 #[derive(Debug)]
@@ -15,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) source: Found,
     /// The bands as they were typed.
     pub(crate) bands: Option<String>,
+    /// The URL of the archive, which knows of figures that ctxc lowered.
+    pub(crate) archive: Option<String>,
     pub(crate) reporting: Reporting,
 }
 
@@ -23,8 +29,32 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let mut session = Reading::of(&settings.source, ui)?;
     let total = session.live_bytes();
     let name = session.name.clone();
-    let stats = session
+    let mut stats = session
         .again(ui, "counting", total, |reader, index, chain| Stats::count(name, reader, index, chain, &bands))?;
+    if let Some(measured) = &mut stats.measured {
+        measured.lowered_from = lowered_from(settings, &session, LineNo(measured.line.saturating_sub(1)))?;
+    }
     tell(&settings.reporting, ui, &stats, stats.text(ui.look()))?;
     Ok(Completion::Full)
+}
+
+/// What the client had recorded in the usage of `line`, when ctxc has lowered it since (S-06). An archive that cannot be
+/// read says nothing, for statistics need none.
+fn lowered_from(settings: &Settings, session: &Reading, line: LineNo) -> Result<Option<Tokens>, CommandError> {
+    let Some(Ok(url)) = settings.archive.as_deref().map(str::parse::<ArchiveUrl>) else { return Ok(None) };
+    // Looking must not make an archive.
+    if matches!(&url, ArchiveUrl::Sqlite(path) if !path.exists()) {
+        return Ok(None);
+    }
+    let mut buffer = Vec::new();
+    let now = read_line(&session.file, &session.index, line, &mut buffer)?;
+    let original = archive::open(&url).and_then(|archive| {
+        let original = archive.replaced_by(Digest::of(now))?;
+        original.map_or(Ok(None), |original| archive.line(original.digest))
+    });
+    let context = |line: &[u8]| {
+        Scan::of(line).message.and_then(|message| message.usage).map(|it| Usage::of(it.of(line)).context())
+    };
+    let before = original.ok().flatten().as_deref().and_then(context);
+    Ok(before.filter(|before| Some(*before) > context(now)).map(Tokens))
 }

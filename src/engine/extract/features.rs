@@ -33,17 +33,17 @@ pub(super) struct Features {
 
 impl Features {
     /// The features of the piece at `idx`.
-    pub fn of(&self, idx: usize) -> &[u32] {
+    pub(super) fn of(&self, idx: usize) -> &[u32] {
         self.pieces.get(idx).and_then(|piece| self.ids.get(piece.from as usize..piece.to as usize)).unwrap_or_default()
     }
 
     /// The weight of all that the piece carries.
-    pub fn weight_of(&self, idx: usize) -> f32 {
+    pub(super) fn weight_of(&self, idx: usize) -> f32 {
         self.of(idx).iter().filter_map(|id| self.weights.get(*id as usize)).sum()
     }
 
     /// The feature that a token stands for, if it stands for one.
-    pub fn find(&self, token: &str) -> Option<u32> {
+    pub(super) fn find(&self, token: &str) -> Option<u32> {
         self.numbers.get(&fold_hash(token)).copied()
     }
 }

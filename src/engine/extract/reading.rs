@@ -24,7 +24,7 @@ pub(super) struct Reading<'t> {
 
 impl<'t> Reading<'t> {
     /// Reads `text`.
-    pub fn of(text: &'t str) -> Self {
+    pub(super) fn of(text: &'t str) -> Self {
         let pieces = segment(text);
         let parents = outline::parents(&pieces);
         Self {
@@ -39,7 +39,7 @@ impl<'t> Reading<'t> {
     }
 
     /// Whether the piece is a heading, or a line with a colon at its end, that others stand under.
-    pub fn introduces(&self, idx: usize) -> bool {
+    pub(super) fn introduces(&self, idx: usize) -> bool {
         let has_children = self.children.get(idx).is_some_and(|children| !children.is_empty());
         has_children
             && self.pieces.get(idx).is_some_and(|piece| {

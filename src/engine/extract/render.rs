@@ -21,7 +21,10 @@ pub(super) fn render(text: &str, reading: &Reading<'_>, choices: &[Choice], n_ma
             Some((from, to)) => (piece.text.get(from..to).unwrap_or_default(), from > 0, to < piece.text.len()),
             None => (piece.text, false, false),
         };
-        if let Some(before) = before {
+        if before.is_none() && marked.binary_search(&choice.idx).is_ok() && !cut_front {
+            out.push_str(MARK);
+            out.push(if piece.join == Join::Fragment { ' ' } else { '\n' });
+        } else if let Some(before) = before {
             let gap = text.get(before.end()..piece.at).unwrap_or_default();
             let has_mark = marked.binary_search(&choice.idx).is_ok() && !out.ends_with(MARK) && !cut_front;
             separate(&mut out, gap, piece.kind, has_mark);
@@ -44,7 +47,12 @@ pub(super) fn render(text: &str, reading: &Reading<'_>, choices: &[Choice], n_ma
             out.push_str(MARK);
         }
     }
-    out.trim_end().to_owned()
+    let mut out = out.trim_end().to_owned();
+    if marked.binary_search(&reading.pieces.len()).is_ok() && !out.ends_with(MARK) {
+        out.push(if out.contains('\n') { '\n' } else { ' ' });
+        out.push_str(MARK);
+    }
+    out
 }
 
 fn separate(out: &mut String, gap: &str, kind: PieceKind, has_mark: bool) {
@@ -62,21 +70,21 @@ fn separate(out: &mut String, gap: &str, kind: PieceKind, has_mark: bool) {
     }
 }
 
-/// The indexes of the pieces before which a gap is marked.
+/// The indexes of the pieces before which a gap is marked; that behind the last piece stands for the end of the text.
 fn marked_gaps(reading: &Reading<'_>, choices: &[Choice], n_marks: usize) -> Vec<usize> {
-    let mut gaps: Vec<(usize, usize)> = choices
-        .windows(2)
-        .filter_map(|pair| match pair {
-            [before, after] => {
-                let omitted = reading.features.pieces.get(before.idx + 1..after.idx)?;
-                let counts = reading.counts.get(before.idx + 1..after.idx)?;
-                let size: usize =
-                    omitted.iter().zip(counts).filter(|(_, count)| **count > 0).map(|(piece, _)| piece.units).sum();
-                // Parts of one line that do not touch need their mark, or they read as one.
-                let torn = size > 0 && reading.pieces.get(after.idx)?.join == Join::Fragment;
-                (size > 0).then_some((if torn { usize::MAX } else { size }, after.idx))
-            }
-            _ => None,
+    let n_pieces = reading.pieces.len();
+    let starts = std::iter::once(0).chain(choices.iter().map(|choice| choice.idx + 1));
+    let ends = choices.iter().map(|choice| choice.idx).chain([n_pieces]);
+    let mut gaps: Vec<(usize, usize)> = starts
+        .zip(ends)
+        .filter_map(|(start, end)| {
+            let omitted = reading.features.pieces.get(start..end)?;
+            let counts = reading.counts.get(start..end)?;
+            let size: usize =
+                omitted.iter().zip(counts).filter(|(_, count)| **count > 0).map(|(piece, _)| piece.units).sum();
+            // Parts of one line that do not touch need their mark, or they read as one.
+            let is_inside = start > 0 && reading.pieces.get(end).is_some_and(|after| after.join == Join::Fragment);
+            (size > 0).then_some((if is_inside { usize::MAX } else { size }, end))
         })
         .collect();
     gaps.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));

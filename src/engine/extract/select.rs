@@ -6,6 +6,8 @@
 //!
 //! All lists have one slot for each piece, and every index comes from a walk over the pieces.
 
+#![expect(clippy::indexing_slicing, reason = "indices are those of the pieces that the reading counted")]
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;

@@ -6,6 +6,8 @@
 //!
 //! All lists here have one slot for each piece, and every index comes from a walk over the pieces.
 
+#![expect(clippy::indexing_slicing, reason = "indices are those of the pieces that the reading counted")]
+
 use super::features::units;
 use super::lift::{Lift, Lifts, lifts};
 use super::reading::Reading;
@@ -53,7 +55,7 @@ pub(super) struct Worth<'r, 't> {
 }
 
 impl<'r, 't> Worth<'r, 't> {
-    pub fn new(reading: &'r Reading<'t>, budget: usize) -> Self {
+    pub(super) fn new(reading: &'r Reading<'t>, budget: usize) -> Self {
         let n_zones = (budget / 240).clamp(1, 64);
         let Lifts { lifts, ends } = lifts(reading);
         Self {
@@ -75,7 +77,7 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// What taking the piece gains for each unit it costs, with the pieces above it that have to come along.
-    pub fn density(&self, idx: usize) -> f32 {
+    pub(super) fn density(&self, idx: usize) -> f32 {
         let mut cost = self.cost(idx) + self.overhead;
         let class = self.class(idx);
         let mut value = self.value(idx) + self.lifts[idx].bonus + class.bonus;
@@ -87,7 +89,7 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// The weight of what is new in the piece.
-    pub fn value(&self, idx: usize) -> f32 {
+    pub(super) fn value(&self, idx: usize) -> f32 {
         let new: f32 = self.reading.features.of(idx).iter().filter_map(|id| self.left.get(*id as usize)).sum();
         let worth = new + PLAIN_UNIT * ratio(self.reading.features.pieces[idx].units, 1);
         match self.parts[idx] {
@@ -103,7 +105,7 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// Whether the piece is of the class, and of a kind and length that can say so for itself.
-    pub fn speaks_for(&self, idx: usize, class: Classes) -> bool {
+    pub(super) fn speaks_for(&self, idx: usize, class: Classes) -> bool {
         self.reading.features.pieces[idx].classes.has(class) && self.lifts[idx].factor >= 0.5
     }
 
@@ -127,7 +129,7 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// The pieces above this one that are not taken yet and have to come along, nearest first.
-    pub fn ancestors(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn ancestors(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
         let parents = &self.reading.parents;
         // The closing speaks for the whole text, not for the heading that happens to come last.
         let parent = parents[idx].filter(|_| self.ends.get(1) != Some(&idx));
@@ -144,7 +146,7 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// The UTF-16 units that the piece takes in the result.
-    pub fn cost(&self, idx: usize) -> usize {
+    pub(super) fn cost(&self, idx: usize) -> usize {
         match self.parts[idx] {
             Some((from, to)) => units(self.reading.pieces[idx].text.get(from..to).unwrap_or_default()) + MARK_UNITS + 1,
             None => self.costs[idx] as usize,
@@ -152,12 +154,12 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// The cost with all pieces that have to come along.
-    pub fn full_cost(&self, idx: usize) -> usize {
+    pub(super) fn full_cost(&self, idx: usize) -> usize {
         self.cost(idx) + self.ancestors(idx).map(|parent| self.cost(parent)).sum::<usize>()
     }
 
     /// Lets the best part of the piece of at most `limit` units stand for it. Says whether there is one.
-    pub fn cut(&mut self, idx: usize, limit: usize) -> bool {
+    pub(super) fn cut(&mut self, idx: usize, limit: usize) -> bool {
         let text = self.reading.pieces[idx].text;
         self.parts[idx] = window::best(text, limit, |token| {
             let id = self.reading.features.find(token)?;
@@ -167,7 +169,7 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// Takes the piece: what it carries is told now.
-    pub fn take(&mut self, idx: usize) {
+    pub(super) fn take(&mut self, idx: usize) {
         let cost = self.cost(idx);
         self.used += cost;
         self.taken[idx] = true;
@@ -187,7 +189,7 @@ impl<'r, 't> Worth<'r, 't> {
     }
 
     /// Gives the piece back. What it carried stays told: this serves headings that carry next to nothing.
-    pub fn give_back(&mut self, idx: usize) {
+    pub(super) fn give_back(&mut self, idx: usize) {
         self.used -= self.cost(idx);
         self.taken[idx] = false;
     }

@@ -33,7 +33,8 @@ pub(super) struct SecondPass<'a> {
     pub(super) recorded: u64,
     /// The ends of tool calls from the line on that is read.
     ends: Peekable<Box<dyn Iterator<Item = ToolEnd> + 'a>>,
-    other_blocks: [Finder<'static>; 2],
+    /// Finds what each image and document has.
+    source: Finder<'static>,
     scan: Scan,
     /// One block with those inside it, as an entry of its own.
     one: Scan,
@@ -57,7 +58,7 @@ impl<'a> SecondPass<'a> {
             recorded_by,
             recorded: 0,
             ends: (Box::new(index.tools.iter()) as Box<dyn Iterator<Item = ToolEnd>>).peekable(),
-            other_blocks: [Finder::new(b"\"image\""), Finder::new(b"\"document\"")],
+            source: Finder::new(b"\"source\""),
             scan: Scan::default(),
             one: Scan::default(),
         }
@@ -133,8 +134,8 @@ impl<'a> SecondPass<'a> {
         }
         let end = self.ends.next_if(|end| end.line == line_no && end.is_result)?;
         let is_alone = self.ends.peek().is_none_or(|next| next.line != line_no);
-        // The quotes of strings inside strings are escaped, so that these are keys or values.
-        let may_be_image = || self.other_blocks.iter().any(|name| name.find(line).is_some());
+        // The quotes of strings inside strings are escaped, so that this is a key or a value.
+        let may_be_image = || self.source.find(line).is_some();
         (is_alone && end.id != IdHash::NONE && !may_be_image()).then_some(end.id)
     }
 

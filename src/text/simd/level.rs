@@ -90,7 +90,10 @@ mod tests {
         }
     }
 
-    const CLASSES: [(Class, fn(u8) -> bool); 10] = [
+    /// A class, and whether a byte is of it.
+    type Rule = (Class, fn(u8) -> bool);
+
+    const CLASSES: [Rule; 10] = [
         (Class::Quote, |byte| byte == b'"'),
         (Class::Backslash, |byte| byte == b'\\'),
         (Class::Control, |byte| byte < 0x20),

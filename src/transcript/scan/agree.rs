@@ -46,8 +46,13 @@ mod tests {
         assert_eq!(scan.parent_uuid.map(|it| it.of(line)), Some(&b"null"[..]));
         assert!(scan.is_meta && !scan.is_sidechain);
         let kinds: Vec<_> = scan.blocks.iter().map(|block| (block.kind, block.is_nested)).collect();
-        use BlockKind::{Image, Text, ToolResult};
-        assert_eq!(kinds, [(ToolResult, false), (Text, true), (Image, true), (Text, false)]);
+        let expected = [
+            (BlockKind::ToolResult, false),
+            (BlockKind::Text, true),
+            (BlockKind::Image, true),
+            (BlockKind::Text, false),
+        ];
+        assert_eq!(kinds, expected);
         assert!(scan.blocks[0].is_error);
         assert_eq!(scan.blocks[1].text.and_then(|it| it.string(line)), Some(&br#"a \"b\" \\"#[..]));
         assert!(scan_agrees_with_serde(line));

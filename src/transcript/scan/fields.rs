@@ -19,6 +19,7 @@ pub enum Form {
 
 /// Where the fields of one line stand. Spans count from the start of the line and include a string's quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a yes-or-no field of the entry itself")]
 pub struct Scan {
     /// What the line is. Without an entry no other field is filled.
     pub form: Form,
@@ -50,6 +51,8 @@ pub struct Scan {
     pub is_sidechain: bool,
     /// `isMeta` is true.
     pub is_meta: bool,
+    /// `isApiErrorMessage` is true: the client wrote it in the model's name, and does not send it.
+    pub is_api_error: bool,
     /// `isCompactSummary` is true.
     pub is_compact_summary: bool,
     /// `teamName` is there.
@@ -184,6 +187,7 @@ impl Scan {
             b"origin" => self.origin = Some(value),
             b"isSidechain" => self.is_sidechain = is_true(),
             b"isMeta" => self.is_meta = is_true(),
+            b"isApiErrorMessage" => self.is_api_error = is_true(),
             b"isCompactSummary" => self.is_compact_summary = is_true(),
             b"teamName" => self.is_team = value.of(line) != b"null",
             _ => return Known::No,

@@ -36,6 +36,14 @@ pub fn each_field<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Span)) {
     });
 }
 
+/// Calls `each` with every element of the JSON array `text`; spans count from its start.
+pub fn each_element(text: &[u8], mut each: impl FnMut(Span)) {
+    let _ = Walk::new(Level::best(), text, 0).array(|walk| {
+        each(walk.value()?);
+        Ok(())
+    });
+}
+
 /// Calls `each` with every string that is a value, at any depth, of the JSON value `text`: with the key that
 /// it stands under, or that its array does, and the inside of the string.
 pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {

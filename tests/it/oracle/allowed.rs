@@ -53,7 +53,7 @@ fn expected_tasks(rewritten: &Rewritten<'_>, before: &Transcript, chain: &Live) 
         let Some(band) = rewritten.bands.iter().find(inside) else { continue };
         for &at in &chain.order[places.clone()] {
             let line = &before.lines[at];
-            if !line.is_message() || line.is("isMeta") || line.is("isCompactSummary") {
+            if !line.is_message() || line.is("isMeta") || line.is("isCompactSummary") || line.is("isApiErrorMessage") {
                 continue;
             }
             let mut texts = Vec::new();
@@ -147,7 +147,7 @@ impl<'a> Expected<'a> {
         let first = live.order.iter().position(|at| expected.compressed.contains_key(at));
         let Some(first) = first else { return expected };
         if !rewritten.flags.contains(&"--keep-thinking") {
-            let kept_from = open_loop(before, live).filter(|_| !closes);
+            let kept_from = open_loop(before, live).filter(|_| !rewritten.flags.contains(&"--close-loop"));
             expected.thinking(before, first, kept_from);
         }
         // S-07
@@ -266,10 +266,11 @@ impl<'a> Expected<'a> {
             }
             if is_gauge {
                 // What they are lowered by is held against the report later.
-                for name in ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"] {
-                    if let Some(count) = due["message"]["usage"].get_mut(name).filter(|count| count.is_u64()) {
-                        *count = after.value["message"]["usage"][name].clone();
-                    }
+                let new = &after.value["message"]["usage"];
+                take_counts(&mut due["message"]["usage"], new);
+                let iterations = due["message"]["usage"].get_mut("iterations").and_then(Value::as_array_mut);
+                if let Some(last) = iterations.and_then(|all| all.last_mut()) {
+                    take_counts(last, new["iterations"].as_array().unwrap().last().unwrap());
                 }
             }
             // Segments that a boundary keeps are held against what is there.
@@ -358,7 +359,13 @@ impl<'a> Expected<'a> {
             clippy::cast_sign_loss,
             reason = "small"
         )]
-        let saved = (saved as f64 * factor).round() as u64;
+        let scaled = |tokens: u64| (tokens as f64 * factor).round() as u64;
+        let total = Tokens::of_report(&report["tokens"]["chars4"]["before"]);
+        let overhead = report["tokens"]["overhead"].as_u64().unwrap();
+        // Where the head is lost, the recorded figure tells of what no resume will send.
+        let limit = scaled((total.messages + total.thinking).saturating_sub(saved)) + overhead;
+        let limit = if self.live.is_cut_off { limit } else { u64::MAX };
+        let saved = scaled(saved);
         let left: Vec<usize> = (0..before.lines.len()).filter(|at| !self.dropped.contains(at)).collect();
         let mut newest = (0, 0);
         for at in lines {
@@ -366,9 +373,19 @@ impl<'a> Expected<'a> {
             let (old, new) = (&before.lines[at], &after.lines[place]);
             let output = old.value["message"]["usage"]["output_tokens"].as_u64().unwrap_or(0);
             newest = (context(old), context(new));
+            let saved = saved.max(newest.0.saturating_sub(limit));
             assert_eq!(newest.1, (newest.0 - output).saturating_sub(saved) + output, "S-06: usage of line {}", at + 1);
         }
         assert_eq!(report["gauge"], json!({"before": newest.0, "after": newest.1}), "S-06");
+    }
+}
+
+/// The counts of the prompt that a gauge is made of.
+fn take_counts(due: &mut Value, new: &Value) {
+    for name in ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"] {
+        if let Some(count) = due.get_mut(name).filter(|count| count.is_u64()) {
+            *count = new[name].clone();
+        }
     }
 }
 

@@ -12,6 +12,8 @@ pub(crate) struct Live {
     /// The lines, from 0, in the order of the conversation.
     pub(crate) order: Vec<usize>,
     pub(crate) is_sidechain: bool,
+    /// Whether the walk ended at a parent that is not there, or in a circle.
+    pub(crate) is_cut_off: bool,
 }
 
 impl Live {
@@ -47,14 +49,16 @@ impl Live {
                 newest.or_else(|| walk(&parents, noted).into_iter().find(|at| lines[*at].is_message()))
             }
         };
-        let Some(leaf) = leaf else { return Self { order: Vec::new(), is_sidechain } };
+        let Some(leaf) = leaf else { return Self { order: Vec::new(), is_sidechain, is_cut_off: false } };
         let below = below(leaf);
         let tip =
             (0..lines.len()).rev().find(|at| lines[*at].is_chained() && wins(at) && is_main(at) && below.contains(at));
         let mut path = walk(&parents, tip.unwrap_or(leaf));
+        let root = &lines[path[path.len() - 1]];
+        let is_cut_off = root.value["parentUuid"].is_string() && !root.is_compact_boundary();
         path.retain(|at| lines[*at].kind() != "progress");
         path.reverse();
-        Self { order: with_siblings(lines, &messages, &by_uuid, &path), is_sidechain }
+        Self { order: with_siblings(lines, &messages, &by_uuid, &path), is_sidechain, is_cut_off }
     }
 }
 

@@ -1,0 +1,152 @@
+//! A rewrite there and back, for the property test and the fuzz target.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::sync::atomic::AtomicBool;
+
+use jiff::Timestamp;
+
+use super::keeper::Keeper;
+use super::{
+    ApplyError, Intent, NewSession, Rewrite, ThinkingPolicy, follow_up, pass, restore, title_line, unnamed_file,
+};
+use crate::archive::{self, ArchiveUrl, FileRef, Operation};
+use crate::text::{Digest, Tokens};
+use crate::transcript::edit::replace_text;
+use crate::transcript::scan::Scan;
+use crate::transcript::{Calibration, Chain, Groups, Index, read_line, turns};
+
+/// Whether any bytes survive: a rewrite without an edit gives the same bytes, and one that edits every live text, takes
+/// thinking out and makes a new session is undone by its recipe (T-01, P-05).
+#[must_use]
+pub fn round_trips(data: &[u8]) -> bool {
+    is_identity(data).unwrap_or(false) && is_undone(data).unwrap_or(false)
+}
+
+fn is_identity(data: &[u8]) -> Result<bool, ApplyError> {
+    let file = spooled(data)?;
+    let mut index = Index::build(&file).map_err(ApplyError::Read)?;
+    let mut out = Vec::new();
+    let stop = AtomicBool::new(false);
+    pass::write(&file, &mut index, &Rewrite::default(), &mut out, &mut Keeper::new(None), &stop)?;
+    Ok(out == data)
+}
+
+fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
+    let file = spooled(data)?;
+    let mut index = Index::build(&file).map_err(ApplyError::Read)?;
+    let chain = Chain::find(&index);
+    let n_groups = Groups::of(&index, &chain).n_groups as usize;
+    if turns(&index, &chain).len() > chain.lines.len() || n_groups > chain.lines.len() {
+        return Ok(false);
+    }
+    let mut rewrite = Rewrite::default();
+    let mut buffer = Vec::new();
+    for (_, line) in chain.messages(&index) {
+        let text = read_line(&file, &index, line, &mut buffer).map_err(ApplyError::Read)?;
+        rewrite.edit(line, replace_text(&Scan::of(text), text, "shorter").into_iter().flatten());
+    }
+    let intent = Intent { saved: Tokens(10), thinking: ThinkingPolicy::CloseLoop };
+    let calibration = Calibration::learn(&index, &chain);
+    follow_up(&file, &index, &chain, &calibration, intent, &mut rewrite).map_err(ApplyError::Read)?;
+    rewrite.session = Some(NewSession { id: "00000000-0000-4000-8000-000000000000".to_owned() });
+    rewrite.appended.push(title_line("00000000-0000-4000-8000-000000000000", "a title"));
+
+    let mut archive = archive::open(&ArchiveUrl::Memory).map_err(ApplyError::Archive)?;
+    let mut out = Vec::new();
+    let mut keeper = Keeper::new(Some(&mut *archive));
+    let written = pass::write(&file, &mut index, &rewrite, &mut out, &mut keeper, &AtomicBool::new(false))?;
+    let (recipe, session_ids) = keeper.finish();
+    let Some((source, output)) = written.digests else { return Ok(false) };
+    archive.commit().map_err(ApplyError::Archive)?;
+    let file_ref = |digest, bytes| FileRef { path: None, digest, bytes };
+    let operation = Operation {
+        id: "test".to_owned(),
+        verb: "compress".to_owned(),
+        command: String::new(),
+        session: String::new(),
+        time: Timestamp::UNIX_EPOCH,
+        source: file_ref(source, data.len() as u64),
+        output: file_ref(output, written.len),
+        session_ids,
+        recipe,
+        report: None,
+    };
+    let mut back = Vec::new();
+    restore(&mut spooled(&out)?, &operation, &*archive, &mut back)?;
+    Ok(back == data && Digest::of(&out) == output && out.len() as u64 == written.len)
+}
+
+fn spooled(data: &[u8]) -> Result<File, ApplyError> {
+    let mut file = unnamed_file()?;
+    file.write_all(data).and_then(|()| file.rewind()).map_err(ApplyError::WriteResult)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    // T-01, T-03, P-05
+    #[test]
+    fn every_fixture_round_trips() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+        let mut n_files = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "jsonl") {
+                assert!(round_trips(&std::fs::read(&path).unwrap()), "{}", path.display());
+                n_files += 1;
+            }
+        }
+        assert!(n_files > 10, "{n_files}");
+    }
+
+    /// A fixture with lines taken out, swapped, doubled and damaged.
+    fn damaged() -> impl Strategy<Value = Vec<u8>> {
+        let fixture = prop::sample::select(vec![
+            "session-small",
+            "parallel-tools",
+            "progress-parents",
+            "compact-preserved-messages",
+            "open-tool-loop",
+            "odd-bytes",
+            "api-request-blobs",
+        ]);
+        let cuts = prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4u8), 0..6);
+        (fixture, cuts).prop_map(|(name, cuts)| {
+            let path = format!("{}/fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+            let data = std::fs::read(path).unwrap();
+            let mut lines: Vec<Vec<u8>> = data.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+            for (at, to, kind) in cuts {
+                let (at, to) = (at.index(lines.len()), to.index(lines.len()));
+                match kind {
+                    0 => drop(lines.remove(at)),
+                    1 => lines.swap(at, to),
+                    2 => lines.insert(to, lines[at].clone()),
+                    _ => lines[at].truncate(to),
+                }
+                if lines.is_empty() {
+                    break;
+                }
+            }
+            lines.concat()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        // T-01, S-04, P-05
+        #[test]
+        fn damaged_transcripts_round_trip(data in damaged()) {
+            prop_assert!(round_trips(&data));
+        }
+
+        // T-01
+        #[test]
+        fn any_bytes_round_trip(data in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(round_trips(&data));
+        }
+    }
+}
