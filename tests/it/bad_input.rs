@@ -261,6 +261,7 @@ fn a_closed_pipe_behind_a_transcript_is_quiet() {
 
 /// Runs a script in a place where it may mount what it likes; what it printed. Nothing where that is not allowed.
 #[cfg(target_os = "linux")]
+#[expect(clippy::print_stderr, reason = "a test that is left out says so")]
 fn with_mounts(stage: &Stage, script: &str) -> Option<String> {
     let mut command = std::process::Command::new("unshare");
     let may = std::process::Command::new("unshare").args(["-rm", "true"]).output();

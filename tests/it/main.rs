@@ -9,6 +9,7 @@ mod check;
 mod crash;
 mod docs;
 #[path = "../../benches/support/generate.rs"]
+#[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
 mod oracle;
 mod promise;

@@ -274,6 +274,22 @@ fn a_transcript_that_ends_in_thinking_goes_on_from_what_is_left() {
     assert_eq!(after.lines.last().unwrap().uuid(), Some("u2"));
 }
 
+// S-04: a fork at the thinking of a message: the rest of the message was live, and stays so.
+#[test]
+fn what_forks_at_thinking_moves_behind_the_rest_of_its_message() {
+    let source = transcript(&[
+        json!(["user", "u1", null, null, LONG]),
+        json!(["assistant", "a1", "u1", "m1", [thinking("One.")]]),
+        json!(["assistant", "a2", "a1", "m1", text("Brief.")]),
+        json!(["assistant", "a3", "a2", "m1", [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}]]),
+        json!(["user", "u4", "a3", null, [{"type": "tool_result", "tool_use_id": "t1", "content": "a"}]]),
+        json!(["user", "u5", "a1", null, "And now?"]),
+    ]);
+    let (after, _) = heavy(&source, &[]);
+    assert_eq!(find(&after, "u5").value["parentUuid"], "a3");
+    assert_eq!(find(&after, "a2").value["parentUuid"], "u1");
+}
+
 // S-04: results of parallel calls hang on what is left.
 #[test]
 fn children_of_thinking_hang_on_its_parent() {

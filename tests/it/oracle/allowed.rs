@@ -40,10 +40,10 @@ pub(crate) fn hold(rewritten: &Rewritten<'_>) {
 }
 
 /// The tasks by line: turn, percentage, the text of each part.
-type Tasks = Vec<(usize, usize, u64, String)>;
+type Rows = Vec<(usize, usize, u64, String)>;
 
-fn expected_tasks(rewritten: &Rewritten<'_>, before: &Transcript, live: &Live) -> Tasks {
-    let turns = turns(before, live);
+fn expected_tasks(rewritten: &Rewritten<'_>, before: &Transcript, chain: &Live) -> Rows {
+    let turns = turns(before, chain);
     assert_eq!(rewritten.report["turns"], turns.len(), "T-05: turns of the live chain");
     let (mut tasks, mut n_skipped) = (Vec::new(), 0);
     for (turn, places) in turns.iter().enumerate() {
@@ -51,9 +51,9 @@ fn expected_tasks(rewritten: &Rewritten<'_>, before: &Transcript, live: &Live) -
         let inside =
             |band: &&(usize, usize, u64)| band.0 * turns.len() <= 100 * turn && 100 * turn < band.1 * turns.len();
         let Some(band) = rewritten.bands.iter().find(inside) else { continue };
-        for &at in &live.order[places.clone()] {
+        for &at in &chain.order[places.clone()] {
             let line = &before.lines[at];
-            if !line.is_message() || line.is("isMeta") || line.is("isCompactSummary") {
+            if !line.is_message() || line.is("isMeta") || line.is("isCompactSummary") || line.is("isApiErrorMessage") {
                 continue;
             }
             let mut texts = Vec::new();
@@ -84,7 +84,7 @@ fn result_text(block: &Value) -> String {
 }
 
 /// B-04, B-09: one row for each text, with its size and its target.
-fn hold_tasks(report: &Value, tasks: &Tasks) {
+fn hold_tasks(report: &Value, tasks: &Rows) {
     let rows = report["tasks"].as_array().unwrap();
     let said: Vec<Value> =
         rows.iter().map(|row| json!([row["line"], row["turn"], row["tokens_before"], row["target"]])).collect();
@@ -147,7 +147,7 @@ impl<'a> Expected<'a> {
         let first = live.order.iter().position(|at| expected.compressed.contains_key(at));
         let Some(first) = first else { return expected };
         if !rewritten.flags.contains(&"--keep-thinking") {
-            let kept_from = open_loop(before, live).filter(|_| !closes);
+            let kept_from = open_loop(before, live).filter(|_| !rewritten.flags.contains(&"--close-loop"));
             expected.thinking(before, first, kept_from);
         }
         // S-07
@@ -211,6 +211,23 @@ impl<'a> Expected<'a> {
         None
     }
 
+    /// What stays of the message that the line's parent is of, where none of it is above the line.
+    fn rest_of_message(&self, before: &Transcript, at: usize) -> Option<usize> {
+        let by_uuid = before.by_uuid();
+        let parent = |at: usize| by_uuid.get(before.lines[at].value["parentUuid"].as_str()?).copied();
+        let id_of = |at: usize| before.lines[at].message_id();
+        let id = id_of(parent(at)?)?;
+        if id_of(at) == Some(id) || self.heir(before, at).and_then(id_of) == Some(id) {
+            return None;
+        }
+        let is_below = |mut line: usize| {
+            (0..before.lines.len())
+                .any(|_| parent(line).is_some_and(|above| std::mem::replace(&mut line, above) != at && above == at))
+        };
+        let rest = by_uuid.values().copied().filter(|line| id_of(*line) == Some(id) && !self.dropped.contains(line));
+        rest.filter(|line| !is_below(*line)).max()
+    }
+
     fn hold_lines(&self, rewritten: &Rewritten<'_>, before: &Transcript, after: &Transcript) {
         let left: Vec<usize> = (0..before.lines.len()).filter(|at| !self.dropped.contains(at)).collect();
         let kinds = |lines: &[Line]| lines.iter().map(|line| line.kind().to_owned()).collect::<Vec<_>>();
@@ -249,10 +266,11 @@ impl<'a> Expected<'a> {
             }
             if is_gauge {
                 // What they are lowered by is held against the report later.
-                for name in ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"] {
-                    if let Some(count) = due["message"]["usage"].get_mut(name).filter(|count| count.is_u64()) {
-                        *count = after.value["message"]["usage"][name].clone();
-                    }
+                let new = &after.value["message"]["usage"];
+                take_counts(&mut due["message"]["usage"], new);
+                let iterations = due["message"]["usage"].get_mut("iterations").and_then(Value::as_array_mut);
+                if let Some(last) = iterations.and_then(|all| all.last_mut()) {
+                    take_counts(last, new["iterations"].as_array().unwrap().last().unwrap());
                 }
             }
             // Segments that a boundary keeps are held against what is there.
@@ -279,11 +297,9 @@ impl<'a> Expected<'a> {
     fn fix_links(&self, before: &Transcript, at: usize, due: &mut Map<String, Value>) {
         let by_uuid = before.by_uuid();
         let goes = |value: &Value| by_uuid.get(value.as_str()?).copied().filter(|at| self.dropped.contains(at));
-        if before.lines[at].is_chained() || due.contains_key("parentUuid") {
-            if due.get("parentUuid").and_then(goes).is_some() {
-                let heir = self.heir(before, at).map(|heir| before.lines[heir].value["uuid"].clone());
-                due["parentUuid"] = heir.unwrap_or_default();
-            }
+        if due.get("parentUuid").and_then(goes).is_some() {
+            let heir = self.rest_of_message(before, at).or_else(|| self.heir(before, at));
+            due["parentUuid"] = heir.map(|heir| before.lines[heir].value["uuid"].clone()).unwrap_or_default();
         }
         if matches!(before.lines[at].kind(), "last-prompt" | "summary")
             && let Some(target) = due.get("leafUuid").and_then(goes)
@@ -343,7 +359,13 @@ impl<'a> Expected<'a> {
             clippy::cast_sign_loss,
             reason = "small"
         )]
-        let saved = (saved as f64 * factor).round() as u64;
+        let scaled = |tokens: u64| (tokens as f64 * factor).round() as u64;
+        let total = Tokens::of_report(&report["tokens"]["chars4"]["before"]);
+        let overhead = report["tokens"]["overhead"].as_u64().unwrap();
+        // Where the head is lost, the recorded figure tells of what no resume will send.
+        let limit = scaled((total.messages + total.thinking).saturating_sub(saved)) + overhead;
+        let limit = if self.live.is_cut_off { limit } else { u64::MAX };
+        let saved = scaled(saved);
         let left: Vec<usize> = (0..before.lines.len()).filter(|at| !self.dropped.contains(at)).collect();
         let mut newest = (0, 0);
         for at in lines {
@@ -351,9 +373,19 @@ impl<'a> Expected<'a> {
             let (old, new) = (&before.lines[at], &after.lines[place]);
             let output = old.value["message"]["usage"]["output_tokens"].as_u64().unwrap_or(0);
             newest = (context(old), context(new));
+            let saved = saved.max(newest.0.saturating_sub(limit));
             assert_eq!(newest.1, (newest.0 - output).saturating_sub(saved) + output, "S-06: usage of line {}", at + 1);
         }
         assert_eq!(report["gauge"], json!({"before": newest.0, "after": newest.1}), "S-06");
+    }
+}
+
+/// The counts of the prompt that a gauge is made of.
+fn take_counts(due: &mut Value, new: &Value) {
+    for name in ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"] {
+        if let Some(count) = due.get_mut(name).filter(|count| count.is_u64()) {
+            *count = new[name].clone();
+        }
     }
 }
 

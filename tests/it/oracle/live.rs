@@ -12,6 +12,8 @@ pub(crate) struct Live {
     /// The lines, from 0, in the order of the conversation.
     pub(crate) order: Vec<usize>,
     pub(crate) is_sidechain: bool,
+    /// Whether the walk ended at a parent that is not there, or in a circle.
+    pub(crate) is_cut_off: bool,
 }
 
 impl Live {
@@ -29,8 +31,8 @@ impl Live {
         }
 
         let is_leaf = |at: &usize| is_main(at) && lines[*at].value["teamName"].is_null();
-        let noted = lines.iter().rev().filter(|line| line.kind() == "last-prompt");
-        let noted = noted.filter_map(|line| by_uuid.get(line.value["leafUuid"].as_str()?)).next().copied();
+        let mut noted = lines.iter().rev().filter(|line| line.kind() == "last-prompt");
+        let noted = noted.find_map(|line| by_uuid.get(line.value["leafUuid"].as_str()?)).copied();
         let below = |root: usize| {
             let mut found = HashSet::from([root]);
             let mut left = vec![root];
@@ -47,14 +49,16 @@ impl Live {
                 newest.or_else(|| walk(&parents, noted).into_iter().find(|at| lines[*at].is_message()))
             }
         };
-        let Some(leaf) = leaf else { return Self { order: Vec::new(), is_sidechain } };
+        let Some(leaf) = leaf else { return Self { order: Vec::new(), is_sidechain, is_cut_off: false } };
         let below = below(leaf);
         let tip =
             (0..lines.len()).rev().find(|at| lines[*at].is_chained() && wins(at) && is_main(at) && below.contains(at));
         let mut path = walk(&parents, tip.unwrap_or(leaf));
+        let root = &lines[path[path.len() - 1]];
+        let is_cut_off = root.value["parentUuid"].is_string() && !root.is_compact_boundary();
         path.retain(|at| lines[*at].kind() != "progress");
         path.reverse();
-        Self { order: with_siblings(lines, &messages, &by_uuid, path), is_sidechain }
+        Self { order: with_siblings(lines, &messages, &by_uuid, &path), is_sidechain, is_cut_off }
     }
 }
 
@@ -94,7 +98,7 @@ fn walk(parents: &HashMap<usize, usize>, tip: usize) -> Vec<usize> {
 }
 
 /// With the other lines of each message and the results that hang on them, behind its last line on the path.
-fn with_siblings(lines: &[Line], messages: &[usize], by_uuid: &HashMap<&str, usize>, path: Vec<usize>) -> Vec<usize> {
+fn with_siblings(lines: &[Line], messages: &[usize], by_uuid: &HashMap<&str, usize>, path: &[usize]) -> Vec<usize> {
     let last: HashMap<&str, usize> = path.iter().filter_map(|at| Some((lines[*at].message_id()?, *at))).collect();
     let on_path: HashSet<usize> = path.iter().copied().collect();
     let mut beside: BTreeMap<(usize, bool), Vec<usize>> = BTreeMap::new();
@@ -121,13 +125,13 @@ fn with_siblings(lines: &[Line], messages: &[usize], by_uuid: &HashMap<&str, usi
 }
 
 /// The turns, as ranges of places in the chain.
-pub(crate) fn turns(transcript: &Transcript, live: &Live) -> Vec<Range<usize>> {
+pub(crate) fn turns(transcript: &Transcript, chain: &Live) -> Vec<Range<usize>> {
     let is_start = |at: usize| {
         let line = &transcript.lines[at];
-        is_prompt(line) && (live.is_sidechain || !line.is("isSidechain"))
+        is_prompt(line) && (chain.is_sidechain || !line.is("isSidechain"))
     };
-    let starts: Vec<usize> = (0..live.order.len()).filter(|place| is_start(live.order[*place])).collect();
-    let ends = starts.iter().skip(1).copied().chain([live.order.len()]);
+    let starts: Vec<usize> = (0..chain.order.len()).filter(|place| is_start(chain.order[*place])).collect();
+    let ends = starts.iter().skip(1).copied().chain([chain.order.len()]);
     starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
 }
 

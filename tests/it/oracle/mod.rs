@@ -1,5 +1,5 @@
 //! A second opinion: what a rewrite may change and what its report must say, worked out again from the bytes with
-//! serde_json and the plainest means. Shares no code with the library.
+//! `serde_json` and the plainest means. Shares no code with the library.
 
 mod allowed;
 mod count;
@@ -7,6 +7,4 @@ mod live;
 mod transcript;
 
 pub(crate) use allowed::{Rewritten, hold};
-pub(crate) use count::chars4;
-pub(crate) use live::{Live, turns};
 pub(crate) use transcript::{Line, Transcript};

@@ -90,13 +90,11 @@ impl Line {
 
     /// The text as B-05 has it.
     pub(crate) fn text(&self) -> String {
-        match &self.value["message"]["content"] {
-            Value::String(text) => text.clone(),
-            _ => {
-                let texts = self.blocks().iter().filter(|block| block["type"] == "text");
-                texts.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
-            }
+        if let Some(text) = self.value["message"]["content"].as_str() {
+            return text.to_owned();
         }
+        let texts = self.blocks().iter().filter(|block| block["type"] == "text");
+        texts.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
     }
 }
 
