@@ -1,5 +1,6 @@
 //! Ending a tool loop that is still open, so that its thinking can go (S-05, `--close-loop`).
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
@@ -8,21 +9,21 @@ use uuid::Uuid;
 use super::pointers::uuid_of;
 use crate::text::json_string;
 use crate::transcript::scan::{Kind, Scan};
-use crate::transcript::{Chain, Flags, Index, read_line};
+use crate::transcript::{Chain, Flags, IdHash, Index, read_line};
 
 /// What the entry says.
 const TEXT: &str = "(The transcript was compressed here. I go on from the results above.)";
 
 /// The assistant entry that ends the open tool loop: a child of the last live entry, with its envelope and time, so
-/// that it does not pass for newer. `None` when the last message is a call without a result: the loop ends only
-/// behind a result.
+/// that it does not pass for newer. `None` when a call of the last message has no result: the loop ends only behind
+/// all of them.
 ///
 /// # Errors
 /// When the source cannot be read.
 pub(super) fn closing_entry(file: &File, index: &Index, chain: &Chain) -> io::Result<Option<String>> {
     let Some(tip) = chain.lines.last().copied() else { return Ok(None) };
     let last = chain.messages(index).next_back().filter(|(_, line)| index.record(*line).flags.any(Flags::TOOL_RESULT));
-    let Some((_, last)) = last else { return Ok(None) };
+    let Some((_, last)) = last.filter(|_| all_are_answered(index, chain)) else { return Ok(None) };
     let parent = uuid_of(file, index, tip)?;
     let mut buffer = Vec::new();
     let line = read_line(file, index, last, &mut buffer)?;
@@ -42,6 +43,15 @@ pub(super) fn closing_entry(file: &File, index: &Index, chain: &Chain) -> io::Re
     Ok(Some(format!(
         r#"{{"parentUuid":{parent},{envelope}"type":"assistant","message":{{"id":"{id}","type":"message","role":"assistant","model":"<synthetic>","content":[{{"type":"text","text":{text}}}],"stop_reason":"end_turn","stop_sequence":null,"usage":{{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}}},"uuid":"{uuid}","timestamp":{timestamp}}}"#
     )))
+}
+
+/// Whether every call of the last assistant message has its result.
+fn all_are_answered(index: &Index, chain: &Chain) -> bool {
+    let last = chain.messages(index).rev().find_map(|(_, line)| index.record(line).message());
+    let live = || index.tools.iter().filter(|end| chain.is_live(end.line));
+    let answered: HashSet<IdHash> = live().filter(|end| end.is_result).map(|end| end.id).collect();
+    let mut calls = live().filter(|end| !end.is_result && index.record(end.line).message() == last);
+    calls.all(|call| answered.contains(&call.id))
 }
 
 /// The raw value of a top-level field.

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io;
 
 use super::close_loop::closing_entry;
-use super::gauge::{Gauge, lower_gauge};
+use super::gauge::{Gauge, Saving, lower_gauge};
 use super::pointers::mend_pointers;
 use super::rewrite::Rewrite;
 use super::thinking::{ThinkingPolicy, ThinkingRemoved, open_loop, remove_thinking};
 use crate::text::Tokens;
 use crate::transcript::scan::Kind;
-use crate::transcript::{Calibration, Chain, Flags, Index};
+use crate::transcript::{Calibration, Chain, ChainEnd, Flags, Index, Totals};
 
 /// What the edits so far are about.
 #[derive(Clone, Copy, Debug)]
@@ -54,12 +54,12 @@ pub fn follow_up(
         let keeps_thinking = kept_from.is_some_and(|from| {
             chain.lines.iter().skip(from.max(first_change)).any(|&line| index.record(line).flags.any(Flags::THINKING))
         });
-        if intent.thinking == ThinkingPolicy::CloseLoop
-            && keeps_thinking
-            && let Some(entry) = closing_entry(file, index, chain)?
-        {
-            rewrite.appended.push(entry);
-            consequences.closed_loop = true;
+        if intent.thinking == ThinkingPolicy::CloseLoop && keeps_thinking {
+            // Behind a call without a result there is nothing to add: every client takes the call back, or answers it
+            // and ends the loop itself.
+            let entry = closing_entry(file, index, chain)?;
+            consequences.closed_loop = entry.is_some();
+            rewrite.appended.extend(entry);
             kept_from = None;
         }
         consequences.thinking = remove_thinking(file, index, chain, first_change, kept_from, rewrite)?;
@@ -69,7 +69,11 @@ pub fn follow_up(
         consequences.n_request_copies += 1;
     }
     mend_pointers(file, index, rewrite)?;
-    let saved = calibration.scale(intent.saved + consequences.thinking.tokens);
-    consequences.gauge = lower_gauge(file, index, chain, saved, rewrite)?;
+    let saved = intent.saved + consequences.thinking.tokens;
+    // Where the head of the conversation is lost, the recorded figure tells of what no resume will send.
+    let is_cut_off = matches!(chain.end, ChainEnd::MissingParent(_) | ChainEnd::Cycle(_));
+    let left = Totals::of(index, chain).context().saturating_sub(saved);
+    let limit = is_cut_off.then(|| calibration.context(left));
+    consequences.gauge = lower_gauge(file, index, chain, Saving { saved: calibration.scale(saved), limit }, rewrite)?;
     Ok(consequences)
 }

@@ -19,8 +19,17 @@ pub struct Gauge {
     pub after: Tokens,
 }
 
-/// Lowers the usage of the last live assistant message, on all its lines, by `saved` tokens of the API. `None` where
-/// no usage was recorded.
+/// By how much the gauge goes down.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Saving {
+    /// What was saved, in tokens of the API.
+    pub(super) saved: Tokens,
+    /// What the gauge shall show at most, where that is known.
+    pub(super) limit: Option<Tokens>,
+}
+
+/// Lowers the usage of the last live assistant message, on all its lines, by what was saved. `None` where no usage was
+/// recorded.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -28,7 +37,7 @@ pub(super) fn lower_gauge(
     file: &File,
     index: &Index,
     chain: &Chain,
-    saved: Tokens,
+    saving: Saving,
     rewrite: &mut Rewrite,
 ) -> io::Result<Option<Gauge>> {
     let is_left = |line| !rewrite.dropped.contains(line);
@@ -46,7 +55,8 @@ pub(super) fn lower_gauge(
         let bytes = read_line(file, index, line, &mut buffer)?;
         let Some(usage) = Scan::of(bytes).message.and_then(|message| message.usage) else { continue };
         let before = Usage::of(usage.of(bytes)).context();
-        let (splices, lowered) = lowered(usage, bytes, saved);
+        let over_limit = saving.limit.map_or(Tokens::ZERO, |limit| Tokens(before).saturating_sub(limit));
+        let (splices, lowered) = lowered(usage, bytes, saving.saved.max(over_limit));
         rewrite.edit(line, splices);
         gauge = Some(Gauge { before: Tokens(before), after: Tokens(before).saturating_sub(lowered) });
     }

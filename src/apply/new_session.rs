@@ -6,7 +6,7 @@ use std::io;
 use crate::text::json_string;
 use crate::transcript::entry;
 use crate::transcript::scan::{Kind, Scan, each_field};
-use crate::transcript::{Chain, Index, read_line, turns};
+use crate::transcript::{Chain, Flags, Index, read_line};
 
 /// The session that a rewrite makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,14 +25,21 @@ pub fn title_line(id: &str, title: &str) -> String {
 /// The longest title that is taken from a prompt, in characters: what the picker shows on a line.
 const TITLE_LEN: usize = 60;
 
-/// What the picker calls the session: the title that the user gave last, that of the client, or the first prompt.
+/// What the picker calls the session, in its own order: the title that the user gave last, that of the client, the last
+/// prompt, the summary, or the first prompt that is no command.
 ///
 /// # Errors
 /// When the source cannot be read.
 pub fn title_of(file: &File, index: &Index, chain: &Chain) -> io::Result<String> {
-    for (kind, name) in [(Kind::CustomTitle, &b"customTitle"[..]), (Kind::AiTitle, b"aiTitle")] {
+    const FIELDS: [(Kind, &[u8]); 4] = [
+        (Kind::CustomTitle, b"customTitle"),
+        (Kind::AiTitle, b"aiTitle"),
+        (Kind::LastPrompt, b"lastPrompt"),
+        (Kind::Summary, b"summary"),
+    ];
+    let mut buffer = Vec::new();
+    for (kind, name) in FIELDS {
         let Some(line) = index.lines().rev().find(|&line| index.record(line).kind == kind) else { continue };
-        let mut buffer = Vec::new();
         let bytes = read_line(file, index, line, &mut buffer)?;
         let mut title = None;
         each_field(bytes, |key, value| {
@@ -40,19 +47,25 @@ pub fn title_of(file: &File, index: &Index, chain: &Chain) -> io::Result<String>
                 title = value.string(bytes).map(|raw| json_string::decode(raw).into_owned());
             }
         });
-        if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
-            return Ok(title.trim_end_matches(" (compressed)").to_owned());
+        if let Some(title) = title.filter(|title| !title.trim().is_empty() && !title.starts_with('<')) {
+            return Ok(clipped(title.trim_end_matches(SUFFIX)));
         }
     }
-    let first = turns(index, chain).first().and_then(|turn| turn.lines(chain).first().copied());
-    let Some(first) = first else { return Ok("session".to_owned()) };
-    let mut buffer = Vec::new();
+    let prompts = chain.lines.iter().copied().filter(|&line| index.record(line).flags.any(Flags::PROMPT));
+    let typed = prompts.clone().find(|&line| !index.record(line).flags.any(Flags::COMMAND));
+    let Some(first) = typed.or(prompts.clone().next()) else { return Ok("session".to_owned()) };
     let bytes = read_line(file, index, first, &mut buffer)?;
-    let text = entry::text(&Scan::of(bytes), bytes);
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    Ok(if words.chars().count() > TITLE_LEN {
-        words.chars().take(TITLE_LEN - 1).chain(['…']).collect()
-    } else {
-        words
-    })
+    Ok(clipped(&entry::text(&Scan::of(bytes), bytes)))
+}
+
+/// What a title made by ctxc ends with.
+const SUFFIX: &str = " (compressed)";
+
+/// The words of `title` on one line, at most as many as the picker shows.
+fn clipped(title: &str) -> String {
+    let words = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.chars().count() <= TITLE_LEN {
+        return words;
+    }
+    words.chars().take(TITLE_LEN - 1).chain(['…']).collect()
 }

@@ -200,6 +200,11 @@ pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
         let (worst, n) = known.entry((problem.kind.family(), problem.subject)).or_insert((problem.severity, 0));
         *worst = problem.severity.max(*worst);
         *n += problem.weight();
+        if problem.kind == ProblemKind::TornLine {
+            // What is written behind a line that breaks off ends it with a line end first.
+            let longer = IdHash(problem.subject.0 + 1);
+            known.insert((problem.kind.family(), longer), (problem.severity, problem.weight()));
+        }
     }
     let mut new = output;
     new.retain_mut(|problem| {
@@ -232,7 +237,7 @@ mod tests {
             // A call that was the last is worse in the middle; what was the last line may get others behind it, and what
             // was cut off may go.
             of(ProblemKind::InterruptedCall, 8, 4),
-            of(ProblemKind::TornLine, 9, 0),
+            of(ProblemKind::TornLine, 9, 40),
             of(ProblemKind::DanglingParent, 9, 5),
         ];
         let output = vec![
@@ -241,7 +246,7 @@ mod tests {
             of(ProblemKind::BlankText, 4, 2),
             of(ProblemKind::BlankText, 6, 3),
             of(ProblemKind::CallWithoutResult, 7, 4),
-            of(ProblemKind::MalformedLine, 8, 0),
+            of(ProblemKind::MalformedLine, 8, 41),
             of(ProblemKind::DanglingHead, 9, 5),
         ];
         let new = new_problems(&source, output);

@@ -1,10 +1,14 @@
 //! What shrinks text. An engine gets a [`Job`] and answers with a [`Reply`]; it knows nothing of transcripts.
 
 mod extract;
+#[cfg(test)]
+mod scripted;
 
 use crate::text::Tokens;
 
 pub use extract::Extract;
+#[cfg(test)]
+pub(crate) use scripted::Scripted;
 
 /// One text to shrink.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +28,11 @@ pub struct Reply {
 
 /// Why an engine has no reply.
 #[derive(Debug, thiserror::Error)]
-pub enum EngineError {}
+pub enum EngineError {
+    /// There is none, for this reason.
+    #[error("{0}")]
+    NoReply(String),
+}
 
 /// What shrinks text.
 pub trait Engine {

@@ -94,8 +94,8 @@ impl Task {
     }
 }
 
-/// The live entries whose text is to be compressed, in the order of the conversation. Meta entries, compact
-/// summaries and the envelopes of commands are left alone (B-04).
+/// The live entries whose text is to be compressed, in the order of the conversation. Meta entries, messages on errors
+/// of the API, compact summaries and the envelopes of commands are left alone (B-04).
 #[must_use]
 pub fn candidates(index: &Index, chain: &Chain, turns: &[Turn], selection: &Selection) -> Vec<Candidate> {
     let n_open = turns.len().saturating_sub(selection.n_protected_turns);

@@ -381,3 +381,6 @@ impl fmt::Display for Plan<'_> {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! How many tokens of the API one `chars4` token is in this transcript.
 
-use super::{Chain, Index};
+use super::{Chain, ChainEnd, Index};
 use crate::text::Tokens;
 
 /// The factor where a file has no usage to learn from (requirements, "Words").
@@ -50,7 +50,9 @@ impl Calibration {
         let n_steps = ratios.len();
         let factor = median(ratios).map_or(DEFAULT_FACTOR, |median| median.clamp(FACTORS.0, FACTORS.1));
         let mut calibration = Self { factor, overhead: Tokens::ZERO, n_steps };
-        if let Some((prompt, seen)) = first {
+        // Without the head of the conversation what stood before the first message is not known.
+        let is_cut_off = matches!(chain.end, ChainEnd::MissingParent(_) | ChainEnd::Cycle(_));
+        if let Some((prompt, seen)) = first.filter(|_| !is_cut_off) {
             calibration.overhead = Tokens(prompt).saturating_sub(calibration.scale(Tokens(seen)));
         }
         calibration

@@ -420,7 +420,7 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
         Form::Entry => flags.set(Flags::ENTRY),
     }
     flags.set_if(scan.is_sidechain, Flags::SIDECHAIN);
-    flags.set_if(scan.is_meta, Flags::META);
+    flags.set_if(scan.is_meta || scan.is_api_error, Flags::META);
     flags.set_if(scan.is_compact_summary, Flags::COMPACT_SUMMARY);
     flags.set_if(scan.is_team, Flags::TEAM);
     flags.set_if(scan.timestamp.is_none(), Flags::NO_TIMESTAMP);

@@ -89,7 +89,7 @@ flags! {
     MALFORMED = 1;
     /// `isSidechain`.
     SIDECHAIN = 2;
-    /// `isMeta`.
+    /// `isMeta`, or `isApiErrorMessage`: neither the person's words nor the model's.
     META = 3;
     /// `isCompactSummary`.
     COMPACT_SUMMARY = 4;

@@ -6,7 +6,9 @@ mod arguments;
 mod bad_input;
 mod chain;
 mod check;
+mod crash;
 mod docs;
+mod generate;
 mod oracle;
 mod promise;
 mod random;
@@ -18,3 +20,4 @@ mod session;
 mod stage;
 mod stats;
 mod writing;
+#[path = "../../benches/support/generate.rs"]

@@ -204,6 +204,19 @@ fn an_open_tool_loop_keeps_its_thinking() {
     assert_eq!((count(&after), &report["thinking_removed"]["entries"]), (4, &json!(0)));
 }
 
+// S-05: a loop in which a call waits for its result cannot be closed: the call would stay without one.
+#[test]
+fn a_loop_with_an_open_call_is_not_closed() {
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "Bash", "input": {}});
+    let source = transcript(&[
+        json!(["user", "u1", null, null, LONG]),
+        json!(["assistant", "a1", "u1", "m1", [thinking("Both."), call("t1"), call("t2")]]),
+        json!(["user", "u2", "a1", null, [{"type": "tool_result", "tool_use_id": "t1", "content": "a"}]]),
+    ]);
+    let (after, report) = heavy(&source, &["--close-loop"]);
+    assert_eq!((after.lines.len(), &report["closed_loop"]), (3, &json!(false)));
+}
+
 // S-05: where no loop is open, there is nothing to close.
 #[test]
 fn a_closed_loop_is_not_closed_again() {

@@ -76,3 +76,23 @@ fn tc_01_tc_02_tc_08_the_older_half_of_a_hundred_turns_comes_down_to_its_target(
         assert!(range.contains(&share), "{level}: {share} %");
     }
 }
+
+// U-02, B-08: `--strict` makes what was kept an exit code; without it the run has succeeded.
+#[test]
+fn with_strict_a_kept_message_ends_with_3() {
+    let source = fixture("session-mixed-lengths");
+    let stage = Stage::new().file("in.jsonl", &source);
+    // A percent less is less than a sentence: the engine has nothing shorter for the short ones.
+    let args = |strict: &'static str, out: &'static str| {
+        vec!["compress", "in.jsonl", "--bands", "0-100:99%", "-o", out, "--json", strict]
+    };
+    let run = stage.run(args("--strict", "out.jsonl")).ended(3);
+    let report = run.json();
+    assert!(report["messages"]["kept"].as_u64().unwrap() > 0);
+    let reason = report["tasks"].as_array().unwrap().iter().find_map(|task| task["reason"].as_str());
+    assert_eq!(reason, Some("the reply is not shorter"));
+    let output = stage.bytes("out.jsonl");
+    hold(&Rewritten { source: &source, output: &output, report: &report, bands: &[(0, 100, 99)], flags: &[] });
+    stage.run(args("-v", "again.jsonl")).ended(0);
+    assert!(stage.bytes("again.jsonl") == output);
+}

@@ -82,9 +82,6 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         let consequences = follow_up(&reading.file, &reading.index, &reading.chain, &calibration, intent, &mut rewrite)
             .with_context(|| format!("read {}", reading.name))?;
         report.set_consequences(&consequences);
-        if settings.thinking == Thinking::RemoveAndCloseLoop && consequences.thinking.kept_in_open_loop > 0 {
-            ui.warning("the open tool loop cannot be ended: its last call has no result");
-        }
     }
     if let Some(fresh) = &fresh {
         into_session(fresh, &reading, &mut rewrite)?;

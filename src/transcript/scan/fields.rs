@@ -51,6 +51,8 @@ pub struct Scan {
     pub is_sidechain: bool,
     /// `isMeta` is true.
     pub is_meta: bool,
+    /// `isApiErrorMessage` is true: the client wrote it in the model's name, and does not send it.
+    pub is_api_error: bool,
     /// `isCompactSummary` is true.
     pub is_compact_summary: bool,
     /// `teamName` is there.
@@ -185,6 +187,7 @@ impl Scan {
             b"origin" => self.origin = Some(value),
             b"isSidechain" => self.is_sidechain = is_true(),
             b"isMeta" => self.is_meta = is_true(),
+            b"isApiErrorMessage" => self.is_api_error = is_true(),
             b"isCompactSummary" => self.is_compact_summary = is_true(),
             b"teamName" => self.is_team = value.of(line) != b"null",
             _ => return Known::No,

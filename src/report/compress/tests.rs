@@ -1,0 +1,64 @@
+//! The counts of a run whose engine answers from a list.
+
+use std::fs::File;
+use std::ops::ControlFlow;
+
+use serde_json::json;
+
+use super::*;
+use crate::apply::{Rewrite, Tasks, add_edits, read_tasks};
+use crate::engine::Scripted;
+use crate::plan::{Selection, candidates};
+use crate::run::run;
+use crate::transcript::{Chain, turns};
+
+// B-08, B-09
+#[test]
+fn counts_are_true_whatever_the_engine_answers() {
+    let file = File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/hundred-turns.jsonl")).unwrap();
+    let index = Index::build(&file).unwrap();
+    let chain = Chain::find(&index);
+    let turns = turns(&index, &chain);
+    let selection = Selection { bands: "0-2:heavy,2-4:50%".parse().unwrap(), ..Selection::default() };
+    let candidates = candidates(&index, &chain, &turns, &selection);
+    let Tasks { tasks, n_skipped } = read_tasks(&file, &index, &candidates, Tokens(20)).unwrap();
+    assert_eq!(tasks.len(), 8);
+
+    let engine = Scripted::new([
+        Ok("Eight letters."),
+        Err("no answer in 15 s"),
+        Ok(""),
+        Ok("Sixteen letters."),
+        Ok("Error: rate limit"),
+        Ok("Twelve, all."),
+        Err("no answer in 15 s"),
+        Ok("Four"),
+    ]);
+    let outcomes = run(&tasks, &engine, |_| ControlFlow::Continue(()));
+    let totals = Totals::of(&index, &chain);
+    let mut report = CompressReport::new("s".to_owned(), "scripted", &selection.bands, turns.len(), totals);
+    report.set_tasks(&index, &tasks, n_skipped, Some(&outcomes));
+    let sum = |places: &[usize]| -> u64 { places.iter().map(|at| tasks[*at].tokens.0).sum() };
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(
+        json["messages"],
+        json!({
+            "compressed": 4, "skipped": 0, "kept": 2, "failed": 2,
+            "tokens": {"before": sum(&[0, 3, 5, 7]), "after": 4 + 4 + 3 + 1}
+        })
+    );
+    let levels: Vec<_> =
+        json["levels"].as_array().unwrap().iter().map(|row| [&row["tasks"], &row["compressed"]]).collect();
+    assert_eq!(levels, [[&json!(4), &json!(2)], [&json!(4), &json!(2)]]);
+    assert_eq!(json["levels"][0]["tokens"], json!({"before": sum(&[0, 3]), "after": 8}));
+    let rows = json["tasks"].as_array().unwrap();
+    let of: Vec<_> = rows.iter().map(|row| row["outcome"].as_str().unwrap()).collect();
+    assert_eq!(of, ["compressed", "failed", "kept", "compressed", "kept", "compressed", "failed", "compressed"]);
+    assert_eq!((&rows[1]["reason"], &rows[2]["reason"]), (&json!("no answer in 15 s"), &json!("the reply is blank")));
+
+    // What failed or was refused stays as it was.
+    let mut rewrite = Rewrite::default();
+    add_edits(&file, &index, &tasks, &outcomes, &mut rewrite).unwrap();
+    let edited: Vec<_> = rewrite.edits.keys().copied().collect();
+    assert_eq!(edited, [0, 3, 5, 7].map(|at: usize| tasks[at].line));
+}
