@@ -8,6 +8,7 @@ mod chain;
 mod check;
 mod crash;
 mod docs;
+#[path = "../../benches/support/generate.rs"]
 mod generate;
 mod oracle;
 mod promise;
@@ -20,4 +21,3 @@ mod session;
 mod stage;
 mod stats;
 mod writing;
-#[path = "../../benches/support/generate.rs"]
