@@ -54,8 +54,9 @@ fn extract(text: &str, target: Tokens) -> String {
 fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens) -> String {
     // One mark at least: whoever reads on shall know that this is not all.
     let n_marks = (allowed / 320).max(1);
-    // What marks may take is set aside, so that they do not push the text over its target.
-    let mut choices = select(reading, allowed.saturating_sub(n_marks * (MARK.len() + 1)));
+    // What marks may take is set aside, so that they do not push the text over its target. One alone may.
+    let aside = if allowed < 200 { 0 } else { n_marks * (MARK.len() + 1) };
+    let mut choices = select(reading, allowed - aside);
     while !choices.is_empty() {
         let out = render(text, reading, &tidy(reading, &choices), n_marks);
         let size = chars4(&out).0;
