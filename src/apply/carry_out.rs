@@ -147,7 +147,19 @@ pub fn carry_out(
     Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
 }
 
-fn refuse_unless_at_rest(guard: &Guard, path: Option<&Path>, now: Timestamp) -> Result<(), ApplyError> {
+/// Whether a result could be written there now: what can be refused is refused before work that may cost time.
+///
+/// # Errors
+/// As [`carry_out`] would end on account of its destination.
+pub fn probe(origin: &Origin<'_>, destination: &Destination<'_>, now: Timestamp) -> Result<(), ApplyError> {
+    let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
+    if let (Destination::InPlace(Existing::Respect), Some(guard)) = (destination, &guard) {
+        refuse_unless_at_rest(guard, origin.path, now)?;
+    }
+    Stage::open(destination, origin).map(drop)
+}
+
+pub(super) fn refuse_unless_at_rest(guard: &Guard, path: Option<&Path>, now: Timestamp) -> Result<(), ApplyError> {
     match guard.seconds_at_rest(SystemTime::from(now)) {
         Some(seconds) if seconds < REST => {
             Err(ApplyError::JustWritten(path.unwrap_or(Path::new("")).to_owned(), seconds))

@@ -1,8 +1,8 @@
 //! Links around entries that go: a child hangs on the nearest ancestor that stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use crate::transcript::{Index, LineNo, LineSet, Parent};
+use crate::transcript::{Index, LineNo, LineSet, MessageIdx, Parent};
 
 /// The new parent of every entry that stays while its parent goes; `None` makes it a root.
 #[must_use]
@@ -10,31 +10,51 @@ pub(super) fn relinks(index: &Index, dropped: &LineSet) -> BTreeMap<LineNo, Opti
     if dropped.is_empty() {
         return BTreeMap::new();
     }
-    let orphans = index.lines().filter(|&line| match index.record(line).parent() {
-        Parent::At(parent) => dropped.contains(parent) && !dropped.contains(line),
-        Parent::Root | Parent::Missing => false,
-    });
-    orphans.map(|line| (line, heir(index, dropped, line))).collect()
+    let dropped_parent = |line| match index.record(line).parent() {
+        Parent::At(parent) if dropped.contains(parent) && !dropped.contains(line) => Some(parent),
+        _ => None,
+    };
+    let orphans: Vec<(LineNo, LineNo)> =
+        index.lines().filter_map(|line| dropped_parent(line).map(|parent| (line, parent))).collect();
+    let rests = rests(index, dropped, &orphans);
+    orphans.into_iter().map(|(line, parent)| (line, heir(index, dropped, &rests, line, parent))).collect()
 }
 
-/// The entry that `line` hangs on when its parent goes: the nearest ancestor that stays. Where the conversation forked
+/// What stays of the messages of which a part goes that others hang on: their lines, in file order.
+fn rests(index: &Index, dropped: &LineSet, orphans: &[(LineNo, LineNo)]) -> HashMap<MessageIdx, Vec<LineNo>> {
+    let message_of = |line: LineNo| index.record(line).message();
+    let forked = orphans.iter().filter(|(line, parent)| message_of(*line) != message_of(*parent));
+    let mut rests: HashMap<MessageIdx, Vec<LineNo>> =
+        forked.filter_map(|(_, parent)| Some((message_of(*parent)?, Vec::new()))).collect();
+    if rests.is_empty() {
+        return rests;
+    }
+    for line in index.lines().filter(|&line| index.record(line).is_chained() && !dropped.contains(line)) {
+        if let Some(rest) = message_of(line).and_then(|message| rests.get_mut(&message)) {
+            rest.push(line);
+        }
+    }
+    rests
+}
+
+/// The entry that `line` hangs on when its `parent` goes: the nearest ancestor that stays. Where the conversation forked
 /// at the thinking of a message, the rest of that message is found by a resume only while a part of it is an ancestor
 /// of `line`; so `line` moves behind that rest.
-fn heir(index: &Index, dropped: &LineSet, line: LineNo) -> Option<LineNo> {
+fn heir(
+    index: &Index,
+    dropped: &LineSet,
+    rests: &HashMap<MessageIdx, Vec<LineNo>>,
+    line: LineNo,
+    parent: LineNo,
+) -> Option<LineNo> {
     let ancestor = surviving_ancestor(index, dropped, line);
     let message_of = |line: LineNo| index.record(line).message();
-    let Parent::At(parent) = index.record(line).parent() else { return ancestor };
     let Some(message) = message_of(parent) else { return ancestor };
     if message_of(line) == Some(message) || ancestor.and_then(message_of) == Some(message) {
         return ancestor;
     }
-    let is_rest = |&rest: &LineNo| {
-        message_of(rest) == Some(message)
-            && index.record(rest).is_chained()
-            && !dropped.contains(rest)
-            && !descends(index, rest, line)
-    };
-    index.lines().rev().find(is_rest).or(ancestor)
+    let rest = rests.get(&message).into_iter().flatten().rev();
+    rest.copied().find(|&rest| !descends(index, rest, line)).or(ancestor)
 }
 
 /// Whether `line` hangs below `ancestor`, or in a circle.

@@ -263,6 +263,9 @@ pub(crate) struct StatsArgs {
     /// Show these bands of turns too, such as 0-30:heavy,50-80:compress
     #[arg(long)]
     pub(crate) bands: Option<String>,
+    /// Ask this archive which figures ctxc has lowered [env: CTXC_ARCHIVE=]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
+    pub(crate) archive: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]

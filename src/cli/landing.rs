@@ -9,9 +9,10 @@ use uuid::Uuid;
 use super::error::CommandError;
 use super::reading::Reading;
 use super::settings::{Existing, Keep, Output};
+use super::stored;
 use super::ui::Ui;
 use crate::apply::{self, Destination, Done, Errand, NewSession, Origin, Rewrite, carry_out, title_line, title_of};
-use crate::archive::{self, Archive};
+use crate::archive::Archive;
 use crate::transcript::session::sidecar_dir;
 
 /// A new session: its id, and the file that it will be.
@@ -35,6 +36,20 @@ pub(super) fn into_session(fresh: &Fresh, reading: &Reading, rewrite: &mut Rewri
     rewrite.appended.push(title_line(&id, &format!("{title} (compressed)")));
     rewrite.session = Some(NewSession { id });
     Ok(())
+}
+
+/// Refuses a place that nothing could be written to, before any work is done for it.
+pub(super) fn probe(output: &Output, reading: &Reading) -> Result<(), CommandError> {
+    let origin = Origin { file: &reading.file, path: reading.path.as_deref() };
+    let destination = match output {
+        Output::File(path, existing) => {
+            refuse_unless_file(path)?;
+            Destination::File(path, (*existing).into())
+        }
+        Output::InPlace(existing) => Destination::InPlace((*existing).into()),
+        Output::NewSession(_) | Output::StandardOutput => return Ok(()),
+    };
+    Ok(apply::probe(&origin, &destination, Timestamp::now())?)
 }
 
 /// What is done, and on whose behalf.
@@ -66,11 +81,10 @@ impl Landing<'_> {
         let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();
         let mut stdout = ui.output();
         let destination = match (self.output, self.fresh) {
-            (Output::File(path, _), _) if is_no_file(path) => {
-                return Err(CommandError::usage(anyhow!("write {}: it is no regular file", path.display()))
-                    .hint("give -o the name of a file, or print the transcript with -o -"));
+            (Output::File(path, existing), _) => {
+                refuse_unless_file(path)?;
+                Destination::File(path, (*existing).into())
             }
-            (Output::File(path, existing), _) => Destination::File(path, (*existing).into()),
             (Output::InPlace(existing), _) => Destination::InPlace((*existing).into()),
             (Output::NewSession(_), Some(fresh)) => {
                 Destination::NewSession { path: &fresh.path, sidecar: &source_sidecar, new_sidecar: &new_sidecar }
@@ -89,7 +103,7 @@ impl Landing<'_> {
 
     fn open_archive(&self, rewrite: &Rewrite, ui: &Ui) -> Result<Option<Box<dyn Archive>>, CommandError> {
         match self.keep {
-            Keep::In(url) => Ok(Some(archive::open(&url.parse()?)?)),
+            Keep::In(url) => stored::open(url).map(Some),
             Keep::Nowhere if rewrite.is_nothing() => Ok(None),
             Keep::Nowhere => {
                 ui.warning("without an archive nothing that goes can be restored");
@@ -108,9 +122,13 @@ impl From<Existing> for apply::Existing {
     }
 }
 
-/// Whether `path` is there and is neither a file nor a link to one: a device, a pipe, a folder.
-fn is_no_file(path: &Path) -> bool {
-    path.metadata().is_ok_and(|metadata| !metadata.is_file())
+/// Refuses a path that is there and is neither a file nor a link to one: a device, a pipe, a folder.
+fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(CommandError::usage(anyhow!("write {}: it is no regular file", path.display()))
+            .hint("give -o the name of a file, or print the transcript with -o -"));
+    }
+    Ok(())
 }
 
 /// The command as it was given.

@@ -14,6 +14,7 @@ mod places;
 pub mod progress;
 mod reading;
 pub mod settings;
+mod stored;
 mod tell;
 pub mod ui;
 

@@ -151,7 +151,7 @@ impl StatsArgs {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<stats::Settings, CommandError> {
         let source = source(&self.session.session, &context)?;
         // Statistics go on without an archive, also where there is no home folder for one.
-        let archive = context.environment.archive_url(None).ok();
+        let archive = context.environment.archive_url(self.archive.as_deref()).ok();
         Ok(stats::Settings { source, bands: self.bands, archive, reporting: context.reporting })
     }
 }

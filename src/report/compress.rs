@@ -289,8 +289,8 @@ impl fmt::Display for CompressReport {
         writeln!(
             f,
             "live tokens: {} -> {} by chars4, {} -> {} calibrated (estimates)",
-            count(chars4.before.all().0),
-            count(chars4.after.all().0),
+            count(chars4.before.context().0),
+            count(chars4.after.context().0),
             count(calibrated.before.0),
             count(calibrated.after.0),
         )?;

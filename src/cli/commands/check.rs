@@ -1,5 +1,7 @@
 //! `ctxc check`: name every problem that would stop or bend a resume.
 
+use uuid::Uuid;
+
 use crate::apply::{Severity, Side, Visible, check, compare, new_problems};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
@@ -38,7 +40,11 @@ fn alone(file: Reading) -> CheckReport {
 
 fn against(file: &mut Reading, original: &mut Reading, ui: &Ui) -> Result<CheckReport, CommandError> {
     // Under another id, paths into the folder of the old session lead away from the new one (S-01).
-    let old_session = original.stem.clone().filter(|stem| file.stem.as_ref().is_some_and(|own| own != stem));
+    let old_session = original
+        .stem
+        .clone()
+        .filter(|stem| Uuid::parse_str(stem).is_ok())
+        .filter(|stem| file.stem.as_ref().is_some_and(|own| own != stem));
     let total = original.live_bytes();
     let before =
         original.again(ui, "comparing", total, |reader, index, chain| Visible::read(reader, index, chain, None))?;

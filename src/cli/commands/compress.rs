@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use crate::apply::{Intent, Rewrite, Tasks, ThinkingPolicy, add_edits, follow_up, read_tasks};
 use crate::cli::args::{EngineName, Estimate, Include, Only};
 use crate::cli::error::{CommandError, Completion};
-use crate::cli::landing::{Fresh, Landing, fresh, into_session, say_resume};
+use crate::cli::landing::{Fresh, Landing, fresh, into_session, probe, say_resume};
 use crate::cli::progress::Progress;
 use crate::cli::reading::Reading;
 use crate::cli::settings::{Form, Keep, Mode, Output, Reporting, Strictness, Thinking};
@@ -66,6 +66,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         return Ok(Completion::Full);
     }
     if !tasks.is_empty() {
+        probe(&settings.output, &reading)?;
         ui.status("engine: extract, which is built in and works offline");
     }
     let outcomes = run_with_progress(&tasks, &engine, ui)?;
@@ -106,7 +107,9 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         let mut after = Totals::of(&reading.index, &reading.chain);
         rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
         report.set_totals(&calibration, after);
-        report.output = done.path.as_ref().map(|path| path.display().to_string());
+        // A path is told as it was typed.
+        let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
+        report.output = typed.map(|path| path.display().to_string());
         report.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
         report.operation = done.operation;
         report.backup = done.backup.map(|path| path.display().to_string());

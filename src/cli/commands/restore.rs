@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::apply::{self, Staged, operation_of, restore, unnamed_file};
-use crate::archive::{self, Archive, Operation};
+use crate::apply::{self, Staged, operation_of, restore, restore_in_place, unnamed_file};
+use crate::archive::{Archive, Operation};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input::{self, Input};
 use crate::cli::settings::{Existing, Form, Output, Reporting};
+use crate::cli::stored;
 use crate::cli::tell::report_file;
 use crate::cli::ui::Ui;
 use crate::report::size::bytes;
@@ -39,7 +41,7 @@ struct Report<'a> {
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let mut input = input::open(&settings.source)?;
     let name = input.name();
-    let archive = archive::open(&settings.archive.parse()?)?;
+    let archive = stored::open_existing(&settings.archive)?;
     let named = input.path.clone().unwrap_or_else(|| name.clone().into());
     let operation = operation_of(&mut input.file, &named, &*archive)?;
     let output = place(settings, &operation)?;
@@ -56,6 +58,11 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
                 operation.command
             ));
         }
+        Place::Result(path, existing) => {
+            let (file, existing) = (&mut input.file, (*existing).into());
+            let backup = restore_in_place(path, file, &operation, &*archive, existing, Timestamp::now())?;
+            ui.status(format_args!("what stood there is in {} now", backup.display()));
+        }
         Place::Stream => {
             // Nothing is printed before all of it is known to be the source.
             let mut spool = unnamed_file()?;
@@ -66,7 +73,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         }
     }
     let path = match &output {
-        Place::Untouched(path) | Place::File(path, _) => Some(path.display().to_string()),
+        Place::Untouched(path) | Place::File(path, _) | Place::Result(path, _) => Some(path.display().to_string()),
         Place::Stream => None,
     };
     let report = Report {
@@ -91,6 +98,8 @@ enum Place<'a> {
     /// Where it still is, byte for byte.
     Untouched(&'a Path),
     File(&'a Path, Existing),
+    /// In the place of the result.
+    Result(&'a Path, Existing),
     Stream,
 }
 
@@ -100,7 +109,7 @@ fn place<'a>(settings: &'a Settings, operation: &'a Operation) -> Result<Place<'
     match (&settings.output, &settings.source) {
         (Output::File(path, existing), _) => Ok(Place::File(path, *existing)),
         (Output::StandardOutput, _) => Ok(Place::Stream),
-        (Output::InPlace(_), Found::File { path, .. }) => Ok(Place::File(path, Existing::Overwrite)),
+        (Output::InPlace(existing), Found::File { path, .. }) => Ok(Place::Result(path, *existing)),
         (Output::InPlace(_) | Output::NewSession(_), _) => {
             let Some(path) = operation.source.path.as_deref() else { return Ok(Place::Stream) };
             match is_source(path, operation) {

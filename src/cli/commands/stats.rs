@@ -1,9 +1,9 @@
 //! `ctxc stats`: show what takes the room.
 
-use crate::archive::{self, ArchiveUrl};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
+use crate::cli::stored;
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::plan::Bands;
@@ -41,17 +41,13 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 /// What the client had recorded in the usage of `line`, when ctxc has lowered it since (S-06). An archive that cannot be
 /// read says nothing, for statistics need none.
 fn lowered_from(settings: &Settings, session: &Reading, line: LineNo) -> Result<Option<Tokens>, CommandError> {
-    let Some(Ok(url)) = settings.archive.as_deref().map(str::parse::<ArchiveUrl>) else { return Ok(None) };
-    // Looking must not make an archive.
-    if matches!(&url, ArchiveUrl::Sqlite(path) if !path.exists()) {
-        return Ok(None);
-    }
+    let Some(url) = &settings.archive else { return Ok(None) };
+    let Ok(archive) = stored::open_existing(url) else { return Ok(None) };
     let mut buffer = Vec::new();
     let now = read_line(&session.file, &session.index, line, &mut buffer)?;
-    let original = archive::open(&url).and_then(|archive| {
-        let original = archive.replaced_by(Digest::of(now))?;
-        original.map_or(Ok(None), |original| archive.line(original.digest))
-    });
+    let original = archive
+        .replaced_by(Digest::of(now))
+        .and_then(|original| original.map_or(Ok(None), |original| archive.line(original.digest)));
     let context = |line: &[u8]| {
         Scan::of(line).message.and_then(|message| message.usage).map(|it| Usage::of(it.of(line)).context())
     };
