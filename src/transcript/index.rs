@@ -10,7 +10,8 @@ use super::measure::{Part, measure};
 use super::preserved::PreservedSegment;
 use super::prompt::Prompt;
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record, SessionAt};
-use super::scan::{BlockKind, Form, Kind, Scan};
+use super::scan::{Block, BlockKind, Form, Kind, Scan};
+use super::tools::Tools;
 use crate::text::{Tokens, json_string};
 
 /// What is known of a transcript without holding it.
@@ -33,42 +34,6 @@ pub struct Index {
     /// What the file was when it was read.
     pub fingerprint: Fingerprint,
     offsets: Vec<u64>,
-}
-
-/// Tool calls and results, in file order.
-#[derive(Debug, Default)]
-pub struct Tools {
-    ids: Vec<IdHash>,
-    lines: Vec<u32>,
-}
-
-/// One end of a tool call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ToolEnd {
-    /// The digest of the id of the call.
-    pub id: IdHash,
-    /// The line that holds it.
-    pub line: LineNo,
-    /// Whether it is the result.
-    pub is_result: bool,
-}
-
-impl Tools {
-    const RESULT: u32 = 1 << 31;
-
-    fn push(&mut self, end: ToolEnd) {
-        self.ids.push(end.id);
-        self.lines.push(end.line.0 | if end.is_result { Self::RESULT } else { 0 });
-    }
-
-    /// Every end, in file order.
-    pub fn iter(&self) -> impl Iterator<Item = ToolEnd> {
-        self.ids.iter().zip(&self.lines).map(|(&id, &line)| ToolEnd {
-            id,
-            line: LineNo(line & !Self::RESULT),
-            is_result: line & Self::RESULT != 0,
-        })
-    }
 }
 
 /// The thinking of one line.
@@ -351,14 +316,16 @@ impl Builder {
     }
 
     fn note_tools(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
+        let tools = &mut self.index.tools;
         for block in scan.outer_blocks() {
-            let is_result = match (scan.kind, block.kind) {
-                (Kind::Assistant, BlockKind::ToolUse) => false,
-                (Kind::User, BlockKind::ToolResult) => true,
-                _ => continue,
-            };
-            let id = block.tool_id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
-            self.index.tools.push(ToolEnd { id, line: line_no, is_result });
+            let id = || block.tool_id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
+            match (scan.kind, block.kind) {
+                (Kind::Assistant, BlockKind::ToolUse) => {
+                    tools.push_call(id(), line_no, block.name.and_then(|it| it.string(line)).unwrap_or_default());
+                }
+                (Kind::User, BlockKind::ToolResult) => tools.push_result(id(), line_no),
+                _ => {}
+            }
         }
     }
 
@@ -427,6 +394,15 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
     if scan.kind.is_message() { flags.with(content_flags(scan, line)) } else { flags }
 }
 
+/// Whether these are one block, with nothing but text in it.
+fn is_single(blocks: &[Block]) -> bool {
+    let is_medium = |block: &Block| matches!(block.kind, BlockKind::Image | BlockKind::Document);
+    blocks.split_first().is_some_and(|(first, inner)| {
+        inner.iter().all(|block| block.is_nested && !is_medium(block))
+            && matches!(first.kind, BlockKind::Text | BlockKind::Thinking | BlockKind::ToolUse | BlockKind::ToolResult)
+    })
+}
+
 fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
     let mut flags = Flags::NONE;
     let Some(message) = scan.message else { return Flags::BAD_CONTENT };
@@ -434,7 +410,7 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
     flags.set_if(message.role.and_then(|it| it.string(line)) != Some(role), Flags::WRONG_ROLE);
     flags.set_if(message.counts.context() > 0, Flags::USAGE);
     if let Some(text) = scan.string_content(line) {
-        flags.set(Flags::TEXT.with(Flags::BEYOND_THINKING).with(Flags::BEYOND_RESULTS));
+        flags.set(Flags::TEXT.with(Flags::BEYOND_THINKING).with(Flags::BEYOND_RESULTS).with(Flags::SINGLE));
         flags.set_if(json_string::is_blank(text), Flags::BLANK);
         return flags;
     }
@@ -442,6 +418,7 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
         return flags.with(Flags::BAD_CONTENT);
     }
     flags.set_if(scan.blocks.is_empty(), Flags::BLANK);
+    flags.set_if(is_single(&scan.blocks), Flags::SINGLE);
     for block in scan.outer_blocks() {
         let is_object = block.span.is_some_and(|it| it.of(line).starts_with(b"{"));
         flags.set_if(!is_object, Flags::BAD_CONTENT);

@@ -219,23 +219,24 @@ impl Stats {
         let calibration = Calibration::learn(index, chain);
         let turns = turn_rows(index, chain, &calibration);
         let mut second = SecondPass::new(index, chain, turns);
-        revisit(file, index, &chain.live, |line_no, line| {
+        revisit(file, index, &second.unknown(chain), |line_no, line| {
             second.read(line_no, line);
             io::Result::Ok(())
         })?;
-        let SecondPass { turns, parts, tools, recorded, recorded_by, .. } = second;
+        second.finish();
         let chars4: Tokens = chain.lines.iter().map(|&line| context_tokens(index, line)).sum();
         let scale = |tokens| Estimates::of(tokens, &calibration);
-        let mut tools: Vec<ToolRow> = tools
-            .into_iter()
+        let mut tools: Vec<ToolRow> = second
+            .tools()
             .map(|(tool, sums)| ToolRow {
-                tool,
+                tool: tool.to_owned(),
                 calls: sums.calls,
                 inputs: scale(sums.inputs),
                 results: scale(sums.results),
             })
             .collect();
-        tools.sort_by_key(|row| std::cmp::Reverse(row.chars4()));
+        tools.sort_by(|left, right| (right.chars4(), &left.tool).cmp(&(left.chars4(), &right.tool)));
+        let SecondPass { turns, parts, recorded, recorded_by, .. } = second;
         let problems = check(index, chain);
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count() as u64;
         Ok(Self {
