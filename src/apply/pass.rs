@@ -18,6 +18,10 @@ use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::Scan;
 use crate::transcript::{Fingerprint, Index, LineNo, LineSet, SessionAt, Span};
 
+/// How many uuids of heirs are remembered. Heirs have their children close behind them; what is no longer known is read
+/// again.
+const N_UUIDS: usize = 256;
+
 /// What pass two wrote.
 #[derive(Debug)]
 pub(super) struct Written {
@@ -95,7 +99,7 @@ struct Pass<'a, 'k> {
     source: Source<'a>,
     sink: Sink<'a>,
     keeper: &'a mut Keeper<'k>,
-    /// The uuids of heirs, as they stand between their quotes.
+    /// The uuids of the last heirs, as they stand between their quotes.
     uuids: HashMap<LineNo, Vec<u8>>,
 }
 
@@ -118,6 +122,9 @@ impl Pass<'_, '_> {
         }
         if self.plan.heirs.contains(line) {
             let uuid = Scan::of(text).uuid.and_then(|it| it.string(text)).unwrap_or_default();
+            if self.uuids.len() >= N_UUIDS {
+                self.uuids.clear();
+            }
             self.uuids.insert(line, uuid.to_vec());
         }
         let edits = self.rewrite.edits.get(&line);

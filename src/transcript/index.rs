@@ -58,6 +58,9 @@ pub struct Pointer {
     pub target: IdHash,
 }
 
+/// How many lines are searched for a parent one by one.
+const NEAR: usize = 6;
+
 /// How many lines lie between two offsets that are kept.
 const STRIDE: usize = 256;
 
@@ -170,6 +173,8 @@ impl Index {
     /// The thinking of `line`.
     #[must_use]
     pub fn thinking_of(&self, line: LineNo) -> Option<&Thinking> {
+        // Most lines have none, and are not to be searched for.
+        self.records.get(line.idx()).filter(|record| record.flags.any(Flags::THINKING))?;
         let at = self.thinking.binary_search_by_key(&line, |thinking| thinking.line).ok()?;
         self.thinking.get(at)
     }
@@ -261,6 +266,11 @@ impl Builder {
     fn parent(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) -> Parent {
         let Some(id) = scan.parent_uuid.and_then(|it| it.string(line)) else { return Parent::Root };
         let id = IdHash::of(id);
+        // The parent is mostly one of the lines just read, which need no look into a table of all.
+        let latest = self.index.records.iter().rev().take(NEAR).position(|near| near.uuid == id && near.is_chained());
+        if let Some(back) = latest.and_then(|back| u32::try_from(back).ok()) {
+            return Parent::At(LineNo(line_no.0 - 1 - back));
+        }
         let Self { index, by_uuid, .. } = self;
         match by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
             Some(&at) => Parent::At(LineNo(at)),

@@ -159,6 +159,14 @@ pub struct Problems {
     pub warnings: u64,
 }
 
+impl Problems {
+    fn of(index: &Index, chain: &Chain) -> Self {
+        let problems = check(index, chain);
+        let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count() as u64;
+        Self { errors, warnings: problems.len() as u64 - errors }
+    }
+}
+
 /// The tokens of one role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RoleRow {
@@ -216,6 +224,8 @@ impl Stats {
         chain: &Chain,
         bands: &Bands,
     ) -> io::Result<Self> {
+        // What the check needs in between shall be gone before the rows are there.
+        let problems = Problems::of(index, chain);
         let calibration = Calibration::learn(index, chain);
         let turns = turn_rows(index, chain, &calibration);
         let mut second = SecondPass::new(index, chain, turns);
@@ -237,8 +247,6 @@ impl Stats {
             .collect();
         tools.sort_by(|left, right| (right.chars4(), &left.tool).cmp(&(left.chars4(), &right.tool)));
         let SecondPass { turns, parts, recorded, recorded_by, .. } = second;
-        let problems = check(index, chain);
-        let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count() as u64;
         Ok(Self {
             schema: 1,
             file: name,
@@ -258,7 +266,7 @@ impl Stats {
                 lowered_from: None,
             }),
             start: start(chain),
-            problems: Problems { errors, warnings: problems.len() as u64 - errors },
+            problems,
             roles: roles(index, chain, &calibration),
             parts: parts.into_iter().map(|(part, (n, tokens))| part_row(part, n, scale(tokens))).collect(),
             tools,
