@@ -86,7 +86,7 @@ impl Plan {
 }
 
 /// Lines that stand side by side and are written as they are.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Run {
     n_lines: u64,
     n_bytes: u64,

@@ -272,13 +272,11 @@ impl Builder {
             return Parent::At(LineNo(line_no.0 - 1 - back));
         }
         let Self { index, by_uuid, .. } = self;
-        match by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
-            Some(&at) => Parent::At(LineNo(at)),
-            None => {
-                self.unresolved.push((line_no, id));
-                Parent::Missing
-            }
+        if let Some(&at) = by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
+            return Parent::At(LineNo(at));
         }
+        self.unresolved.push((line_no, id));
+        Parent::Missing
     }
 
     fn note_uuid(&mut self, uuid: IdHash, line_no: LineNo) {
