@@ -63,6 +63,16 @@ fn every_chain_line_begins_with_its_parent_and_every_parent_stands_before_it() {
 }
 
 #[test]
+fn every_snapshot_names_the_prompt_behind_it() {
+    let (bytes, _) = written(&session(2_000_000, 8));
+    let entries = entries(&bytes);
+    let pairs = entries.windows(2).filter(|pair| pair[0]["type"] == "file-history-snapshot");
+    let named: Vec<bool> =
+        pairs.map(|pair| pair[0]["messageId"] == pair[1]["uuid"] && pair[1]["type"] == "user").collect();
+    assert!(!named.is_empty() && named.iter().all(|is_named| *is_named));
+}
+
+#[test]
 fn every_call_has_one_result_after_it() {
     let (bytes, written) = written(&session(2_000_000, 5));
     let (mut open, mut answered) = (HashMap::new(), 0);

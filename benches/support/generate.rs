@@ -120,6 +120,8 @@ struct Session<'w, W> {
     envelope: String,
     id: String,
     parent: Option<String>,
+    /// The uuid that a snapshot has named, and that the prompt behind it takes.
+    announced: Option<String>,
     /// Milliseconds since the epoch.
     now: i64,
     /// What the client would measure as its context, in tokens.
@@ -149,6 +151,7 @@ impl<'w, W: Write> Session<'w, W> {
             envelope,
             id,
             parent: None,
+            announced: None,
             now: START,
             context: 16_800,
             cached: 0,
@@ -175,7 +178,7 @@ impl<'w, W: Write> Session<'w, W> {
 
     /// An entry of the parent chain: `body` stands before its uuid and time, `tail` after them. Returns its uuid.
     fn chain(&mut self, body: &str, tail: &str) -> io::Result<String> {
-        let uuid = self.random.uuid();
+        let uuid = self.announced.take().unwrap_or_else(|| self.random.uuid());
         let time = self.timestamp(4000);
         self.line.clear();
         self.line.push_str(r#"{"parentUuid":"#);
@@ -250,6 +253,7 @@ impl<'w, W: Write> Session<'w, W> {
         format!(r#"{{"type":"thinking","thinking":{},"signature":"{signature}"}}"#, json(&text))
     }
 
+    /// The state of the files before the prompt that comes next.
     fn snapshot(&mut self) -> io::Result<()> {
         let id = self.random.uuid();
         let time = self.timestamp(30);
@@ -263,7 +267,9 @@ impl<'w, W: Write> Session<'w, W> {
         self.meta(&format!(
             r#"{{"type":"file-history-snapshot","messageId":"{id}","snapshot":{{"messageId":"{id}","trackedFileBackups":{{{}}},"timestamp":"{time}"}},"isSnapshotUpdate":false}}"#,
             backups.join(",")
-        ))
+        ))?;
+        self.announced = Some(id);
+        Ok(())
     }
 
     fn turn(&mut self, longest_line: usize) -> io::Result<()> {

@@ -5,11 +5,28 @@ use super::problem::{Detail, Problem, ProblemKind};
 use crate::transcript::scan::Kind;
 use crate::transcript::{Chain, IdHash, Index, LineNo, MessageIdx};
 
-/// One end of a live call, by its place in the conversation.
+/// One end of a live call, by its place in the conversation. They sort by call, the results of one behind its calls.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct End {
     id: IdHash,
-    place: u32,
-    is_result: bool,
+    /// The place, of which the highest bit marks a result: a long transcript has very many ends.
+    packed: u32,
+}
+
+impl End {
+    const RESULT: u32 = 1 << 31;
+
+    const fn new(id: IdHash, place: u32, is_result: bool) -> Self {
+        Self { id, packed: if is_result { place | Self::RESULT } else { place } }
+    }
+
+    const fn place(self) -> u32 {
+        self.packed & !Self::RESULT
+    }
+
+    const fn is_result(self) -> bool {
+        self.packed & Self::RESULT != 0
+    }
 }
 
 /// Finds what is wrong with the tool calls and results of the live chain.
@@ -22,12 +39,12 @@ struct End {
 pub(super) fn check_pairs(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
     let conversation = Conversation::new(index, chain);
     let mut ends = conversation.ends(index);
-    ends.sort_unstable_by_key(|end| (end.id, end.is_result, end.place));
+    ends.sort_unstable();
     for same in ends.chunk_by(|a, b| a.id == b.id) {
-        let (calls, results) = same.split_at(same.partition_point(|end| !end.is_result));
+        let (calls, results) = same.split_at(same.partition_point(|end| !end.is_result()));
         let id = same.first().map_or(IdHash::NONE, |end| end.id);
         let mut report = |end: &End, kind, detail| {
-            problems.push(Problem::new(kind, conversation.line(end.place), id).with(detail));
+            problems.push(Problem::new(kind, conversation.line(end.place()), id).with(detail));
         };
         let Some(call) = calls.first().filter(|_| id != IdHash::NONE) else {
             let kind = if id == IdHash::NONE { ProblemKind::ToolWithoutId } else { ProblemKind::ResultWithoutCall };
@@ -36,21 +53,21 @@ pub(super) fn check_pairs(index: &Index, chain: &Chain, problems: &mut Vec<Probl
             }
             continue;
         };
-        let call_at = Detail::Line(conversation.line(call.place));
+        let call_at = Detail::Line(conversation.line(call.place()));
         for end in calls.iter().skip(1) {
             report(end, ProblemKind::DuplicateCall, call_at);
         }
         let Some(result) = results.first() else {
-            let is_last = conversation.run_at(call.place) == conversation.last_run();
+            let is_last = conversation.run_at(call.place()) == conversation.last_run();
             let kind = if is_last { ProblemKind::InterruptedCall } else { ProblemKind::CallWithoutResult };
             report(call, kind, Detail::None);
             continue;
         };
-        let result_at = Detail::Line(conversation.line(result.place));
+        let result_at = Detail::Line(conversation.line(result.place()));
         for end in results.iter().skip(1) {
             report(end, ProblemKind::DuplicateResult, result_at);
         }
-        if conversation.run_at(result.place) != conversation.run_at(call.place) || result.place < call.place {
+        if conversation.run_at(result.place()) != conversation.run_at(call.place()) || result.place() < call.place() {
             report(result, ProblemKind::MisplacedResult, call_at);
         }
     }
@@ -100,7 +117,7 @@ impl<'a> Conversation<'a> {
     fn ends(&self, index: &Index) -> Vec<End> {
         let place_of = |line: LineNo| self.places.get(line.idx()).copied().filter(|&place| place != u32::MAX);
         let live = index.tools.iter().filter_map(|end| Some((end, place_of(end.line)?)));
-        live.map(|(end, place)| End { id: end.id, place, is_result: end.is_result }).collect()
+        live.map(|(end, place)| End::new(end.id, place, end.is_result)).collect()
     }
 
     fn line(&self, place: u32) -> LineNo {

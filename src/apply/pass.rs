@@ -18,6 +18,10 @@ use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::Scan;
 use crate::transcript::{Fingerprint, Index, LineNo, LineSet, SessionAt, Span};
 
+/// How many uuids of heirs are remembered. Heirs have their children close behind them; what is no longer known is read
+/// again.
+const N_UUIDS: usize = 256;
+
 /// What pass two wrote.
 #[derive(Debug)]
 pub(super) struct Written {
@@ -82,7 +86,7 @@ impl Plan {
 }
 
 /// Lines that stand side by side and are written as they are.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Run {
     n_lines: u64,
     n_bytes: u64,
@@ -95,7 +99,7 @@ struct Pass<'a, 'k> {
     source: Source<'a>,
     sink: Sink<'a>,
     keeper: &'a mut Keeper<'k>,
-    /// The uuids of heirs, as they stand between their quotes.
+    /// The uuids of the last heirs, as they stand between their quotes.
     uuids: HashMap<LineNo, Vec<u8>>,
 }
 
@@ -118,6 +122,9 @@ impl Pass<'_, '_> {
         }
         if self.plan.heirs.contains(line) {
             let uuid = Scan::of(text).uuid.and_then(|it| it.string(text)).unwrap_or_default();
+            if self.uuids.len() >= N_UUIDS {
+                self.uuids.clear();
+            }
             self.uuids.insert(line, uuid.to_vec());
         }
         let edits = self.rewrite.edits.get(&line);

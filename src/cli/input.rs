@@ -71,7 +71,8 @@ fn spool(mut input: impl Read) -> io::Result<File> {
 
 /// Whose session `file` is, if another agent's. Leaves the file at its beginning.
 fn owner(file: &mut File) -> io::Result<Option<Foreign>> {
-    let mut head = Vec::new();
+    // At its full size from the start: growing costs more than reading.
+    let mut head = Vec::with_capacity(foreign::HEAD);
     file.take(foreign::HEAD as u64).read_to_end(&mut head)?;
     file.rewind()?;
     Ok(foreign::recognise(&head))

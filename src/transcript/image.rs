@@ -9,18 +9,21 @@ pub(super) struct Size {
     pub height: u64,
 }
 
-/// How much base64 text is looked at: JPEG may carry tens of kilobytes of metadata before its size.
+/// How far into base64 text is looked: JPEG may carry tens of kilobytes of metadata before its size.
 const HEAD: usize = 128 * 1024;
+/// The bytes in which the other formats have their size.
+const START: usize = 30;
 
 /// The size of the PNG, JPEG, GIF or WebP image whose base64 text is `base64`; `None` where it cannot be read.
 #[must_use]
 pub(super) fn size(base64: &[u8]) -> Option<Size> {
-    let bytes = decode_base64(base64.get(..HEAD).unwrap_or(base64));
+    let base64 = base64.get(..HEAD).unwrap_or(base64);
+    let bytes: Vec<u8> = (0..START).map_while(|at| byte(base64, at)).collect();
     match bytes.as_slice() {
         [0x89, b'P', b'N', b'G', ..] => sized(big_endian(&bytes, 16, 4)?, big_endian(&bytes, 20, 4)?),
         [b'G', b'I', b'F', b'8', ..] => sized(little_endian(&bytes, 6, 2)?, little_endian(&bytes, 8, 2)?),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => webp(&bytes),
-        [0xFF, 0xD8, ..] => jpeg(&bytes),
+        [0xFF, 0xD8, ..] => jpeg(base64),
         _ => None,
     }
 }
@@ -42,19 +45,21 @@ fn webp(bytes: &[u8]) -> Option<Size> {
     }
 }
 
-/// Goes from segment to segment up to the frame header, SOF0 to SOF15 (ITU T.81, B.2.2).
-fn jpeg(bytes: &[u8]) -> Option<Size> {
+/// Goes from segment to segment up to the frame header, SOF0 to SOF15 (ITU T.81, B.2.2). What the segments hold is not
+/// decoded.
+fn jpeg(base64: &[u8]) -> Option<Size> {
+    let number = |at| Some(u64::from(byte(base64, at)?) << 8 | u64::from(byte(base64, at + 1)?));
     let mut at = 2;
     loop {
-        let marker = *bytes.get(at + 1)?;
+        let marker = byte(base64, at + 1)?;
         let is_frame = matches!(marker, 0xC0..=0xCF) && !matches!(marker, 0xC4 | 0xC8 | 0xCC);
-        if bytes.get(at) != Some(&0xFF) {
+        if byte(base64, at) != Some(0xFF) {
             return None;
         }
         if is_frame {
-            return sized(big_endian(bytes, at + 7, 2)?, big_endian(bytes, at + 5, 2)?);
+            return sized(number(at + 7)?, number(at + 5)?);
         }
-        at += 2 + usize::try_from(big_endian(bytes, at + 2, 2)?).ok()?;
+        at += 2 + usize::try_from(number(at + 2)?).ok()?;
     }
 }
 
@@ -66,21 +71,13 @@ fn little_endian(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
     Some(bytes.get(at..at + len)?.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }
 
-/// The bytes of `base64` up to the first character that is none of its alphabet.
-fn decode_base64(base64: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(base64.len() / 4 * 3);
-    let mut bits = 0u32;
-    let mut n_bits = 0;
-    for &letter in base64 {
-        let Some(value) = base64_value(letter) else { break };
-        bits = bits << 6 | u32::from(value);
-        n_bits += 6;
-        if n_bits >= 8 {
-            n_bits -= 8;
-            bytes.push((bits >> n_bits & 0xFF) as u8);
-        }
-    }
-    bytes
+/// The byte at `at` of what `base64` encodes: three bytes are four letters.
+fn byte(base64: &[u8], at: usize) -> Option<u8> {
+    let first = at / 3 * 4 + at % 3;
+    let [high, low] = base64.get(first..first + 2)? else { return None };
+    let bits = u16::from(base64_value(*high)?) << 6 | u16::from(base64_value(*low)?);
+    let [_, byte] = (bits >> (4 - 2 * (at % 3))).to_be_bytes();
+    Some(byte)
 }
 
 const fn base64_value(letter: u8) -> Option<u8> {

@@ -10,7 +10,8 @@ use super::measure::{Part, measure};
 use super::preserved::PreservedSegment;
 use super::prompt::Prompt;
 use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record, SessionAt};
-use super::scan::{BlockKind, Form, Kind, Scan};
+use super::scan::{Block, BlockKind, Form, Kind, Scan};
+use super::tools::Tools;
 use crate::text::{Tokens, json_string};
 
 /// What is known of a transcript without holding it.
@@ -35,42 +36,6 @@ pub struct Index {
     offsets: Vec<u64>,
 }
 
-/// Tool calls and results, in file order.
-#[derive(Debug, Default)]
-pub struct Tools {
-    ids: Vec<IdHash>,
-    lines: Vec<u32>,
-}
-
-/// One end of a tool call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ToolEnd {
-    /// The digest of the id of the call.
-    pub id: IdHash,
-    /// The line that holds it.
-    pub line: LineNo,
-    /// Whether it is the result.
-    pub is_result: bool,
-}
-
-impl Tools {
-    const RESULT: u32 = 1 << 31;
-
-    fn push(&mut self, end: ToolEnd) {
-        self.ids.push(end.id);
-        self.lines.push(end.line.0 | if end.is_result { Self::RESULT } else { 0 });
-    }
-
-    /// Every end, in file order.
-    pub fn iter(&self) -> impl Iterator<Item = ToolEnd> {
-        self.ids.iter().zip(&self.lines).map(|(&id, &line)| ToolEnd {
-            id,
-            line: LineNo(line & !Self::RESULT),
-            is_result: line & Self::RESULT != 0,
-        })
-    }
-}
-
 /// The thinking of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thinking {
@@ -92,6 +57,9 @@ pub struct Pointer {
     /// The uuid that it names.
     pub target: IdHash,
 }
+
+/// How many lines are searched for a parent one by one.
+const NEAR: usize = 6;
 
 /// How many lines lie between two offsets that are kept.
 const STRIDE: usize = 256;
@@ -211,6 +179,8 @@ impl Index {
     /// The thinking of `line`.
     #[must_use]
     pub fn thinking_of(&self, line: LineNo) -> Option<&Thinking> {
+        // Most lines have none, and are not to be searched for.
+        self.records.get(line.idx()).filter(|record| record.flags.any(Flags::THINKING))?;
         let at = self.thinking.binary_search_by_key(&line, |thinking| thinking.line).ok()?;
         self.thinking.get(at)
     }
@@ -311,13 +281,17 @@ impl Builder {
     fn parent(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) -> Parent {
         let Some(id) = scan.parent_uuid.and_then(|it| it.string(line)) else { return Parent::Root };
         let id = IdHash::of(id);
+        // The parent is mostly one of the lines just read, which need no look into a table of all.
+        let latest = self.index.records.iter().rev().take(NEAR).position(|near| near.uuid == id && near.is_chained());
+        if let Some(back) = latest.and_then(|back| u32::try_from(back).ok()) {
+            return Parent::At(LineNo(line_no.0 - 1 - back));
+        }
         let Self { index, by_uuid, .. } = self;
         if let Some(&at) = by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
-            Parent::At(LineNo(at))
-        } else {
-            self.unresolved.push((line_no, id));
-            Parent::Missing
+            return Parent::At(LineNo(at));
         }
+        self.unresolved.push((line_no, id));
+        Parent::Missing
     }
 
     fn note_uuid(&mut self, uuid: IdHash, line_no: LineNo) {
@@ -365,14 +339,16 @@ impl Builder {
     }
 
     fn note_tools(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
+        let tools = &mut self.index.tools;
         for block in scan.outer_blocks() {
-            let is_result = match (scan.kind, block.kind) {
-                (Kind::Assistant, BlockKind::ToolUse) => false,
-                (Kind::User, BlockKind::ToolResult) => true,
-                _ => continue,
-            };
-            let id = block.tool_id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
-            self.index.tools.push(ToolEnd { id, line: line_no, is_result });
+            let id = || block.tool_id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
+            match (scan.kind, block.kind) {
+                (Kind::Assistant, BlockKind::ToolUse) => {
+                    tools.push_call(id(), line_no, block.name.and_then(|it| it.string(line)).unwrap_or_default());
+                }
+                (Kind::User, BlockKind::ToolResult) => tools.push_result(id(), line_no),
+                _ => {}
+            }
         }
     }
 
@@ -441,6 +417,15 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
     if scan.kind.is_message() { flags.with(content_flags(scan, line)) } else { flags }
 }
 
+/// Whether these are one block, with nothing but text in it.
+fn is_single(blocks: &[Block]) -> bool {
+    let is_medium = |block: &Block| matches!(block.kind, BlockKind::Image | BlockKind::Document);
+    blocks.split_first().is_some_and(|(first, inner)| {
+        inner.iter().all(|block| block.is_nested && !is_medium(block))
+            && matches!(first.kind, BlockKind::Text | BlockKind::Thinking | BlockKind::ToolUse | BlockKind::ToolResult)
+    })
+}
+
 fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
     let mut flags = Flags::NONE;
     let Some(message) = scan.message else { return Flags::BAD_CONTENT };
@@ -448,7 +433,7 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
     flags.set_if(message.role.and_then(|it| it.string(line)) != Some(role), Flags::WRONG_ROLE);
     flags.set_if(message.counts.context() > 0, Flags::USAGE);
     if let Some(text) = scan.string_content(line) {
-        flags.set(Flags::TEXT.with(Flags::BEYOND_THINKING).with(Flags::BEYOND_RESULTS));
+        flags.set(Flags::TEXT.with(Flags::BEYOND_THINKING).with(Flags::BEYOND_RESULTS).with(Flags::SINGLE));
         flags.set_if(json_string::is_blank(text), Flags::BLANK);
         return flags;
     }
@@ -456,6 +441,7 @@ fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
         return flags.with(Flags::BAD_CONTENT);
     }
     flags.set_if(scan.blocks.is_empty(), Flags::BLANK);
+    flags.set_if(is_single(&scan.blocks), Flags::SINGLE);
     for block in scan.outer_blocks() {
         let is_object = block.span.is_some_and(|it| it.of(line).starts_with(b"{"));
         flags.set_if(!is_object, Flags::BAD_CONTENT);

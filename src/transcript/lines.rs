@@ -6,6 +6,9 @@ use crate::text::checksum::Checksum;
 
 /// How much is read at once.
 const CHUNK: usize = 256 * 1024;
+/// By how much the buffer grows for a line that does not fit. Memory of this size moves by its page tables, not byte by
+/// byte, so that fixed steps cost no more than larger ones, and a long line never costs much more than its length.
+const STEP: usize = 2 * CHUNK;
 
 /// What tells whether a file is still the one that was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,10 +95,12 @@ impl<R: Read> LineReader<R> {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "a line is longer than 4 GiB"));
         }
         if self.buffer.len() - self.end < CHUNK / 2 {
-            // By steps rather than by doubling: a long line shall not cost twice its length.
-            let step = CHUNK.max(self.buffer.len() / 4);
-            self.buffer.reserve_exact(step);
-            self.buffer.resize(self.buffer.len() + step, 0);
+            self.buffer.reserve_exact(STEP);
+            self.buffer.resize(self.buffer.len() + STEP, 0);
+        } else if self.buffer.len() > CHUNK && self.end < CHUNK / 2 {
+            // The line that the buffer grew for is through.
+            self.buffer.truncate(CHUNK);
+            self.buffer.shrink_to_fit();
         }
         let free = self.buffer.get_mut(self.end..).unwrap_or_default();
         let n_read = loop {

@@ -135,6 +135,8 @@ flags! {
     NO_TIMESTAMP = 24;
     /// Taken out by an edit.
     DROPPED = 25;
+    /// Is a message whose content is a string or one block: text, thinking, a tool call, or a result of nothing but text.
+    SINGLE = 26;
 }
 
 impl Flags {

@@ -1,53 +1,80 @@
 //! Reading some lines of a file that is indexed, and going past the others.
 
-use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use super::{Index, LineNo, LineSet};
 
-/// How much is read at once.
+/// How much is read at once, where so much is wanted.
 const CHUNK: usize = 256 * 1024;
+/// What lies between two lines is read with them where it is shorter than this: a call to the system costs as much.
+const GAP: u64 = 16 * 1024;
 
-/// Calls `each` with every line of `lines` and its bytes, in file order. What lies between them is not read where
-/// it is longer than the buffer. The memory follows the longest of the lines.
+/// Calls `each` with every line of `lines` and its bytes, in file order. What lies between them is read only where it
+/// is short. The memory follows the longest of the lines.
 ///
 /// # Errors
 /// When reading fails, also where the file is shorter by now than when it was indexed, or when `each` does.
 pub fn revisit<E: From<io::Error>>(
-    file: impl Read + Seek,
+    mut file: impl Read + Seek,
     index: &Index,
     lines: &LineSet,
     mut each: impl FnMut(LineNo, &[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut reader = BufReader::with_capacity(CHUNK, file);
-    reader.rewind()?;
-    let mut split = Vec::new();
-    let mut n_skipped = 0;
-    for line in index.lines() {
-        let len = index.record(line).len as usize;
-        if !lines.contains(line) {
-            n_skipped += i64::from(index.record(line).len);
-            continue;
+    let mut buffer = Vec::new();
+    let mut wanted = places(index, lines).peekable();
+    let mut stretch: Vec<Place> = Vec::new();
+    let mut position = 0;
+    file.rewind()?;
+    while let Some(first) = wanted.next() {
+        let mut end = first.end;
+        let start = first.start;
+        stretch.push(first);
+        while let Some(next) = wanted.next_if(|next| next.start - end < GAP && next.end - start <= CHUNK as u64) {
+            end = next.end;
+            stretch.push(next);
         }
-        if n_skipped > 0 {
-            reader.seek_relative(n_skipped)?;
-            n_skipped = 0;
+        if position != start {
+            file.seek(SeekFrom::Start(start))?;
         }
-        if reader.buffer().is_empty() {
-            reader.fill_buf()?;
+        // By exact steps: a long line shall not cost twice its length.
+        let len = usize::try_from(end - start).unwrap_or(usize::MAX);
+        if buffer.len() < len {
+            buffer.reserve_exact(len - buffer.len());
+            buffer.resize(len, 0);
         }
-        if let Some(whole) = reader.buffer().get(..len) {
-            each(line, whole)?;
-            reader.consume(len);
-        } else {
-            // By exact steps: a long line shall not cost twice its length.
-            split.clear();
-            split.reserve_exact(len);
-            split.resize(len, 0);
-            reader.read_exact(&mut split)?;
-            each(line, &split)?;
+        let bytes = buffer.get_mut(..len).unwrap_or_default();
+        file.read_exact(bytes)?;
+        position = end;
+        let mut rest = &*bytes;
+        let mut at = start;
+        for place in stretch.drain(..) {
+            let gap = usize::try_from(place.start - at).unwrap_or(usize::MAX);
+            let len = usize::try_from(place.end - place.start).unwrap_or(usize::MAX);
+            rest = rest.get(gap..).unwrap_or_default();
+            let (line, behind) = rest.split_at(len.min(rest.len()));
+            each(place.line, line)?;
+            rest = behind;
+            at = place.end;
         }
     }
     Ok(())
+}
+
+/// Where a line stands in its file.
+struct Place {
+    line: LineNo,
+    start: u64,
+    end: u64,
+}
+
+fn places<'a>(index: &'a Index, lines: &'a LineSet) -> impl Iterator<Item = Place> + 'a {
+    let mut end = 0;
+    let all = index.lines().map(move |line| {
+        let start = end;
+        end += u64::from(index.record(line).len);
+        Place { line, start, end }
+    });
+    all.filter(|place| lines.contains(place.line))
 }
 
 #[cfg(test)]

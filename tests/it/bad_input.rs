@@ -64,7 +64,7 @@ fn an_empty_file_and_one_without_turns_are_left_as_they_are() {
     let meta = concat!(r#"{"type":"custom-title","customTitle":"a","sessionId":"s"}"#, "\n");
     for bytes in ["", "\n", meta] {
         let (stage, text) = compressed(bytes);
-        let said = "exit code: 0\n----- standard output\n[HOME]/shop/out.jsonl\n\
+        let said = "exit code: 0\n----- standard output\nout.jsonl\n\
                     ----- standard error\nnothing changed: the transcript has no turns\n";
         assert_eq!(text, said);
         assert_eq!(stage.bytes("out.jsonl"), bytes.as_bytes());
@@ -220,7 +220,8 @@ fn an_archive_that_cannot_give_back_says_what_to_do() {
         run.stderr
     };
     // Another archive.
-    assert!(said("sqlite:other.sqlite").contains("the archive has no record of it as it is now"));
+    assert!(said("sqlite:other.sqlite").contains("there is none"));
+    assert!(said("memory:").contains("the archive has no record of it as it is now"));
     // No database, and one that is cut.
     fs::write(stage.path("text.sqlite"), "this is no database, however long one looks at it").unwrap();
     assert!(said("sqlite:text.sqlite").contains("it is damaged or no database"));

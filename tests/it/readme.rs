@@ -159,6 +159,8 @@ fn the_readme_shows_what_the_program_prints() {
 #[test]
 fn the_first_command_may_be_given_again() {
     let stage = Stage::new().file("fixtures/session-small.jsonl", fixture("session-small"));
+    // Cargo has made the folder before the program runs.
+    fs::create_dir_all(stage.path_in_project("target")).unwrap();
     let first = commands(&readme()).swap_remove(0);
     let mut status = 0;
     let once = run(&stage, &first.typed, &mut status);
@@ -169,6 +171,8 @@ fn the_first_command_may_be_given_again() {
 #[test]
 fn the_message_of_the_readme_is_shortened_so() {
     let stage = Stage::new().file("fixtures/session-small.jsonl", fixture("session-small"));
+    // Cargo has made the folder before the program runs.
+    fs::create_dir_all(stage.path_in_project("target")).unwrap();
     let readme = readme();
     run(&stage, &commands(&readme).swap_remove(0).typed, &mut 0);
     let texts = |transcript: &[u8]| {

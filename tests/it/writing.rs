@@ -166,9 +166,9 @@ fn in_place_leaves_numbered_backups_and_no_session_beside() {
     assert!(stage.bytes("in.jsonl.1.bak") == once);
     assert!(stage.bytes("in.jsonl.bak") == fixture("session-small"), "A-07: a backup is never overwritten");
     // P-05: back to the first step, and from there to the source.
-    stage.run(["restore", "in.jsonl", "--all", "--in-place"]).ended(0);
+    stage.run(["restore", "in.jsonl", "--all", "--in-place", "--force"]).ended(0);
     assert!(stage.bytes("in.jsonl") == once);
-    stage.run(["restore", "in.jsonl", "--all", "--in-place"]).ended(0);
+    stage.run(["restore", "in.jsonl", "--all", "--in-place", "--force"]).ended(0);
     assert!(stage.bytes("in.jsonl") == fixture("session-small"));
 }
 
@@ -220,7 +220,7 @@ fn without_an_archive_it_is_said_that_nothing_can_be_restored() {
     let run = stage.run(compress("in.jsonl", &["-o", "out.jsonl", "--no-archive"])).ended(0);
     assert!(run.stderr.contains("nothing that goes can be restored"), "{}", run.text);
     let run = stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(1);
-    assert!(run.stderr.contains("the archive has no record of it as it is now"), "{}", run.text);
+    assert!(run.stderr.contains("there is none"), "{}", run.text);
     assert_eq!(stage.names(), ["in.jsonl", "out.jsonl"]);
 }
 
@@ -253,10 +253,7 @@ fn json_is_one_object_and_report_writes_it_beside() {
     }
     // -q leaves the data alone on both streams.
     let quiet = stage.run(compress("in.jsonl", &["-o", "out2.jsonl", "-q"])).ended(0);
-    assert_eq!(
-        (quiet.stdout.as_slice(), quiet.stderr.as_str()),
-        (format!("{}\n", stage.path("out2.jsonl").display()).as_bytes(), "")
-    );
+    assert_eq!((quiet.stdout.as_slice(), quiet.stderr.as_str()), (&b"out2.jsonl\n"[..], ""));
 }
 
 // B-12

@@ -159,6 +159,14 @@ pub struct Problems {
     pub warnings: u64,
 }
 
+impl Problems {
+    fn of(index: &Index, chain: &Chain) -> Self {
+        let problems = check(index, chain);
+        let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count() as u64;
+        Self { errors, warnings: problems.len() as u64 - errors }
+    }
+}
+
 /// The tokens of one role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RoleRow {
@@ -216,28 +224,29 @@ impl Stats {
         chain: &Chain,
         bands: &Bands,
     ) -> io::Result<Self> {
+        // What the check needs in between shall be gone before the rows are there.
+        let problems = Problems::of(index, chain);
         let calibration = Calibration::learn(index, chain);
         let turns = turn_rows(index, chain, &calibration);
         let mut second = SecondPass::new(index, chain, turns);
-        revisit(file, index, &chain.live, |line_no, line| {
+        revisit(file, index, &second.unknown(chain), |line_no, line| {
             second.read(line_no, line);
             io::Result::Ok(())
         })?;
-        let SecondPass { turns, parts, tools, recorded, recorded_by, .. } = second;
+        second.finish();
         let chars4: Tokens = chain.lines.iter().map(|&line| context_tokens(index, line)).sum();
         let scale = |tokens| Estimates::of(tokens, &calibration);
-        let mut tools: Vec<ToolRow> = tools
-            .into_iter()
+        let mut tools: Vec<ToolRow> = second
+            .tools()
             .map(|(tool, sums)| ToolRow {
-                tool,
+                tool: tool.to_owned(),
                 calls: sums.calls,
                 inputs: scale(sums.inputs),
                 results: scale(sums.results),
             })
             .collect();
-        tools.sort_by_key(|row| std::cmp::Reverse(row.chars4()));
-        let problems = check(index, chain);
-        let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count() as u64;
+        tools.sort_by(|left, right| (right.chars4(), &left.tool).cmp(&(left.chars4(), &right.tool)));
+        let SecondPass { turns, parts, recorded, recorded_by, .. } = second;
         Ok(Self {
             schema: 1,
             file: name,
@@ -257,7 +266,7 @@ impl Stats {
                 lowered_from: None,
             }),
             start: start(chain),
-            problems: Problems { errors, warnings: problems.len() as u64 - errors },
+            problems,
             roles: roles(index, chain, &calibration),
             parts: parts.into_iter().map(|(part, (n, tokens))| part_row(part, n, scale(tokens))).collect(),
             tools,

@@ -1,14 +1,14 @@
-//! The second pass: what only the lines themselves tell, kinds of content and the names of tools.
+//! The second pass: what only the lines themselves tell. Most of it the index knows: a line of one kind of content has
+//! its tokens there, and calls have the names of their tools. What is left is read again.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::iter::Peekable;
-
-use memchr::memmem::Finder;
 
 use super::turn::TurnRow;
 use crate::text::{Tokens, json_string};
 use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, MessageIdx, Part, ToolEnd, Usage, measure};
+use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, MessageIdx, Part, ToolEnd, Usage, measure};
 
 /// The sums of one tool, by `chars4`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,23 +25,25 @@ pub(super) struct SecondPass<'a> {
     /// The turns by the lines of their prompts.
     turn_at: HashMap<u32, usize>,
     pub(super) parts: BTreeMap<Part, (u64, Tokens)>,
-    pub(super) tools: BTreeMap<String, ToolSums>,
+    tools: Vec<ToolSums>,
+    /// The places of the tools by their names.
+    tool_at: HashMap<String, usize>,
     /// The tools of calls whose results have not been read yet.
-    open: HashMap<IdHash, String>,
+    open: HashMap<IdHash, usize>,
     /// The message that was the last to record a size, and the place of its last entry that did.
     pub(super) recorded_by: Option<(MessageIdx, usize)>,
     pub(super) recorded: u64,
-    /// The ends of tool calls from the line on that is read.
+    /// The live lines that are still to be counted.
+    lines: Peekable<Box<dyn Iterator<Item = LineNo> + 'a>>,
+    /// The ends of tool calls from there on.
     ends: Peekable<Box<dyn Iterator<Item = ToolEnd> + 'a>>,
-    /// Finds what each image and document has.
-    source: Finder<'static>,
     scan: Scan,
     /// One block with those inside it, as an entry of its own.
     one: Scan,
 }
 
 impl<'a> SecondPass<'a> {
-    pub(super) fn new(index: &'a Index, chain: &Chain, turns: Vec<TurnRow>) -> Self {
+    pub(super) fn new(index: &'a Index, chain: &'a Chain, turns: Vec<TurnRow>) -> Self {
         let records_usage = |(_, line): &(usize, LineNo)| index.record(*line).flags.any(Flags::USAGE);
         let recorded_by = chain
             .messages(index)
@@ -53,25 +55,90 @@ impl<'a> SecondPass<'a> {
             turn_at: turns.iter().enumerate().map(|(at, turn)| (turn.line, at)).collect(),
             turns,
             parts: BTreeMap::new(),
-            tools: BTreeMap::new(),
+            tools: Vec::new(),
+            tool_at: HashMap::new(),
             open: HashMap::new(),
             recorded_by,
             recorded: 0,
+            lines: (Box::new(chain.live.iter()) as Box<dyn Iterator<Item = LineNo>>).peekable(),
             ends: (Box::new(index.tools.iter()) as Box<dyn Iterator<Item = ToolEnd>>).peekable(),
-            source: Finder::new(b"\"source\""),
             scan: Scan::default(),
             one: Scan::default(),
         }
     }
 
-    /// Counts one live line. They come in the order of the file.
+    /// The live lines that must be read.
+    pub(super) fn unknown(&self, chain: &Chain) -> LineSet {
+        let has_number = |end: &ToolEnd| end.is_result || end.tool.is_some();
+        let unnumbered: LineSet = self.index.tools.iter().filter(|end| !has_number(end)).map(|end| end.line).collect();
+        chain.live.iter().filter(|&line| !self.is_known(line) || unnumbered.contains(line)).collect()
+    }
+
+    /// Whether the index knows all that is counted of `line`, the name of its tool aside.
+    fn is_known(&self, line: LineNo) -> bool {
+        let record = self.index.record(line);
+        let is_simple = match record.kind {
+            Kind::User => record.flags.any(Flags::SINGLE) && !record.flags.any(Flags::TOOL_USE.with(Flags::THINKING)),
+            Kind::Assistant => record.flags.any(Flags::SINGLE) && !record.flags.any(Flags::TOOL_RESULT),
+            _ => true,
+        };
+        let records_size =
+            record.message().is_some() && record.message() == self.recorded_by.map(|(message, _)| message);
+        is_simple && !records_size && !self.turn_at.contains_key(&line.number())
+    }
+
+    /// Counts a line that must be read, after all those before it. They come in the order of the file.
     pub(super) fn read(&mut self, line_no: LineNo, line: &[u8]) {
-        if let Some(id) = self.lone_result(line_no, line) {
-            let tokens = Tokens(u64::from(self.index.record(line_no).tokens));
-            self.note(Part::ToolResult, tokens);
-            self.note_result(id, tokens);
-            return;
+        self.count_known(|next| next < line_no);
+        self.lines.next();
+        self.read_line(line_no, line);
+    }
+
+    /// Counts what follows the last line that must be read.
+    pub(super) fn finish(&mut self) {
+        self.count_known(|_| true);
+    }
+
+    /// The sums by tool; without a name are those of results whose calls are not live.
+    pub(super) fn tools(&self) -> impl Iterator<Item = (&str, ToolSums)> {
+        self.tool_at.iter().filter_map(|(name, &at)| Some((name.as_str(), *self.tools.get(at)?)))
+    }
+
+    fn count_known(&mut self, is_next: impl Fn(LineNo) -> bool) {
+        while let Some(line) = self.lines.next_if(|&line| is_next(line)) {
+            self.count_one(line);
         }
+    }
+
+    /// Counts a line by what the index knows.
+    fn count_one(&mut self, line: LineNo) {
+        let index = self.index;
+        let record = index.record(line);
+        let tokens = Tokens(u64::from(record.tokens));
+        match record.kind {
+            Kind::User | Kind::Assistant if record.flags.any(Flags::TEXT) => self.note(Part::Text, tokens),
+            Kind::User | Kind::Assistant if record.flags.any(Flags::THINKING) => {
+                let thinking = index.thinking_of(line);
+                self.note(Part::Thinking, Tokens(thinking.map_or(0, |it| it.text.into())));
+                self.note(Part::Signature, Tokens(thinking.map_or(0, |it| it.signature.into())));
+            }
+            Kind::User | Kind::Assistant => {
+                while self.ends.next_if(|end| end.line < line).is_some() {}
+                let Some(end) = self.ends.next_if(|end| end.line == line) else { return };
+                if let Some(tool) = end.tool {
+                    self.note(Part::ToolUse, tokens);
+                    self.note_call(end.id, &index.tools.name(tool), tokens);
+                } else {
+                    self.note(Part::ToolResult, tokens);
+                    self.note_result(end.id, tokens);
+                }
+            }
+            Kind::Attachment => self.note(Part::Attachment, tokens),
+            _ => {}
+        }
+    }
+
+    fn read_line(&mut self, line_no: LineNo, line: &[u8]) {
         let mut scan = std::mem::take(&mut self.scan);
         scan.read(line);
         if let Some(turn) = self.turn_at.get(&line_no.number()).and_then(|&at| self.turns.get_mut(at)) {
@@ -112,31 +179,13 @@ impl<'a> SecondPass<'a> {
         match (one.kind, outer.kind) {
             (Kind::Assistant, BlockKind::ToolUse) => {
                 let name = outer.name.and_then(|it| it.string(line));
-                let name = name.map_or_else(String::new, |name| json_string::decode(name).into_owned());
-                let sums = self.tools.entry(name.clone()).or_default();
-                sums.calls += 1;
-                sums.inputs += tokens;
-                self.open.insert(id_of(outer, line), name);
+                let name = name.map_or(Cow::Borrowed(""), json_string::decode);
+                self.note_call(id_of(outer, line), &name, tokens);
             }
             (Kind::User, BlockKind::ToolResult) => self.note_result(id_of(outer, line), tokens),
             _ => {}
         }
         self.one = one;
-    }
-
-    /// The id of the call, when the line holds one tool result and nothing else that counts, images neither: then
-    /// the index knows its tokens, and the longest lines need no second scan.
-    fn lone_result(&mut self, line_no: LineNo, line: &[u8]) -> Option<IdHash> {
-        while self.ends.next_if(|end| end.line < line_no).is_some() {}
-        let flags = self.index.record(line_no).flags;
-        if !flags.any(Flags::TOOL_RESULT) || flags.any(Flags::BEYOND_RESULTS) {
-            return None;
-        }
-        let end = self.ends.next_if(|end| end.line == line_no && end.is_result)?;
-        let is_alone = self.ends.peek().is_none_or(|next| next.line != line_no);
-        // The quotes of strings inside strings are escaped, so that this is a key or a value.
-        let may_be_image = || self.source.find(line).is_some();
-        (is_alone && end.id != IdHash::NONE && !may_be_image()).then_some(end.id)
     }
 
     fn note(&mut self, part: Part, tokens: Tokens) {
@@ -145,9 +194,31 @@ impl<'a> SecondPass<'a> {
         *sum += tokens;
     }
 
+    fn note_call(&mut self, id: IdHash, name: &str, inputs: Tokens) {
+        let at = self.tool(name);
+        if let Some(sums) = self.tools.get_mut(at) {
+            sums.calls += 1;
+            sums.inputs += inputs;
+        }
+        self.open.insert(id, at);
+    }
+
     fn note_result(&mut self, id: IdHash, tokens: Tokens) {
-        let name = self.open.remove(&id).unwrap_or_default();
-        self.tools.entry(name).or_default().results += tokens;
+        let at = self.open.remove(&id).unwrap_or_else(|| self.tool(""));
+        if let Some(sums) = self.tools.get_mut(at) {
+            sums.results += tokens;
+        }
+    }
+
+    /// The place of the tool `name`.
+    fn tool(&mut self, name: &str) -> usize {
+        if let Some(&at) = self.tool_at.get(name) {
+            return at;
+        }
+        let at = self.tools.len();
+        self.tools.push(ToolSums::default());
+        self.tool_at.insert(name.to_owned(), at);
+        at
     }
 }
 

@@ -147,7 +147,7 @@ impl<'a> Expected<'a> {
         let first = live.order.iter().position(|at| expected.compressed.contains_key(at));
         let Some(first) = first else { return expected };
         if !rewritten.flags.contains(&"--keep-thinking") {
-            let kept_from = open_loop(before, live).filter(|_| !rewritten.flags.contains(&"--close-loop"));
+            let kept_from = open_loop(before, live).filter(|_| !closes);
             expected.thinking(before, first, kept_from);
         }
         // S-07
