@@ -1,7 +1,9 @@
 //! Decisions: pure functions of what a transcript is, without clock, files or network.
 
 mod band;
+mod step;
 mod task;
 
 pub use band::{Band, BandError, Bands, Level};
+pub use step::Step;
 pub use task::{Candidate, Include, Roles, Selection, Task, TaskPart, candidates, target};

@@ -3,16 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 
-use hashbrown::HashTable;
-
+use super::builder::Builder;
 use super::lines::{Fingerprint, LineReader};
-use super::measure::{Part, measure};
 use super::preserved::PreservedSegment;
-use super::prompt::Prompt;
-use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record, SessionAt};
-use super::scan::{Block, BlockKind, Form, Kind, Scan};
+use super::reading::{Reading, preserved};
+use super::record::{Flags, IdHash, LineNo, MessageIdx, PackedParent, Parent, Record};
+use super::scan::Scan;
 use super::tools::Tools;
-use crate::text::{Tokens, json_string};
+use crate::text::Tokens;
 
 /// What is known of a transcript without holding it.
 #[derive(Debug, Default)]
@@ -33,7 +31,7 @@ pub struct Index {
     pub newest: Option<LineNo>,
     /// What the file was when it was read.
     pub fingerprint: Fingerprint,
-    offsets: Vec<u64>,
+    pub(super) offsets: Vec<u64>,
 }
 
 /// The thinking of one line.
@@ -57,9 +55,6 @@ pub struct Pointer {
     /// The uuid that it names.
     pub target: IdHash,
 }
-
-/// How many lines are searched for a parent one by one.
-const NEAR: usize = 6;
 
 /// How many lines lie between two offsets that are kept.
 const STRIDE: usize = 256;
@@ -184,289 +179,4 @@ impl Index {
         let at = self.thinking.binary_search_by_key(&line, |thinking| thinking.line).ok()?;
         self.thinking.get(at)
     }
-}
-
-impl Pointer {
-    /// The pointer in a line, if it holds one.
-    fn read(line: LineNo, scan: &Scan, text: &[u8]) -> Option<Self> {
-        let target = match scan.kind {
-            Kind::Summary | Kind::LastPrompt => scan.leaf_uuid,
-            Kind::FileHistorySnapshot => scan.snapshot_of,
-            _ => None,
-        };
-        target?.string(text).map(|target| Self { line, target: IdHash::of(target) })
-    }
-}
-
-/// What a compact boundary keeps.
-fn preserved(line: LineNo, scan: &Scan, text: &[u8]) -> Option<PreservedSegment> {
-    PreservedSegment::read(line, scan.compact_metadata.map_or(&[][..], |it| it.of(text)))
-}
-
-/// What a record takes from its line alone.
-struct Reading {
-    flags: Flags,
-    tokens: u32,
-    thinking: Option<Thinking>,
-    session_at: SessionAt,
-}
-
-impl Reading {
-    fn of(scan: &Scan, text: &[u8], line: LineNo) -> Self {
-        let mut tokens = Tokens::ZERO;
-        let mut thinking = (Tokens::ZERO, Tokens::ZERO);
-        measure(scan, text, |part, count| match part {
-            Part::Thinking => thinking.0 += count,
-            Part::Signature => thinking.1 += count,
-            _ => tokens += count,
-        });
-        let flags = flags_of(scan, text);
-        let thinking = flags.any(Flags::THINKING).then(|| Thinking {
-            line,
-            text: clamp(thinking.0),
-            signature: clamp(thinking.1),
-            digest: thinking_digest(scan, text),
-        });
-        let session_at = scan.session_id.map_or(SessionAt::NONE, |it| SessionAt::note(it.start as usize, text.len()));
-        Self { flags, tokens: clamp(tokens), thinking, session_at }
-    }
-}
-
-#[derive(Default)]
-struct Builder {
-    index: Index,
-    /// Chained lines by uuid.
-    by_uuid: HashTable<u32>,
-    /// The first lines of messages by id.
-    by_message: HashTable<u32>,
-    message_ids: Vec<IdHash>,
-    /// Lines whose parent had not been read when they were.
-    unresolved: Vec<(LineNo, IdHash)>,
-    /// How many lines have a uuid that a later line has too.
-    n_superseded: usize,
-    /// The timestamp of `index.newest`.
-    newest: Vec<u8>,
-}
-
-impl Builder {
-    fn add(&mut self, scan: &Scan, line: &[u8]) {
-        let line_no = LineNo(self.index.n_lines());
-        let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, line, line_no);
-        self.index.thinking.extend(thinking);
-        let uuid = scan.uuid.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
-        let record = Record {
-            uuid,
-            len: u32::try_from(line.len()).unwrap_or(u32::MAX),
-            flags,
-            parent: PackedParent::pack(self.parent(scan, line, line_no)),
-            message: self.message(scan, line),
-            tokens,
-            session_at,
-            kind: scan.kind,
-        };
-        self.index.records.push(record);
-        if record.is_chained() {
-            self.note_uuid(uuid, line_no);
-        }
-        if record.is_message() && !flags.any(Flags::SIDECHAIN.with(Flags::TEAM)) {
-            self.note_time(scan, line, line_no);
-        }
-        if flags.any(Flags::PRESERVES) {
-            self.index.preserved.extend(preserved(line_no, scan, line));
-        }
-        self.note_tools(scan, line, line_no);
-        self.index.pointers.extend(Pointer::read(line_no, scan, line));
-    }
-
-    fn parent(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) -> Parent {
-        let Some(id) = scan.parent_uuid.and_then(|it| it.string(line)) else { return Parent::Root };
-        let id = IdHash::of(id);
-        // The parent is mostly one of the lines just read, which need no look into a table of all.
-        let latest = self.index.records.iter().rev().take(NEAR).position(|near| near.uuid == id && near.is_chained());
-        if let Some(back) = latest.and_then(|back| u32::try_from(back).ok()) {
-            return Parent::At(LineNo(line_no.0 - 1 - back));
-        }
-        let Self { index, by_uuid, .. } = self;
-        if let Some(&at) = by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
-            return Parent::At(LineNo(at));
-        }
-        self.unresolved.push((line_no, id));
-        Parent::Missing
-    }
-
-    fn note_uuid(&mut self, uuid: IdHash, line_no: LineNo) {
-        let Self { index, by_uuid, n_superseded, .. } = self;
-        if let Some(at) = by_uuid.find_mut(uuid.0, |&at| index.record(LineNo(at)).uuid == uuid) {
-            index.record_mut(LineNo(*at)).flags.set(Flags::SUPERSEDED);
-            *n_superseded += 1;
-            *at = line_no.0;
-        } else {
-            by_uuid.insert_unique(uuid.0, line_no.0, |&at| index.record(LineNo(at)).uuid.0);
-        }
-    }
-
-    /// Timestamps are ISO 8601 in UTC, all of one length, so that their bytes sort as their times do.
-    fn note_time(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
-        let Some(time) = scan.timestamp.and_then(|it| it.string(line)) else { return };
-        if self.newest.as_slice() <= time {
-            self.newest.clear();
-            self.newest.extend_from_slice(time);
-            self.index.newest = Some(line_no);
-        }
-    }
-
-    /// The message of an assistant line, a new one where its id is new or missing; `u32::MAX` for others.
-    fn message(&mut self, scan: &Scan, line: &[u8]) -> u32 {
-        let Some(message) = scan.message.filter(|_| scan.kind == Kind::Assistant) else { return u32::MAX };
-        let id = message.id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
-        let Self { index, by_message, message_ids, .. } = self;
-        let id_of = |ids: &[IdHash], at: u32| ids.get(at as usize).copied().unwrap_or_default();
-        let known = by_message.find(id.0, |&at| id_of(message_ids, at) == id).copied();
-        let at = known.unwrap_or_else(|| {
-            let at = u32::try_from(index.prompts.len()).unwrap_or(u32::MAX);
-            message_ids.push(id);
-            index.prompts.push(0);
-            if id != IdHash::NONE {
-                by_message.insert_unique(id.0, at, |&at| id_of(message_ids, at).0);
-            }
-            at
-        });
-        let prompt = message.counts.prompt();
-        if let Some(known) = index.prompts.get_mut(at as usize).filter(|_| prompt > 0) {
-            *known = u32::try_from(prompt).unwrap_or(u32::MAX);
-        }
-        at
-    }
-
-    fn note_tools(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
-        let tools = &mut self.index.tools;
-        for block in scan.outer_blocks() {
-            let id = || block.tool_id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
-            match (scan.kind, block.kind) {
-                (Kind::Assistant, BlockKind::ToolUse) => {
-                    tools.push_call(id(), line_no, block.name.and_then(|it| it.string(line)).unwrap_or_default());
-                }
-                (Kind::User, BlockKind::ToolResult) => tools.push_result(id(), line_no),
-                _ => {}
-            }
-        }
-    }
-
-    fn finish(mut self) -> Index {
-        for (line, id) in std::mem::take(&mut self.unresolved) {
-            let Self { index, by_uuid, .. } = &mut self;
-            if let Some(&at) = by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
-                index.record_mut(line).parent = PackedParent::pack(Parent::At(LineNo(at)));
-            }
-        }
-        if self.n_superseded > 0 {
-            self.redirect_superseded();
-        }
-        let Self { mut index, .. } = self;
-        index.records.shrink_to_fit();
-        index
-    }
-
-    /// A later entry of the same uuid wins, for the children of the earlier one too.
-    fn redirect_superseded(&mut self) {
-        let Self { index, by_uuid, .. } = self;
-        for line in index.lines() {
-            let Parent::At(parent) = index.record(line).parent() else { continue };
-            let Record { uuid, flags, .. } = *index.record(parent);
-            if !flags.any(Flags::SUPERSEDED) {
-                continue;
-            }
-            if let Some(&heir) = by_uuid.find(uuid.0, |&at| index.record(LineNo(at)).uuid == uuid) {
-                index.record_mut(line).parent = PackedParent::pack(Parent::At(LineNo(heir)));
-            }
-        }
-    }
-}
-
-fn clamp(tokens: Tokens) -> u32 {
-    u32::try_from(tokens.0).unwrap_or(u32::MAX)
-}
-
-/// The facts of one line, from its scan.
-fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
-    let mut flags = Flags::NONE;
-    match scan.form {
-        Form::Blank => return flags,
-        Form::Malformed => return Flags::MALFORMED,
-        Form::Entry => flags.set(Flags::ENTRY),
-    }
-    flags.set_if(scan.is_sidechain, Flags::SIDECHAIN);
-    flags.set_if(scan.is_meta || scan.is_api_error, Flags::META);
-    flags.set_if(scan.is_compact_summary, Flags::COMPACT_SUMMARY);
-    flags.set_if(scan.is_team, Flags::TEAM);
-    flags.set_if(scan.timestamp.is_none(), Flags::NO_TIMESTAMP);
-    flags.set_if(scan.parent_uuid.is_none(), Flags::NO_PARENT_FIELD);
-    flags.set_if(scan.parent_uuid.is_some_and(|it| it.string(line).is_some()), Flags::NAMES_PARENT);
-    if scan.is_compact_boundary(line) {
-        flags.set(Flags::COMPACT_BOUNDARY);
-        let metadata = scan.compact_metadata.map_or(&[][..], |it| it.of(line));
-        super::scan::each_field(metadata, |key, _| {
-            flags.set_if(key == b"preservedSegment" || key == b"preservedMessages", Flags::PRESERVES);
-        });
-    }
-    match Prompt::of(scan, line) {
-        Prompt::No => {}
-        Prompt::Command => flags.set(Flags::PROMPT.with(Flags::COMMAND)),
-        Prompt::Typed => flags.set(Flags::PROMPT),
-    }
-    if scan.kind.is_message() { flags.with(content_flags(scan, line)) } else { flags }
-}
-
-/// Whether these are one block, with nothing but text in it.
-fn is_single(blocks: &[Block]) -> bool {
-    let is_medium = |block: &Block| matches!(block.kind, BlockKind::Image | BlockKind::Document);
-    blocks.split_first().is_some_and(|(first, inner)| {
-        inner.iter().all(|block| block.is_nested && !is_medium(block))
-            && matches!(first.kind, BlockKind::Text | BlockKind::Thinking | BlockKind::ToolUse | BlockKind::ToolResult)
-    })
-}
-
-fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
-    let mut flags = Flags::NONE;
-    let Some(message) = scan.message else { return Flags::BAD_CONTENT };
-    let role: &[u8] = if scan.kind == Kind::User { b"user" } else { b"assistant" };
-    flags.set_if(message.role.and_then(|it| it.string(line)) != Some(role), Flags::WRONG_ROLE);
-    flags.set_if(message.counts.context() > 0, Flags::USAGE);
-    if let Some(text) = scan.string_content(line) {
-        flags.set(Flags::TEXT.with(Flags::BEYOND_THINKING).with(Flags::BEYOND_RESULTS).with(Flags::SINGLE));
-        flags.set_if(json_string::is_blank(text), Flags::BLANK);
-        return flags;
-    }
-    if !message.content.is_some_and(|it| it.of(line).starts_with(b"[")) {
-        return flags.with(Flags::BAD_CONTENT);
-    }
-    flags.set_if(scan.blocks.is_empty(), Flags::BLANK);
-    flags.set_if(is_single(&scan.blocks), Flags::SINGLE);
-    for block in scan.outer_blocks() {
-        let is_object = block.span.is_some_and(|it| it.of(line).starts_with(b"{"));
-        flags.set_if(!is_object, Flags::BAD_CONTENT);
-        flags.set_if(block.kind != BlockKind::Thinking, Flags::BEYOND_THINKING);
-        flags.set_if(block.kind != BlockKind::ToolResult, Flags::BEYOND_RESULTS);
-        match block.kind {
-            BlockKind::Text => {
-                flags.set(Flags::TEXT);
-                let text = block.text.and_then(|it| it.string(line));
-                flags.set_if(text.is_none_or(json_string::is_blank), Flags::BLANK);
-            }
-            BlockKind::Thinking => flags.set(Flags::THINKING),
-            BlockKind::ToolUse => flags.set(Flags::TOOL_USE),
-            BlockKind::ToolResult => flags.set(Flags::TOOL_RESULT),
-            BlockKind::Unknown => flags.set_if(is_object, Flags::UNKNOWN_BLOCK),
-            BlockKind::Image | BlockKind::Document | BlockKind::Known => {}
-        }
-    }
-    flags
-}
-
-fn thinking_digest(scan: &Scan, line: &[u8]) -> u64 {
-    let mut hasher = xxhash_rust::xxh3::Xxh3Default::new();
-    for block in scan.outer_blocks().filter(|block| block.kind == BlockKind::Thinking) {
-        hasher.update(block.span.map_or(&[][..], |it| it.of(line)));
-    }
-    hasher.digest()
 }

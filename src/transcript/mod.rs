@@ -1,5 +1,6 @@
 //! What is in a transcript, without loss.
 
+mod builder;
 mod calibration;
 mod chain;
 pub mod edit;
@@ -14,6 +15,7 @@ mod measure;
 mod preserved;
 mod prompt;
 mod random;
+mod reading;
 mod record;
 mod revisit;
 pub mod scan;

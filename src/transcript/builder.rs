@@ -1,0 +1,162 @@
+//! Making an index: lines come in one by one, and links are resolved.
+
+use hashbrown::HashTable;
+
+use super::index::{Index, Pointer};
+use super::reading::{Reading, preserved};
+use super::record::{Flags, IdHash, LineNo, PackedParent, Parent, Record};
+use super::scan::{BlockKind, Kind, Scan};
+
+/// How many lines are searched for a parent one by one.
+const NEAR: usize = 6;
+
+#[derive(Default)]
+pub(super) struct Builder {
+    pub(super) index: Index,
+    /// Chained lines by uuid.
+    by_uuid: HashTable<u32>,
+    /// The first lines of messages by id.
+    by_message: HashTable<u32>,
+    message_ids: Vec<IdHash>,
+    /// Lines whose parent had not been read when they were.
+    unresolved: Vec<(LineNo, IdHash)>,
+    /// How many lines have a uuid that a later line has too.
+    n_superseded: usize,
+    /// The timestamp of `index.newest`.
+    newest: Vec<u8>,
+}
+
+impl Builder {
+    pub(super) fn add(&mut self, scan: &Scan, line: &[u8]) {
+        let line_no = LineNo(self.index.n_lines());
+        let Reading { flags, tokens, thinking, session_at } = Reading::of(scan, line, line_no);
+        self.index.thinking.extend(thinking);
+        let uuid = scan.uuid.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
+        let record = Record {
+            uuid,
+            len: u32::try_from(line.len()).unwrap_or(u32::MAX),
+            flags,
+            parent: PackedParent::pack(self.parent(scan, line, line_no)),
+            message: self.message(scan, line),
+            tokens,
+            session_at,
+            kind: scan.kind,
+        };
+        self.index.records.push(record);
+        if record.is_chained() {
+            self.note_uuid(uuid, line_no);
+        }
+        if record.is_message() && !flags.any(Flags::SIDECHAIN.with(Flags::TEAM)) {
+            self.note_time(scan, line, line_no);
+        }
+        if flags.any(Flags::PRESERVES) {
+            self.index.preserved.extend(preserved(line_no, scan, line));
+        }
+        self.note_tools(scan, line, line_no);
+        self.index.pointers.extend(Pointer::read(line_no, scan, line));
+    }
+
+    fn parent(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) -> Parent {
+        let Some(id) = scan.parent_uuid.and_then(|it| it.string(line)) else { return Parent::Root };
+        let id = IdHash::of(id);
+        // The parent is mostly one of the lines just read, which need no look into a table of all.
+        let latest = self.index.records.iter().rev().take(NEAR).position(|near| near.uuid == id && near.is_chained());
+        if let Some(back) = latest.and_then(|back| u32::try_from(back).ok()) {
+            return Parent::At(LineNo(line_no.0 - 1 - back));
+        }
+        let Self { index, by_uuid, .. } = self;
+        if let Some(&at) = by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
+            return Parent::At(LineNo(at));
+        }
+        self.unresolved.push((line_no, id));
+        Parent::Missing
+    }
+
+    fn note_uuid(&mut self, uuid: IdHash, line_no: LineNo) {
+        let Self { index, by_uuid, n_superseded, .. } = self;
+        if let Some(at) = by_uuid.find_mut(uuid.0, |&at| index.record(LineNo(at)).uuid == uuid) {
+            index.record_mut(LineNo(*at)).flags.set(Flags::SUPERSEDED);
+            *n_superseded += 1;
+            *at = line_no.0;
+        } else {
+            by_uuid.insert_unique(uuid.0, line_no.0, |&at| index.record(LineNo(at)).uuid.0);
+        }
+    }
+
+    /// Timestamps are ISO 8601 in UTC, all of one length, so that their bytes sort as their times do.
+    fn note_time(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
+        let Some(time) = scan.timestamp.and_then(|it| it.string(line)) else { return };
+        if self.newest.as_slice() <= time {
+            self.newest.clear();
+            self.newest.extend_from_slice(time);
+            self.index.newest = Some(line_no);
+        }
+    }
+
+    /// The message of an assistant line, a new one where its id is new or missing; `u32::MAX` for others.
+    fn message(&mut self, scan: &Scan, line: &[u8]) -> u32 {
+        let Some(message) = scan.message.filter(|_| scan.kind == Kind::Assistant) else { return u32::MAX };
+        let id = message.id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
+        let Self { index, by_message, message_ids, .. } = self;
+        let id_of = |ids: &[IdHash], at: u32| ids.get(at as usize).copied().unwrap_or_default();
+        let known = by_message.find(id.0, |&at| id_of(message_ids, at) == id).copied();
+        let at = known.unwrap_or_else(|| {
+            let at = u32::try_from(index.prompts.len()).unwrap_or(u32::MAX);
+            message_ids.push(id);
+            index.prompts.push(0);
+            if id != IdHash::NONE {
+                by_message.insert_unique(id.0, at, |&at| id_of(message_ids, at).0);
+            }
+            at
+        });
+        let prompt = message.counts.prompt();
+        if let Some(known) = index.prompts.get_mut(at as usize).filter(|_| prompt > 0) {
+            *known = u32::try_from(prompt).unwrap_or(u32::MAX);
+        }
+        at
+    }
+
+    fn note_tools(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
+        let tools = &mut self.index.tools;
+        for block in scan.outer_blocks() {
+            let id = || block.tool_id.and_then(|it| it.string(line)).map_or(IdHash::NONE, IdHash::of);
+            match (scan.kind, block.kind) {
+                (Kind::Assistant, BlockKind::ToolUse) => {
+                    tools.push_call(id(), line_no, block.name.and_then(|it| it.string(line)).unwrap_or_default());
+                }
+                (Kind::User, BlockKind::ToolResult) => tools.push_result(id(), line_no),
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Index {
+        for (line, id) in std::mem::take(&mut self.unresolved) {
+            let Self { index, by_uuid, .. } = &mut self;
+            if let Some(&at) = by_uuid.find(id.0, |&at| index.record(LineNo(at)).uuid == id) {
+                index.record_mut(line).parent = PackedParent::pack(Parent::At(LineNo(at)));
+            }
+        }
+        if self.n_superseded > 0 {
+            self.redirect_superseded();
+        }
+        let Self { mut index, .. } = self;
+        index.records.shrink_to_fit();
+        index
+    }
+
+    /// A later entry of the same uuid wins, for the children of the earlier one too.
+    fn redirect_superseded(&mut self) {
+        let Self { index, by_uuid, .. } = self;
+        for line in index.lines() {
+            let Parent::At(parent) = index.record(line).parent() else { continue };
+            let Record { uuid, flags, .. } = *index.record(parent);
+            if !flags.any(Flags::SUPERSEDED) {
+                continue;
+            }
+            if let Some(&heir) = by_uuid.find(uuid.0, |&at| index.record(LineNo(at)).uuid == uuid) {
+                index.record_mut(line).parent = PackedParent::pack(Parent::At(LineNo(heir)));
+            }
+        }
+    }
+}

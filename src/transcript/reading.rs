@@ -1,0 +1,143 @@
+//! What is read off one line for its record.
+
+use super::index::{Pointer, Thinking};
+use super::measure::{Part, measure};
+use super::preserved::PreservedSegment;
+use super::prompt::Prompt;
+use super::record::{Flags, IdHash, LineNo, SessionAt};
+use super::scan::{Block, BlockKind, Form, Kind, Scan};
+use crate::text::{Tokens, json_string};
+
+/// What a record takes from its line alone.
+pub(super) struct Reading {
+    pub(super) flags: Flags,
+    pub(super) tokens: u32,
+    pub(super) thinking: Option<Thinking>,
+    pub(super) session_at: SessionAt,
+}
+
+impl Reading {
+    pub(super) fn of(scan: &Scan, text: &[u8], line: LineNo) -> Self {
+        let mut tokens = Tokens::ZERO;
+        let mut thinking = (Tokens::ZERO, Tokens::ZERO);
+        measure(scan, text, |part, count| match part {
+            Part::Thinking => thinking.0 += count,
+            Part::Signature => thinking.1 += count,
+            _ => tokens += count,
+        });
+        let flags = flags_of(scan, text);
+        let thinking = flags.any(Flags::THINKING).then(|| Thinking {
+            line,
+            text: clamp(thinking.0),
+            signature: clamp(thinking.1),
+            digest: thinking_digest(scan, text),
+        });
+        let session_at = scan.session_id.map_or(SessionAt::NONE, |it| SessionAt::note(it.start as usize, text.len()));
+        Self { flags, tokens: clamp(tokens), thinking, session_at }
+    }
+}
+
+/// What a compact boundary keeps.
+pub(super) fn preserved(line: LineNo, scan: &Scan, text: &[u8]) -> Option<PreservedSegment> {
+    PreservedSegment::read(line, scan.compact_metadata.map_or(&[][..], |it| it.of(text)))
+}
+
+impl Pointer {
+    /// The pointer in a line, if it holds one.
+    pub(super) fn read(line: LineNo, scan: &Scan, text: &[u8]) -> Option<Self> {
+        let target = match scan.kind {
+            Kind::Summary | Kind::LastPrompt => scan.leaf_uuid,
+            Kind::FileHistorySnapshot => scan.snapshot_of,
+            _ => None,
+        };
+        target?.string(text).map(|target| Self { line, target: IdHash::of(target) })
+    }
+}
+
+fn clamp(tokens: Tokens) -> u32 {
+    u32::try_from(tokens.0).unwrap_or(u32::MAX)
+}
+
+/// The facts of one line, from its scan.
+fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
+    let mut flags = Flags::NONE;
+    match scan.form {
+        Form::Blank => return flags,
+        Form::Malformed => return Flags::MALFORMED,
+        Form::Entry => flags.set(Flags::ENTRY),
+    }
+    flags.set_if(scan.is_sidechain, Flags::SIDECHAIN);
+    flags.set_if(scan.is_meta || scan.is_api_error, Flags::META);
+    flags.set_if(scan.is_compact_summary, Flags::COMPACT_SUMMARY);
+    flags.set_if(scan.is_team, Flags::TEAM);
+    flags.set_if(scan.timestamp.is_none(), Flags::NO_TIMESTAMP);
+    flags.set_if(scan.parent_uuid.is_none(), Flags::NO_PARENT_FIELD);
+    flags.set_if(scan.parent_uuid.is_some_and(|it| it.string(line).is_some()), Flags::NAMES_PARENT);
+    if scan.is_compact_boundary(line) {
+        flags.set(Flags::COMPACT_BOUNDARY);
+        let metadata = scan.compact_metadata.map_or(&[][..], |it| it.of(line));
+        super::scan::each_field(metadata, |key, _| {
+            flags.set_if(key == b"preservedSegment" || key == b"preservedMessages", Flags::PRESERVES);
+        });
+    }
+    match Prompt::of(scan, line) {
+        Prompt::No => {}
+        Prompt::Command => flags.set(Flags::PROMPT.with(Flags::COMMAND)),
+        Prompt::Typed => flags.set(Flags::PROMPT),
+    }
+    if scan.kind.is_message() { flags.with(content_flags(scan, line)) } else { flags }
+}
+
+/// Whether these are one block, with nothing but text in it.
+fn is_single(blocks: &[Block]) -> bool {
+    let is_medium = |block: &Block| matches!(block.kind, BlockKind::Image | BlockKind::Document);
+    blocks.split_first().is_some_and(|(first, inner)| {
+        inner.iter().all(|block| block.is_nested && !is_medium(block))
+            && matches!(first.kind, BlockKind::Text | BlockKind::Thinking | BlockKind::ToolUse | BlockKind::ToolResult)
+    })
+}
+
+fn content_flags(scan: &Scan, line: &[u8]) -> Flags {
+    let mut flags = Flags::NONE;
+    let Some(message) = scan.message else { return Flags::BAD_CONTENT };
+    let role: &[u8] = if scan.kind == Kind::User { b"user" } else { b"assistant" };
+    flags.set_if(message.role.and_then(|it| it.string(line)) != Some(role), Flags::WRONG_ROLE);
+    flags.set_if(message.counts.context() > 0, Flags::USAGE);
+    if let Some(text) = scan.string_content(line) {
+        flags.set(Flags::TEXT.with(Flags::BEYOND_THINKING).with(Flags::BEYOND_RESULTS).with(Flags::SINGLE));
+        flags.set_if(json_string::is_blank(text), Flags::BLANK);
+        return flags;
+    }
+    if !message.content.is_some_and(|it| it.of(line).starts_with(b"[")) {
+        return flags.with(Flags::BAD_CONTENT);
+    }
+    flags.set_if(scan.blocks.is_empty(), Flags::BLANK);
+    flags.set_if(is_single(&scan.blocks), Flags::SINGLE);
+    for block in scan.outer_blocks() {
+        let is_object = block.span.is_some_and(|it| it.of(line).starts_with(b"{"));
+        flags.set_if(!is_object, Flags::BAD_CONTENT);
+        flags.set_if(block.kind != BlockKind::Thinking, Flags::BEYOND_THINKING);
+        flags.set_if(block.kind != BlockKind::ToolResult, Flags::BEYOND_RESULTS);
+        match block.kind {
+            BlockKind::Text => {
+                flags.set(Flags::TEXT);
+                let text = block.text.and_then(|it| it.string(line));
+                flags.set_if(text.is_none_or(json_string::is_blank), Flags::BLANK);
+            }
+            BlockKind::Thinking => flags.set(Flags::THINKING),
+            BlockKind::ToolUse => flags.set(Flags::TOOL_USE),
+            BlockKind::ToolResult => flags.set(Flags::TOOL_RESULT),
+            BlockKind::Unknown => flags.set_if(is_object, Flags::UNKNOWN_BLOCK),
+            BlockKind::Image | BlockKind::Document | BlockKind::Known => {}
+        }
+    }
+    flags
+}
+
+fn thinking_digest(scan: &Scan, line: &[u8]) -> u64 {
+    let mut hasher = xxhash_rust::xxh3::Xxh3Default::new();
+    for block in scan.outer_blocks().filter(|block| block.kind == BlockKind::Thinking) {
+        hasher.update(block.span.map_or(&[][..], |it| it.of(line)));
+    }
+    hasher.digest()
+}
