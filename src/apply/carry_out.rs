@@ -248,8 +248,10 @@ impl Stage {
                     let target = staged.target().to_owned();
                     staged.set_modified(modified).map_err(|error| ApplyError::Write(target, error))?;
                 }
-                if let Some(guard) = guard {
-                    guard.verify()?;
+                if let Some(Err(error)) = guard.map(Guard::verify) {
+                    // Nothing was replaced, so the copy is of no use.
+                    swapped.backup.iter().for_each(|backup| drop(std::fs::remove_file(backup)));
+                    return Err(error);
                 }
                 swapped.path = Some(staged.commit(Existing::Overwrite)?);
             }

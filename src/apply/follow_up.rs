@@ -1,5 +1,6 @@
 //! What follows from edits: thinking behind them, copies of old requests, dead references, the gauge.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
@@ -10,13 +11,13 @@ use super::rewrite::Rewrite;
 use super::thinking::{ThinkingPolicy, ThinkingRemoved, open_loop, remove_thinking};
 use crate::text::Tokens;
 use crate::transcript::scan::Kind;
-use crate::transcript::{Calibration, Chain, ChainEnd, Flags, Index, Totals};
+use crate::transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals};
 
 /// What the edits so far are about.
 #[derive(Clone, Copy, Debug)]
-pub struct Intent {
-    /// `chars4` tokens that the edits save of what the model sees.
-    pub saved: Tokens,
+pub struct Intent<'a> {
+    /// `chars4` tokens that the edits save of what the model sees, by line.
+    pub saved: &'a [(LineNo, Tokens)],
     /// What becomes of thinking behind the first edit.
     pub thinking: ThinkingPolicy,
 }
@@ -43,7 +44,7 @@ pub fn follow_up(
     index: &Index,
     chain: &Chain,
     calibration: &Calibration,
-    intent: Intent,
+    intent: Intent<'_>,
     rewrite: &mut Rewrite,
 ) -> io::Result<Consequences> {
     let mut consequences = Consequences::default();
@@ -64,16 +65,40 @@ pub fn follow_up(
         }
         consequences.thinking = remove_thinking(file, index, chain, first_change, kept_from, rewrite)?;
     }
+    drop_copies(index, rewrite);
     for line in index.lines().filter(|&line| index.record(line).kind == Kind::ApiRequest) {
         rewrite.drop_line(line);
         consequences.n_request_copies += 1;
     }
     mend_pointers(file, index, rewrite)?;
-    let saved = intent.saved + consequences.thinking.tokens;
+    let saved: Tokens = intent.saved.iter().map(|(_, tokens)| *tokens).sum();
+    let saved = saved + consequences.thinking.tokens;
+    // What came after the last measurement is not in the figure.
+    let unmeasured: LineSet =
+        chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE)).copied().collect();
+    let later: Tokens =
+        intent.saved.iter().filter(|(line, _)| unmeasured.contains(*line)).map(|(_, tokens)| *tokens).sum();
     // Where the head of the conversation is lost, the recorded figure tells of what no resume will send.
-    let is_cut_off = matches!(chain.end, ChainEnd::MissingParent(_) | ChainEnd::Cycle(_));
     let left = Totals::of(index, chain).context().saturating_sub(saved);
-    let limit = is_cut_off.then(|| calibration.context(left));
-    consequences.gauge = lower_gauge(file, index, chain, Saving { saved: calibration.scale(saved), limit }, rewrite)?;
+    let limit = calibration.lost_head.then(|| calibration.context(left));
+    consequences.gauge = lower_gauge(
+        file,
+        index,
+        chain,
+        Saving { saved: calibration.scale(saved.saturating_sub(later)), limit },
+        rewrite,
+    )?;
     Ok(consequences)
+}
+
+/// Drops the earlier copies of every entry that goes: once the last of its uuid is gone, a copy would stand for it.
+fn drop_copies(index: &Index, rewrite: &mut Rewrite) {
+    let copies = || index.lines().filter(|&line| index.record(line).flags.any(Flags::SUPERSEDED));
+    if copies().next().is_none() {
+        return;
+    }
+    let gone: HashSet<IdHash> = rewrite.dropped.iter().map(|line| index.record(line).uuid).collect();
+    for line in copies().filter(|&line| gone.contains(&index.record(line).uuid)) {
+        rewrite.drop_line(line);
+    }
 }

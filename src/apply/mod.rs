@@ -49,4 +49,4 @@ pub use rewrite::Rewrite;
 pub use round_trip::round_trips;
 pub use thinking::{ThinkingPolicy, ThinkingRemoved};
 pub use write::{Existing, Staged, unnamed_file};
-pub use write_report::write_report;
+pub use write_report::{probe_report, write_report};

@@ -169,7 +169,11 @@ impl Pass<'_, '_> {
     /// Writes the lines that come behind the last one.
     fn append(&mut self) -> Result<(), ApplyError> {
         for line in &self.rewrite.appended {
-            self.sink.write(line.as_bytes())?;
+            let text = line.as_bytes();
+            let place = self.rewrite.session.as_ref().zip(Scan::of(text).session_id);
+            let splice = place.map(|(session, span)| Splice::new(span, json_string::encode(&session.id)));
+            let rendered = render(text, splice.as_slice()).map_err(|overlap| ApplyError::Edit { line: 0, overlap })?;
+            self.sink.write(&rendered)?;
             self.sink.write(b"\n")?;
         }
         self.keeper.skipped(self.rewrite.appended.len() as u64);

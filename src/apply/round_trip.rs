@@ -11,7 +11,7 @@ use super::{
     ApplyError, Intent, NewSession, Rewrite, ThinkingPolicy, follow_up, pass, restore, title_line, unnamed_file,
 };
 use crate::archive::{self, ArchiveUrl, FileRef, Operation};
-use crate::text::{Digest, Tokens};
+use crate::text::Digest;
 use crate::transcript::edit::replace_text;
 use crate::transcript::scan::Scan;
 use crate::transcript::{Calibration, Chain, Groups, Index, read_line, turns};
@@ -46,7 +46,7 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
         let text = read_line(&file, &index, line, &mut buffer).map_err(ApplyError::Read)?;
         rewrite.edit(line, replace_text(&Scan::of(text), text, "shorter").into_iter().flatten());
     }
-    let intent = Intent { saved: Tokens(10), thinking: ThinkingPolicy::CloseLoop };
+    let intent = Intent { saved: &[], thinking: ThinkingPolicy::CloseLoop };
     let calibration = Calibration::learn(&index, &chain);
     follow_up(&file, &index, &chain, &calibration, intent, &mut rewrite).map_err(ApplyError::Read)?;
     rewrite.session = Some(NewSession { id: "00000000-0000-4000-8000-000000000000".to_owned() });

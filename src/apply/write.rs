@@ -211,10 +211,12 @@ fn fill_folder(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
             fs::create_dir(&target)?;
             fill_folder(&entry.path(), &target)?;
-        } else {
+        } else if kind.is_file() || entry.path().is_file() {
+            // A link is followed to a file. Links to folders may lead round in a circle, and pipes never end.
             fs::copy(entry.path(), &target)?;
         }
     }

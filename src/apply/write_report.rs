@@ -5,17 +5,31 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+/// Whether a report could be written to `path`: asked before the work, so that none is done without its report.
+///
+/// # Errors
+/// When the folder is missing or cannot be written.
+pub fn probe_report(path: &Path) -> io::Result<()> {
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Ok(());
+    }
+    NamedTempFile::new_in(folder_of(path)).map(drop)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Puts `text` into the file at `path`, in the place of what was there.
 ///
 /// # Errors
 /// When the folder cannot be written. What was at `path` is still there then.
 pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // A device or a pipe, such as /dev/stderr, is written to and not replaced.
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return std::fs::write(path, text);
     }
-    let mut file = NamedTempFile::new_in(folder)?;
+    let mut file = NamedTempFile::new_in(folder_of(path))?;
     file.write_all(text.as_bytes())?;
     file.persist(path)?;
     Ok(())

@@ -99,8 +99,10 @@ impl Archive for Memory {
     }
 
     fn operation_by_output(&self, output: Digest) -> Result<Option<Operation>, ArchiveError> {
-        let mut operations = self.committed.operations.iter().rev();
-        Ok(operations.find(|operation| operation.output.digest == output).cloned())
+        let operations =
+            || self.committed.operations.iter().rev().filter(|operation| operation.output.digest == output);
+        let changing = operations().find(|operation| operation.source.digest != output);
+        Ok(changing.or_else(|| operations().next()).cloned())
     }
 
     fn operations(&self, session: &str) -> Result<Vec<Operation>, ArchiveError> {

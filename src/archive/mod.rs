@@ -76,7 +76,8 @@ pub trait Archive: Send {
     /// When the store cannot be read.
     fn replaced_by(&self, line: Digest) -> Result<Option<StoredOriginal>, ArchiveError>;
 
-    /// The newest operation whose output has this digest.
+    /// The newest operation whose output has this digest. One that changed something goes before one that only copied,
+    /// for it alone leads back to a source.
     ///
     /// # Errors
     /// When the store cannot be read, or what it holds is damaged.

@@ -87,6 +87,12 @@ impl CommandError {
         self
     }
 
+    /// What failed, without what to do next.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("{:#}", self.error)
+    }
+
     /// What kind of end this is.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -146,9 +152,9 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
         ApplyError::IsSource(_) => Some("choose another file, or give --in-place to replace the source"),
         ApplyError::JustWritten(..) => Some("end the session first, or give --force when no client has it open"),
         ApplyError::SourceChanged(_) => Some("end the session that writes to it, then run the command again"),
-        ApplyError::NoOperation(_) => {
-            Some("give the file as ctxc wrote it, and with --archive the archive that was used then")
-        }
+        ApplyError::NoOperation(_) => Some(
+            "it may have grown since ctxc wrote it; the source itself is where it was, or beside it in a .bak file; give --archive if another archive was used",
+        ),
         ApplyError::LostOriginal(_) | ApplyError::NotTheSource => {
             Some("nothing was written; look for a backup ending in .bak beside the session")
         }
@@ -159,6 +165,7 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 Some("free some space, or write to another disk with -o FILE")
             }
+            io::ErrorKind::NotFound => Some("make the folder first, or give the path of one that is there"),
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                 Some("check the permissions of the folder, or write elsewhere with -o FILE")
             }

@@ -38,7 +38,8 @@ pub fn open(found: &Found) -> Result<Input, CommandError> {
         Found::StandardInput => None,
         Found::File { path, .. } => Some(path.clone()),
     };
-    let mut file = open_file(path.as_deref()).with_context(|| format!("read {}", name_of(path.as_deref())))?;
+    let (mut file, is_spooled) =
+        open_file(path.as_deref()).with_context(|| format!("read {}", name_of(path.as_deref())))?;
     let owner = owner(&mut file).with_context(|| format!("read {}", name_of(path.as_deref())))?;
     match owner {
         Some(foreign) => Err(CommandError::from(anyhow!(
@@ -46,7 +47,8 @@ pub fn open(found: &Found) -> Result<Input, CommandError> {
             name_of(path.as_deref())
         ))
         .hint("give a session of Claude Code; those of other agents cannot be rewritten safely")),
-        None => Ok(Input { file, path }),
+        // What came through a pipe has no place of its own.
+        None => Ok(Input { file, path: path.filter(|_| !is_spooled) }),
     }
 }
 
@@ -54,11 +56,11 @@ fn name_of(path: Option<&Path>) -> String {
     path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 
-fn open_file(path: Option<&Path>) -> io::Result<File> {
-    let Some(path) = path else { return spool(io::stdin().lock()) };
+fn open_file(path: Option<&Path>) -> io::Result<(File, bool)> {
+    let Some(path) = path else { return Ok((spool(io::stdin().lock())?, true)) };
     let file = File::open(path)?;
     // A named pipe or `<(command)` has a path and can be read only once.
-    if file.metadata()?.is_file() { Ok(file) } else { spool(file) }
+    if file.metadata()?.is_file() { Ok((file, false)) } else { Ok((spool(file)?, true)) }
 }
 
 /// All of `input` in a file that has no name and goes when it is closed.

@@ -13,7 +13,7 @@ use super::stored;
 use super::ui::Ui;
 use crate::apply::{self, Destination, Done, Errand, NewSession, Origin, Rewrite, carry_out, title_line, title_of};
 use crate::archive::Archive;
-use crate::transcript::session::sidecar_dir;
+use crate::transcript::session::{session_id, sidecar_dir};
 
 /// A new session: its id, and the file that it will be.
 pub(super) struct Fresh {
@@ -77,7 +77,9 @@ impl Landing<'_> {
             report: self.report.clone(),
             stop: ui.stop(),
         };
-        let source_sidecar = reading.path.as_deref().map(sidecar_dir).unwrap_or_default();
+        // Only the file of a session has a folder of its own; another of the same name is somebody else's.
+        let session_file = reading.path.as_deref().filter(|path| session_id(path).is_some());
+        let source_sidecar = session_file.map(sidecar_dir).unwrap_or_default();
         let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();
         let mut stdout = ui.output();
         let destination = match (self.output, self.fresh) {
@@ -140,7 +142,16 @@ fn command_line() -> String {
         .join(" ")
 }
 
-/// Says how the new session is resumed.
+/// Says how the new session is resumed: the client looks for it among its projects alone.
 pub(super) fn say_resume(fresh: &Fresh, ui: &Ui) {
-    ui.status(format_args!("resume it with: claude --resume {}", fresh.id));
+    let is_among_projects =
+        fresh.path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"));
+    if is_among_projects {
+        ui.status(format_args!("resume it with: claude --resume {}", fresh.id));
+    } else {
+        ui.status(format_args!(
+            "to resume it with claude --resume {}, put it into the folder of its project below ~/.claude/projects",
+            fresh.id
+        ));
+    }
 }

@@ -1,9 +1,10 @@
 //! What the environment says about where things are.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use etcetera::BaseStrategy;
 
 use super::error::CommandError;
@@ -16,7 +17,7 @@ const APP: &str = "ctxc";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     claude_config_dir: Option<PathBuf>,
-    archive: Option<String>,
+    archive: Option<OsString>,
     cwd: PathBuf,
 }
 
@@ -27,7 +28,7 @@ impl Environment {
         let set = |name| env::var_os(name).filter(|value| !value.is_empty());
         Self {
             claude_config_dir: set("CLAUDE_CONFIG_DIR").map(PathBuf::from),
-            archive: set("CTXC_ARCHIVE").and_then(|value| value.into_string().ok()),
+            archive: set("CTXC_ARCHIVE"),
             cwd: current_dir(),
         }
     }
@@ -52,9 +53,12 @@ impl Environment {
     /// # Errors
     /// When neither is given and there is no home folder.
     pub(crate) fn archive_url(&self, asked: Option<&str>) -> Result<String, CommandError> {
-        match asked.or(self.archive.as_deref()) {
-            Some(url) => Ok(url.to_owned()),
-            None => Ok(format!("sqlite:{}", data_dir()?.join("archive.sqlite").display())),
+        match (asked, &self.archive) {
+            (Some(url), _) => Ok(url.to_owned()),
+            (None, Some(url)) => url.to_str().map(str::to_owned).ok_or_else(|| {
+                CommandError::config(anyhow!("read CTXC_ARCHIVE: it is no UTF-8")).hint("set it to sqlite:PATH")
+            }),
+            (None, None) => Ok(format!("sqlite:{}", data_dir()?.join("archive.sqlite").display())),
         }
     }
 }

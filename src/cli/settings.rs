@@ -160,6 +160,10 @@ impl RestoreArgs {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<restore::Settings, CommandError> {
         let source = source(&self.session.session, &context)?;
         let output = output(self.output.into(), None, &source)?;
+        if output == Output::StandardOutput && context.reporting.form == Form::Json {
+            return Err(CommandError::usage(anyhow!("print the transcript and the JSON report both"))
+                .hint("write the report with --report FILE, or the transcript with -o FILE"));
+        }
         let archive = context.environment.archive_url(self.archive.as_deref())?;
         Ok(restore::Settings { source, output, archive, reporting: context.reporting })
     }

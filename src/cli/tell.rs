@@ -1,14 +1,15 @@
 //! Handing out the result of a command: as text or as JSON on standard output, and as JSON in a file.
 
 use std::fmt::Display;
+use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use serde::Serialize;
 
 use super::error::CommandError;
 use super::settings::{Form, Reporting};
 use super::ui::Ui;
-use crate::apply::write_report;
+use crate::apply::{probe_report, write_report};
 
 /// Tells a result as `reporting` wants it: `text` or `json` on standard output, `json` in the file of the report.
 ///
@@ -25,6 +26,30 @@ pub(super) fn tell(
         Form::Text => ui.data(text),
         Form::Json => ui.data_line(serde_json::to_string(json)?),
     }
+}
+
+/// Refuses a report that cannot be written, or that would take the place of a transcript, before any work is done.
+/// `apart` are the files that the command reads and writes.
+///
+/// # Errors
+/// When the report has no place, or a wrong one.
+pub(super) fn probe(reporting: &Reporting, apart: &[&Path]) -> Result<(), CommandError> {
+    let Some(path) = &reporting.report else { return Ok(()) };
+    let is_transcript = path.extension().is_some_and(|extension| extension == "jsonl") && path.exists();
+    if is_transcript || apart.iter().any(|other| is_same(path, other)) {
+        return Err(CommandError::usage(anyhow!("write the report to {}: a transcript has that name", path.display()))
+            .hint("give the report a name of its own, such as report.json"));
+    }
+    Ok(probe_report(path).with_context(|| format!("write the report to {}", path.display()))?)
+}
+
+/// Whether both paths lead to one file, or would once they are there.
+fn is_same(left: &Path, right: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        path.canonicalize().ok().or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
+    };
+    place(left).is_some_and(|left| Some(left) == place(right))
 }
 
 /// Writes `json` into the file of the report, where there is one.

@@ -37,8 +37,11 @@ pub struct CompressReport {
     pub messages: Messages,
     /// One row for each level.
     pub levels: Vec<LevelRow>,
-    /// What the model sees, before and after.
+    /// What the model sees, before and after; of a dry run what is expected.
     pub tokens: LiveTokens,
+    /// Whether people are told the calibrated figures too.
+    #[serde(skip)]
+    pub shows_calibrated: bool,
     /// What went as thinking, which is apart from what compression saved.
     pub thinking_removed: ThinkingRemoved,
     /// The size that the client will take its context for.
@@ -144,6 +147,7 @@ impl CompressReport {
             messages: Messages::default(),
             levels: Vec::new(),
             tokens: LiveTokens { chars4: BeforeAfter { before: totals, after: totals }, ..LiveTokens::default() },
+            shows_calibrated: true,
             thinking_removed: ThinkingRemoved::default(),
             gauge: None,
             closed_loop: false,
@@ -286,14 +290,12 @@ impl fmt::Display for CompressReport {
             )?;
         }
         let LiveTokens { chars4, calibrated, .. } = self.tokens;
-        writeln!(
-            f,
-            "live tokens: {} -> {} by chars4, {} -> {} calibrated (estimates)",
-            count(chars4.before.context().0),
-            count(chars4.after.context().0),
-            count(calibrated.before.0),
-            count(calibrated.after.0),
-        )?;
+        let (before, after) = (chars4.before.context().0, chars4.after.context().0);
+        write!(f, "live tokens: {} -> {} by chars4", count(before), count(after))?;
+        if self.shows_calibrated {
+            write!(f, ", {} -> {} calibrated", count(calibrated.before.0), count(calibrated.after.0))?;
+        }
+        writeln!(f, " (estimates)")?;
         let ThinkingRemoved { entries, tokens, signature_tokens, kept_in_open_loop } = self.thinking_removed;
         if entries > 0 {
             writeln!(
@@ -378,6 +380,13 @@ impl fmt::Display for Plan<'_> {
             count(after.0),
             count(report.messages.skipped),
             report.engine,
+        )?;
+        let expected = report.tokens.calibrated;
+        writeln!(
+            f,
+            "the context would come from {} to about {} tokens (calibrated), thinking that goes aside",
+            count(expected.before.0),
+            count(expected.after.0),
         )
     }
 }

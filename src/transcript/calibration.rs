@@ -8,6 +8,10 @@ const DEFAULT_FACTOR: f64 = 1.5;
 /// The bounds of the factor (ibid.).
 const FACTORS: (f64, f64) = (0.5, 3.0);
 
+/// What system prompt and tools take up at most, where the head of a conversation is missing and what was measured
+/// before the first message may be that head: the largest of the real sessions that were looked at had 53,000.
+const OVERHEAD_LIMIT: Tokens = Tokens(60_000);
+
 /// What turns a `chars4` estimate into one that can be held against a context window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
@@ -17,11 +21,13 @@ pub struct Calibration {
     pub overhead: Tokens,
     /// From how many steps the factor was learnt; none for the default.
     pub n_steps: usize,
+    /// Whether the recorded usage tells of a head of the conversation that the file no longer has.
+    pub lost_head: bool,
 }
 
 impl Calibration {
     /// Plain `chars4`, nothing learnt.
-    pub const CHARS4: Self = Self { factor: 1.0, overhead: Tokens::ZERO, n_steps: 0 };
+    pub const CHARS4: Self = Self { factor: 1.0, overhead: Tokens::ZERO, n_steps: 0, lost_head: false };
 
     /// Learns from the usage that the client recorded along `chain`.
     #[must_use]
@@ -29,6 +35,7 @@ impl Calibration {
         let mut ratios: Vec<f64> = Vec::new();
         let mut first: Option<(u64, u64)> = None;
         let mut last: Option<(u64, u64)> = None;
+        let mut highest = 0;
         let mut newest_message = None;
         let mut seen = 0;
         for &line in &chain.lines {
@@ -43,17 +50,28 @@ impl Calibration {
                     }
                     first = first.or(Some((prompt.0, seen)));
                     last = Some((prompt.0, seen));
+                    highest = highest.max(prompt.0);
                 }
             }
             seen += context_tokens(index, line).0;
         }
         let n_steps = ratios.len();
-        let factor = median(ratios).map_or(DEFAULT_FACTOR, |median| median.clamp(FACTORS.0, FACTORS.1));
-        let mut calibration = Self { factor, overhead: Tokens::ZERO, n_steps };
-        // Without the head of the conversation what stood before the first message is not known.
+        let learnt = median(ratios).map_or(DEFAULT_FACTOR, |median| median.clamp(FACTORS.0, FACTORS.1));
+        let mut calibration = Self { factor: learnt, n_steps, ..Self::CHARS4 };
+        let (Some(first), Some(last)) = (first, last) else { return calibration };
+        if last.0 < highest {
+            // Texts were shortened after they had been measured, so that steps tell nothing; the last figure does.
+            if last.0 > first.0 && last.1 > first.1 {
+                calibration.factor = ratio(last.0 - first.0, last.1 - first.1).clamp(FACTORS.0, FACTORS.1);
+            }
+            calibration.overhead = Tokens(last.0).saturating_sub(calibration.scale(Tokens(last.1)));
+        } else {
+            calibration.overhead = Tokens(first.0).saturating_sub(calibration.scale(Tokens(first.1)));
+        }
         let is_cut_off = matches!(chain.end, ChainEnd::MissingParent(_) | ChainEnd::Cycle(_));
-        if let Some((prompt, seen)) = first.filter(|_| !is_cut_off) {
-            calibration.overhead = Tokens(prompt).saturating_sub(calibration.scale(Tokens(seen)));
+        if is_cut_off && calibration.overhead > OVERHEAD_LIMIT {
+            calibration.overhead = OVERHEAD_LIMIT;
+            calibration.lost_head = true;
         }
         calibration
     }

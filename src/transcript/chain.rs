@@ -55,7 +55,7 @@ impl Chain {
         let tip = newest_descendant(index, &parents, leaf, is_sidechain, |index, line| index.record(line).is_chained())
             .unwrap_or(leaf);
         let (path, end) = walk(index, &parents, tip);
-        let lines = with_siblings(index, path);
+        let lines = with_siblings(index, &parents, path);
         let live: LineSet = lines.iter().copied().collect();
         let newest_elsewhere = index.newest.filter(|&line| !is_sidechain && !live.contains(line));
         Self { lines, live, leaf: Some(leaf), end, newest_elsewhere, is_sidechain }
@@ -100,6 +100,19 @@ impl<'a> Links<'a> {
             rehung.extend(entries.iter().skip(1).zip(&entries).map(|(&entry, &before)| (entry, before)));
         }
         Self { index, rehung }
+    }
+
+    /// The parent with progress entries passed over.
+    fn bridged(&self, line: LineNo) -> Parent {
+        let mut parent = self.parent(line);
+        // A circle of progress entries ends nowhere.
+        for _ in 0..self.index.records.len() {
+            match parent {
+                Parent::At(at) if self.index.record(at).kind == Kind::Progress => parent = self.parent(at),
+                _ => break,
+            }
+        }
+        parent
     }
 
     fn parent(&self, line: LineNo) -> Parent {
@@ -193,7 +206,7 @@ fn walk(index: &Index, links: &Links<'_>, tip: LineNo) -> (Vec<LineNo>, ChainEnd
 
 /// Adds to the path what parallel tool calls leave beside it: the other lines of its assistant messages, and
 /// the results that hang on any of them. They follow the last line that their message has on the path.
-fn with_siblings(index: &Index, path: Vec<LineNo>) -> Vec<LineNo> {
+fn with_siblings(index: &Index, parents: &Links<'_>, path: Vec<LineNo>) -> Vec<LineNo> {
     let on_path: LineSet = path.iter().copied().collect();
     // By message; places on the path count from 1, and 0 is none.
     let mut last_place: Vec<u32> = vec![0; index.prompts.len()];
@@ -213,7 +226,7 @@ fn with_siblings(index: &Index, path: Vec<LineNo>) -> Vec<LineNo> {
         let record = index.record(line);
         if let Some(place) = place_of(line) {
             calls.entry(place).or_default().push(line);
-        } else if let (true, Parent::At(parent)) = (record.flags.any(Flags::TOOL_RESULT), record.parent())
+        } else if let (true, Parent::At(parent)) = (record.flags.any(Flags::TOOL_RESULT), parents.bridged(line))
             && let Some(place) = place_of(parent)
         {
             results.entry(place).or_default().push(line);

@@ -36,6 +36,17 @@ pub enum Found {
     },
 }
 
+impl Found {
+    /// The path of the file; none for standard input.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::StandardInput => None,
+            Self::File { path, .. } => Some(path),
+        }
+    }
+}
+
 /// How a session file was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {

@@ -29,7 +29,7 @@ pub(super) const ORIGINAL_BY_LINE: &str = "SELECT digest, bytes, uuid, replaced_
 
 /// The newest operation with an output, as a row for [`operation`].
 pub(super) const OPERATION_BY_OUTPUT: &str =
-    "SELECT * FROM operation WHERE output_digest = ? ORDER BY seq DESC LIMIT 1";
+    "SELECT * FROM operation WHERE output_digest = ? ORDER BY (source_digest <> output_digest) DESC, seq DESC LIMIT 1";
 
 /// The operations of a session, oldest first; rows for [`operation`].
 pub(super) const OPERATIONS_BY_SESSION: &str = "SELECT * FROM operation WHERE session = ? ORDER BY seq";

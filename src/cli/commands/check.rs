@@ -6,7 +6,7 @@ use crate::apply::{Severity, Side, Visible, check, compare, new_problems};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
-use crate::cli::tell::tell;
+use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::check::{CheckReport, Origin};
 use crate::transcript::session::Found;
@@ -21,6 +21,8 @@ pub(crate) struct Settings {
 }
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let against_path = settings.against.as_ref().and_then(Found::path);
+    tell::probe(&settings.reporting, &[settings.file.path(), against_path].into_iter().flatten().collect::<Vec<_>>())?;
     let mut file = Reading::of(&settings.file, ui)?;
     let report = match &settings.against {
         None => alone(file),

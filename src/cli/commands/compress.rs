@@ -11,7 +11,7 @@ use crate::cli::landing::{Fresh, Landing, fresh, into_session, probe, say_resume
 use crate::cli::progress::Progress;
 use crate::cli::reading::Reading;
 use crate::cli::settings::{Form, Keep, Mode, Output, Reporting, Strictness, Thinking};
-use crate::cli::tell::{report_file, tell};
+use crate::cli::tell::{self, report_file, tell};
 use crate::cli::ui::Ui;
 use crate::engine::{Engine, Extract};
 use crate::plan::{self, Bands, Roles, Selection, candidates};
@@ -19,7 +19,7 @@ use crate::report::compress::{BeforeAfter, CompressReport, Plan};
 use crate::run::{Event, Outcome, run as run_tasks};
 use crate::text::{Stopped, Tokens};
 use crate::transcript::session::Found;
-use crate::transcript::{Calibration, ChainEnd, Flags, Totals, turns};
+use crate::transcript::{Calibration, ChainEnd, Flags, LineNo, Totals, turns};
 
 /// What to compress, how, and where the result goes.
 #[derive(Debug)]
@@ -44,11 +44,13 @@ pub(crate) struct Settings {
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let selection = settings.selection()?;
+    let output = if let Output::File(path, _) = &settings.output { Some(path.as_path()) } else { None };
+    tell::probe(&settings.reporting, &[settings.source.path(), output].into_iter().flatten().collect::<Vec<_>>())?;
     let mut reading = Reading::of(&settings.source, ui)?;
     refuse_unless_transcript(&reading)?;
     warn_of_chain(&reading, ui);
     let turns = turns(&reading.index, &reading.chain);
-    let calibration = settings.calibration(&reading);
+    let calibration = Calibration::learn(&reading.index, &reading.chain);
     let totals = Totals::of(&reading.index, &reading.chain);
     let candidates = candidates(&reading.index, &reading.chain, &turns, &selection);
     let Tasks { tasks, n_skipped } = read_tasks(&reading.file, &reading.index, &candidates, settings.min_tokens)
@@ -56,12 +58,16 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let EngineName::Extract = settings.engine;
     let engine = Extract;
     let mut report = CompressReport::new(reading.name.clone(), engine.name(), &selection.bands, turns.len(), totals);
+    report.shows_calibrated = settings.estimate != Some(Estimate::Chars4);
     report.set_totals(&calibration, totals);
     warn_of_newest(&selection, turns.len(), ui);
 
     if settings.mode == Mode::Show {
         report.dry_run = true;
         report.set_tasks(&reading.index, &tasks, n_skipped, None);
+        let BeforeAfter { before, after } = report.messages.tokens;
+        let saved = before.saturating_sub(after);
+        report.set_totals(&calibration, Totals { messages: totals.messages.saturating_sub(saved), ..totals });
         tell(&settings.reporting, ui, &report, Plan { report: &report, bands: &selection.bands, look: ui.look() })?;
         return Ok(Completion::Full);
     }
@@ -78,8 +84,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 
     let fresh = fresh(&settings.output, reading.path.as_deref()).filter(|_| report.unchanged.is_none());
     if report.unchanged.is_none() {
-        let saved = report.messages.tokens.before.saturating_sub(report.messages.tokens.after);
-        let intent = Intent { saved, thinking: settings.thinking.into() };
+        let saved = saved_by_line(&tasks, &outcomes);
+        let intent = Intent { saved: &saved, thinking: settings.thinking.into() };
         let consequences = follow_up(&reading.file, &reading.index, &reading.chain, &calibration, intent, &mut rewrite)
             .with_context(|| format!("read {}", reading.name))?;
         report.set_consequences(&consequences);
@@ -101,7 +107,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             output: &settings.output,
             keep: &settings.keep,
             fresh: fresh.as_ref(),
-            report: Some(serde_json::to_string(&report)?),
+            report: None,
         };
         let done = landing.land(&mut reading, &rewrite, ui)?;
         let mut after = Totals::of(&reading.index, &reading.chain);
@@ -136,13 +142,6 @@ impl Settings {
             },
             n_protected_turns: usize::try_from(self.protect_turns).unwrap_or(usize::MAX),
         })
-    }
-
-    fn calibration(&self, reading: &Reading) -> Calibration {
-        match self.estimate {
-            Some(Estimate::Chars4) => Calibration::CHARS4,
-            Some(Estimate::Calibrated) | None => Calibration::learn(&reading.index, &reading.chain),
-        }
     }
 }
 
@@ -213,6 +212,15 @@ fn run_with_progress(tasks: &[plan::Task], engine: &dyn Engine, ui: &Ui) -> Resu
     Ok(outcomes)
 }
 
+/// What the outcomes save, by line, in `chars4` tokens.
+fn saved_by_line(tasks: &[plan::Task], outcomes: &[Outcome]) -> Vec<(LineNo, Tokens)> {
+    let saved = tasks.iter().zip(outcomes).filter_map(|(task, outcome)| match outcome {
+        Outcome::Compressed { tokens, .. } => Some((task.line, task.tokens.saturating_sub(*tokens))),
+        Outcome::Kept(_) | Outcome::Failed(_) => None,
+    });
+    saved.collect()
+}
+
 /// Why nothing changes, when nothing does.
 fn unchanged(bands: &Bands, n_turns: usize, n_tasks: usize, rewrite: &Rewrite) -> Option<&'static str> {
     if bands.is_empty() {
@@ -229,7 +237,6 @@ fn unchanged(bands: &Bands, n_turns: usize, n_tasks: usize, rewrite: &Rewrite) -
 }
 
 fn say(settings: &Settings, report: &CompressReport, fresh: Option<&Fresh>, ui: &Ui) -> Result<(), CommandError> {
-    report_file(&settings.reporting, report)?;
     let path = match (&report.output, &report.unchanged) {
         (Some(path), _) => Some(path),
         (None, Some(_)) if settings.output != Output::StandardOutput => Some(&report.source),
@@ -243,6 +250,10 @@ fn say(settings: &Settings, report: &CompressReport, fresh: Option<&Fresh>, ui: 
     ui.status(report);
     if let Some(fresh) = fresh {
         say_resume(fresh, ui);
+    }
+    // What is done is done, and has been told.
+    if let Err(error) = report_file(&settings.reporting, report) {
+        ui.warning(format_args!("the report is not written: cannot {}", error.text()));
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::cli::error::{CommandError, Completion};
 use crate::cli::input::{self, Input};
 use crate::cli::settings::{Existing, Form, Output, Reporting};
 use crate::cli::stored;
-use crate::cli::tell::report_file;
+use crate::cli::tell::{self, report_file};
 use crate::cli::ui::Ui;
 use crate::report::size::bytes;
 use crate::transcript::session::Found;
@@ -39,6 +39,9 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let output_path = if let Output::File(path, _) = &settings.output { Some(path.as_path()) } else { None };
+    let apart: Vec<&Path> = [settings.source.path(), output_path].into_iter().flatten().collect();
+    tell::probe(&settings.reporting, &apart)?;
     let mut input = input::open(&settings.source)?;
     let name = input.name();
     let archive = stored::open_existing(&settings.archive)?;

@@ -4,7 +4,7 @@ use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
 use crate::cli::stored;
-use crate::cli::tell::tell;
+use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::plan::Bands;
 use crate::report::stats::Stats;
@@ -26,6 +26,7 @@ pub(crate) struct Settings {
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let bands: Bands = settings.bands.as_deref().unwrap_or_default().parse().map_err(CommandError::usage)?;
+    tell::probe(&settings.reporting, &settings.source.path().into_iter().collect::<Vec<_>>())?;
     let mut session = Reading::of(&settings.source, ui)?;
     let total = session.live_bytes();
     let name = session.name.clone();
