@@ -241,7 +241,7 @@ fn an_archive_that_cannot_give_back_says_what_to_do() {
     changed.extend_from_slice(b"{}\n");
     fs::write(stage.path("out.jsonl"), changed).unwrap();
     let url = format!("sqlite:{}", stage.path("../archive.sqlite").display());
-    assert!(said(&url).contains("hint: give the file as ctxc wrote it"));
+    assert!(said(&url).contains("hint: it may have grown since ctxc wrote it"));
 }
 
 // S-08, U-03

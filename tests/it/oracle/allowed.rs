@@ -364,8 +364,18 @@ impl<'a> Expected<'a> {
         let overhead = report["tokens"]["overhead"].as_u64().unwrap();
         // Where the head is lost, the recorded figure tells of what no resume will send.
         let limit = scaled((total.messages + total.thinking).saturating_sub(saved)) + overhead;
-        let limit = if self.live.is_cut_off { limit } else { u64::MAX };
-        let saved = scaled(saved);
+        let limit = if self.live.is_cut_off && overhead == 60_000 { limit } else { u64::MAX };
+        // What came after the last measurement is not in the figure.
+        let order = &self.live.order;
+        let measured = order.iter().rposition(|at| context(&before.lines[*at]) > 0 && before.lines[*at].is_message());
+        let is_later = |task: &&Value| {
+            let line = usize::try_from(task["line"].as_u64().unwrap()).unwrap() - 1;
+            task["outcome"] == "compressed" && order.iter().position(|at| *at == line) > measured
+        };
+        let tasks = report["tasks"].as_array().unwrap().iter().filter(is_later);
+        let count = |task: &Value, name: &str| task[name].as_u64().unwrap();
+        let later: u64 = tasks.map(|task| count(task, "tokens_before") - count(task, "tokens_after")).sum();
+        let saved = scaled(saved - later);
         let left: Vec<usize> = (0..before.lines.len()).filter(|at| !self.dropped.contains(at)).collect();
         let mut newest = (0, 0);
         for at in lines {
