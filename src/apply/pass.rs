@@ -9,6 +9,7 @@ use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
 use super::keeper::Keeper;
+use super::places::{leading_parent, raw_uuid, session_span};
 use super::pointers::uuid_of;
 use super::relink::relinks;
 use super::stream::{Sink, Source};
@@ -16,7 +17,7 @@ use super::{ApplyError, NewSession, Rewrite};
 use crate::text::{Digest, json_string};
 use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::Scan;
-use crate::transcript::{Fingerprint, Index, LineNo, LineSet, SessionAt, Span};
+use crate::transcript::{Fingerprint, Index, LineNo, LineSet, Record, SessionAt, Span};
 
 /// How many uuids of heirs are remembered. Heirs have their children close behind them; what is no longer known is read
 /// again.
@@ -121,11 +122,11 @@ impl Pass<'_, '_> {
             return self.keeper.changed(text, None);
         }
         if self.plan.heirs.contains(line) {
-            let uuid = Scan::of(text).uuid.and_then(|it| it.string(text)).unwrap_or_default();
+            let uuid = raw_uuid(text, index.record(line).uuid).to_vec();
             if self.uuids.len() >= N_UUIDS {
                 self.uuids.clear();
             }
-            self.uuids.insert(line, uuid.to_vec());
+            self.uuids.insert(line, uuid);
         }
         let edits = self.rewrite.edits.get(&line);
         let parent = self.plan.relinks.get(&line);
@@ -133,6 +134,19 @@ impl Pass<'_, '_> {
         if edits.is_none() && parent.is_none() && !is_cut_short {
             let session = self.rewrite.session.as_ref();
             return copy_line(text, index.record(line).session_at, session, &mut self.sink, self.keeper);
+        }
+        if edits.is_none()
+            && !is_cut_short
+            && !self.keeper.is_on()
+            && let Some(&Some(heir)) = parent
+            && let Some(uuid) = self.uuids.get(&heir)
+            && let Some(pieces) = relinked(text, index.record(line), uuid, self.rewrite.session.as_ref())
+        {
+            for piece in pieces {
+                self.sink.write(piece)?;
+            }
+            index.relink(line, Some(heir));
+            return Ok(());
         }
         let scan = Scan::of(text);
         let mut splices = edits.cloned().unwrap_or_default();
@@ -177,6 +191,24 @@ impl Pass<'_, '_> {
     }
 }
 
+/// The pieces of a line with `parent` for its parent and nothing changed besides but its session id; `None` where the
+/// places of both do not show.
+fn relinked<'t>(
+    text: &'t [u8],
+    record: &Record,
+    parent: &'t [u8],
+    session: Option<&'t NewSession>,
+) -> Option<[&'t [u8]; 5]> {
+    let inside = |span: Span| span.range().start + 1..span.range().end - 1;
+    let old = inside(leading_parent(text, record)?);
+    let Some((session, span)) = session.zip(session_span(text, record.session_at)) else {
+        return Some([text.get(..old.start)?, parent, text.get(old.end..)?, b"", b""]);
+    };
+    span.string(text)?;
+    let id = inside(span);
+    Some([text.get(..old.start)?, parent, text.get(old.end..id.start)?, session.id.as_bytes(), text.get(id.end..)?])
+}
+
 fn quoted(raw: &[u8]) -> Vec<u8> {
     [b"\"", raw, b"\""].concat()
 }
@@ -205,17 +237,4 @@ fn copy_line(
     sink.write(before)?;
     sink.write(session.id.as_bytes())?;
     sink.write(after)
-}
-
-/// Where the value of `sessionId` stands, by the note of the index, or else by a scan.
-fn session_span(text: &[u8], session_at: SessionAt) -> Option<Span> {
-    if session_at == SessionAt::NONE {
-        return None;
-    }
-    let noted = session_at.position(text.len()).and_then(|start| {
-        let id = text.get(start..)?.strip_prefix(b"\"")?;
-        let len = memchr::memchr2(b'"', b'\\', id)?;
-        (id.get(len) == Some(&b'"')).then(|| Span::new(start, start + len + 2))
-    });
-    noted.or_else(|| Scan::of(text).session_id)
 }

@@ -27,6 +27,7 @@ mod usage;
 pub use calibration::{Calibration, context_tokens};
 pub use chain::{Chain, ChainEnd};
 pub use group::{GroupIdx, Groups};
+pub(crate) use index::LEADING_PARENT;
 pub use index::{Index, Pointer, Thinking};
 pub use line_set::LineSet;
 pub use lines::{Fingerprint, Fingerprinter, LineReader};
