@@ -9,10 +9,10 @@ use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
 use super::keeper::Keeper;
-use super::places::{leading_parent, raw_uuid, session_span};
+use super::places::{leading_parent, raw_uuid, session_span, string_at};
 use super::pointers::uuid_of;
 use super::relink::relinks;
-use super::stream::{Sink, Source};
+use super::stream::{CHUNK, Sink, Source};
 use super::{ApplyError, NewSession, Rewrite};
 use crate::text::{Digest, json_string};
 use crate::transcript::edit::{Splice, render};
@@ -115,14 +115,24 @@ impl Pass<'_, '_> {
     }
 
     fn touched(&mut self, index: &mut Index, line: LineNo) -> Result<(), ApplyError> {
-        let len = index.record(line).len as usize;
-        let text = self.source.line(len).map_err(ApplyError::Read)?;
-        if self.rewrite.dropped.contains(line) {
+        let record = *index.record(line);
+        let is_dropped = self.rewrite.dropped.contains(line);
+        if is_dropped {
             index.drop_line(line);
+            if !self.keeper.is_on() {
+                return self.source.skip(record.len.into());
+            }
+        }
+        // A line is held whole only where it must be.
+        if record.len as usize > CHUNK && !self.plan.touched.contains(line) && self.stream(&record)? {
+            return Ok(());
+        }
+        let text = self.source.line(record.len as usize).map_err(ApplyError::Read)?;
+        if is_dropped {
             return self.keeper.changed(text, None);
         }
         if self.plan.heirs.contains(line) {
-            let uuid = raw_uuid(text, index.record(line).uuid).to_vec();
+            let uuid = raw_uuid(text, record.uuid).to_vec();
             if self.uuids.len() >= N_UUIDS {
                 self.uuids.clear();
             }
@@ -133,14 +143,14 @@ impl Pass<'_, '_> {
         let is_cut_short = line.0 + 1 == index.n_lines() && !self.rewrite.appended.is_empty() && !text.ends_with(b"\n");
         if edits.is_none() && parent.is_none() && !is_cut_short {
             let session = self.rewrite.session.as_ref();
-            return copy_line(text, index.record(line).session_at, session, &mut self.sink, self.keeper);
+            return copy_line(text, record.session_at, session, &mut self.sink, self.keeper);
         }
         if edits.is_none()
             && !is_cut_short
             && !self.keeper.is_on()
             && let Some(&Some(heir)) = parent
             && let Some(uuid) = self.uuids.get(&heir)
-            && let Some(pieces) = relinked(text, index.record(line), uuid, self.rewrite.session.as_ref())
+            && let Some(pieces) = relinked(text, &record, uuid, self.rewrite.session.as_ref())
         {
             for piece in pieces {
                 self.sink.write(piece)?;
@@ -178,6 +188,24 @@ impl Pass<'_, '_> {
         index.reread(line, &rescanned, &rendered);
         self.keeper.changed(text, Some(&rendered))?;
         self.sink.write(&rendered)
+    }
+
+    /// Writes the next line with nothing changed but its session id, a part at a time; false, with nothing written,
+    /// where the id does not show near its start.
+    fn stream(&mut self, record: &Record) -> Result<bool, ApplyError> {
+        let len = record.len as usize;
+        let start = record.session_at.position(len).filter(|start| *start < CHUNK / 2);
+        let Some((session, start)) = self.rewrite.session.as_ref().zip(start) else { return Ok(false) };
+        let head = self.source.peek(CHUNK).map_err(ApplyError::Read)?;
+        let old = string_at(head, start).and_then(|span| std::str::from_utf8(span.string(head)?).ok());
+        let Some((old, before)) = old.zip(head.get(..=start)) else { return Ok(false) };
+        self.keeper.copied(1, Some(old));
+        self.sink.write(before)?;
+        self.sink.write(session.id.as_bytes())?;
+        let n_passed = (before.len() + old.len()) as u64;
+        self.source.skip(n_passed)?;
+        self.source.copy(u64::from(record.len) - n_passed, &mut self.sink)?;
+        Ok(true)
     }
 
     /// Writes the lines that come behind the last one.

@@ -36,7 +36,7 @@ pub(super) fn session_span(text: &[u8], session_at: SessionAt) -> Option<Span> {
 }
 
 /// The string that starts at `start`, quotes included, if it has no escapes.
-fn string_at(text: &[u8], start: usize) -> Option<Span> {
+pub(super) fn string_at(text: &[u8], start: usize) -> Option<Span> {
     let inside = text.get(start..)?.strip_prefix(b"\"")?;
     let len = memchr::memchr2(b'"', b'\\', inside)?;
     (inside.get(len) == Some(&b'"')).then(|| Span::new(start, start + len + 2))
