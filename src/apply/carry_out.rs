@@ -12,7 +12,7 @@ use super::check::check;
 use super::keeper::Keeper;
 use super::pass::{self, Written};
 use super::problem::{Problem, new_problems};
-use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, remove_sidecar, unnamed_file};
+use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
 use crate::transcript::{Chain, Index};
@@ -250,7 +250,7 @@ impl Stage {
                 }
                 if let Some(Err(error)) = guard.map(Guard::verify) {
                     // Nothing was replaced, so the copy is of no use.
-                    swapped.backup.iter().for_each(|backup| drop(std::fs::remove_file(backup)));
+                    swapped.backup.iter().for_each(|backup| discard(backup));
                     return Err(error);
                 }
                 swapped.path = Some(staged.commit(Existing::Overwrite)?);

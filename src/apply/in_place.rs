@@ -10,8 +10,8 @@ use super::write::{Existing, Guard, Staged, back_up};
 use super::{ApplyError, restore};
 use crate::archive::{Archive, Operation};
 
-/// Puts the source of `operation` into the place of the result at `path`, which is open as `file`, and returns the
-/// copy that was made of the result.
+/// Puts the source of `operation` into the place of the result at `path`, which is open as `file`. Returns the copy that
+/// was made of the result, and how many entries of a client stay behind the source.
 ///
 /// # Errors
 /// When the result was written to a moment ago (unless that is to be overlooked) or changes meanwhile, or the source
@@ -23,17 +23,17 @@ pub fn restore_in_place(
     archive: &dyn Archive,
     existing: Existing,
     now: Timestamp,
-) -> Result<PathBuf, ApplyError> {
+) -> Result<(PathBuf, u64), ApplyError> {
     let guard = Guard::new(path, file)?;
     if existing == Existing::Respect {
         refuse_unless_at_rest(&guard, Some(path), now)?;
     }
     let permissions = fs::metadata(path).map_err(ApplyError::Read)?.permissions();
     let mut staged = Staged::beside(path, Existing::Overwrite, Some(permissions))?;
-    restore(file, operation, archive, staged.file())?;
+    let n_appended = restore(file, operation, archive, staged.file())?;
     staged.sync()?;
     let backup = back_up(staged.target())?;
     guard.verify()?;
     staged.commit(Existing::Overwrite)?;
-    Ok(backup)
+    Ok((backup, n_appended))
 }

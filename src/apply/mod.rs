@@ -19,6 +19,7 @@ mod keeper;
 mod new_session;
 mod pairing;
 mod pass;
+mod places;
 mod pointers;
 mod problem;
 mod relink;

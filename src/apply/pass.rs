@@ -9,14 +9,15 @@ use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
 use super::keeper::Keeper;
+use super::places::{leading_parent, raw_uuid, session_span, string_at};
 use super::pointers::uuid_of;
 use super::relink::relinks;
-use super::stream::{Sink, Source};
+use super::stream::{CHUNK, Sink, Source};
 use super::{ApplyError, NewSession, Rewrite};
 use crate::text::{Digest, json_string};
 use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::Scan;
-use crate::transcript::{Fingerprint, Index, LineNo, LineSet, SessionAt, Span};
+use crate::transcript::{Fingerprint, Index, LineNo, LineSet, Record, SessionAt, Span};
 
 /// How many uuids of heirs are remembered. Heirs have their children close behind them; what is no longer known is read
 /// again.
@@ -114,25 +115,48 @@ impl Pass<'_, '_> {
     }
 
     fn touched(&mut self, index: &mut Index, line: LineNo) -> Result<(), ApplyError> {
-        let len = index.record(line).len as usize;
-        let text = self.source.line(len).map_err(ApplyError::Read)?;
-        if self.rewrite.dropped.contains(line) {
+        let record = *index.record(line);
+        let is_dropped = self.rewrite.dropped.contains(line);
+        if is_dropped {
             index.drop_line(line);
+            if !self.keeper.is_on() {
+                return self.source.skip(record.len.into());
+            }
+        }
+        // A line is held whole only where it must be.
+        if record.len as usize > CHUNK && !self.plan.touched.contains(line) && self.stream(&record)? {
+            return Ok(());
+        }
+        let text = self.source.line(record.len as usize).map_err(ApplyError::Read)?;
+        if is_dropped {
             return self.keeper.changed(text, None);
         }
         if self.plan.heirs.contains(line) {
-            let uuid = Scan::of(text).uuid.and_then(|it| it.string(text)).unwrap_or_default();
+            let uuid = raw_uuid(text, record.uuid).to_vec();
             if self.uuids.len() >= N_UUIDS {
                 self.uuids.clear();
             }
-            self.uuids.insert(line, uuid.to_vec());
+            self.uuids.insert(line, uuid);
         }
         let edits = self.rewrite.edits.get(&line);
         let parent = self.plan.relinks.get(&line);
         let is_cut_short = line.0 + 1 == index.n_lines() && !self.rewrite.appended.is_empty() && !text.ends_with(b"\n");
         if edits.is_none() && parent.is_none() && !is_cut_short {
             let session = self.rewrite.session.as_ref();
-            return copy_line(text, index.record(line).session_at, session, &mut self.sink, self.keeper);
+            return copy_line(text, record.session_at, session, &mut self.sink, self.keeper);
+        }
+        if edits.is_none()
+            && !is_cut_short
+            && !self.keeper.is_on()
+            && let Some(&Some(heir)) = parent
+            && let Some(uuid) = self.uuids.get(&heir)
+            && let Some(pieces) = relinked(text, &record, uuid, self.rewrite.session.as_ref())
+        {
+            for piece in pieces {
+                self.sink.write(piece)?;
+            }
+            index.relink(line, Some(heir));
+            return Ok(());
         }
         let scan = Scan::of(text);
         let mut splices = edits.cloned().unwrap_or_default();
@@ -166,6 +190,24 @@ impl Pass<'_, '_> {
         self.sink.write(&rendered)
     }
 
+    /// Writes the next line with nothing changed but its session id, a part at a time; false, with nothing written,
+    /// where the id does not show near its start.
+    fn stream(&mut self, record: &Record) -> Result<bool, ApplyError> {
+        let len = record.len as usize;
+        let start = record.session_at.position(len).filter(|start| *start < CHUNK / 2);
+        let Some((session, start)) = self.rewrite.session.as_ref().zip(start) else { return Ok(false) };
+        let head = self.source.peek(CHUNK).map_err(ApplyError::Read)?;
+        let old = string_at(head, start).and_then(|span| std::str::from_utf8(span.string(head)?).ok());
+        let Some((old, before)) = old.zip(head.get(..=start)) else { return Ok(false) };
+        self.keeper.copied(1, Some(old));
+        self.sink.write(before)?;
+        self.sink.write(session.id.as_bytes())?;
+        let n_passed = (before.len() + old.len()) as u64;
+        self.source.skip(n_passed)?;
+        self.source.copy(u64::from(record.len) - n_passed, &mut self.sink)?;
+        Ok(true)
+    }
+
     /// Writes the lines that come behind the last one.
     fn append(&mut self) -> Result<(), ApplyError> {
         for line in &self.rewrite.appended {
@@ -179,6 +221,24 @@ impl Pass<'_, '_> {
         self.keeper.skipped(self.rewrite.appended.len() as u64);
         Ok(())
     }
+}
+
+/// The pieces of a line with `parent` for its parent and nothing changed besides but its session id; `None` where the
+/// places of both do not show.
+fn relinked<'t>(
+    text: &'t [u8],
+    record: &Record,
+    parent: &'t [u8],
+    session: Option<&'t NewSession>,
+) -> Option<[&'t [u8]; 5]> {
+    let inside = |span: Span| span.range().start + 1..span.range().end - 1;
+    let old = inside(leading_parent(text, record)?);
+    let Some((session, span)) = session.zip(session_span(text, record.session_at)) else {
+        return Some([text.get(..old.start)?, parent, text.get(old.end..)?, b"", b""]);
+    };
+    span.string(text)?;
+    let id = inside(span);
+    Some([text.get(..old.start)?, parent, text.get(old.end..id.start)?, session.id.as_bytes(), text.get(id.end..)?])
 }
 
 fn quoted(raw: &[u8]) -> Vec<u8> {
@@ -209,17 +269,4 @@ fn copy_line(
     sink.write(before)?;
     sink.write(session.id.as_bytes())?;
     sink.write(after)
-}
-
-/// Where the value of `sessionId` stands, by the note of the index, or else by a scan.
-fn session_span(text: &[u8], session_at: SessionAt) -> Option<Span> {
-    if session_at == SessionAt::NONE {
-        return None;
-    }
-    let noted = session_at.position(text.len()).and_then(|start| {
-        let id = text.get(start..)?.strip_prefix(b"\"")?;
-        let len = memchr::memchr2(b'"', b'\\', id)?;
-        (id.get(len) == Some(&b'"')).then(|| Span::new(start, start + len + 2))
-    });
-    noted.or_else(|| Scan::of(text).session_id)
 }

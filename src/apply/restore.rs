@@ -1,7 +1,8 @@
 //! The source back from the result: the recipe of the operation that made it, carried out (P-05).
 
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use super::ApplyError;
@@ -11,20 +12,42 @@ use crate::transcript::LineReader;
 use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::Scan;
 
-/// The operation that made the file at `path` as it is now.
+/// The operation that made the file at `path`: as it is now, or as it was before a client appended to it. Those that
+/// are listed under one of `sessions` are tried for the latter.
 ///
 /// # Errors
 /// When the archive has none, or the file cannot be read.
-pub fn operation_of(file: &mut File, path: &Path, archive: &dyn Archive) -> Result<Operation, ApplyError> {
+pub fn operation_of(
+    file: &mut File,
+    path: &Path,
+    sessions: &[String],
+    archive: &dyn Archive,
+) -> Result<Operation, ApplyError> {
+    let mut candidates = Vec::new();
+    for session in sessions {
+        candidates.extend(archive.operations(session).map_err(ApplyError::Archive)?);
+    }
+    candidates.sort_by_key(|operation| operation.output.bytes);
+    let len = file.metadata().map_err(ApplyError::Read)?.len();
     let mut hasher = blake3::Hasher::new();
+    let mut n_bytes = 0;
+    let mut grown = None;
     file.rewind().map_err(ApplyError::Read)?;
+    for operation in candidates.into_iter().filter(|operation| operation.output.bytes < len) {
+        n_bytes +=
+            io::copy(&mut (&*file).take(operation.output.bytes - n_bytes), &mut hasher).map_err(ApplyError::Read)?;
+        // Of several that fit the longest was written last.
+        if Digest::from(hasher.finalize()) == operation.output.digest && operation.output.bytes > 0 {
+            grown = Some(operation);
+        }
+    }
     io::copy(file, &mut hasher).map_err(ApplyError::Read)?;
-    let digest = Digest::from(hasher.finalize());
-    let operation = archive.operation_by_output(digest).map_err(ApplyError::Archive)?;
-    operation.ok_or_else(|| ApplyError::NoOperation(path.to_owned()))
+    let whole = archive.operation_by_output(Digest::from(hasher.finalize())).map_err(ApplyError::Archive)?;
+    whole.or(grown).ok_or_else(|| ApplyError::NoOperation(path.to_owned()))
 }
 
-/// Writes the source of `operation` to `out`, from the result in `file` and the originals in `archive`.
+/// Writes the source of `operation` to `out`, from the result in `file` and the originals in `archive`. Entries that a
+/// client has appended to the result since stay behind it. Returns how many lines they are.
 ///
 /// # Errors
 /// When an original is missing, or what comes out is not the source: then `out` must not be used.
@@ -33,16 +56,20 @@ pub fn restore(
     operation: &Operation,
     archive: &dyn Archive,
     out: &mut dyn Write,
-) -> Result<(), ApplyError> {
+) -> Result<u64, ApplyError> {
     file.rewind().map_err(ApplyError::Read)?;
     let mut lines = LineReader::new(&*file);
-    let mut out = Hashing { out, hasher: blake3::Hasher::new() };
+    let mut out = Hashing { out, hasher: blake3::Hasher::new(), ends_whole: true };
     let mut n_written = 0;
+    // Entries of ctxc that the source does not have, with their parents.
+    let mut own = HashMap::new();
     for step in &operation.recipe {
         match step {
             RecipeStep::Skip { lines: n_lines } => {
+                own.clear();
                 for _ in 0..*n_lines {
-                    lines.next_line().map_err(ApplyError::Read)?;
+                    let line = lines.next_line().map_err(ApplyError::Read)?.unwrap_or_default();
+                    own.extend(link_of(line));
                 }
             }
             RecipeStep::Copy { lines: n_lines, session } => {
@@ -60,11 +87,40 @@ pub fn restore(
                 let line = archive.line(*digest).map_err(ApplyError::Archive)?;
                 out.write(&line.ok_or(ApplyError::LostOriginal(n_written + 1))?)?;
                 n_written += 1;
+                own.clear();
             }
         }
     }
+    if Digest::from(out.hasher.finalize()) != operation.source.digest {
+        return Err(ApplyError::NotTheSource);
+    }
+    let mut n_appended = 0;
+    while let Some(line) = lines.next_line().map_err(ApplyError::Read)? {
+        if !out.ends_whole {
+            out.write(b"\n")?;
+        }
+        let line = relinked(line, &own)?;
+        match operation.session_ids.first() {
+            Some(id) => out.write(&with_session(&line, id)?)?,
+            None => out.write(&line)?,
+        }
+        n_appended += 1;
+    }
     out.out.flush().map_err(ApplyError::WriteResult)?;
-    if Digest::from(out.hasher.finalize()) == operation.source.digest { Ok(()) } else { Err(ApplyError::NotTheSource) }
+    Ok(n_appended)
+}
+
+/// The uuid of an entry and the value of its `parentUuid`, both as they stand in the line.
+fn link_of(line: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let scan = Scan::of(line);
+    Some((scan.uuid?.of(line).to_vec(), scan.parent_uuid?.of(line).to_vec()))
+}
+
+/// `line` hung behind what the source has, when it hangs on an entry of ctxc.
+fn relinked(line: &[u8], own: &HashMap<Vec<u8>, Vec<u8>>) -> Result<Vec<u8>, ApplyError> {
+    let Some(span) = Scan::of(line).parent_uuid else { return Ok(line.to_vec()) };
+    let Some(parent) = own.get(span.of(line)) else { return Ok(line.to_vec()) };
+    render(line, &[Splice::new(span, parent.clone())]).map_err(|overlap| ApplyError::Edit { line: 0, overlap })
 }
 
 /// `line` with `id`, as it stood between its quotes, for its session.
@@ -77,11 +133,14 @@ fn with_session(line: &[u8], id: &str) -> Result<Vec<u8>, ApplyError> {
 struct Hashing<'a> {
     out: &'a mut dyn Write,
     hasher: blake3::Hasher,
+    /// Whether what was written ends with a line end.
+    ends_whole: bool,
 }
 
 impl Hashing<'_> {
     fn write(&mut self, bytes: &[u8]) -> Result<(), ApplyError> {
         self.hasher.update(bytes);
+        self.ends_whole = bytes.ends_with(b"\n");
         self.out.write_all(bytes).map_err(ApplyError::WriteResult)
     }
 }

@@ -9,7 +9,7 @@ use crate::text::{Digest, Stopped};
 use crate::transcript::{Fingerprint, Fingerprinter};
 
 /// How much is read or written at once.
-const CHUNK: usize = 256 * 1024;
+pub(super) const CHUNK: usize = 256 * 1024;
 
 /// The source, read from its start.
 pub(super) struct Source<'a> {
@@ -40,21 +40,40 @@ impl<'a> Source<'a> {
 
     /// The next `len` bytes, fewer where the file ends before.
     pub(super) fn line(&mut self, len: usize) -> io::Result<&[u8]> {
+        let n_read = self.peek(len)?.len();
+        let start = self.start;
+        self.start += n_read;
+        Ok(self.buffer.get(start..self.start).unwrap_or_default())
+    }
+
+    /// As [`Self::line`], of bytes that are still to be read.
+    pub(super) fn peek(&mut self, len: usize) -> io::Result<&[u8]> {
         while self.end - self.start < len && self.fill(len)? > 0 {}
         let end = self.end.min(self.start + len);
-        let line = self.buffer.get(self.start..end).unwrap_or_default();
-        self.start = end;
-        Ok(line)
+        Ok(self.buffer.get(self.start..end).unwrap_or_default())
     }
 
     /// Passes the next `len` bytes on.
-    pub(super) fn copy(&mut self, mut len: u64, sink: &mut Sink<'_>) -> Result<(), ApplyError> {
+    pub(super) fn copy(&mut self, len: u64, sink: &mut Sink<'_>) -> Result<(), ApplyError> {
+        self.pass_over(len, |bytes| sink.write(bytes))
+    }
+
+    /// Leaves the next `len` bytes out.
+    pub(super) fn skip(&mut self, len: u64) -> Result<(), ApplyError> {
+        self.pass_over(len, |_| Ok(()))
+    }
+
+    fn pass_over(
+        &mut self,
+        mut len: u64,
+        mut each: impl FnMut(&[u8]) -> Result<(), ApplyError>,
+    ) -> Result<(), ApplyError> {
         while len > 0 {
             if self.start == self.end && self.fill(1).map_err(ApplyError::Read)? == 0 {
                 break;
             }
             let n = usize::try_from(len).unwrap_or(usize::MAX).min(self.end - self.start);
-            sink.write(self.buffer.get(self.start..self.start + n).unwrap_or_default())?;
+            each(self.buffer.get(self.start..self.start + n).unwrap_or_default())?;
             self.start += n;
             len -= n as u64;
         }

@@ -158,6 +158,11 @@ impl Guard {
     }
 }
 
+/// Removes a copy that is of no use after all; one that cannot be removed stays.
+pub(super) fn discard(copy: &Path) {
+    let _ = fs::remove_file(copy);
+}
+
 /// Copies `source` to the first free name of `session.jsonl.bak`, `session.jsonl.1.bak`, ... and returns it. Never
 /// ends in `.jsonl`, or the client would take it for a session.
 pub(super) fn back_up(source: &Path) -> Result<PathBuf, ApplyError> {

@@ -36,6 +36,7 @@ pub use measure::{Part, measure};
 pub use preserved::PreservedSegment;
 pub use prompt::Prompt;
 pub use random::read_line;
+pub(crate) use reading::LEADING_PARENT;
 pub use record::{Flags, IdHash, LineNo, MessageIdx, Parent, Record, SessionAt};
 pub use revisit::revisit;
 pub use span::Span;

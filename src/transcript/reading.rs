@@ -8,6 +8,9 @@ use super::record::{Flags, IdHash, LineNo, SessionAt};
 use super::scan::{Block, BlockKind, Form, Kind, Scan};
 use crate::text::{Tokens, json_string};
 
+/// How the client starts a chained entry.
+pub(crate) const LEADING_PARENT: &[u8] = br#"{"parentUuid":"#;
+
 /// What a record takes from its line alone.
 pub(super) struct Reading {
     pub(super) flags: Flags,
@@ -73,6 +76,9 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
     flags.set_if(scan.timestamp.is_none(), Flags::NO_TIMESTAMP);
     flags.set_if(scan.parent_uuid.is_none(), Flags::NO_PARENT_FIELD);
     flags.set_if(scan.parent_uuid.is_some_and(|it| it.string(line).is_some()), Flags::NAMES_PARENT);
+    // Of two fields of one name the scan knows the last.
+    let leads = scan.parent_uuid.is_some_and(|it| it.range().start == LEADING_PARENT.len());
+    flags.set_if(leads && line.starts_with(LEADING_PARENT), Flags::LEADING_PARENT);
     if scan.is_compact_boundary(line) {
         flags.set(Flags::COMPACT_BOUNDARY);
         let metadata = scan.compact_metadata.map_or(&[][..], |it| it.of(line));

@@ -137,6 +137,8 @@ flags! {
     DROPPED = 25;
     /// Is a message whose content is a string or one block: text, thinking, a tool call, or a result of nothing but text.
     SINGLE = 26;
+    /// Names its parent in its first field, and nowhere else.
+    LEADING_PARENT = 27;
 }
 
 impl Flags {

@@ -330,3 +330,34 @@ fn a_sidecar_folder_that_is_in_the_way_stops_the_new_session() {
     assert_eq!(names(&folder), before);
     assert_eq!(fs::read(folder.join(id).join("precious")).unwrap(), b"x");
 }
+
+// P-05: what a client has appended to the result since stays behind the source, in the source's session.
+#[test]
+fn restore_keeps_what_was_appended_since() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    let session = stage.run(compress("in.jsonl", &[])).ended(0).path();
+    let mut grown = fs::read_to_string(&session).unwrap();
+    let id = session.file_stem().unwrap().to_str().unwrap().to_owned();
+    let last = grown.lines().rev().find_map(|line| {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        entry["uuid"].as_str().map(str::to_owned)
+    });
+    let last = last.unwrap();
+    let line = format!(
+        "{{\"parentUuid\":\"{last}\",\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"And now?\"}},\
+         \"uuid\":\"new\",\"timestamp\":\"2026-12-01T00:00:00.000Z\",\"sessionId\":\"{id}\"}}\n"
+    );
+    grown += &line;
+    fs::write(&session, grown).unwrap();
+    let path = session.to_str().unwrap();
+    stage.run(["restore", path, "--all"]).ended(1);
+    let run = stage.run(["restore", path, "--all", "-o", "back.jsonl"]).ended(0);
+    assert!(run.stderr.contains("1 line added since stay behind it"), "{}", run.text);
+    let back = stage.bytes("back.jsonl");
+    let source = fixture("session-small");
+    assert!(back.starts_with(&source));
+    let tail: Value = serde_json::from_slice(&back[source.len()..]).unwrap();
+    assert_eq!(tail["parentUuid"], last);
+    assert_ne!(tail["sessionId"], id);
+    stage.run(["check", "back.jsonl", "--against", "in.jsonl"]).ended(0);
+}

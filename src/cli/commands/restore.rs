@@ -1,5 +1,7 @@
 //! `ctxc restore`: bring back what was taken out.
 
+use std::collections::BTreeSet;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::anyhow;
@@ -14,7 +16,7 @@ use crate::cli::settings::{Existing, Form, Output, Reporting};
 use crate::cli::stored;
 use crate::cli::tell::{self, report_file};
 use crate::cli::ui::Ui;
-use crate::report::size::bytes;
+use crate::report::size::{bytes, counted};
 use crate::transcript::session::Found;
 
 /// What to restore, from where, and where the result goes.
@@ -36,6 +38,7 @@ struct Report<'a> {
     output: Option<String>,
     operation: &'a str,
     bytes: u64,
+    appended_lines: u64,
 }
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
@@ -46,34 +49,50 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let name = input.name();
     let archive = stored::open_existing(&settings.archive)?;
     let named = input.path.clone().unwrap_or_else(|| name.clone().into());
-    let operation = operation_of(&mut input.file, &named, &*archive)?;
+    let sessions = sessions(&mut input)?;
+    let operation = operation_of(&mut input.file, &named, &sessions, &*archive)?;
     let output = place(settings, &operation)?;
-    match &output {
+    let has_grown = input.file.metadata()?.len() > operation.output.bytes;
+    let n_appended = match &output {
+        Place::Untouched(path) if has_grown => {
+            return Err(CommandError::from(anyhow!(
+                "restore {} without a place: entries were added to {name} since, which the source does not have",
+                path.display()
+            ))
+            .hint("name a place for the source with these entries behind it: -o FILE, or --in-place"));
+        }
         Place::Untouched(path) => {
             ui.status(format_args!("the source of {name} is there, as it was: {}", path.display()));
+            0
         }
         Place::File(path, existing) => {
-            bring_back(&mut input, &operation, &*archive, path, *existing)?;
+            let n_appended = bring_back(&mut input, &operation, &*archive, path, *existing)?;
             ui.status(format_args!(
                 "restored {}: {} as before `{}`",
                 path.display(),
                 bytes(operation.source.bytes),
                 operation.command
             ));
+            n_appended
         }
         Place::Result(path, existing) => {
             let (file, existing) = (&mut input.file, (*existing).into());
-            let backup = restore_in_place(path, file, &operation, &*archive, existing, Timestamp::now())?;
+            let (backup, n_appended) = restore_in_place(path, file, &operation, &*archive, existing, Timestamp::now())?;
             ui.status(format_args!("what stood there is in {} now", backup.display()));
+            n_appended
         }
         Place::Stream => {
             // Nothing is printed before all of it is known to be the source.
             let mut spool = unnamed_file()?;
-            restore(&mut input.file, &operation, &*archive, &mut spool)?;
-            std::io::Seek::rewind(&mut spool)?;
+            let n_appended = restore(&mut input.file, &operation, &*archive, &mut spool)?;
+            spool.rewind()?;
             let mut stdout = ui.output();
-            std::io::copy(&mut spool, &mut stdout).and_then(|_| std::io::Write::flush(&mut stdout))?;
+            std::io::copy(&mut spool, &mut stdout).and_then(|_| stdout.flush())?;
+            n_appended
         }
+    };
+    if n_appended > 0 {
+        ui.status(format_args!("{} added since stay behind it", counted(n_appended, "line")));
     }
     let path = match &output {
         Place::Untouched(path) | Place::File(path, _) | Place::Result(path, _) => Some(path.display().to_string()),
@@ -86,6 +105,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         output: path.clone(),
         operation: &operation.id,
         bytes: operation.source.bytes,
+        appended_lines: n_appended,
     };
     report_file(&settings.reporting, &report)?;
     match (settings.reporting.form, path) {
@@ -94,6 +114,21 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         (_, None) => {}
     }
     Ok(Completion::Full)
+}
+
+/// The sessions under which the operation may be listed: by the name of the file, and by its last entry.
+fn sessions(input: &mut Input) -> Result<Vec<String>, CommandError> {
+    const TAIL: u64 = 64 * 1024;
+    const KEY: &[u8] = b"\"sessionId\":\"";
+    let stem = input.path.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let start = input.file.metadata()?.len().saturating_sub(TAIL);
+    let mut tail = Vec::new();
+    input.file.seek(SeekFrom::Start(start))?;
+    input.file.read_to_end(&mut tail)?;
+    let id =
+        memchr::memmem::rfind(&tail, KEY).and_then(|at| tail.get(at + KEY.len()..)?.split(|byte| *byte == b'"').next());
+    let id = id.map(|id| String::from_utf8_lossy(id).into_owned());
+    Ok(stem.into_iter().chain(id).collect::<BTreeSet<_>>().into_iter().collect())
 }
 
 /// Where the source comes back to.
@@ -142,13 +177,13 @@ fn bring_back(
     archive: &dyn Archive,
     path: &Path,
     existing: Existing,
-) -> Result<(), CommandError> {
+) -> Result<u64, CommandError> {
     let existing: apply::Existing = existing.into();
     let permissions =
         input.path.as_deref().and_then(|path| path.metadata().ok()).map(|metadata| metadata.permissions());
     let mut staged = Staged::beside(path, existing, permissions)?;
-    restore(&mut input.file, operation, archive, staged.file())?;
+    let n_appended = restore(&mut input.file, operation, archive, staged.file())?;
     staged.sync()?;
     staged.commit(existing)?;
-    Ok(())
+    Ok(n_appended)
 }

@@ -1,0 +1,85 @@
+//! Where ids stand in a line: found by what the index knows of it, for a scan takes many times as long.
+
+use memchr::memmem;
+
+use crate::transcript::scan::Scan;
+use crate::transcript::{Flags, IdHash, LEADING_PARENT, Record, SessionAt, Span};
+
+/// The uuid of a line as it stands between its quotes, `known` being its digest.
+pub(super) fn raw_uuid(text: &[u8], known: IdHash) -> &[u8] {
+    const FIELD: &[u8] = br#""uuid":""#;
+    let candidates = memmem::find_iter(text, FIELD).filter_map(|at| {
+        let id = text.get(at + FIELD.len()..)?;
+        id.get(..memchr::memchr(b'"', id)?)
+    });
+    // Text may look like the field; only the uuid has its digest.
+    let found = candidates.into_iter().find(|id| IdHash::of(id) == known);
+    found.or_else(|| Scan::of(text).uuid.and_then(|it| it.string(text))).unwrap_or_default()
+}
+
+/// Where the uuid of the parent stands, quotes included, in a line that starts with it.
+pub(super) fn leading_parent(text: &[u8], record: &Record) -> Option<Span> {
+    let start = LEADING_PARENT.len();
+    if !record.flags.any(Flags::LEADING_PARENT) {
+        return None;
+    }
+    string_at(text, start)
+}
+
+/// Where the value of `sessionId` stands, by the note of the index, or else by a scan.
+pub(super) fn session_span(text: &[u8], session_at: SessionAt) -> Option<Span> {
+    if session_at == SessionAt::NONE {
+        return None;
+    }
+    let noted = session_at.position(text.len()).and_then(|start| string_at(text, start));
+    noted.or_else(|| Scan::of(text).session_id)
+}
+
+/// The string that starts at `start`, quotes included, if it has no escapes.
+pub(super) fn string_at(text: &[u8], start: usize) -> Option<Span> {
+    let inside = text.get(start..)?.strip_prefix(b"\"")?;
+    let len = memchr::memchr2(b'"', b'\\', inside)?;
+    (inside.get(len) == Some(&b'"')).then(|| Span::new(start, start + len + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::{Index, LineNo};
+
+    fn record(line: &str) -> Record {
+        *Index::build(line.as_bytes()).unwrap().record(LineNo(0))
+    }
+
+    #[test]
+    fn a_uuid_is_found_behind_what_looks_like_it() {
+        for line in [
+            r#"{"message":{"uuid":"no","content":"\"uuid\":\"nor this"},"uuid":"u1"}"#,
+            r#"{"uuid":"first","uuid":"u1"}"#,
+            r#"{"u\u0075id":"u1","a":{"uuid":"no"}}"#,
+            r#"{"uuid" : "u1"}"#,
+        ] {
+            let known = IdHash::of(b"u1");
+            assert_eq!(raw_uuid(line.as_bytes(), known), b"u1", "{line}");
+        }
+        assert_eq!(raw_uuid(br#"{"uuid":5}"#, IdHash::NONE), b"");
+    }
+
+    #[test]
+    fn a_leading_parent_is_the_one_that_counts() {
+        let line = r#"{"parentUuid":"p1","uuid":"u1","type":"user"}"#;
+        let span = leading_parent(line.as_bytes(), &record(line)).unwrap();
+        assert_eq!(span.of(line.as_bytes()), br#""p1""#);
+        for line in [
+            r#"{"parentUuid":"p1","uuid":"u1","type":"user","parentUuid":"p2"}"#,
+            r#"{"parentUuid":"p1","uuid":"u1","type":"user","parent\u0055uid":"p2"}"#,
+            r#"{"parentUuid":null,"uuid":"u1","type":"user"}"#,
+            r#"{"parentUuid":"p\u0031","uuid":"u1","type":"user"}"#,
+            r#"{ "parentUuid":"p1","uuid":"u1","type":"user"}"#,
+            r#"{"xxxxxUuid1":5,"parentUuid":"p1","uuid":"u1","type":"user"}"#,
+            r#"{"parentUuid":"p1","uuid":"u1""#,
+        ] {
+            assert_eq!(leading_parent(line.as_bytes(), &record(line)), None, "{line}");
+        }
+    }
+}
