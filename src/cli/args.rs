@@ -44,7 +44,7 @@ Examples:
   ctxc restore latest --all
   ctxc restore smaller.jsonl --all -o session.jsonl
 
-SESSION has to be as ctxc wrote it: once a client has added to it, it is refused.";
+What a client has added to SESSION since stays behind the source. SESSION has to be as ctxc wrote it up to there.";
 
 /// Shrink coding-agent transcripts so that the work can go on in the context window that is left
 #[derive(Debug, Parser)]
@@ -274,10 +274,10 @@ pub(crate) struct RestoreOutputArgs {
     /// Write to FILE, or to standard output with `-` [default: where the source was]
     #[arg(short, long, value_name = "FILE", conflicts_with = "in_place")]
     pub(crate) output: Option<PathBuf>,
-    /// Put the source in the place of SESSION, without a backup
+    /// Put the source in the place of SESSION, which is kept as a backup
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Overwrite an existing FILE
+    /// Overwrite an existing FILE; in place, also a session that was written to a moment ago
     #[arg(long)]
     pub(crate) force: bool,
 }
