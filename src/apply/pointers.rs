@@ -1,6 +1,6 @@
 //! Entries that point to one that goes: re-pointed, or dropped (S-04).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
@@ -17,8 +17,10 @@ use crate::transcript::{IdHash, Index, LineNo, Parent, PreservedSegment, read_li
 /// # Errors
 /// When the source cannot be read.
 pub(super) fn mend_pointers(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
+    let named = index.pointers.iter().map(|pointer| pointer.target);
+    let named: HashSet<IdHash> = named.chain(index.preserved.iter().flat_map(PreservedSegment::ids)).collect();
     let dropped = rewrite.dropped.iter().map(|line| (index.record(line).uuid, line));
-    let dropped: HashMap<IdHash, LineNo> = dropped.filter(|(uuid, _)| *uuid != IdHash::NONE).collect();
+    let dropped: HashMap<IdHash, LineNo> = dropped.filter(|(uuid, _)| named.contains(uuid)).collect();
     if dropped.is_empty() {
         return Ok(());
     }

@@ -13,6 +13,7 @@ use super::stored;
 use super::ui::Ui;
 use crate::apply::{self, Destination, Done, Errand, NewSession, Origin, Rewrite, carry_out, title_line, title_of};
 use crate::archive::Archive;
+use crate::transcript::Chain;
 use crate::transcript::session::{session_id, sidecar_dir};
 
 /// A new session: its id, and the file that it will be.
@@ -98,8 +99,10 @@ impl Landing<'_> {
             Some(archive) => Some(&mut **archive),
             None => None,
         };
+        // The chain of the source is not needed any more, and a new one is on its way.
+        reading.chain = Chain::default();
         let done = carry_out(&origin, &mut reading.index, rewrite, archive, destination, &errand)?;
-        reading.chain = crate::transcript::Chain::find(&reading.index);
+        reading.chain = Chain::find(&reading.index);
         Ok(done)
     }
 
