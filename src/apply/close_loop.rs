@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::pointers::uuid_of;
 use crate::text::json_string;
-use crate::transcript::scan::{Kind, Scan};
-use crate::transcript::{Chain, Flags, IdHash, Index, read_line};
+use crate::transcript::scan::Kind;
+use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, read_line};
 
 /// What the entry says.
 const TEXT: &str = "(The transcript was compressed here. I go on from the results above.)";
@@ -22,13 +22,15 @@ const TEXT: &str = "(The transcript was compressed here. I go on from the result
 /// When the source cannot be read.
 pub(super) fn closing_entry(file: &File, index: &Index, chain: &Chain) -> io::Result<Option<String>> {
     let Some(tip) = chain.lines.last().copied() else { return Ok(None) };
-    let last = chain.messages(index).next_back().filter(|(_, line)| index.record(*line).flags.any(Flags::TOOL_RESULT));
+    let is_result = |line: LineNo| {
+        let record = index.record(line);
+        record.kind == Kind::User && record.flags.any(Flags::TOOL_RESULT)
+    };
+    let last = chain.messages(index).next_back().filter(|(_, line)| is_result(*line));
     let Some((_, last)) = last.filter(|_| all_are_answered(index, chain)) else { return Ok(None) };
     let parent = uuid_of(file, index, tip)?;
     let mut buffer = Vec::new();
     let line = read_line(file, index, last, &mut buffer)?;
-    let scan = Scan::of(line);
-    debug_assert_eq!(scan.kind, Kind::User);
     let uuid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc close-loop {parent}").as_bytes());
     let mut envelope = String::new();
     for key in ["isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId", "slug"] {
