@@ -59,8 +59,6 @@ pub struct Errand<'a> {
     pub session: String,
     /// The time.
     pub now: Timestamp,
-    /// The report, as JSON.
-    pub report: Option<String>,
     /// Set when the work shall stop.
     pub stop: &'a AtomicBool,
 }
@@ -134,7 +132,8 @@ pub fn carry_out(
             output: file_ref(stage.target(), output, written.len),
             session_ids,
             recipe,
-            report: errand.report.clone(),
+            // What was done is known only once it is; the counts of the run are in its own report.
+            report: None,
         };
         archive.put_operation(&record).and_then(|()| archive.commit()).map_err(ApplyError::Archive)?;
         operation = Some(id);

@@ -129,6 +129,23 @@ mod tests {
         }
     }
 
+    // S-05: found by the fuzzer. A result in an assistant's line ends no tool loop.
+    #[test]
+    fn a_result_in_an_assistant_line_round_trips() {
+        let line = |kind: &str, uuid: &str, parent: &str, content: &str| {
+            format!(
+                r#"{{"parentUuid":{parent},"type":"{kind}","message":{{"role":"{kind}","id":"m{uuid}","content":{content}}},"uuid":"{uuid}","sessionId":"s"}}"#
+            ) + "\n"
+        };
+        let thinking = r#"[{"type":"thinking","thinking":"Hm.","signature":"x"},{"type":"tool_use","id":"t","name":"Bash","input":{}}]"#;
+        let data = [
+            line("user", "u1", "null", r#""A prompt of some words""#),
+            line("assistant", "a1", r#""u1""#, thinking),
+            line("assistant", "a2", r#""a1""#, r#"[{"type":"tool_result","tool_use_id":"t","content":"x"}]"#),
+        ];
+        assert!(round_trips(data.concat().as_bytes()));
+    }
+
     /// A fixture with lines taken out, swapped, doubled and damaged.
     fn damaged() -> impl Strategy<Value = Vec<u8>> {
         let fixture = prop::sample::select(vec![

@@ -59,7 +59,6 @@ pub(super) struct Landing<'a> {
     pub(super) output: &'a Output,
     pub(super) keep: &'a Keep,
     pub(super) fresh: Option<&'a Fresh>,
-    pub(super) report: Option<String>,
 }
 
 impl Landing<'_> {
@@ -70,14 +69,8 @@ impl Landing<'_> {
             Some(fresh) => fresh.id.to_string(),
             None => reading.stem.clone().unwrap_or_else(|| "-".to_owned()),
         };
-        let errand = Errand {
-            verb: self.verb,
-            command: command_line(),
-            session,
-            now: Timestamp::now(),
-            report: self.report.clone(),
-            stop: ui.stop(),
-        };
+        let errand =
+            Errand { verb: self.verb, command: command_line(), session, now: Timestamp::now(), stop: ui.stop() };
         // Only the file of a session has a folder of its own; another of the same name is somebody else's.
         let session_file = reading.path.as_deref().filter(|path| session_id(path).is_some());
         let source_sidecar = session_file.map(sidecar_dir).unwrap_or_default();

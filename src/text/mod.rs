@@ -1,6 +1,5 @@
 //! Strings and bytes. This layer knows nothing of transcripts.
 
-pub(crate) mod checksum;
 mod class;
 mod digest;
 mod facts;

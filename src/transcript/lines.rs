@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use crate::text::checksum::Checksum;
+use xxhash_rust::xxh3::Xxh3Default;
 
 /// How much is read at once.
 const CHUNK: usize = 256 * 1024;
@@ -15,26 +15,28 @@ const STEP: usize = 2 * CHUNK;
 pub struct Fingerprint {
     /// Length in bytes.
     pub len: u64,
-    /// A checksum of the bytes: fast, and enough to notice a change that nobody tries to hide.
+    /// The XXH3 of the bytes: fast, and enough to notice a change that nobody tries to hide.
     pub checksum: u64,
 }
 
 /// Makes a [`Fingerprint`] of what it is fed.
 #[derive(Clone, Default)]
 pub struct Fingerprinter {
-    checksum: Checksum,
+    checksum: Xxh3Default,
+    len: u64,
 }
 
 impl Fingerprinter {
     /// Takes the next bytes of the file.
     pub fn update(&mut self, bytes: &[u8]) {
         self.checksum.update(bytes);
+        self.len += bytes.len() as u64;
     }
 
     /// The fingerprint of all bytes so far.
     #[must_use]
     pub fn finish(&self) -> Fingerprint {
-        Fingerprint { len: self.checksum.len(), checksum: self.checksum.digest() }
+        Fingerprint { len: self.len, checksum: self.checksum.digest() }
     }
 }
 

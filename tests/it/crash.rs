@@ -186,7 +186,6 @@ fn a_change_that_keeps_size_and_time_is_refused() {
         command: "ctxc test".to_owned(),
         session: "s".to_owned(),
         now: jiff::Timestamp::UNIX_EPOCH,
-        report: None,
         stop: &stop,
     };
     let out = stage.path("out.jsonl");

@@ -102,13 +102,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     // Without a place of its own a result that is the source is not written again.
     let is_written = report.unchanged.is_none() || matches!(settings.output, Output::File(..) | Output::StandardOutput);
     if is_written {
-        let landing = Landing {
-            verb: "compress",
-            output: &settings.output,
-            keep: &settings.keep,
-            fresh: fresh.as_ref(),
-            report: None,
-        };
+        let landing =
+            Landing { verb: "compress", output: &settings.output, keep: &settings.keep, fresh: fresh.as_ref() };
         let done = landing.land(&mut reading, &rewrite, ui)?;
         let mut after = Totals::of(&reading.index, &reading.chain);
         rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
