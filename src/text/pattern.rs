@@ -80,9 +80,12 @@ impl Pattern {
 #[derive(Debug, Default)]
 pub struct Patterns<'a> {
     /// By the length of the start in bytes, and by the start: the pattern, and the end.
-    starts: BTreeMap<usize, HashMap<&'a str, Vec<(usize, &'a str)>>>,
+    starts: BTreeMap<usize, HashMap<&'a str, Vec<End<'a>>>>,
     longest_end: usize,
 }
+
+/// The place of a pattern, and its end.
+type End<'a> = (usize, &'a str);
 
 impl<'a> Patterns<'a> {
     /// The set of `patterns`.
