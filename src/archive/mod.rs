@@ -21,7 +21,7 @@ mod suite;
 pub use error::ArchiveError;
 pub use open::open;
 pub use recipe::RecipeStep;
-pub use record::{FileRef, Operation, Original, StoredOriginal, operation_id};
+pub use record::{Cut, FileRef, Operation, Original, StoredOriginal, operation_id};
 pub use url::{ArchiveUrl, default_path};
 
 use crate::text::Digest;

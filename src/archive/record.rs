@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use serde::{Deserialize, Serialize};
+
 use super::RecipeStep;
-use crate::text::Digest;
+use crate::text::{Digest, Tokens};
 
 /// One line on its way into the archive.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +67,34 @@ pub struct Operation {
     pub recipe: Vec<RecipeStep>,
     /// The report of the run, as JSON.
     pub report: Option<String>,
+}
+
+/// One item that an operation cut, or gave back: the text of a message, or the result of a tool call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// The uuid of the entry that holds it.
+    pub uuid: String,
+    /// The id of the tool call, for a result; `None` for the text of a message.
+    pub call: Option<String>,
+    /// What people call it: the handle of a result, the start of a text.
+    pub name: String,
+    /// Why it was cut, such as `discard`, `hash` or `compress`; [`Cut::RESTORE`] where it was given back.
+    pub rule: String,
+    /// Its `chars4` tokens before.
+    pub before: Tokens,
+    /// Those of what stands in its place.
+    pub after: Tokens,
+}
+
+impl Cut {
+    /// The rule of an item that was given back.
+    pub const RESTORE: &str = "restore";
+
+    /// What it saved, in `chars4` tokens; below zero where more stands there than before.
+    #[must_use]
+    pub fn saved(&self) -> i64 {
+        self.before.0.cast_signed() - self.after.0.cast_signed()
+    }
 }
 
 /// The digits of an id: those of Crockford's base 32, which sort as they count and hold no look-alikes.

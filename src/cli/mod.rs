@@ -13,6 +13,7 @@ mod landing;
 mod places;
 pub mod progress;
 mod reading;
+mod rewriting;
 pub mod settings;
 mod stored;
 mod tell;
