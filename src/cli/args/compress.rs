@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::shared::RewriteArgs;
+use super::shared::{RewriteArgs, SessionArg};
 use crate::cli::commands::compress::Settings;
 use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Strictness};
@@ -20,6 +20,8 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
     #[command(flatten)]
     select: SelectArgs,
     /// Let this engine shorten the texts
@@ -78,7 +80,7 @@ pub(crate) enum EngineName {
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
         Ok(Settings {
-            rewriting: self.rewrite.resolve(context)?,
+            rewriting: self.rewrite.resolve(&self.session, context)?,
             bands: self.select.bands,
             only: self.select.only,
             include: self.select.include,

@@ -20,11 +20,9 @@ pub(crate) struct SessionArg {
     pub(crate) session: String,
 }
 
-/// What every verb that rewrites a session is told.
+/// What every verb that rewrites a session is told beside the session itself.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RewriteArgs {
-    #[command(flatten)]
-    session: SessionArg,
     #[command(flatten)]
     how: HowArgs,
     #[command(flatten)]
@@ -89,8 +87,8 @@ pub(crate) struct ArchiveArgs {
 }
 
 impl RewriteArgs {
-    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Rewriting, CommandError> {
-        let source = self.session.find(&context)?;
+    pub(crate) fn resolve(self, session: &SessionArg, context: Context<'_>) -> Result<Rewriting, CommandError> {
+        let source = session.find(&context)?;
         let output = self.output.resolve(self.session_id, &source)?;
         if output == Output::StandardOutput && context.reporting.form == Form::Json && !self.dry_run {
             return Err(both_printed());
