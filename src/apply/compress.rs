@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 
-use super::cut::{Page, is_cut, shorten_copy};
+use super::cut::{Page, is_cut};
 use super::placeholder::is_placeholder;
 use super::rewrite::Rewrite;
 use crate::archive::Cut;
@@ -93,9 +93,6 @@ pub fn add_edits(
             };
             let Some(splices) = splices else { continue };
             rewrite.edit(line_no, splices);
-            if call.is_some() {
-                shorten_copy(page, rewrite);
-            }
             let name = call.clone().unwrap_or_else(|| beginning(&task.text));
             let rule = "compress".to_owned();
             rewrite.cut(line_no, Cut { uuid: page.uuid(), call, name, rule, before: task.tokens, after });
