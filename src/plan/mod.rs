@@ -3,7 +3,9 @@
 mod band;
 mod step;
 mod task;
+mod truncate;
 
 pub use band::{Band, BandError, Bands, Level};
 pub use step::Step;
 pub use task::{Candidate, Include, Roles, Selection, Task, TaskPart, candidates, target};
+pub use truncate::{As, Kept, Message, Opening, TopDownTruncation, Truncation, Unchanged};
