@@ -10,6 +10,7 @@ mod carry_out;
 mod check;
 mod close_loop;
 mod compress;
+mod dependents;
 mod error;
 mod follow_up;
 mod gauge;
@@ -31,6 +32,7 @@ mod round_trip;
 mod samples;
 mod stream;
 mod thinking;
+mod truncate;
 mod write;
 mod write_report;
 
@@ -49,5 +51,6 @@ pub use rewrite::Rewrite;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use round_trip::round_trips;
 pub use thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved};
+pub use truncate::{Truncated, truncate};
 pub use write::{Existing, Staged, unnamed_file};
 pub use write_report::{probe_report, write_report};

@@ -4,3 +4,4 @@ pub(crate) mod check;
 pub(crate) mod compress;
 pub(crate) mod restore;
 pub(crate) mod stats;
+pub(crate) mod truncate;
