@@ -11,6 +11,7 @@ mod check;
 mod close_loop;
 mod compress;
 mod cut;
+mod dependents;
 mod error;
 mod follow_up;
 mod gauge;
@@ -35,6 +36,7 @@ mod round_trip;
 mod samples;
 mod stream;
 mod thinking;
+mod truncate;
 mod write;
 mod write_report;
 
@@ -55,5 +57,6 @@ pub use rewrite::Rewrite;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use round_trip::round_trips;
 pub use thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved};
+pub use truncate::{Truncated, truncate};
 pub use write::{Existing, Staged, unnamed_file};
 pub use write_report::{probe_report, write_report};

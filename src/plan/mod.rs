@@ -5,9 +5,11 @@ mod handle;
 mod step;
 mod target;
 mod task;
+mod truncate;
 
 pub use band::{Band, BandError, Bands, Level};
 pub use handle::{Fits, Handle, Handles, NotAHandle};
 pub use step::Step;
 pub use target::{NotATarget, Target};
 pub use task::{Candidate, Include, Roles, Selection, Task, TaskPart, candidates, target};
+pub use truncate::{As, Kept, Message, Opening, TopDownTruncation, Truncation, Unchanged};
