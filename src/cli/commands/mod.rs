@@ -3,5 +3,6 @@
 pub(crate) mod check;
 pub(crate) mod compress;
 pub(crate) mod config;
+pub(crate) mod prune;
 pub(crate) mod restore;
 pub(crate) mod stats;
