@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{check, compress, prune, restore, stats};
+use super::{check, compress, prune, restore, stats, truncate};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -37,6 +37,9 @@ pub(crate) enum Verb {
     /// Cut tool results that later ones supersede, and what nobody needs any more
     #[command(after_help = prune::EXAMPLES)]
     Prune(prune::Args),
+    /// Drop the oldest messages until the rest fits
+    #[command(after_help = truncate::EXAMPLES)]
+    Truncate(truncate::Args),
     /// Name every problem that would stop or bend a resume
     #[command(after_help = check::EXAMPLES)]
     Check(check::Args),

@@ -6,3 +6,4 @@ pub(crate) mod config;
 pub(crate) mod prune;
 pub(crate) mod restore;
 pub(crate) mod stats;
+pub(crate) mod truncate;
