@@ -82,6 +82,8 @@ fn remove(
 ) -> io::Result<()> {
     let is_thinking = |line| index.record(line).flags.any(Flags::THINKING) && !rewrite.dropped.contains(line);
     let behind = match thinking.reach {
+        // A conversation of nothing but thinking would be none without it.
+        ThinkingReach::Everywhere if is_all_thinking(index, chain, rewrite) => return Ok(()),
         ThinkingReach::Everywhere => None,
         ThinkingReach::BehindChange => {
             let Some(first_change) = first_change else { return Ok(()) };
@@ -101,6 +103,11 @@ fn remove(
     }
     consequences.thinking = remove_thinking(file, index, chain, behind, kept_from, rewrite)?;
     Ok(())
+}
+
+fn is_all_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
+    let mut left = chain.messages(index).filter(|(_, line)| !rewrite.dropped.contains(*line));
+    left.all(|(_, line)| !index.record(line).flags.any(Flags::BEYOND_THINKING))
 }
 
 /// By how much the gauge moves.

@@ -40,8 +40,6 @@ pub struct Pruning {
     pub mask: Option<Mask>,
     /// What else goes.
     pub extras: BTreeSet<Extra>,
-    /// The archive that has what goes.
-    pub shelf: Shelf,
 }
 
 /// Which results become digests.
@@ -107,7 +105,8 @@ pub struct PrunedCall {
     pub by: Option<(String, LineNo)>,
 }
 
-/// Adds to `rewrite` all that `pruning` asks for, and that the rewrite has not done already.
+/// Adds to `rewrite` all that `pruning` asks for, and that the rewrite has not done already. The archive at `shelf` will
+/// have what goes.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -116,6 +115,7 @@ pub fn prune(
     index: &Index,
     chain: &Chain,
     pruning: &Pruning,
+    shelf: &Shelf,
     rewrite: &mut Rewrite,
 ) -> io::Result<Pruned> {
     let mut calls = read_calls(file, index, chain, &pruning.protected)?;
@@ -133,7 +133,7 @@ pub fn prune(
         rows.row(name);
     }
     let described = describe(file, index, planned.values().flatten().filter_map(|it| it.place(&calls)))?;
-    let work = Work { file, index, pruning, calls: &calls, described: &described };
+    let work = Work { file, index, pruning, shelf, calls: &calls, described: &described };
     let pruned = work.cut_results(&planned, &mut rows, rewrite)?;
     let mut keeps_dead = false;
     for &extra in &pruning.extras {
@@ -141,7 +141,7 @@ pub fn prune(
             Extra::Images => {
                 let staying = Staying { horizon, turns: &turns, calls: &calls.calls };
                 rows.row(images::RULE);
-                let cuts = cut_images(file, index, chain, staying, &pruning.shelf, rewrite)?;
+                let cuts = cut_images(file, index, chain, staying, shelf, rewrite)?;
                 for cut in &cuts {
                     rows.add(images::RULE, cut);
                 }
@@ -221,6 +221,7 @@ struct Work<'a> {
     file: &'a File,
     index: &'a Index,
     pruning: &'a Pruning,
+    shelf: &'a Shelf,
     calls: &'a Calls,
     described: &'a HashMap<Place, Described>,
 }
@@ -271,7 +272,7 @@ impl Work<'_> {
         let what = described.brief(ARGUMENT_LEN);
         let fate = if planned.superseded.is_some() { "superseded" } else { "masked" };
         let placeholder =
-            Placeholder { what: &what, fate, tokens: call.tokens, line: page.digest(), shelf: &self.pruning.shelf };
+            Placeholder { what: &what, fate, tokens: call.tokens, line: page.digest(), shelf: self.shelf };
         let digest = match (self.pruning.mask, planned.superseded) {
             (Some(mask), None) => digest(&page.result_text(result.block as usize), mask.digest),
             (None, _) | (_, Some(_)) => String::new(),
@@ -296,7 +297,7 @@ impl Work<'_> {
             let of_line = Place { line, block: 0 }..=Place { line, block: u32::MAX };
             for (place, name) in names.range(of_line) {
                 let label = Label { name, rule: INPUTS };
-                let cut = cut_input(page, place.block as usize, &self.pruning.shelf, label, rewrite);
+                let cut = cut_input(page, place.block as usize, self.shelf, label, rewrite);
                 if let Some(cut) = cut {
                     rows.add(INPUTS, &cut);
                 }

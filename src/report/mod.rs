@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compress;
+pub mod prune;
 pub mod rewritten;
 pub mod size;
 pub mod stats;

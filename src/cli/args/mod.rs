@@ -3,6 +3,7 @@
 
 pub(super) mod check;
 pub(super) mod compress;
+pub(super) mod prune;
 pub(super) mod restore;
 mod root;
 mod shared;

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod compress;
 pub(crate) mod config;
+pub(crate) mod prune;
 pub(crate) mod restore;
 pub(crate) mod stats;
 pub(crate) mod truncate;
