@@ -105,7 +105,8 @@ pub fn add_edits(
 const NAME_LEN: usize = 48;
 
 /// The words that `text` begins with, by which people know it.
-fn beginning(text: &str) -> String {
+#[must_use]
+pub fn beginning(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if words.chars().count() <= NAME_LEN {
         return words;

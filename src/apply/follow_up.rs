@@ -27,6 +27,18 @@ pub struct Consequences {
     pub closed_loop: bool,
 }
 
+impl Consequences {
+    /// What the model will see, of what was `left` before.
+    #[must_use]
+    pub fn expected(&self, left: Totals) -> Totals {
+        Totals {
+            thinking: left.thinking.saturating_sub(self.thinking.tokens),
+            signatures: left.signatures.saturating_sub(self.thinking.signature_tokens),
+            ..left
+        }
+    }
+}
+
 /// What becomes of thinking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Thinking {

@@ -40,6 +40,7 @@ mod rewrite;
 mod round_trip;
 #[cfg(test)]
 mod samples;
+mod stage;
 mod stream;
 mod thinking;
 mod truncate;
@@ -51,7 +52,7 @@ pub use against::{Side, Visible, compare};
 pub use calls::{Calls, read_calls};
 pub use carry_out::{Destination, Done, Errand, Origin, carry_out, probe};
 pub use check::check;
-pub use compress::{Tasks, add_edits, read_tasks};
+pub use compress::{Tasks, add_edits, beginning, read_tasks};
 pub use cut::{BLANK, Label, Page, cut_input, cut_result, cut_text, is_cut, shorten_copy};
 pub use describe::{Described, describe, shortened};
 pub use error::ApplyError;
@@ -66,6 +67,7 @@ pub use restore::{operation_of, restore};
 pub use rewrite::Rewrite;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use round_trip::round_trips;
+pub use stage::{BadStage, pruning};
 pub use thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved};
 pub use truncate::{Truncated, truncate};
 pub use write::{Existing, Staged, unnamed_file};

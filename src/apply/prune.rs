@@ -40,6 +40,8 @@ pub struct Pruning {
     pub mask: Option<Mask>,
     /// What else goes.
     pub extras: BTreeSet<Extra>,
+    /// The results that may be cut, by their handles; all without a list.
+    pub only: Option<BTreeSet<String>>,
 }
 
 /// Which results become digests.
@@ -170,6 +172,9 @@ pub fn prune(
 }
 
 impl Extra {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Images, Self::Inputs, Self::UiCopies, Self::Progress, Self::Dead];
+
     /// The name of the row.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -210,11 +215,16 @@ fn plan(calls: &Calls, pruning: &Pruning, horizon: Horizon) -> BTreeMap<LineNo, 
     for (call_idx, call) in calls.calls.iter().enumerate() {
         let superseded = by_call.get(&call_idx).copied();
         let is_masked = mask_from.is_some_and(|from| call.step < from) && horizon.opens(call);
-        if let Some(result) = call.result.filter(|_| superseded.is_some() || is_masked) {
+        let is_open = || pruning.only.as_ref().is_none_or(|only| only.contains(&handle(calls, call_idx)));
+        if let Some(result) = call.result.filter(|_| (superseded.is_some() || is_masked) && is_open()) {
             planned.entry(result.line).or_default().push(Planned { call_idx, superseded });
         }
     }
     planned
+}
+
+fn handle(calls: &Calls, call_idx: usize) -> String {
+    calls.handles.get(call_idx).map(|handle| handle.to_string()).unwrap_or_default()
 }
 
 struct Work<'a> {
@@ -307,7 +317,7 @@ impl Work<'_> {
     }
 
     fn handle(&self, call_idx: usize) -> String {
-        self.calls.handles.get(call_idx).map(|handle| handle.to_string()).unwrap_or_default()
+        handle(self.calls, call_idx)
     }
 
     fn line_of(&self, call_idx: usize) -> LineNo {

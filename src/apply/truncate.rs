@@ -49,7 +49,7 @@ pub fn truncate(
     let (outlook, added) = Outlook::new(file, index, chain, thinking, rewrite)?;
     let strategy = TopDownTruncation { added: strategy.added + added, ..*strategy };
     let sizes = Sizes::new(index, chain, &messages, &outlook, rewrite);
-    let opener_tokens = |at| messages.first_line(chain, at).map_or(Tokens::ZERO, |line| tokens(index, line, rewrite));
+    let opener_tokens = |at| messages.first_line(chain, at).map_or(Tokens::ZERO, |line| rewrite.tokens(index, line));
     let estimate = |at: usize, what| {
         Ok::<_, Infallible>(match what {
             As::Now => sizes.now.get(at).copied().unwrap_or_default(),
@@ -76,7 +76,7 @@ pub fn truncate(
         cut.hang(index, chain, rewrite);
         mend_tips(file, index, chain, rewrite)?;
     }
-    truncated.left = left(index, chain, rewrite);
+    truncated.left = rewrite.left(index, chain);
     Ok(truncated)
 }
 
@@ -181,7 +181,7 @@ impl Sizes {
                 Owner::Of(at) | Owner::Behind(at) => at as usize,
                 Owner::None => 0,
             };
-            let tokens = tokens(index, line, rewrite);
+            let tokens = rewrite.tokens(index, line);
             let thinking = index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
             let add = |sizes: &mut Vec<Tokens>, has_thinking: bool| {
                 if let Some(size) = sizes.get_mut(at) {
@@ -193,12 +193,6 @@ impl Sizes {
         }
         sizes
     }
-}
-
-/// What the model sees of `line` as `rewrite` has it so far, thinking aside, in `chars4` tokens.
-fn tokens(index: &Index, line: LineNo, rewrite: &Rewrite) -> Tokens {
-    let saved = rewrite.saved.get(&line).copied().unwrap_or(0);
-    Tokens(u64::from(index.record(line).tokens).saturating_add_signed(-saved))
 }
 
 /// Where the messages are cut.
@@ -320,19 +314,6 @@ fn tip(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Option<LineNo> {
         at = parent;
     }
     None
-}
-
-/// What the model sees of what is left.
-fn left(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Totals {
-    let mut left = Totals::default();
-    for &line in chain.lines.iter().filter(|&&line| !rewrite.dropped.contains(line)) {
-        left.messages += tokens(index, line, rewrite);
-        if let Some(thinking) = index.thinking_of(line) {
-            left.thinking += Tokens(thinking.text.into());
-            left.signatures += Tokens(thinking.signature.into());
-        }
-    }
-    left
 }
 
 #[cfg(test)]

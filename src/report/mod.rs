@@ -4,6 +4,7 @@ pub mod check;
 pub mod compress;
 pub mod prune;
 pub mod rewritten;
+pub mod run;
 pub mod size;
 pub mod stats;
 pub mod table;

@@ -91,6 +91,28 @@ impl PruneReport {
     }
 }
 
+impl RuleRow {
+    /// How many items it cut.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl CallRow {
+    /// The result as a plan lists it.
+    pub(super) fn as_item(&self) -> String {
+        format!("{{ item = \"{}\" }}", self.handle)
+    }
+
+    /// What it is, for a person who reads the plan.
+    pub(super) fn as_comment(&self) -> String {
+        let (before, after) = (count(self.tokens_before.0), count(self.tokens_after.0));
+        let named = format!("{} {}", self.tool, shortened(&self.argument, ARGUMENT_LEN));
+        format!("{}, line {}: {before} -> {after} tokens, {}", named.trim_end(), count(self.line.into()), self.rule)
+    }
+}
+
 impl From<PrunedRow> for RuleRow {
     fn from(row: PrunedRow) -> Self {
         let PrunedRow { rule, n_items, saved, bytes, n_too_small } = row;

@@ -6,6 +6,7 @@ pub(super) mod compress;
 pub(super) mod prune;
 pub(super) mod restore;
 mod root;
+pub(super) mod run;
 mod shared;
 pub(super) mod stats;
 pub(super) mod truncate;

@@ -1,14 +1,12 @@
 //! What `ctxc prune` is told.
 
-use std::collections::BTreeSet;
-
 use super::shared::{RewriteArgs, SessionArg};
-use crate::apply::{Extra, Mask, Pruning, ThinkingReach};
+use crate::apply::pruning;
 use crate::cli::commands::prune::Settings;
+use crate::cli::config::Config;
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
-use crate::plan::{Protected, Rule};
-use crate::text::Tokens;
+use crate::plan::{PruneStage, Rule};
 
 pub(super) const EXAMPLES: &str = "\
 Rules, in the order in which they claim a result:
@@ -26,6 +24,9 @@ Examples:
   ctxc prune latest --rules \"\" --ui-copies --progress --dead --in-place
   ctxc prune latest --protect-tool WebFetch --protect-file 'docs/**'";
 
+/// How many tokens a digest has at most.
+const DIGEST_TOKENS: u64 = 40;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -42,7 +43,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What to cut")]
-struct SelectArgs {
+pub(super) struct SelectArgs {
     /// Cut the tool results that are superseded by these rules; with \"\" by none [default: hash,file,todo]
     #[arg(long, value_name = "RULE,...")]
     rules: Option<String>,
@@ -50,31 +51,31 @@ struct SelectArgs {
     #[arg(long, value_name = "STEPS")]
     mask: Option<u32>,
     /// Give a digest at most N tokens, 0 for no digest
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value_t = DIGEST_TOKENS)]
     digest_tokens: u64,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What to leave alone")]
-struct ProtectArgs {
+pub(super) struct ProtectArgs {
     /// Leave the newest N steps alone [default: 4]
-    #[arg(long = "protect-steps", value_name = "N")]
+    #[arg(id = "protect_steps", long = "protect-steps", value_name = "N")]
     steps: Option<u64>,
     /// Leave the newest N turns alone [default: 0]
-    #[arg(long = "protect-turns", value_name = "N")]
-    turns: Option<u64>,
+    #[arg(id = "protect_turns", long = "protect-turns", value_name = "N")]
+    pub(super) turns: Option<u64>,
     /// Never cut what this tool gave back; can be given several times
-    #[arg(long = "protect-tool", value_name = "NAME")]
+    #[arg(id = "protect_tool", long = "protect-tool", value_name = "NAME")]
     tools: Vec<String>,
     /// Never cut reads and edits of the files that this pattern fits; can be given several times
-    #[arg(long = "protect-file", value_name = "GLOB")]
+    #[arg(id = "protect_file", long = "protect-file", value_name = "GLOB")]
     files: Vec<String>,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What else goes")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that was typed")]
-struct ExtraArgs {
+pub(super) struct ExtraArgs {
     /// Put a line of text in the place of each image
     #[arg(long)]
     images: bool,
@@ -97,49 +98,77 @@ struct ExtraArgs {
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
-        let config = &context.environment.config;
-        let Self { session, select, protect, extras, rewrite } = self;
-        let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let tools = config.protected_tools.iter().cloned().chain(protect.tools);
-        let files: Vec<String> = config.protected_files.iter().cloned().chain(protect.files).collect();
-        let digest = Tokens(select.digest_tokens);
-        let pruning = Pruning {
-            rules: rules(select.rules.as_deref())?,
-            protect_steps: clamp(protect.steps.unwrap_or(config.protect_steps)),
-            protect_turns: clamp(protect.turns.unwrap_or(config.protect_turns)),
-            protected: Protected::new(tools, &files).map_err(CommandError::usage)?,
-            mask: select.mask.map(|steps| Mask { steps, digest }),
-            extras: extras.chosen(),
+        let stage = self.select.put_in(self.protect.stage(&context.environment.config))?;
+        let (pruning, reach) = pruning(&self.extras.added_to(stage)).map_err(CommandError::usage)?;
+        Ok(Settings { pruning, reach, rewriting: self.rewrite.resolve(&self.session, context)? })
+    }
+}
+
+impl SelectArgs {
+    /// Whether anything of this was said.
+    pub(super) fn is_typed(&self) -> bool {
+        self.rules.is_some() || self.mask.is_some()
+    }
+
+    /// `stage` with what was said, and the usual rules where none were.
+    pub(super) fn put_in(&self, stage: PruneStage) -> Result<PruneStage, CommandError> {
+        let rules = match self.rules.as_deref() {
+            None if stage.rules.is_empty() => Rule::DEFAULT.map(|rule| rule.name().to_owned()).to_vec(),
+            None => stage.rules,
+            Some(typed) => rules(typed)?,
         };
-        let reach = if extras.thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
-        Ok(Settings { pruning, reach, rewriting: rewrite.resolve(&session, context)? })
+        Ok(PruneStage { rules, mask: self.mask.or(stage.mask), digest_tokens: self.digest_tokens, ..stage })
+    }
+}
+
+impl ProtectArgs {
+    /// A stage that only knows what is never cut.
+    pub(super) fn stage(&self, config: &Config) -> PruneStage {
+        let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let both = |config: &[String], typed: &[String]| config.iter().chain(typed).cloned().collect();
+        PruneStage {
+            protect_steps: clamp(self.steps.unwrap_or(config.protect_steps)),
+            protect_turns: clamp(self.turns.unwrap_or(config.protect_turns)),
+            protected_tools: both(&config.protected_tools, &self.tools),
+            protected_files: both(&config.protected_files, &self.files),
+            ..PruneStage::default()
+        }
     }
 }
 
 impl ExtraArgs {
-    fn chosen(&self) -> BTreeSet<Extra> {
+    /// What was said, by the names that a plan uses.
+    fn typed(&self) -> impl Iterator<Item = &'static str> {
         let typed = [
-            (self.images, Extra::Images),
-            (self.inputs, Extra::Inputs),
-            (self.ui_copies, Extra::UiCopies),
-            (self.progress, Extra::Progress),
-            (self.dead, Extra::Dead),
+            (self.images, "images"),
+            (self.thinking, "thinking"),
+            (self.inputs, "inputs"),
+            (self.ui_copies, "ui-copies"),
+            (self.progress, "progress"),
+            (self.dead, "dead"),
         ];
-        typed.into_iter().filter(|(is_typed, _)| *is_typed).map(|(_, extra)| extra).collect()
+        typed.into_iter().filter(|(is_typed, _)| *is_typed).map(|(_, name)| name)
+    }
+
+    /// Whether anything of this was said.
+    pub(super) fn is_typed(&self) -> bool {
+        self.typed().next().is_some()
+    }
+
+    /// `stage` with what was said besides.
+    pub(super) fn added_to(&self, mut stage: PruneStage) -> PruneStage {
+        stage.also.extend(self.typed().map(str::to_owned));
+        stage.also.sort_unstable();
+        stage.also.dedup();
+        stage
     }
 }
 
-/// The rules in a list of names; those that are usual where none is given.
-fn rules(typed: Option<&str>) -> Result<Vec<Rule>, CommandError> {
-    match typed {
-        None => Ok(Rule::DEFAULT.to_vec()),
-        Some(typed) if typed.trim().is_empty() => Ok(Vec::new()),
-        Some(typed) => {
-            let mut rules: Vec<Rule> =
-                typed.split(',').map(str::parse).collect::<Result<_, _>>().map_err(CommandError::usage)?;
-            rules.sort_unstable();
-            rules.dedup();
-            Ok(rules)
-        }
-    }
+/// The names of rules in a list, each once and in their order.
+fn rules(typed: &str) -> Result<Vec<String>, CommandError> {
+    let names = typed.split(',').map(str::trim).filter(|_| !typed.trim().is_empty());
+    let mut rules: Vec<Rule> = names.map(str::parse).collect::<Result<_, _>>().map_err(CommandError::usage)?;
+    rules.sort_unstable();
+    rules.dedup();
+    Ok(rules.into_iter().map(|rule| rule.name().to_owned()).collect())
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{check, compress, prune, restore, stats, truncate};
+use super::{check, compress, prune, restore, run, stats, truncate};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -49,6 +49,9 @@ pub(crate) enum Verb {
     /// Bring back what was taken out
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
+    /// Take several steps in one: prune, compress, truncate; towards a target, or by a preset
+    #[command(after_help = run::EXAMPLES)]
+    Run(run::Args),
     /// Print the configuration, and where each value comes from
     Config,
 }

@@ -5,5 +5,6 @@ pub(crate) mod compress;
 pub(crate) mod config;
 pub(crate) mod prune;
 pub(crate) mod restore;
+pub(crate) mod run;
 pub(crate) mod stats;
 pub(crate) mod truncate;
