@@ -15,7 +15,7 @@ use super::problem::{Problem, new_problems};
 use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
-use crate::transcript::{Chain, Index};
+use crate::transcript::{Chain, Index, LineSet};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 const REST: u64 = 30;
@@ -94,7 +94,10 @@ pub fn carry_out(
     destination: Destination<'_>,
     errand: &Errand<'_>,
 ) -> Result<Done, ApplyError> {
-    let problems = check(index, &Chain::find(index));
+    let Chained { problems, mut live } = Chained::of(index);
+    for line in rewrite.dropped.iter() {
+        live.remove(line);
+    }
     let bytes_before = index.fingerprint.len;
     let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
     if let (Destination::InPlace(Existing::Respect), Some(guard)) = (&destination, &guard) {
@@ -112,10 +115,13 @@ pub fn carry_out(
     if written.fingerprint != index.fingerprint {
         return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
     }
-    let left = check(index, &Chain::find(index));
+    let Chained { problems: left, live: live_after } = Chained::of(index);
     let caused = new_problems(&problems, left.clone());
     if !caused.is_empty() {
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
+    }
+    if let Some(other) = live.first_difference(&live_after) {
+        return Err(ApplyError::OtherConversation(other.number()));
     }
     stage.sync()?;
     let mut operation = None;
@@ -144,6 +150,19 @@ pub fn carry_out(
     let Swapped { path, backup, copied_sidecar } = stage.swap(destination, origin, guard.as_ref())?;
     let Written { len: bytes_after, .. } = written;
     Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
+}
+
+/// What is live, and what is wrong with it. The chain itself is not held.
+struct Chained {
+    problems: Vec<Problem>,
+    live: LineSet,
+}
+
+impl Chained {
+    fn of(index: &Index) -> Self {
+        let chain = Chain::find(index);
+        Self { problems: check(index, &chain), live: chain.live }
+    }
 }
 
 /// Whether a result could be written there now: what can be refused is refused before work that may cost time.

@@ -69,10 +69,14 @@ impl TruncateReport {
                 format!("the context is already under the target: {size} tokens, and {target} are allowed")
             }
             Some(Unchanged::BelowMinimum) => {
-                format!("with less there would be fewer than 2 messages; these are {size} tokens, the target is {target}")
+                format!(
+                    "with less there would be fewer than 2 messages; these are {size} tokens, the target is {target}"
+                )
             }
             Some(Unchanged::NoPrompt) => {
-                format!("no message of the user is there to start with; the context is {size} tokens, the target {target}")
+                format!(
+                    "no message of the user is there to start with; the context is {size} tokens, the target {target}"
+                )
             }
             None => "nothing goes".to_owned(),
         }

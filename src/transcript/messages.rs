@@ -92,7 +92,9 @@ impl Messages {
             .tools
             .iter()
             .filter(|end| end.id != IdHash::NONE)
-            .filter_map(|end| if let Owner::Of(message) = self.owner(end.line) { Some((end.id, message)) } else { None })
+            .filter_map(
+                |end| if let Owner::Of(message) = self.owner(end.line) { Some((end.id, message)) } else { None },
+            )
             .collect();
         ends.sort_unstable();
         let mut reaches: Vec<u32> = (0..self.len()).collect();
