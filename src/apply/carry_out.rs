@@ -15,8 +15,7 @@ use super::problem::{Problem, new_problems};
 use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
-use crate::text::Tokens;
-use crate::transcript::{Chain, Index, Totals};
+use crate::transcript::{Chain, Index, LineSet, Totals};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 const REST: u64 = 30;
@@ -95,10 +94,11 @@ pub fn carry_out(
     destination: Destination<'_>,
     errand: &Errand<'_>,
 ) -> Result<Done, ApplyError> {
-    let chain = Chain::find(index);
-    let problems = check(index, &chain);
-    let tokens_before = Totals::of(index, &chain).context();
-    drop(chain);
+    let Chained { problems, mut live, totals } = Chained::of(index);
+    let tokens_before = totals.context();
+    for line in rewrite.dropped.iter() {
+        live.remove(line);
+    }
     let bytes_before = index.fingerprint.len;
     let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
     if let (Destination::InPlace(Existing::Respect), Some(guard)) = (&destination, &guard) {
@@ -116,11 +116,15 @@ pub fn carry_out(
     if written.fingerprint != index.fingerprint {
         return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
     }
-    let chain = Chain::find(index);
-    let left = check(index, &chain);
+    let Chained { problems: left, live: live_after, mut totals } = Chained::of(index);
+    // Lines that come behind the last one are not in the index.
+    rewrite.appended.iter().for_each(|line| totals.add(line.as_bytes()));
     let caused = new_problems(&problems, left.clone());
     if !caused.is_empty() {
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
+    }
+    if let Some(other) = live.first_difference(&live_after) {
+        return Err(ApplyError::OtherConversation(other.number()));
     }
     stage.sync()?;
     let mut operation = None;
@@ -139,7 +143,7 @@ pub fn carry_out(
             output: file_ref(stage.target(), output, written.len),
             session_ids,
             cuts: rewrite.cuts.values().flatten().cloned().collect(),
-            tokens: Some((tokens_before, tokens_after(index, &chain, rewrite))),
+            tokens: Some((tokens_before, totals.context())),
             // What was done is known only once it is; the counts of the run are in its own report.
             report: None,
         };
@@ -154,11 +158,19 @@ pub fn carry_out(
     Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
 }
 
-/// The `chars4` tokens of the result. Lines that come behind the last one are not in the index.
-fn tokens_after(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Tokens {
-    let mut totals = Totals::of(index, chain);
-    rewrite.appended.iter().for_each(|line| totals.add(line.as_bytes()));
-    totals.context()
+/// What is live, how large that is, and what is wrong with it. The chain itself is not held.
+struct Chained {
+    problems: Vec<Problem>,
+    live: LineSet,
+    totals: Totals,
+}
+
+impl Chained {
+    fn of(index: &Index) -> Self {
+        let chain = Chain::find(index);
+        let totals = Totals::of(index, &chain);
+        Self { problems: check(index, &chain), live: chain.live, totals }
+    }
 }
 
 /// Whether a result could be written there now: what can be refused is refused before work that may cost time.

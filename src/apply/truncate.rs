@@ -8,12 +8,12 @@ use super::Rewrite;
 use super::close_loop::closing_entry;
 use super::dependents::drop_dependents;
 use super::follow_up::Thinking;
-use super::pointers::point;
+use super::pointers::{forget_segment, point};
 use super::thinking::{ThinkingPolicy, ThinkingReach, open_loop};
 use crate::plan::{As, Kept, Message, Opening, TopDownTruncation, Truncation};
 use crate::text::Tokens;
 use crate::transcript::scan::Kind;
-use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Parent, Totals};
+use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Parent, PreservedSegment, Totals};
 
 /// What was cut.
 #[derive(Clone, Copy, Debug)]
@@ -46,18 +46,9 @@ pub fn truncate(
     rewrite: &mut Rewrite,
 ) -> io::Result<Truncated> {
     let messages = Messages::of(index, chain, &rewrite.dropped);
-    let (outlook, added) = Outlook::new(file, index, chain, thinking, rewrite)?;
-    let strategy = TopDownTruncation { added: strategy.added + added, ..*strategy };
-    let sizes = Sizes::new(index, chain, &messages, &outlook, rewrite);
-    let opener_tokens = |at| messages.first_line(chain, at).map_or(Tokens::ZERO, |line| rewrite.tokens(index, line));
-    let estimate = |at: usize, what| {
-        Ok::<_, Infallible>(match what {
-            As::Now => sizes.now.get(at).copied().unwrap_or_default(),
-            As::Rest => sizes.rest.get(at).copied().unwrap_or_default(),
-            As::Opener => opener_tokens(at),
-        })
-    };
-    let Ok(truncation) = strategy.plan(&described(index, chain, &messages), estimate);
+    let outlook = Outlook::new(file, index, chain, thinking, rewrite)?;
+    let strategy = TopDownTruncation { added: strategy.added + outlook.end, ..*strategy };
+    let truncation = planned(index, chain, &messages, &strategy, &outlook, rewrite);
     let mut truncated = Truncated {
         truncation,
         n_before: messages.len(),
@@ -73,11 +64,40 @@ pub fn truncate(
     if let (Some(first), Some(&place)) = (truncated.start, messages.firsts.get(start)) {
         let cut = Cut { messages: &messages, opener: truncated.opener, start, first, place };
         cut.drop_lines(index, chain, rewrite);
-        cut.hang(index, chain, rewrite);
+        let segments = live_segments(index, chain);
+        if segments.is_empty() {
+            cut.hang(index, chain, rewrite);
+        } else {
+            straighten(file, index, chain, &segments, rewrite)?;
+        }
         mend_tips(file, index, chain, rewrite)?;
+        if !outlook.is_ended(index, chain, rewrite) {
+            truncated.truncation.size = strategy.calibration.context(truncation.tokens);
+        }
     }
     truncated.left = rewrite.left(index, chain);
     Ok(truncated)
+}
+
+/// Where to cut.
+fn planned(
+    index: &Index,
+    chain: &Chain,
+    messages: &Messages,
+    strategy: &TopDownTruncation,
+    outlook: &Outlook,
+    rewrite: &Rewrite,
+) -> Truncation {
+    let sizes = Sizes::new(index, chain, messages, outlook, rewrite);
+    let estimate = |at: usize, what| {
+        Ok::<_, Infallible>(match what {
+            As::Now => sizes.now.get(at).copied().unwrap_or_default(),
+            As::Rest => sizes.rest.get(at).copied().unwrap_or_default(),
+            As::Opener => messages.first_line(chain, at).map_or(Tokens::ZERO, |line| rewrite.tokens(index, line)),
+        })
+    };
+    let Ok(truncation) = strategy.plan(&described(index, chain, messages), estimate);
+    truncation
 }
 
 /// The messages as the plan sees them.
@@ -124,17 +144,14 @@ struct Outlook {
     stable_until: usize,
     /// From this place on, it stays whatever is cut.
     kept_from: usize,
+    /// Where the tool loop starts that is ended where it has thinking, and the tokens of what ends it.
+    ended_from: usize,
+    end: Tokens,
 }
 
 impl Outlook {
-    /// What will become of thinking, and the tokens of what is added behind the last entry once something is cut.
-    fn new(
-        file: &File,
-        index: &Index,
-        chain: &Chain,
-        thinking: Thinking,
-        rewrite: &Rewrite,
-    ) -> io::Result<(Self, Tokens)> {
+    /// What will become of thinking.
+    fn new(file: &File, index: &Index, chain: &Chain, thinking: Thinking, rewrite: &Rewrite) -> io::Result<Self> {
         let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
         let mut outlook = Self {
             keeps_all: thinking.policy == ThinkingPolicy::Keep,
@@ -143,17 +160,27 @@ impl Outlook {
                 ThinkingReach::Everywhere => 0,
             },
             kept_from: open_loop(index, chain).unwrap_or(usize::MAX),
+            ended_from: usize::MAX,
+            end: Tokens::ZERO,
         };
-        let is_thinking = |line: &LineNo| index.record(*line).flags.any(Flags::THINKING);
-        let mut added = Totals::default();
         if thinking.policy == ThinkingPolicy::CloseLoop
-            && chain.lines.iter().skip(outlook.kept_from).any(is_thinking)
             && let Some(entry) = closing_entry(file, index, chain)?
         {
+            let mut added = Totals::default();
             added.add(entry.as_bytes());
-            outlook.kept_from = usize::MAX;
+            outlook.end = added.context();
+            outlook.ended_from = std::mem::replace(&mut outlook.kept_from, usize::MAX);
+            if !outlook.is_ended(index, chain, rewrite) {
+                outlook.end = Tokens::ZERO;
+            }
         }
-        Ok((outlook, added.context()))
+        Ok(outlook)
+    }
+
+    /// Whether the open tool loop still has thinking on account of which it is ended.
+    fn is_ended(&self, index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
+        let is_thinking = |line: &LineNo| index.record(*line).flags.any(Flags::THINKING);
+        chain.lines.iter().skip(self.ended_from).any(|line| is_thinking(line) && !rewrite.dropped.contains(*line))
     }
 
     fn stays_in_rest(&self, place: usize) -> bool {
@@ -238,21 +265,65 @@ impl Cut<'_> {
             }
     }
 
-    /// Hangs what is left of the conversation on its new head. Its links alone would lead there but where the client
-    /// found the chain by other means: past a segment that a boundary keeps, or out of a circle.
+    /// Hangs what is left of the conversation on its new head. Its links alone would lead there unless they lead in a
+    /// circle.
     fn hang(&self, index: &Index, chain: &Chain, rewrite: &mut Rewrite) {
-        let boundary = chain.lines.first().copied();
-        let boundary = boundary.filter(|&line| index.record(line).flags.any(Flags::COMPACT_BOUNDARY));
-        let head = self.opener.unwrap_or(self.first);
-        // What stands before its boundary is part of a segment, which has its place by what the boundary says.
-        let is_in_segment = boundary.is_some_and(|boundary| head < boundary);
-        if !is_in_segment {
-            hang_on(index, head, boundary, rewrite);
-        }
+        hang_on(index, self.opener.unwrap_or(self.first), boundary(index, chain), rewrite);
         if let Some(opener) = self.opener {
             hang_on(index, self.first, Some(opener), rewrite);
         }
     }
+}
+
+/// The compact boundary that the conversation starts with.
+fn boundary(index: &Index, chain: &Chain) -> Option<LineNo> {
+    chain.lines.first().copied().filter(|&line| index.record(line).flags.any(Flags::COMPACT_BOUNDARY))
+}
+
+/// What boundaries keep of what is live: where there is any, the order of the conversation is not that of its links.
+fn live_segments<'a>(index: &'a Index, chain: &Chain) -> Vec<&'a PreservedSegment> {
+    let lines = index.lines_of(index.preserved.iter().flat_map(PreservedSegment::ids));
+    let is_live = |id| lines.get(&id).is_some_and(|&line| chain.is_live(line));
+    index.preserved.iter().filter(|segment| segment.ids().any(is_live)).collect()
+}
+
+/// Links what is left in the order of the conversation, and lets no boundary keep any of it. A boundary behind an entry
+/// that is left goes: clients read large files from their last boundary on.
+fn straighten(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    segments: &[&PreservedSegment],
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let is_boundary = |line: &LineNo| index.record(*line).flags.any(Flags::COMPACT_BOUNDARY);
+    let left = chain.lines.iter().copied().filter(|line| !rewrite.dropped.contains(*line));
+    let first = left.filter(|line| !is_boundary(line)).min();
+    for line in index.lines().filter(is_boundary).filter(|line| first < Some(*line)) {
+        rewrite.drop_line(line);
+    }
+    let mut parent = None;
+    for line in chain.path(index) {
+        if rewrite.dropped.contains(line) {
+            continue;
+        }
+        let is_in_place = match index.record(line).parent() {
+            Parent::At(old) => parent == Some(old),
+            Parent::Root => parent.is_none(),
+            // What was first stays as it was.
+            Parent::Missing => chain.lines.first() == Some(&line),
+        };
+        if !is_in_place {
+            rewrite.parents.insert(line, parent);
+        }
+        parent = Some(line);
+    }
+    for segment in segments {
+        if !rewrite.dropped.contains(segment.boundary) {
+            forget_segment(file, index, segment, rewrite)?;
+        }
+    }
+    Ok(())
 }
 
 /// Hangs `line` on `parent`, unless it hangs there already, or on something that the file does not have.
@@ -315,6 +386,3 @@ fn tip(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Option<LineNo> {
     }
     None
 }
-
-#[cfg(test)]
-mod tests;

@@ -22,4 +22,5 @@ mod seed;
 mod session;
 mod stage;
 mod stats;
+mod truncate;
 mod writing;

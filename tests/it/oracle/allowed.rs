@@ -452,7 +452,7 @@ fn replace_texts(blocks: &mut Vec<Value>, text: &Value) {
 }
 
 /// Where the tool loop starts that the conversation ends in.
-fn open_loop(before: &Transcript, live: &Live) -> Option<usize> {
+pub(super) fn open_loop(before: &Transcript, live: &Live) -> Option<usize> {
     let messages = live.order.iter().enumerate().filter(|(_, at)| before.lines[**at].is_message());
     let messages: Vec<(usize, &Line)> = messages.map(|(place, at)| (place, &before.lines[*at])).collect();
     let (_, last) = messages.last()?;
