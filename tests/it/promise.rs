@@ -85,11 +85,7 @@ const REFUSED: [&str; 2] = ["codex-rollout", "pi-session"];
 // T-01, T-03, B-07, B-09, S-01, S-04, S-05, S-06, S-07, V-02, P-05, E-01
 #[test]
 fn every_fixture_keeps_the_promise() {
-    let fixtures = names(fixture_path("x").parent().unwrap());
-    let transcripts = fixtures.iter().filter_map(|name| name.strip_suffix(".jsonl"));
-    let paths: Vec<PathBuf> = transcripts.filter(|name| !REFUSED.contains(name)).map(fixture_path).collect();
-    assert!(paths.len() > 20);
-    each(&paths, keeps_the_promise);
+    each(&fixtures(), keeps_the_promise);
 }
 
 // T-07: other agents' files are refused by name, and nothing is written.
@@ -106,10 +102,32 @@ fn other_agents_are_refused_by_name() {
 // The same over real transcripts.
 #[test]
 fn every_real_transcript_keeps_the_promise() {
-    let Some(corpus) = env::var_os("CTXC_CORPUS").map(PathBuf::from) else {
+    let (ours, foreign) = real();
+    if ours.is_empty() {
         eprintln!("left out: CTXC_CORPUS names no folder of transcripts");
-        return;
-    };
+    }
+    each(&ours, keeps_the_promise);
+    // T-07
+    each(&foreign, |path| {
+        let stage = Stage::new();
+        let run = stage.run(["compress", path.to_str().unwrap(), "--bands", BANDS, "-o", "out.jsonl"]).ended(1);
+        assert!(run.stderr.contains("it is a session of"), "{}", run.text);
+        assert!(stage.names().is_empty());
+    });
+}
+
+/// The fixtures that are transcripts of Claude Code.
+pub(crate) fn fixtures() -> Vec<PathBuf> {
+    let fixtures = names(fixture_path("x").parent().unwrap());
+    let transcripts = fixtures.iter().filter_map(|name| name.strip_suffix(".jsonl"));
+    let paths: Vec<PathBuf> = transcripts.filter(|name| !REFUSED.contains(name)).map(fixture_path).collect();
+    assert!(paths.len() > 20);
+    paths
+}
+
+/// The real transcripts of Claude Code, and those of other agents, below the folder that `CTXC_CORPUS` names.
+pub(crate) fn real() -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let Some(corpus) = env::var_os("CTXC_CORPUS").map(PathBuf::from) else { return (Vec::new(), Vec::new()) };
     let manifest = fs::read_to_string(corpus.join("MANIFEST.tsv")).unwrap();
     let only = env::var("CTXC_CORPUS_ONLY").unwrap_or_default();
     let (mut ours, mut foreign) = (Vec::new(), Vec::new());
@@ -122,18 +140,11 @@ fn every_real_transcript_keeps_the_promise() {
             if is_foreign { &mut foreign } else { &mut ours }.push(corpus.join(file));
         }
     }
-    each(&ours, keeps_the_promise);
-    // T-07
-    each(&foreign, |path| {
-        let stage = Stage::new();
-        let run = stage.run(["compress", path.to_str().unwrap(), "--bands", BANDS, "-o", "out.jsonl"]).ended(1);
-        assert!(run.stderr.contains("it is a session of"), "{}", run.text);
-        assert!(stage.names().is_empty());
-    });
+    (ours, foreign)
 }
 
 /// Tries every path, and names all that fail.
-fn each(paths: &[PathBuf], check: impl Fn(&Path) + Copy + Send + Sync) {
+pub(crate) fn each(paths: &[PathBuf], check: impl Fn(&Path) + Copy + Send + Sync) {
     let failed: Vec<String> = thread::scope(|scope| {
         let halves = (0..2).map(|half| {
             scope.spawn(move || {
