@@ -163,18 +163,22 @@ impl<'a> Told<'a> {
     }
 
     fn rules(&self) -> String {
-        let mut table = Table::new(&["rule", "cut", "tokens saved", "too small", "file smaller by"]);
         let PruneReport { rules, total, .. } = self.report;
+        let heads = ["rule", "cut", "tokens saved", "too small", "file smaller by"];
+        let n_heads = if total.bytes_saved > 0 { heads.len() } else { heads.len() - 1 };
+        let mut table = Table::new(heads.get(..n_heads).unwrap_or_default());
         for row in rules.iter().chain((rules.len() > 1).then_some(total)) {
-            let smaller = if row.bytes_saved > 0 { Cell::Bytes(row.bytes_saved) } else { Cell::Empty };
-            table.push(vec![
+            let mut cells = vec![
                 row.rule.into(),
                 Cell::Count(row.count),
                 // Whatever is cut is shorter than it was.
                 Cell::Count(row.tokens_saved.unsigned_abs()),
                 Cell::Count(row.too_small),
-                smaller,
-            ]);
+            ];
+            if row.bytes_saved > 0 {
+                cells.push(Cell::Bytes(row.bytes_saved));
+            }
+            table.push(cells);
         }
         table.render(self.look)
     }
