@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io;
 
 use super::Rewrite;
+use crate::archive::Cut;
 use crate::plan::{Candidate, Task, TaskPart};
 use crate::run::Outcome;
-use crate::text::Tokens;
+use crate::text::{Tokens, json_string};
 use crate::transcript::edit::{replace_text, replace_tool_result};
 use crate::transcript::entry;
 use crate::transcript::scan::Scan;
-use crate::transcript::{Index, LineNo, read_line};
+use crate::transcript::{Index, LineNo, Span, read_line};
 
 /// The texts that are to be compressed.
 #[derive(Debug, Default)]
@@ -62,10 +63,10 @@ pub fn add_edits(
     outcomes: &[Outcome],
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
-    let mut by_line: BTreeMap<LineNo, Vec<(TaskPart, &str)>> = BTreeMap::new();
+    let mut by_line: BTreeMap<LineNo, Vec<(&Task, &str, Tokens)>> = BTreeMap::new();
     for (task, outcome) in tasks.iter().zip(outcomes) {
-        if let Outcome::Compressed { text, .. } = outcome {
-            by_line.entry(task.line).or_default().push((task.part, text));
+        if let Outcome::Compressed { text, tokens } = outcome {
+            by_line.entry(task.line).or_default().push((task, text, *tokens));
         }
     }
     let mut buffer = Vec::new();
@@ -73,13 +74,39 @@ pub fn add_edits(
     for (line_no, texts) in by_line {
         let line = read_line(file, index, line_no, &mut buffer)?;
         scan.read(line);
-        for (part, text) in texts {
-            let splices = match part {
-                TaskPart::Text => replace_text(&scan, line, text),
-                TaskPart::ToolResult(at) => replace_tool_result(&scan, line, at, text),
+        let uuid = decoded(scan.uuid, line);
+        for (task, text, tokens) in texts {
+            let (splices, call) = match task.part {
+                TaskPart::Text => (replace_text(&scan, line, text), None),
+                TaskPart::ToolResult(at) => {
+                    let call = scan.blocks.get(at).map(|block| decoded(block.tool_id, line));
+                    (replace_tool_result(&scan, line, at, text), call)
+                }
             };
-            rewrite.edit(line_no, splices.into_iter().flatten());
+            let Some(splices) = splices else { continue };
+            rewrite.edit(line_no, splices);
+            let name = call.clone().unwrap_or_else(|| beginning(&task.text));
+            let rule = "compress".to_owned();
+            rewrite.cut(line_no, Cut { uuid: uuid.clone(), call, name, rule, before: task.tokens, after: tokens });
         }
     }
     Ok(())
+}
+
+/// The text of a JSON string in `line`; empty where there is none.
+fn decoded(span: Option<Span>, line: &[u8]) -> String {
+    let raw = span.and_then(|span| span.string(line)).unwrap_or_default();
+    json_string::decode(raw).into_owned()
+}
+
+/// How many characters of a text name it.
+const NAME_LEN: usize = 48;
+
+/// The words that `text` begins with, by which people know it.
+fn beginning(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.chars().count() <= NAME_LEN {
+        return words;
+    }
+    words.chars().take(NAME_LEN - 1).chain(['…']).collect()
 }

@@ -5,22 +5,13 @@ use std::fs::File;
 use std::io;
 
 use super::close_loop::closing_entry;
-use super::gauge::{Gauge, Saving, lower_gauge};
+use super::gauge::{Change, Gauge, move_gauge};
 use super::pointers::mend_pointers;
 use super::rewrite::Rewrite;
-use super::thinking::{ThinkingPolicy, ThinkingRemoved, open_loop, remove_thinking};
+use super::thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
 use crate::text::Tokens;
 use crate::transcript::scan::Kind;
-use crate::transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals};
-
-/// What the edits so far are about.
-#[derive(Clone, Copy, Debug)]
-pub struct Intent<'a> {
-    /// `chars4` tokens that the edits save of what the model sees, by line.
-    pub saved: &'a [(LineNo, Tokens)],
-    /// What becomes of thinking behind the first edit.
-    pub thinking: ThinkingPolicy,
-}
+use crate::transcript::{Calibration, Chain, Flags, IdHash, Index, LineSet, Totals};
 
 /// What followed from the edits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +26,16 @@ pub struct Consequences {
     pub closed_loop: bool,
 }
 
-/// Adds to `rewrite`, whose edits so far are of what the model sees, all that follows from them.
+/// What becomes of thinking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Thinking {
+    /// What becomes of that which goes or stays.
+    pub policy: ThinkingPolicy,
+    /// How far back it goes.
+    pub reach: ThinkingReach,
+}
+
+/// Adds to `rewrite` all that follows from it.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -44,51 +44,82 @@ pub fn follow_up(
     index: &Index,
     chain: &Chain,
     calibration: &Calibration,
-    intent: Intent<'_>,
+    thinking: Thinking,
     rewrite: &mut Rewrite,
 ) -> io::Result<Consequences> {
     let mut consequences = Consequences::default();
-    let is_changed = |line| rewrite.edits.contains_key(&line) || rewrite.dropped.contains(line);
-    let Some(first_change) = chain.lines.iter().position(|&line| is_changed(line)) else { return Ok(consequences) };
-    if intent.thinking != ThinkingPolicy::Keep {
-        let mut kept_from = open_loop(index, chain);
-        let keeps_thinking = kept_from.is_some_and(|from| {
-            chain.lines.iter().skip(from.max(first_change)).any(|&line| index.record(line).flags.any(Flags::THINKING))
-        });
-        if intent.thinking == ThinkingPolicy::CloseLoop
-            && keeps_thinking
-            && let Some(entry) = closing_entry(file, index, chain)?
-        {
-            rewrite.appended.push(entry);
-            consequences.closed_loop = true;
-            kept_from = None;
-        }
-        consequences.thinking = remove_thinking(file, index, chain, first_change, kept_from, rewrite)?;
+    let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
+    if thinking.policy != ThinkingPolicy::Keep {
+        remove(file, index, chain, first_change, thinking, rewrite, &mut consequences)?;
     }
     drop_copies(index, rewrite);
-    for line in index.lines().filter(|&line| index.record(line).kind == Kind::ApiRequest) {
-        rewrite.drop_line(line);
-        consequences.n_request_copies += 1;
+    let is_seen = first_change.is_some() || consequences.thinking.entries > 0;
+    if is_seen {
+        for line in index.lines().filter(|&line| index.record(line).kind == Kind::ApiRequest) {
+            rewrite.drop_line(line);
+            consequences.n_request_copies += 1;
+        }
     }
     mend_pointers(file, index, rewrite)?;
-    let saved: Tokens = intent.saved.iter().map(|(_, tokens)| *tokens).sum();
-    let saved = saved + consequences.thinking.tokens;
+    if is_seen {
+        let change = change(index, chain, calibration, rewrite, consequences.thinking);
+        consequences.gauge = move_gauge(file, index, chain, change, rewrite)?;
+    }
+    Ok(consequences)
+}
+
+/// Takes out the thinking that cannot stay.
+fn remove(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    first_change: Option<usize>,
+    thinking: Thinking,
+    rewrite: &mut Rewrite,
+    consequences: &mut Consequences,
+) -> io::Result<()> {
+    let is_thinking = |line| index.record(line).flags.any(Flags::THINKING) && !rewrite.dropped.contains(line);
+    let behind = match thinking.reach {
+        ThinkingReach::Everywhere => None,
+        ThinkingReach::BehindChange => {
+            let Some(first_change) = first_change else { return Ok(()) };
+            Some(first_change)
+        }
+    };
+    let mut kept_from = open_loop(index, chain);
+    let keeps_thinking = kept_from
+        .is_some_and(|from| chain.lines.iter().skip(from.max(behind.unwrap_or(0))).any(|&line| is_thinking(line)));
+    if thinking.policy == ThinkingPolicy::CloseLoop
+        && keeps_thinking
+        && let Some(entry) = closing_entry(file, index, chain)?
+    {
+        rewrite.appended.push(entry);
+        consequences.closed_loop = true;
+        kept_from = None;
+    }
+    consequences.thinking = remove_thinking(file, index, chain, behind, kept_from, rewrite)?;
+    Ok(())
+}
+
+/// By how much the gauge moves.
+fn change(
+    index: &Index,
+    chain: &Chain,
+    calibration: &Calibration,
+    rewrite: &Rewrite,
+    thinking: ThinkingRemoved,
+) -> Change {
+    let saved = rewrite.saved.values().sum::<i64>() + thinking.tokens.0.cast_signed();
     // What came after the last measurement is not in the figure.
     let unmeasured: LineSet =
         chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE)).copied().collect();
-    let later: Tokens =
-        intent.saved.iter().filter(|(line, _)| unmeasured.contains(*line)).map(|(_, tokens)| *tokens).sum();
+    let later: i64 = rewrite.saved.iter().filter(|(line, _)| unmeasured.contains(**line)).map(|(_, saved)| saved).sum();
     // Where the head of the conversation is lost, the recorded figure tells of what no resume will send.
-    let left = Totals::of(index, chain).context().saturating_sub(saved);
-    let limit = calibration.lost_head.then(|| calibration.context(left));
-    consequences.gauge = lower_gauge(
-        file,
-        index,
-        chain,
-        Saving { saved: calibration.scale(saved.saturating_sub(later)), limit },
-        rewrite,
-    )?;
-    Ok(consequences)
+    let left = Tokens(Totals::of(index, chain).context().0.saturating_add_signed(-saved));
+    Change {
+        saved: calibration.scale_signed(saved - later),
+        limit: calibration.lost_head.then(|| calibration.context(left)),
+    }
 }
 
 /// Drops the earlier copies of every entry that goes: once the last of its uuid is gone, a copy would stand for it.

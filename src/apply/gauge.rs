@@ -19,25 +19,25 @@ pub struct Gauge {
     pub after: Tokens,
 }
 
-/// By how much the gauge goes down.
+/// By how much the gauge moves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Saving {
-    /// What was saved, in tokens of the API.
-    pub(super) saved: Tokens,
+pub(super) struct Change {
+    /// What was saved, in tokens of the API; below zero where text was given back.
+    pub(super) saved: i64,
     /// What the gauge shall show at most, where that is known.
     pub(super) limit: Option<Tokens>,
 }
 
-/// Lowers the usage of the last live assistant message, on all its lines, by what was saved. `None` where no usage was
-/// recorded.
+/// Lowers the usage of the last live assistant message, on all its lines, by what was saved, or raises it by what was
+/// given back. `None` where no usage was recorded.
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(super) fn lower_gauge(
+pub(super) fn move_gauge(
     file: &File,
     index: &Index,
     chain: &Chain,
-    saving: Saving,
+    change: Change,
     rewrite: &mut Rewrite,
 ) -> io::Result<Option<Gauge>> {
     let is_left = |line| !rewrite.dropped.contains(line);
@@ -55,17 +55,17 @@ pub(super) fn lower_gauge(
         let bytes = read_line(file, index, line, &mut buffer)?;
         let Some(usage) = Scan::of(bytes).message.and_then(|message| message.usage) else { continue };
         let before = Usage::of(usage.of(bytes)).context();
-        let over_limit = saving.limit.map_or(Tokens::ZERO, |limit| Tokens(before).saturating_sub(limit));
-        let (splices, lowered) = lowered(usage, bytes, saving.saved.max(over_limit));
-        rewrite.edit(line, splices);
-        gauge = Some(Gauge { before: Tokens(before), after: Tokens(before).saturating_sub(lowered) });
+        let over_limit = change.limit.map_or(0, |limit| Tokens(before).saturating_sub(limit).0.cast_signed());
+        let (splices, lowered) = lowered(usage, bytes, change.saved.max(over_limit));
+        rewrite.edit_unseen(line, splices);
+        gauge = Some(Gauge { before: Tokens(before), after: Tokens(before.saturating_add_signed(-lowered)) });
     }
     Ok(gauge)
 }
 
 /// The splices that take `saved` from the counts of the prompt, and how much they take: from the cache first, and no
-/// count goes below zero. Newer clients repeat the counts of the last request in `iterations`.
-fn lowered(usage: Span, line: &[u8], saved: Tokens) -> (Vec<Splice>, Tokens) {
+/// count goes below zero. What is given back is added to the first of them. Newer clients repeat the counts of the last request in `iterations`.
+fn lowered(usage: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
     let (mut splices, lowered) = lowered_counts(usage, line, saved);
     let mut last = None;
     each_field(usage.of(line), |key, value| {
@@ -80,7 +80,7 @@ fn lowered(usage: Span, line: &[u8], saved: Tokens) -> (Vec<Splice>, Tokens) {
     (splices, lowered)
 }
 
-fn lowered_counts(object: Span, line: &[u8], saved: Tokens) -> (Vec<Splice>, Tokens) {
+fn lowered_counts(object: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
     const COUNTS: [&[u8]; 3] = [b"cache_read_input_tokens", b"cache_creation_input_tokens", b"input_tokens"];
     let mut places: [Option<(Span, u64)>; 3] = [None; 3];
     each_count(object.of(line), |key, span, count| {
@@ -88,16 +88,16 @@ fn lowered_counts(object: Span, line: &[u8], saved: Tokens) -> (Vec<Splice>, Tok
             *place = Some((span.shifted(object.start), count));
         }
     });
-    let mut left = saved.0;
+    let mut left = saved;
     let mut splices = Vec::new();
     for (span, count) in places.into_iter().flatten() {
-        let taken = left.min(count);
-        if taken > 0 {
+        let taken = left.min(count.cast_signed());
+        if taken != 0 {
             left -= taken;
-            splices.push(Splice::new(span, (count - taken).to_string()));
+            splices.push(Splice::new(span, count.saturating_add_signed(-taken).to_string()));
         }
     }
-    (splices, Tokens(saved.0 - left))
+    (splices, saved - left)
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn the_last_iteration_follows() {
         let usage = r#"{"input_tokens":2,"cache_read_input_tokens":900,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":900}]}"#;
-        let (splices, _) = lowered(Span::new(0, usage.len()), usage.as_bytes(), Tokens(100));
+        let (splices, _) = lowered(Span::new(0, usage.len()), usage.as_bytes(), 100);
         let after = String::from_utf8(render(usage.as_bytes(), &splices).unwrap()).unwrap();
         let expected = r#"{"input_tokens":2,"cache_read_input_tokens":800,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":800}]}"#;
         assert_eq!(after, expected);
@@ -119,14 +119,19 @@ mod tests {
     #[test]
     fn takes_from_the_cache_first_and_never_below_zero() {
         let usage = r#"{"input_tokens":5,"cache_creation_input_tokens":100,"cache_read_input_tokens":2000,"cache_creation":{"ephemeral_5m_input_tokens":100},"output_tokens":7}"#;
-        let cases =
-            [(0, (5, 100, 2000), 0), (500, (5, 100, 1500), 500), (2050, (5, 50, 0), 2050), (9999, (0, 0, 0), 2105)];
+        let cases = [
+            (0, (5, 100, 2000), 0),
+            (-70, (5, 100, 2070), -70),
+            (500, (5, 100, 1500), 500),
+            (2050, (5, 50, 0), 2050),
+            (9999, (0, 0, 0), 2105),
+        ];
         for (saved, (input, creation, read), expected) in cases {
             let span = Span::new(0, usage.len());
-            let (splices, lowered) = lowered(span, usage.as_bytes(), Tokens(saved));
+            let (splices, lowered) = lowered(span, usage.as_bytes(), saved);
             let after = Usage::of(&render(usage.as_bytes(), &splices).unwrap());
             assert_eq!((after.input, after.cache_creation, after.cache_read, after.output), (input, creation, read, 7));
-            assert_eq!(lowered, Tokens(expected));
+            assert_eq!(lowered, expected);
         }
     }
 }

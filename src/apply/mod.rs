@@ -39,7 +39,7 @@ pub use carry_out::{Destination, Done, Errand, Origin, carry_out, probe};
 pub use check::check;
 pub use compress::{Tasks, add_edits, read_tasks};
 pub use error::ApplyError;
-pub use follow_up::{Consequences, Intent, follow_up};
+pub use follow_up::{Consequences, Thinking, follow_up};
 pub use gauge::Gauge;
 pub use in_place::restore_in_place;
 pub use new_session::{NewSession, title_line, title_of};
@@ -48,6 +48,6 @@ pub use restore::{operation_of, restore};
 pub use rewrite::Rewrite;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use round_trip::round_trips;
-pub use thinking::{ThinkingPolicy, ThinkingRemoved};
+pub use thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved};
 pub use write::{Existing, Staged, unnamed_file};
 pub use write_report::{probe_report, write_report};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::NewSession;
+use crate::archive::Cut;
 use crate::transcript::edit::Splice;
 use crate::transcript::{LineNo, LineSet};
 
@@ -17,6 +18,12 @@ pub struct Rewrite {
     pub appended: Vec<String>,
     /// The session that the result is, when it is a new one.
     pub session: Option<NewSession>,
+    /// Lines of which no edit changes what the model sees.
+    pub unseen: LineSet,
+    /// `chars4` tokens that are saved of what the model sees, by line; below zero where text is given back.
+    pub saved: BTreeMap<LineNo, i64>,
+    /// The items that are cut or given back, by line.
+    pub cuts: BTreeMap<LineNo, Vec<Cut>>,
 }
 
 impl Rewrite {
@@ -26,14 +33,41 @@ impl Rewrite {
         self.edits.is_empty() && self.dropped.is_empty() && self.appended.is_empty() && self.session.is_none()
     }
 
-    /// Adds splices to those of `line`.
+    /// Adds splices to those of `line`, which change what the model sees.
     pub fn edit(&mut self, line: LineNo, splices: impl IntoIterator<Item = Splice>) {
+        self.edits.entry(line).or_default().extend(splices);
+        self.unseen.remove(line);
+    }
+
+    /// As [`Self::edit`], for splices that the model does not see.
+    pub fn edit_unseen(&mut self, line: LineNo, splices: impl IntoIterator<Item = Splice>) {
+        if !self.edits.contains_key(&line) {
+            self.unseen.insert(line);
+        }
         self.edits.entry(line).or_default().extend(splices);
     }
 
-    /// Takes `line` out, with any edit of it.
+    /// Takes `line` out, with any edit and any cut of it. What that saves is for the caller to say.
     pub fn drop_line(&mut self, line: LineNo) {
         self.edits.remove(&line);
+        self.cuts.remove(&line);
         self.dropped.insert(line);
+    }
+
+    /// Notes that `tokens` of what the model sees of `line` are saved.
+    pub fn save(&mut self, line: LineNo, tokens: i64) {
+        *self.saved.entry(line).or_default() += tokens;
+    }
+
+    /// Notes an item of `line` that is cut or given back, and what that saves.
+    pub fn cut(&mut self, line: LineNo, cut: Cut) {
+        self.save(line, cut.saved());
+        self.cuts.entry(line).or_default().push(cut);
+    }
+
+    /// Whether what the model sees of `line` changes.
+    #[must_use]
+    pub fn is_seen(&self, line: LineNo) -> bool {
+        self.dropped.contains(line) || (self.edits.contains_key(&line) && !self.unseen.contains(line))
     }
 }

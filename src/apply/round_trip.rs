@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::keeper::Keeper;
 use super::{
-    ApplyError, Intent, NewSession, Rewrite, ThinkingPolicy, follow_up, pass, restore, title_line, unnamed_file,
+    ApplyError, NewSession, Rewrite, Thinking, ThinkingPolicy, follow_up, pass, restore, title_line, unnamed_file,
 };
 use crate::archive::{self, ArchiveUrl, FileRef, Operation};
 use crate::text::Digest;
@@ -46,9 +46,9 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
         let text = read_line(&file, &index, line, &mut buffer).map_err(ApplyError::Read)?;
         rewrite.edit(line, replace_text(&Scan::of(text), text, "shorter").into_iter().flatten());
     }
-    let intent = Intent { saved: &[], thinking: ThinkingPolicy::CloseLoop };
+    let thinking = Thinking { policy: ThinkingPolicy::CloseLoop, ..Thinking::default() };
     let calibration = Calibration::learn(&index, &chain);
-    follow_up(&file, &index, &chain, &calibration, intent, &mut rewrite).map_err(ApplyError::Read)?;
+    follow_up(&file, &index, &chain, &calibration, thinking, &mut rewrite).map_err(ApplyError::Read)?;
     rewrite.session = Some(NewSession { id: "00000000-0000-4000-8000-000000000000".to_owned() });
     rewrite.appended.push(title_line("00000000-0000-4000-8000-000000000000", "a title"));
 

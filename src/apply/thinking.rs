@@ -26,6 +26,16 @@ pub enum ThinkingPolicy {
     Keep,
 }
 
+/// How far back thinking goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThinkingReach {
+    /// From the first change on, where it could not stay.
+    #[default]
+    BehindChange,
+    /// All of it goes, for the room that it takes.
+    Everywhere,
+}
+
 /// What went as thinking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ThinkingRemoved {
@@ -52,8 +62,8 @@ pub(super) fn open_loop(index: &Index, chain: &Chain) -> Option<usize> {
     Some(prompt.map_or(0, |(place, _)| place + 1))
 }
 
-/// Removes the thinking behind the entry at `first_change` of the chain, and inside that entry behind its text.
-/// Entries from `kept_from` on keep theirs.
+/// Removes the thinking behind the entry at `first_change` of the chain, and inside that entry behind its text; all of
+/// it without one. Entries from `kept_from` on keep theirs.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -61,20 +71,23 @@ pub(super) fn remove_thinking(
     file: &File,
     index: &Index,
     chain: &Chain,
-    first_change: usize,
+    first_change: Option<usize>,
     kept_from: Option<usize>,
     rewrite: &mut Rewrite,
 ) -> io::Result<ThinkingRemoved> {
     let mut removed = ThinkingRemoved::default();
     let mut buffer = Vec::new();
     let mut scan = Scan::default();
-    let behind = chain.lines.iter().copied().enumerate().skip(first_change);
-    for (place, line) in behind.filter(|(_, line)| index.record(*line).flags.any(Flags::THINKING)) {
+    let behind = chain.lines.iter().copied().enumerate().skip(first_change.unwrap_or(0));
+    for (place, line) in behind {
+        if !index.record(line).flags.any(Flags::THINKING) || rewrite.dropped.contains(line) {
+            continue;
+        }
         if kept_from.is_some_and(|from| place >= from) {
             removed.kept_in_open_loop += 1;
             continue;
         }
-        if place > first_change && !index.record(line).flags.any(Flags::BEYOND_THINKING) {
+        if Some(place) > first_change && !index.record(line).flags.any(Flags::BEYOND_THINKING) {
             rewrite.drop_line(line);
             let thinking = index.thinking_of(line);
             removed.tokens += Tokens(thinking.map_or(0, |it| it.text.into()));
@@ -82,7 +95,7 @@ pub(super) fn remove_thinking(
         } else {
             let bytes = read_line(file, index, line, &mut buffer)?;
             scan.read(bytes);
-            let blocks = fates(&scan, place == first_change);
+            let blocks = fates(&scan, Some(place) == first_change);
             let elements: Vec<_> = blocks.iter().filter_map(|(block, fate)| Some((block.span?, *fate))).collect();
             if elements.iter().all(|(_, fate)| *fate == Fate::Stays) {
                 continue;

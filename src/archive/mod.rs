@@ -24,7 +24,7 @@ mod suite;
 pub use error::ArchiveError;
 pub use lineage::lineage;
 pub use open::open;
-pub use operation::{Cut, FileRef, Operation, RESTORE, operation_id};
+pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};
 pub use recipe::RecipeStep;
 pub use url::{ArchiveUrl, default_path};

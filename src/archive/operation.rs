@@ -45,27 +45,34 @@ pub struct Operation {
     pub report: Option<String>,
 }
 
-/// One item that was cut: a tool result, or the text of a message.
-///
-/// A cut is open until a later operation of the lineage has one of the rule [`RESTORE`] with the same uuid and call.
+/// One item that an operation cut, or gave back: the text of a message, or the result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// The uuid of the entry.
+    /// The uuid of the entry that holds it.
     pub uuid: String,
-    /// The id of the tool call whose result it is; `None` for the text of the message.
+    /// The id of the tool call, for a result; `None` for the text of a message.
     pub call: Option<String>,
-    /// What people call it: the handle, or the start of the text.
+    /// What people call it: the handle of a result, the start of a text.
     pub name: String,
-    /// Why it went: the name of the rule or the action, such as `discard` or `hash`.
+    /// Why it was cut, such as `discard`, `hash` or `compress`; [`Cut::RESTORE`] where it was given back.
     pub rule: String,
     /// Its `chars4` tokens before.
     pub before: Tokens,
-    /// What stands there since, in `chars4` tokens.
+    /// Those of what stands in its place.
     pub after: Tokens,
 }
 
-/// The rule of a cut that takes an earlier one back.
-pub const RESTORE: &str = "restore";
+impl Cut {
+    /// The rule of an item that was given back. A cut is open until a later operation of the lineage has one of this rule
+    /// with the same uuid and call.
+    pub const RESTORE: &str = "restore";
+
+    /// What it saved, in `chars4` tokens; below zero where more stands there than before.
+    #[must_use]
+    pub fn saved(&self) -> i64 {
+        self.before.0.cast_signed() - self.after.0.cast_signed()
+    }
+}
 
 /// The digits of an id: those of Crockford's base 32, which sort as they count and hold no look-alikes.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";

@@ -138,16 +138,14 @@ fn command_line() -> String {
         .join(" ")
 }
 
-/// Says how the new session is resumed: the client looks for it among its projects alone.
-pub(super) fn say_resume(fresh: &Fresh, ui: &Ui) {
-    let is_among_projects =
-        fresh.path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"));
+/// Says how the new session `id` at `path` is resumed: the client looks for it among its projects alone.
+pub(super) fn say_resume(id: &str, path: &Path, ui: &Ui) {
+    let is_among_projects = path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"));
     if is_among_projects {
-        ui.status(format_args!("resume it with: claude --resume {}", fresh.id));
+        ui.status(format_args!("resume it with: claude --resume {id}"));
     } else {
         ui.status(format_args!(
-            "to resume it with claude --resume {}, put it into the folder of its project below ~/.claude/projects",
-            fresh.id
+            "to resume it with claude --resume {id}, put it into the folder of its project below ~/.claude/projects"
         ));
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod args;
 mod commands;
+mod config;
 mod dispatch;
 pub mod error;
 pub mod input;
@@ -13,6 +14,7 @@ mod landing;
 mod places;
 pub mod progress;
 mod reading;
+mod rewriting;
 pub mod settings;
 mod stored;
 mod tell;

@@ -4,29 +4,20 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::size::{bytes, count, counted, percent};
+use super::rewritten::{BeforeAfter, Rewritten};
+use super::size::{count, counted, percent};
 use super::table::{Cell, Look, Table};
-use crate::apply::{Consequences, Gauge, ThinkingRemoved};
 use crate::plan::{Bands, Task, TaskPart};
 use crate::run::Outcome;
 use crate::text::Tokens;
-use crate::transcript::{Calibration, Index, Totals};
+use crate::transcript::Index;
 
 /// What `ctxc compress` did, or would do.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompressReport {
-    schema: u32,
-    verb: &'static str,
-    /// Where the transcript came from.
-    pub source: String,
-    /// Where the result is; nothing for standard output and for a run that changes nothing.
-    pub output: Option<String>,
-    /// The id of the new session.
-    pub session_id: Option<String>,
-    /// Why nothing changed, when nothing did.
-    pub unchanged: Option<&'static str>,
-    /// Whether this is a plan, of which nothing was done.
-    pub dry_run: bool,
+    /// What every rewrite tells.
+    #[serde(flatten)]
+    pub rewritten: Rewritten,
     /// The engine.
     pub engine: &'static str,
     /// Turns of the live chain.
@@ -37,25 +28,6 @@ pub struct CompressReport {
     pub messages: Messages,
     /// One row for each level.
     pub levels: Vec<LevelRow>,
-    /// What the model sees, before and after; of a dry run what is expected.
-    pub tokens: LiveTokens,
-    /// Whether people are told the calibrated figures too.
-    #[serde(skip)]
-    pub shows_calibrated: bool,
-    /// What went as thinking, which is apart from what compression saved.
-    pub thinking_removed: ThinkingRemoved,
-    /// The size that the client will take its context for.
-    pub gauge: Option<Gauge>,
-    /// Whether an open tool loop was ended.
-    pub closed_loop: bool,
-    /// Copies of request bodies that went.
-    pub request_copies_removed: u64,
-    /// The size of the file.
-    pub bytes: Option<BeforeAfter<u64>>,
-    /// The operation in the archive.
-    pub operation: Option<String>,
-    /// The copy of a source that was replaced in place.
-    pub backup: Option<String>,
     /// The tasks, in the order of the conversation.
     pub tasks: Vec<TaskRow>,
 }
@@ -75,15 +47,6 @@ pub struct Messages {
     pub tokens: BeforeAfter<Tokens>,
 }
 
-/// A figure before and after.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct BeforeAfter<T> {
-    /// Before.
-    pub before: T,
-    /// After.
-    pub after: T,
-}
-
 /// What one level came to.
 #[derive(Clone, Debug, Serialize)]
 pub struct LevelRow {
@@ -93,21 +56,6 @@ pub struct LevelRow {
     compressed: u64,
     tokens: BeforeAfter<Tokens>,
     target_tokens: Tokens,
-}
-
-/// What the model sees.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct LiveTokens {
-    /// By a quarter of the characters.
-    pub chars4: BeforeAfter<Totals>,
-    /// As the API would count, by the usage recorded in this file; the overhead before the first message included.
-    pub calibrated: BeforeAfter<Tokens>,
-    /// Tokens of the API for one of `chars4`.
-    pub factor: f64,
-    /// The overhead before the first message.
-    pub overhead: Tokens,
-    /// From how many steps the factor was learnt.
-    pub calibrated_from_steps: usize,
 }
 
 /// One task.
@@ -131,30 +79,15 @@ pub struct TaskRow {
 impl CompressReport {
     /// The report of a run before anything has been done.
     #[must_use]
-    pub fn new(source: String, engine: &'static str, bands: &Bands, n_turns: usize, totals: Totals) -> Self {
+    pub fn new(rewritten: Rewritten, engine: &'static str, bands: &Bands, n_turns: usize) -> Self {
         let in_bands = (0..n_turns).filter(|&turn| bands.of_turn(turn, n_turns).is_some()).count();
         Self {
-            schema: 1,
-            verb: "compress",
-            source,
-            output: None,
-            session_id: None,
-            unchanged: None,
-            dry_run: false,
+            rewritten,
             engine,
             turns: n_turns as u64,
             turns_in_bands: in_bands as u64,
             messages: Messages::default(),
             levels: Vec::new(),
-            tokens: LiveTokens { chars4: BeforeAfter { before: totals, after: totals }, ..LiveTokens::default() },
-            shows_calibrated: true,
-            thinking_removed: ThinkingRemoved::default(),
-            gauge: None,
-            closed_loop: false,
-            request_copies_removed: 0,
-            bytes: None,
-            operation: None,
-            backup: None,
             tasks: Vec::new(),
         }
     }
@@ -189,29 +122,6 @@ impl CompressReport {
             }
             self.tasks.push(row);
         }
-    }
-
-    /// Takes what followed from the edits.
-    pub fn set_consequences(&mut self, consequences: &Consequences) {
-        self.thinking_removed = consequences.thinking;
-        self.gauge = consequences.gauge;
-        self.closed_loop = consequences.closed_loop;
-        self.request_copies_removed = consequences.n_request_copies;
-    }
-
-    /// Takes what the model sees after the run.
-    pub fn set_totals(&mut self, calibration: &Calibration, after: Totals) {
-        let before = self.tokens.chars4.before;
-        self.tokens = LiveTokens {
-            chars4: BeforeAfter { before, after },
-            calibrated: BeforeAfter {
-                before: calibration.context(before.context()),
-                after: calibration.context(after.context()),
-            },
-            factor: calibration.factor,
-            overhead: calibration.overhead,
-            calibrated_from_steps: calibration.n_steps,
-        };
     }
 
     fn level_row(&mut self, task: &Task) -> &mut LevelRow {
@@ -263,8 +173,8 @@ impl TaskRow {
 /// What people read of a run.
 impl fmt::Display for CompressReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(reason) = self.unchanged {
-            return write!(f, "nothing changed: {reason}");
+        if self.rewritten.unchanged.is_some() {
+            return self.rewritten.fmt(f);
         }
         let Messages { compressed, skipped, kept, failed, .. } = self.messages;
         writeln!(
@@ -289,33 +199,7 @@ impl fmt::Display for CompressReport {
                 row.target_percent,
             )?;
         }
-        let LiveTokens { chars4, calibrated, .. } = self.tokens;
-        let (before, after) = (chars4.before.context().0, chars4.after.context().0);
-        write!(f, "live tokens: {} -> {} by chars4", count(before), count(after))?;
-        if self.shows_calibrated {
-            write!(f, ", {} -> {} calibrated", count(calibrated.before.0), count(calibrated.after.0))?;
-        }
-        writeln!(f, " (estimates)")?;
-        let ThinkingRemoved { entries, tokens, signature_tokens, kept_in_open_loop } = self.thinking_removed;
-        if entries > 0 {
-            writeln!(
-                f,
-                "of which thinking behind the first change: {}, {} tokens and {} of signatures",
-                if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", count(entries)) },
-                count(tokens.0),
-                count(signature_tokens.0),
-            )?;
-        }
-        if kept_in_open_loop > 0 {
-            writeln!(f, "thinking kept in the tool loop that is still open: {kept_in_open_loop}")?;
-        }
-        if let Some(Gauge { before, after }) = self.gauge {
-            writeln!(f, "context gauge of the client: {} -> {} tokens", count(before.0), count(after.0))?;
-        }
-        if let Some(size) = self.bytes {
-            write!(f, "file: {} -> {}", bytes(size.before), bytes(size.after))?;
-        }
-        Ok(())
+        self.rewritten.fmt(f)
     }
 }
 
@@ -381,7 +265,7 @@ impl fmt::Display for Plan<'_> {
             count(report.messages.skipped),
             report.engine,
         )?;
-        let expected = report.tokens.calibrated;
+        let expected = report.rewritten.tokens.calibrated;
         writeln!(
             f,
             "the context would come from {} to about {} tokens (calibrated), thinking that goes aside",

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compress;
+pub mod rewritten;
 pub mod size;
 pub mod stats;
 pub mod table;

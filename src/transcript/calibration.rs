@@ -88,6 +88,12 @@ impl Calibration {
         Tokens((tokens.0 as f64 * self.factor).round() as u64)
     }
 
+    /// As [`Self::scale`], of what may have been given back rather than saved.
+    #[must_use]
+    pub fn scale_signed(&self, tokens: i64) -> i64 {
+        self.scale(Tokens(tokens.unsigned_abs())).0.cast_signed() * tokens.signum()
+    }
+
     /// The size of a context that holds `tokens` of `chars4`.
     #[must_use]
     pub fn context(&self, tokens: Tokens) -> Tokens {

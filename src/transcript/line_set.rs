@@ -23,6 +23,16 @@ impl LineSet {
         is_new
     }
 
+    /// Takes `line` out; true when it was there.
+    pub fn remove(&mut self, line: LineNo) -> bool {
+        let Some(word) = self.words.get_mut(line.idx() / 64) else { return false };
+        let bit = 1 << (line.idx() % 64);
+        let was_there = *word & bit != 0;
+        *word &= !bit;
+        self.n_lines -= usize::from(was_there);
+        was_there
+    }
+
     /// Whether `line` is in the set.
     #[must_use]
     pub fn contains(&self, line: LineNo) -> bool {
@@ -69,5 +79,9 @@ mod tests {
         assert_eq!(set.iter().collect::<Vec<_>>(), [3, 63, 64, 700].map(LineNo));
         assert!(set.contains(LineNo(64)) && !set.contains(LineNo(65)) && !set.contains(LineNo(9999)));
         assert_eq!(set.len(), 4);
+        let mut set = set;
+        assert!(set.remove(LineNo(64)) && !set.remove(LineNo(64)) && !set.remove(LineNo(9999)));
+        assert_eq!(set.iter().collect::<Vec<_>>(), [3, 63, 700].map(LineNo));
+        assert_eq!(set.len(), 3);
     }
 }

@@ -22,7 +22,7 @@ fn the_reference_is_the_help_of_all_verbs() {
     let all = help("");
     let mut reference = format!(
         "# Reference\n\n\
-         Made from `--help` (`CTXC_BLESS=1 cargo test --test it reference`); change the texts in `src/cli/args.rs`.\n\n\
+         Made from `--help` (`CTXC_BLESS=1 cargo test --test it reference`); change the texts in `src/cli/args/`.\n\n\
          ```text\n{all}```\n"
     );
     let verbs = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());

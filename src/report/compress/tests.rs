@@ -10,7 +10,7 @@ use crate::apply::{Rewrite, Tasks, add_edits, read_tasks};
 use crate::engine::Scripted;
 use crate::plan::{Selection, candidates};
 use crate::run::run;
-use crate::transcript::{Chain, turns};
+use crate::transcript::{Calibration, Chain, Totals, turns};
 
 // B-08, B-09
 #[test]
@@ -36,7 +36,8 @@ fn counts_are_true_whatever_the_engine_answers() {
     ]);
     let outcomes = run(&tasks, &engine, |_| ControlFlow::Continue(()));
     let totals = Totals::of(&index, &chain);
-    let mut report = CompressReport::new("s".to_owned(), "scripted", &selection.bands, turns.len(), totals);
+    let rewritten = Rewritten::new("compress", "s".to_owned(), &Calibration::CHARS4, totals);
+    let mut report = CompressReport::new(rewritten, "scripted", &selection.bands, turns.len());
     report.set_tasks(&index, &tasks, n_skipped, Some(&outcomes));
     let sum = |places: &[usize]| -> u64 { places.iter().map(|at| tasks[*at].tokens.0).sum() };
     let json = serde_json::to_value(&report).unwrap();

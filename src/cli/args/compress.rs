@@ -1,0 +1,94 @@
+//! What `ctxc compress` is told.
+
+use clap::ValueEnum;
+
+use super::shared::{RewriteArgs, SessionArg};
+use crate::cli::commands::compress::Settings;
+use crate::cli::error::CommandError;
+use crate::cli::settings::{Context, Strictness};
+use crate::text::Tokens;
+
+pub(super) const EXAMPLES: &str = "\
+Bands are START-END:LEVEL in percent of the turns, END not included. LEVEL is compress
+(35 % of the tokens stay), heavy (10 %) or a percentage such as 20%.
+
+Examples:
+  ctxc compress latest --bands 0-30:heavy,50-80:compress --dry-run
+  ctxc compress 1b9d6bcd --bands 0-70:compress --only assistant
+  ctxc compress session.jsonl --bands 0-50:20% --include tool-results --in-place
+  cat session.jsonl | ctxc compress - --bands 0-50:compress > smaller.jsonl";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    select: SelectArgs,
+    /// Let this engine shorten the texts
+    #[arg(long, value_enum, default_value_t = EngineName::Extract, help_heading = "How to compress")]
+    engine: EngineName,
+    /// Exit with 3 when a message was kept as it was or failed
+    #[arg(long, help_heading = "Output")]
+    strict: bool,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "What to compress")]
+struct SelectArgs {
+    /// Compress these bands of turns, such as 0-30:heavy,50-80:compress
+    #[arg(long)]
+    bands: String,
+    /// Take the messages of one role alone
+    #[arg(long, value_enum, value_name = "ROLE")]
+    only: Option<Only>,
+    /// Take these texts too
+    #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
+    include: Vec<Include>,
+    /// Leave texts of fewer tokens alone [default: 20]
+    #[arg(long, value_name = "N")]
+    min_tokens: Option<u64>,
+    /// Leave the newest N turns alone [default: 0]
+    #[arg(long, value_name = "N")]
+    protect_turns: Option<u64>,
+}
+
+/// Whose messages are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Only {
+    /// Those of the person.
+    User,
+    /// Those of the model.
+    Assistant,
+}
+
+/// Texts that are compressed on demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Include {
+    /// What the tools gave back.
+    ToolResults,
+}
+
+/// What shortens texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    /// Built in: offline, no key, same input same output
+    Extract,
+}
+
+impl Args {
+    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        let config = &context.environment.config;
+        Ok(Settings {
+            min_tokens: Tokens(self.select.min_tokens.unwrap_or(config.min_tokens)),
+            protect_turns: self.select.protect_turns.unwrap_or(config.protect_turns),
+            rewriting: self.rewrite.resolve(&self.session, context)?,
+            bands: self.select.bands,
+            only: self.select.only,
+            include: self.select.include,
+            engine: self.engine,
+            strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },
+        })
+    }
+}

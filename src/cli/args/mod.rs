@@ -1,0 +1,14 @@
+//! What was typed, one file for each verb: its arguments, whose doc comments are the help texts, and how they become
+//! the settings of the command, with sessions found, defaults filled in and contradictions refused.
+
+pub(super) mod check;
+pub(super) mod compress;
+pub(super) mod restore;
+mod root;
+mod shared;
+pub(super) mod stats;
+
+pub(super) use compress::{EngineName, Include, Only};
+pub use root::Args;
+pub(super) use root::Verb;
+pub(super) use shared::Estimate;

@@ -1,0 +1,99 @@
+//! The command itself: its verbs, and the options that all of them have.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use super::{check, compress, restore, stats};
+use crate::cli::settings::{Form, Reporting};
+use crate::cli::ui::Verbosity;
+
+const EXAMPLES: &str = "\
+Examples:
+  ctxc stats latest
+  ctxc compress latest --bands 0-30:heavy,50-80:compress
+  ctxc compress session.jsonl --bands 0-50:compress -o smaller.jsonl
+  ctxc check smaller.jsonl --against session.jsonl
+  ctxc restore smaller.jsonl --all -o session.jsonl";
+
+/// Shrink coding-agent transcripts so that the work can go on in the context window that is left
+#[derive(Debug, Parser)]
+#[command(name = "ctxc", version, after_help = EXAMPLES, subcommand_required = true)]
+#[command(max_term_width = 120)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Shorten the messages of whole bands of turns
+    #[command(after_help = compress::EXAMPLES)]
+    Compress(compress::Args),
+    /// Name every problem that would stop or bend a resume
+    #[command(after_help = check::EXAMPLES)]
+    Check(check::Args),
+    /// Show what takes the room
+    #[command(after_help = stats::EXAMPLES)]
+    Stats(stats::Args),
+    /// Bring back what was taken out
+    #[command(after_help = restore::EXAMPLES)]
+    Restore(restore::Args),
+    /// Print the configuration, and where each value comes from
+    Config,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct GlobalArgs {
+    /// Print one JSON object instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Write the JSON object to FILE as well
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Say nothing but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say each step
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+    /// Use colors
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+}
+
+impl GlobalArgs {
+    pub(crate) fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        }
+    }
+
+    pub(crate) fn reporting(&self) -> Reporting {
+        let form = if self.json { Form::Json } else { Form::Text };
+        Reporting { form, report: self.report.clone() }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl From<Color> for anstream::ColorChoice {
+    fn from(color: Color) -> Self {
+        match color {
+            Color::Auto => Self::Auto,
+            Color::Always => Self::Always,
+            Color::Never => Self::Never,
+        }
+    }
+}

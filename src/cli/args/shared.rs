@@ -1,0 +1,177 @@
+//! What several verbs are told: the session, how tokens are counted, where the result goes, what keeps the originals.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::apply::ThinkingPolicy;
+use crate::cli::error::CommandError;
+use crate::cli::places::Environment;
+use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
+use crate::transcript::session::{self, By, Found};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SessionArg {
+    /// A path, a session id or the beginning of one, `latest`, or `-` for standard input
+    #[arg(value_name = "SESSION", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) session: String,
+}
+
+/// What every verb that rewrites a session is told beside the session itself.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RewriteArgs {
+    #[command(flatten)]
+    how: HowArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Give the new session this id instead of a fresh one
+    #[arg(long, value_name = "UUID", conflicts_with_all = ["output", "in_place"], help_heading = "Output")]
+    session_id: Option<Uuid>,
+    #[command(flatten)]
+    archive: ArchiveArgs,
+    /// Show what would be done, and do nothing
+    #[arg(long, help_heading = "Output")]
+    dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "How to rewrite")]
+struct HowArgs {
+    /// Estimate tokens this way [default: calibrated where a context window matters, else chars4]
+    #[arg(long, value_enum, value_name = "ESTIMATE")]
+    tokens: Option<Estimate>,
+    /// Keep thinking blocks even where the API may refuse them
+    #[arg(long, conflicts_with = "close_loop")]
+    keep_thinking: bool,
+    /// End an open tool loop with a short answer, so that all later thinking can go
+    #[arg(long)]
+    close_loop: bool,
+}
+
+/// How tokens are estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Estimate {
+    /// A quarter of the characters
+    Chars4,
+    /// The same, scaled by the usage that the transcript records
+    Calibrated,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Write to FILE, or to standard output with `-` [default: a new session beside the source]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "in_place")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the source, and leave a backup beside it
+    #[arg(long)]
+    pub(crate) in_place: bool,
+    /// Overwrite an existing FILE, and replace a source that has just changed
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Archive")]
+pub(crate) struct ArchiveArgs {
+    /// Keep what is taken out in this archive, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data
+    /// folder]
+    #[arg(long, value_name = "URL", conflicts_with = "no_archive", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) archive: Option<String>,
+    /// Keep nothing of what is taken out; it cannot be restored then
+    #[arg(long)]
+    pub(crate) no_archive: bool,
+}
+
+impl RewriteArgs {
+    pub(crate) fn resolve(self, session: &SessionArg, context: Context<'_>) -> Result<Rewriting, CommandError> {
+        let source = session.find(&context)?;
+        let output = self.output.resolve(self.session_id, &source)?;
+        if output == Output::StandardOutput && context.reporting.form == Form::Json && !self.dry_run {
+            return Err(both_printed());
+        }
+        Ok(Rewriting {
+            source,
+            estimate: self.how.tokens.or(context.environment.config.tokens),
+            thinking: match (self.how.keep_thinking, self.how.close_loop) {
+                (true, _) => ThinkingPolicy::Keep,
+                (false, true) => ThinkingPolicy::CloseLoop,
+                (false, false) => ThinkingPolicy::Remove,
+            },
+            output,
+            keep: self.archive.keep(context.environment)?,
+            mode: if self.dry_run { Mode::Show } else { Mode::Do },
+            reporting: context.reporting,
+        })
+    }
+}
+
+/// The error of a transcript and a report that would both go to standard output.
+pub(super) fn both_printed() -> CommandError {
+    CommandError::usage(anyhow!("print the transcript and the JSON report both"))
+        .hint("write the report with --report FILE, or the transcript with -o FILE")
+}
+
+impl SessionArg {
+    /// The session that was named.
+    pub(super) fn find(&self, context: &Context<'_>) -> Result<Found, CommandError> {
+        find(&self.session, context)
+    }
+}
+
+/// The session that `name` stands for. Which one is the latest is said, for it was not named.
+pub(super) fn find(name: &str, context: &Context<'_>) -> Result<Found, CommandError> {
+    let found = session::find(name, &context.environment.places()?)?;
+    if let Found::File { path, by } = &found {
+        match by {
+            By::Path | By::Id => context.ui.detail(format_args!("reading {}", path.display())),
+            By::LatestHere => {
+                context.ui.status(format_args!("the latest session of this project is {}", path.display()));
+            }
+            By::LatestAnywhere => {
+                context.ui.status(format_args!(
+                    "this project has no session; the latest of all projects is {}",
+                    path.display()
+                ));
+            }
+        }
+    }
+    Ok(found)
+}
+
+impl OutputArgs {
+    /// Where the result goes, under `session_id` where it is a new session.
+    pub(super) fn resolve(self, session_id: Option<Uuid>, source: &Found) -> Result<Output, CommandError> {
+        let existing = if self.force { Existing::Overwrite } else { Existing::Respect };
+        match (self.output, source) {
+            (Some(path), _) if path.as_os_str() == "-" => Ok(Output::StandardOutput),
+            (Some(path), _) => Ok(Output::File(path, existing)),
+            (None, Found::StandardInput) if self.in_place => {
+                Err(CommandError::usage(anyhow!("replace standard input in place"))
+                    .hint("leave --in-place out: the result goes to standard output"))
+            }
+            (None, Found::StandardInput) if session_id.is_some() => {
+                Err(CommandError::usage(anyhow!("put a new session beside standard input"))
+                    .hint("leave --session-id out: the result goes to standard output"))
+            }
+            (None, Found::StandardInput) => Ok(Output::StandardOutput),
+            (None, Found::File { .. }) if self.in_place => Ok(Output::InPlace(existing)),
+            (None, Found::File { .. }) => Ok(Output::NewSession(session_id)),
+        }
+    }
+}
+
+impl ArchiveArgs {
+    /// Where originals are kept.
+    pub(super) fn keep(&self, environment: &Environment) -> Result<Keep, CommandError> {
+        if self.no_archive {
+            return Ok(Keep::Nowhere);
+        }
+        environment.archive_url(self.archive.as_deref()).map(Keep::In)
+    }
+}

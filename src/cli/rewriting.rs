@@ -1,0 +1,182 @@
+//! What all verbs that rewrite a session have in common: reading it, carrying the plan out, saying what was done.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use serde::Serialize;
+
+use super::args::Estimate;
+use super::error::CommandError;
+use super::landing::{Landing, fresh, into_session, probe, say_resume};
+use super::reading::Reading;
+use super::settings::{Form, Mode, Output, Rewriting};
+use super::tell::{self, report_file};
+use super::ui::Ui;
+use crate::apply::{Consequences, Rewrite, Thinking, ThinkingPolicy, ThinkingReach, follow_up};
+use crate::report::rewritten::{BeforeAfter, Rewritten};
+use crate::text::Tokens;
+use crate::transcript::{Calibration, ChainEnd, Flags, Totals};
+
+/// A session that is being rewritten.
+pub(super) struct Work<'a> {
+    pub(super) settings: &'a Rewriting,
+    pub(super) ui: &'a Ui,
+    pub(super) reading: Reading,
+    /// How its tokens are held against a context window, as was asked for.
+    pub(super) calibration: Calibration,
+    pub(super) totals: Totals,
+}
+
+impl<'a> Work<'a> {
+    /// Reads the session, and warns of what is odd about it.
+    pub(super) fn open(settings: &'a Rewriting, ui: &'a Ui) -> Result<Self, CommandError> {
+        let output = if let Output::File(path, _) = &settings.output { Some(path.as_path()) } else { None };
+        let apart: Vec<&Path> = [settings.source.path(), output].into_iter().flatten().collect();
+        tell::probe(&settings.reporting, &apart)?;
+        let reading = Reading::of(&settings.source, ui)?;
+        refuse_unless_transcript(&reading)?;
+        warn_of_chain(&reading, ui);
+        let calibration = Calibration::learn(&reading.index, &reading.chain);
+        let totals = Totals::of(&reading.index, &reading.chain);
+        Ok(Self { settings, ui, reading, calibration, totals })
+    }
+
+    /// What is known before anything has been done.
+    pub(super) fn rewritten(&self, verb: &'static str) -> Rewritten {
+        let mut rewritten = Rewritten::new(verb, self.reading.name.clone(), &self.calibration, self.totals);
+        rewritten.shows_calibrated = self.settings.estimate != Some(Estimate::Chars4);
+        rewritten.dry_run = self.settings.mode == Mode::Show;
+        rewritten
+    }
+
+    /// Refuses a place that nothing could be written to, before work that costs time.
+    pub(super) fn probe(&self) -> Result<(), CommandError> {
+        probe(&self.settings.output, &self.reading)
+    }
+
+    /// Carries `rewrite` out with all that follows from it; of a dry run, only finds out what would follow. `unchanged`
+    /// is the reason where nothing changes. Afterwards the index and the chain are those of the result.
+    pub(super) fn finish(
+        &mut self,
+        mut rewrite: Rewrite,
+        reach: ThinkingReach,
+        unchanged: &str,
+        rewritten: &mut Rewritten,
+    ) -> Result<(), CommandError> {
+        let Self { settings, ui, reading, calibration, totals } = self;
+        let thinking = Thinking { policy: settings.thinking, reach };
+        let consequences =
+            follow_up(&reading.file, &reading.index, &reading.chain, calibration, thinking, &mut rewrite)
+                .with_context(|| format!("read {}", reading.name))?;
+        rewritten.set_consequences(&consequences);
+        rewritten.unchanged = rewrite.is_nothing().then(|| unchanged.to_owned());
+        if settings.thinking == ThinkingPolicy::CloseLoop && consequences.thinking.kept_in_open_loop > 0 {
+            ui.warning(
+                "the open tool loop keeps its thinking: its last call has no result, so that it cannot be ended",
+            );
+        }
+        if settings.mode == Mode::Show {
+            rewritten.set_totals(calibration, expected(*totals, &rewrite, &consequences));
+            return Ok(());
+        }
+        // Without a place of its own a result that is the source is not written again.
+        let is_written =
+            rewritten.unchanged.is_none() || matches!(settings.output, Output::File(..) | Output::StandardOutput);
+        if !is_written {
+            return Ok(());
+        }
+        let fresh = fresh(&settings.output, reading.path.as_deref()).filter(|_| rewritten.unchanged.is_none());
+        if let Some(fresh) = &fresh {
+            into_session(fresh, reading, &mut rewrite)?;
+            rewritten.session_id = Some(fresh.id.to_string());
+        }
+        let landing =
+            Landing { verb: rewritten.verb(), output: &settings.output, keep: &settings.keep, fresh: fresh.as_ref() };
+        let done = landing.land(reading, &rewrite, ui)?;
+        let mut after = Totals::of(&reading.index, &reading.chain);
+        rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
+        rewritten.set_totals(calibration, after);
+        // A path is told as it was typed.
+        let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
+        rewritten.output = typed.map(|path| path.display().to_string());
+        rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
+        rewritten.operation = done.operation;
+        rewritten.backup = done.backup.map(|path| path.display().to_string());
+        Ok(())
+    }
+
+    /// Says what was done: the path of the result as data, `text` beside it, and how to resume it.
+    pub(super) fn say(
+        &self,
+        rewritten: &Rewritten,
+        json: &impl Serialize,
+        text: impl std::fmt::Display,
+    ) -> Result<(), CommandError> {
+        let Self { settings, ui, .. } = self;
+        let path = match (&rewritten.output, &rewritten.unchanged) {
+            (Some(path), _) => Some(path),
+            (None, Some(_)) if settings.output != Output::StandardOutput => Some(&rewritten.source),
+            (None, _) => None,
+        };
+        match (settings.reporting.form, path) {
+            (Form::Json, _) => ui.data_line(serde_json::to_string(json)?)?,
+            (Form::Text, Some(path)) => ui.data_line(path)?,
+            (Form::Text, None) => {}
+        }
+        ui.status(text);
+        if let (Some(id), Some(path)) = (&rewritten.session_id, path) {
+            say_resume(id, Path::new(path), ui);
+        }
+        // What is done is done, and has been told.
+        if let Err(error) = report_file(&settings.reporting, json) {
+            ui.warning(format_args!("the report is not written: cannot {}", error.text()));
+        }
+        Ok(())
+    }
+}
+
+/// What a dry run expects the model to see.
+fn expected(totals: Totals, rewrite: &Rewrite, consequences: &Consequences) -> Totals {
+    let thinking = consequences.thinking;
+    let saved: i64 = rewrite.saved.values().sum();
+    Totals {
+        messages: Tokens(totals.messages.0.saturating_add_signed(-saved)),
+        thinking: totals.thinking.saturating_sub(thinking.tokens),
+        signatures: totals.signatures.saturating_sub(thinking.signature_tokens),
+    }
+}
+
+/// A file of which no line is an entry is no transcript at all.
+fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandError> {
+    let has = |flag| reading.index.records.iter().any(|record| record.flags.any(flag));
+    if has(Flags::MALFORMED) && !has(Flags::ENTRY) {
+        let n_lines = reading.index.records.len();
+        return Err(CommandError::from(anyhow!(
+            "read {} as a transcript: none of its {n_lines} lines is a JSON object",
+            reading.name
+        ))
+        .hint("give a session of Claude Code, a .jsonl file of one JSON object a line"));
+    }
+    Ok(())
+}
+
+fn warn_of_chain(reading: &Reading, ui: &Ui) {
+    let name = &reading.name;
+    match reading.chain.end {
+        ChainEnd::MissingParent(line) if line.0 > 0 => ui.warning(format_args!(
+            "{name}:{}: the conversation starts here, for the parent of this entry is missing",
+            line.number()
+        )),
+        ChainEnd::Cycle(line) => ui.warning(format_args!(
+            "{name}:{}: the conversation starts here, for the parents lead in a circle",
+            line.number()
+        )),
+        _ => {}
+    }
+    if let Some(line) = reading.chain.newest_elsewhere {
+        ui.warning(format_args!(
+            "{name}:{}: this message is the newest by its time, and is not on the live chain",
+            line.number()
+        ));
+    }
+}
