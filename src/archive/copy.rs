@@ -34,7 +34,7 @@ pub fn copy(
     let names = from.record_names()?;
     let total = (ids.len() + names.len()) as u64;
     let mut copied = Copied::default();
-    loose(from, to, &mut copied)?;
+    loose(from, to, from.loose_originals()?, &mut copied)?;
     for id in &ids {
         operation(from, to, id, &mut copied)?;
         if progress(copied.operations + copied.present, total).is_break() {
@@ -55,9 +55,14 @@ pub fn copy(
     Ok(copied)
 }
 
-/// Lines of which it is not known who took them out.
-fn loose(from: &dyn Archive, to: &mut dyn Archive, copied: &mut Copied) -> Result<(), ArchiveError> {
-    for stored in from.loose_originals()? {
+/// Lines of `originals`, as those of which it is not known who took them out.
+fn loose(
+    from: &dyn Archive,
+    to: &mut dyn Archive,
+    originals: Vec<StoredOriginal>,
+    copied: &mut Copied,
+) -> Result<(), ArchiveError> {
+    for stored in originals {
         if to.originals_of_line(stored.digest)?.iter().any(|known| known.is_same_line(&stored)) {
             continue;
         }
@@ -71,11 +76,16 @@ fn loose(from: &dyn Archive, to: &mut dyn Archive, copied: &mut Copied) -> Resul
 
 fn operation(from: &dyn Archive, to: &mut dyn Archive, id: &str, copied: &mut Copied) -> Result<(), ArchiveError> {
     let Some(operation) = from.operation(id)? else { return Ok(()) };
+    let originals = from.originals_by_operation(id)?;
     if to.operation(id)?.is_some_and(|known| known == operation) {
         copied.present += 1;
+        // Its lines may have been dropped there since. They come back as nobody's, by which it can be undone again.
+        if to.originals_by_operation(id)?.len() < originals.len() {
+            loose(from, to, originals, copied)?;
+        }
         return Ok(());
     }
-    for stored in from.originals_by_operation(id)? {
+    for stored in originals {
         line(from, to, &stored, copied)?;
     }
     to.put_operation(&operation, &from.recipe(id)?.unwrap_or_default())?;

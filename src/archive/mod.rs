@@ -31,13 +31,14 @@ pub use cleanup::{Cleanup, Contents, Dropped, RESULT_DAYS, Sweep};
 pub use copy::{Copied, copy};
 pub use document::{Document, DocumentId, Kind, NotAKind};
 pub use error::ArchiveError;
-pub use lineage::lineage;
+pub use lineage::{ancestors, lineage, open_cuts};
 pub use open::open;
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};
 pub use query::{Hit, Query, Reader};
 pub use recipe::RecipeStep;
 pub use record::{Record, RecordFilter};
+pub use terms::find;
 pub use url::{ArchiveUrl, default_path};
 
 use std::ops::ControlFlow;

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::iter::successors;
+use std::ops::Range;
 
 use crate::text::is_ideograph;
 
@@ -14,7 +15,56 @@ const LONGEST: usize = 80;
 
 /// The words of `text`, in order.
 pub(super) fn words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    successors(next_word(text), |(_, rest)| next_word(rest)).map(|(word, _)| folded(word))
+    raw_words(text).map(folded)
+}
+
+fn raw_words(text: &str) -> impl Iterator<Item = &str> {
+    successors(next_word(text), |(_, rest)| next_word(rest)).map(|(word, _)| word)
+}
+
+/// Where in `text`, in bytes, that is which a search for `query` found it by: the first place of its longest term, as
+/// whole words or else as part of longer ones, or of the next longest. `None` where it has none of the terms.
+#[must_use]
+pub fn find(query: &str, text: &str) -> Option<Range<usize>> {
+    let mut terms = terms(query);
+    terms.sort_by_key(|term| std::cmp::Reverse(term.iter().map(String::len).sum::<usize>()));
+    // A word is a part of the text, so the distance of both starts is its place.
+    let places: Vec<Place<'_>> =
+        raw_words(text).map(|word| Place { start: word.as_ptr() as usize - text.as_ptr() as usize, word }).collect();
+    first_place(&terms, &places, is_whole).or_else(|| first_place(&terms, &places, is_part))
+}
+
+/// A word and where it starts.
+struct Place<'t> {
+    start: usize,
+    word: &'t str,
+}
+
+fn first_place(
+    terms: &[Vec<String>],
+    places: &[Place<'_>],
+    fits: fn(&[String], &[Place<'_>]) -> bool,
+) -> Option<Range<usize>> {
+    terms.iter().find_map(|term| {
+        let window = places.windows(term.len()).find(|window| fits(term, window))?;
+        let (first, last) = (window.first()?, window.last()?);
+        Some(first.start..last.start + last.word.len())
+    })
+}
+
+fn is_whole(term: &[String], window: &[Place<'_>]) -> bool {
+    term.iter().zip(window).all(|(word, found)| *word == folded(found.word))
+}
+
+fn is_part(term: &[String], window: &[Place<'_>]) -> bool {
+    let window: Vec<Cow<'_, str>> = window.iter().map(|found| folded(found.word)).collect();
+    match (term, window.as_slice()) {
+        ([word], [found]) => found.contains(word.as_str()),
+        ([first, middle @ .., last], [found, between @ .., end]) => {
+            found.ends_with(first.as_str()) && middle == between && end.starts_with(last.as_str())
+        }
+        _ => false,
+    }
 }
 
 /// `text` as it is given to the index: its words with single spaces between them.
@@ -80,7 +130,32 @@ mod tests {
         assert_eq!(indexed(&"x".repeat(500)).len(), LONGEST);
     }
 
+    //
+    #[test]
+    fn a_04_the_place_that_a_query_found_is_told() {
+        let cases = [
+            ("refused", "Connection Refused (111)", Some("Refused")),
+            ("onnectio", "Connection Refused", Some("Connection")),
+            ("the connection", "the other connection", Some("connection")),
+            ("src/main.rs", "see src/main.rs:12", Some("src/main.rs")),
+            ("rc/mai", "see src/main.rs:12", Some("src/main")),
+            ("会議", "明日の会議は", Some("会議")),
+            ("absent", "nothing of it", None),
+            ("", "text", None),
+        ];
+        for (query, text, expected) in cases {
+            assert_eq!(find(query, text).map(|place| &text[place]), expected, "{query}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_04_a_place_lies_within_the_text(query in any::<String>(), text in any::<String>()) {
+            if let Some(place) = find(&query, &text) {
+                prop_assert!(text.get(place).is_some());
+            }
+        }
+
         // what is found in a text is found by a query that is that text.
         #[test]
         fn a_04_a_query_has_the_words_of_the_text(text in any::<String>()) {

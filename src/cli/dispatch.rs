@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{check, compress, config, restore, stats, truncate};
+use super::commands::{archive, check, compress, config, log, restore, stats, truncate};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -40,6 +40,8 @@ fn run(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
+        Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
+        Verb::Archive(typed) => archive::run(&typed.resolve(context)?, ui),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::samples::{on_each_backend, operation, recipe, removed};
-use crate::archive::{Archive, ArchiveUrl, Copied, Document, Kind, Record, RecordFilter, copy, open};
+use crate::archive::{Archive, ArchiveUrl, Cleanup, Copied, Document, Kind, Record, RecordFilter, Sweep, copy, open};
 use crate::text::Digest;
 
 fn fill(archive: &mut dyn Archive) {
@@ -46,6 +46,25 @@ fn a_04_a_copy_holds_everything_and_a_second_one_adds_nothing() {
         let before = to.contents().unwrap();
         assert_eq!(copy(&*from, to, &mut go_on).unwrap(), Copied { present: 5, ..Copied::default() });
         assert_eq!(to.contents().unwrap(), before);
+    });
+}
+
+// a copy made before brings back what a sweep dropped.
+#[test]
+fn a_04_a_copy_brings_lines_back_that_were_dropped() {
+    on_each_backend(|to| {
+        let mut from = open(&ArchiveUrl::Memory).unwrap();
+        fill(&mut *from);
+        copy(&*from, to, &mut go_on).unwrap();
+        let all = Cleanup::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(1));
+        assert_eq!(to.sweep(&all, Sweep::Drop).unwrap().originals, 6);
+        assert_eq!(to.line(Digest::of(b"shared")).unwrap(), None);
+        let copied = copy(&*from, to, &mut go_on).unwrap();
+        assert_eq!((copied.operations, copied.originals, copied.present), (0, 4, 5), "each line once");
+        for line in [b"shared".as_slice(), b"1", b"2", b"3"] {
+            assert_eq!(to.line(Digest::of(line)).unwrap().as_deref(), Some(line));
+        }
+        assert_eq!(copy(&*from, to, &mut go_on).unwrap(), Copied { present: 5, ..Copied::default() });
     });
 }
 

@@ -1,8 +1,10 @@
 //! One file for each verb: what it needs, and what it does.
 
+pub(crate) mod archive;
 pub(crate) mod check;
 pub(crate) mod compress;
 pub(crate) mod config;
+pub(crate) mod log;
 pub(crate) mod restore;
 pub(crate) mod stats;
 pub(crate) mod truncate;
