@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{check, compress, config, prune, restore, run, stats, truncate};
+use super::commands::{archive, check, compress, config, log, prune, restore, run, stats, truncate};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -42,6 +42,8 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Run(typed) => run::run(&typed.resolve(context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
+        Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
+        Verb::Archive(typed) => archive::run(&typed.resolve(context)?, ui),
     }
 }
 

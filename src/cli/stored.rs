@@ -1,8 +1,13 @@
-//! Opening the archive that an URL names.
+//! Opening the archive that an URL names, and the names under which it knows a session.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 
 use anyhow::anyhow;
 
 use super::error::CommandError;
+use super::input::Input;
 use crate::archive::{self, Archive, ArchiveUrl};
 
 /// Opens the archive at `url`, which is made where there is none yet.
@@ -21,4 +26,20 @@ pub(super) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError>
             .hint("name the archive that was written to with --archive, or set CTXC_ARCHIVE"));
     }
     Ok(archive::open(&url)?)
+}
+
+/// The names of the session in `input`, under which operations may be listed: that of the file, and that of its last
+/// entry.
+pub(super) fn session_names(input: &mut Input) -> Result<Vec<String>, CommandError> {
+    const TAIL: u64 = 64 * 1024;
+    const KEY: &[u8] = b"\"sessionId\":\"";
+    let stem = input.path.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let start = input.file.metadata()?.len().saturating_sub(TAIL);
+    let mut tail = Vec::new();
+    input.file.seek(SeekFrom::Start(start))?;
+    input.file.read_to_end(&mut tail)?;
+    let id =
+        memchr::memmem::rfind(&tail, KEY).and_then(|at| tail.get(at + KEY.len()..)?.split(|byte| *byte == b'"').next());
+    let id = id.map(|id| String::from_utf8_lossy(id).into_owned());
+    Ok(stem.into_iter().chain(id).collect::<BTreeSet<_>>().into_iter().collect())
 }

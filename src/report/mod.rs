@@ -1,5 +1,6 @@
 //! Results as data and as text. This layer renders; it prints nothing and knows no terminal.
 
+pub mod archive;
 pub mod check;
 pub mod compress;
 pub mod prune;
@@ -9,3 +10,4 @@ pub mod size;
 pub mod stats;
 pub mod table;
 pub mod truncate;
+pub mod when;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{check, compress, prune, restore, run, stats, truncate};
+use super::{archive, check, compress, log, prune, restore, run, stats, truncate};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -52,6 +52,12 @@ pub(crate) enum Verb {
     /// Take several steps in one: prune, compress, truncate; towards a target, or by a preset
     #[command(after_help = run::EXAMPLES)]
     Run(run::Args),
+    /// Tell how a session came to be what it is
+    #[command(after_help = log::EXAMPLES)]
+    Log(log::Args),
+    /// Look into the archive of what was taken out
+    #[command(after_help = archive::EXAMPLES)]
+    Archive(archive::Args),
     /// Print the configuration, and where each value comes from
     Config,
 }

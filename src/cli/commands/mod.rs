@@ -1,9 +1,11 @@
 //! One file for each verb: what it needs, and what it does.
 
+pub(crate) mod archive;
 pub(crate) mod check;
 pub(crate) mod compress;
 pub(crate) mod config;
 pub(crate) mod prune;
+pub(crate) mod log;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod stats;
