@@ -135,11 +135,11 @@ fn change(
     let unmeasured: LineSet =
         chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE)).copied().collect();
     let later: i64 = rewrite.saved.iter().filter(|(line, _)| unmeasured.contains(**line)).map(|(_, saved)| saved).sum();
-    // Where the head of the conversation is lost, the recorded figure tells of what no resume will send.
     let left = Tokens(Totals::of(index, chain).context().0.saturating_add_signed(-saved));
     Change {
         saved: calibration.scale_signed(saved - later),
-        limit: calibration.lost_head.then(|| calibration.context(left)),
+        left: calibration.context(left),
+        lost_head: calibration.lost_head,
     }
 }
 

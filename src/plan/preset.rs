@@ -32,8 +32,8 @@ impl Preset {
     pub fn stage(self, protections: PruneStage) -> PruneStage {
         let (mask, digest_tokens, also): (_, _, &[&str]) = match self {
             Self::Gentle => (None, 0, &["ui-copies", "progress", "dead"]),
-            Self::Standard => (Some(10), 40, &["images", "ui-copies", "progress", "dead"]),
-            Self::Aggressive => (Some(3), 40, &["images", "inputs", "thinking", "ui-copies", "progress", "dead"]),
+            Self::Standard => (Some(15), 40, &["images", "ui-copies", "progress", "dead"]),
+            Self::Aggressive => (Some(4), 40, &["images", "inputs", "thinking", "ui-copies", "progress", "dead"]),
         };
         PruneStage {
             name: self.name().to_owned(),

@@ -19,7 +19,7 @@ use crate::plan::{CompressStage, Preset, PruneStage, Stage, Step, TruncateStage}
 pub(super) const EXAMPLES: &str = "\
 Presets say how far tool results are pruned:
   gentle      what is superseded, and what is never read again
-  standard    the same, and results older than ten steps and images, with a digest of each result
+  standard    the same, and results older than fifteen steps and images, with a digest of each result
   aggressive  all but the newest results, images, thinking, and the parameters of calls that were cut
 Every typed prompt and every answer stays. Without a word about steps or a preset it is standard.
 
