@@ -276,6 +276,19 @@ fn p_10_what_is_too_small_is_counted_apart() {
     assert!(name.len() == 19 && name.starts_with("[ctxc "), "{name}");
 }
 
+// P-03; format: "How resume rebuilds", 8. The client would put its preview back over what stands there.
+#[test]
+fn p_03_replacements_of_results_that_are_cut_go() {
+    let replacement =
+        |call: &str| json!({ "kind": "tool-result", "toolUseId": call, "replacement": "<persisted-output>" });
+    let entry = |replacements: &[Value]| json!({ "type": "content-replacement", "sessionId": "5e551011-0000-4000-8000-00000000000a", "replacements": replacements });
+    let all = entry(&[replacement("toolu_0_0"), replacement("toolu_1_0")]);
+    let talk = Talk::default().prompt("go").step([read("a")]).step([read("a")]).says("Done.").line(&all);
+    let pruned = bare(&talk);
+    let output = String::from_utf8(pruned.output).unwrap();
+    assert_eq!(output.lines().last(), Some(entry(&[replacement("toolu_1_0")]).to_string().as_str()));
+}
+
 // P-12
 #[test]
 fn p_12_old_results_become_digests() {
