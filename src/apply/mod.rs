@@ -24,7 +24,6 @@ mod in_place;
 mod input;
 mod keeper;
 mod leaves;
-mod mask;
 mod new_session;
 mod pairing;
 mod pass;

@@ -9,10 +9,10 @@ use super::calls::{Calls, read_calls};
 use super::cut::{Label, Page, cut_input, cut_result};
 use super::describe::{Described, describe};
 use super::images::{self, Staying, cut_images};
-use super::mask::digest;
 use super::placeholder::{Placeholder, Shelf};
 use super::unseen::{Gone, drop_dead, drop_progress, shorten_copies};
 use crate::archive::Cut;
+use crate::engine::digest;
 use crate::plan::{Access, Call, Horizon, Place, Protected, Rule, Superseded, supersede};
 use crate::text::{Tokens, chars4};
 use crate::transcript::scan::Scan;
@@ -288,8 +288,9 @@ impl Work<'_> {
             (None, _) | (_, Some(_)) => String::new(),
         };
         if digest.is_empty() {
-            let text = placeholder.fitting();
-            return Some(text).filter(|text| chars4(text) < call.tokens);
+            // What saves less than it costs is not worth what it hides.
+            let is_worth = |text: &String| chars4(text).0 * 2 <= call.tokens.0;
+            return Some(placeholder.full()).filter(is_worth).or_else(|| Some(placeholder.bare()).filter(is_worth));
         }
         let text = format!("{}\n{digest}", placeholder.full());
         Some(text).filter(|text| chars4(text) < call.tokens)

@@ -201,16 +201,16 @@ fn test_18_combined_auto_supersede_stats() {
     rule   cut  tokens saved  too small
     hash     1           568          0
     file     1           577          0
-    todo     1             9          0
-    total    3         1,154          0
+    todo     1            22          0
+    total    3         1,167          0
 
     handle   call                line  rule  tokens  now  superseded by
     r_94955  Read package.json      5  hash     588   20  r_f6963, line 9
     r_4102f  Read test-file.txt     6  file     598   21  w_72c01, line 11
-    t_b30b4  TodoWrite              7  todo      27   18  t_8766c, line 13
+    t_b30b4  TodoWrite              7  todo      27    5  t_8766c, line 13
 
-    live tokens: 1,923 -> 769 by chars4, 2,885 -> 1,154 calibrated (estimates)
-    file: 22.2 kB -> 12.5 kB
+    live tokens: 1,923 -> 756 by chars4, 2,885 -> 1,134 calibrated (estimates)
+    file: 22.2 kB -> 12.4 kB
     ");
 }
 
@@ -276,11 +276,24 @@ fn p_10_what_is_too_small_is_counted_apart() {
     assert!(name.len() == 19 && name.starts_with("[ctxc "), "{name}");
 }
 
+// P-03; format: "How resume rebuilds", 8. The client would put its preview back over what stands there.
+#[test]
+fn p_03_replacements_of_results_that_are_cut_go() {
+    let replacement =
+        |call: &str| json!({ "kind": "tool-result", "toolUseId": call, "replacement": "<persisted-output>" });
+    let entry = |replacements: &[Value]| json!({ "type": "content-replacement", "sessionId": "5e551011-0000-4000-8000-00000000000a", "replacements": replacements });
+    let all = entry(&[replacement("toolu_0_0"), replacement("toolu_1_0")]);
+    let talk = Talk::default().prompt("go").step([read("a")]).step([read("a")]).says("Done.").line(&all);
+    let pruned = bare(&talk);
+    let output = String::from_utf8(pruned.output).unwrap();
+    assert_eq!(output.lines().last(), Some(entry(&[replacement("toolu_1_0")]).to_string().as_str()));
+}
+
 // P-12
 #[test]
 fn p_12_old_results_become_digests() {
     let test = || {
-        let passed = long("test store::case ... ok");
+        let passed = (1..=61).map(|n| format!("test store::case_{n} ... ok\n")).collect::<Vec<_>>().concat();
         tool(
             "Bash",
             json!({ "command": "make test" }),

@@ -70,6 +70,12 @@ impl Talk {
         results.into_iter().fold(self, |talk, (message, copy)| talk.entry("user", &message, Some(copy)))
     }
 
+    /// A line that is no part of the conversation.
+    pub(crate) fn line(mut self, line: &Value) -> Self {
+        self.lines.push(line.to_string());
+        self
+    }
+
     /// The transcript as bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         (self.lines.join("\n") + "\n").into_bytes()
