@@ -15,7 +15,8 @@ use super::problem::{Problem, new_problems};
 use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
-use crate::transcript::{Chain, Index, LineSet};
+use crate::text::Tokens;
+use crate::transcript::{Chain, Index, LineSet, Totals};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 const REST: u64 = 30;
@@ -94,7 +95,7 @@ pub fn carry_out(
     destination: Destination<'_>,
     errand: &Errand<'_>,
 ) -> Result<Done, ApplyError> {
-    let Chained { problems, mut live } = Chained::of(index);
+    let Chained { problems, mut live, tokens: tokens_before } = Chained::of(index);
     for line in rewrite.dropped.iter() {
         live.remove(line);
     }
@@ -115,7 +116,7 @@ pub fn carry_out(
     if written.fingerprint != index.fingerprint {
         return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
     }
-    let Chained { problems: left, live: live_after } = Chained::of(index);
+    let Chained { problems: left, live: live_after, tokens } = Chained::of(index);
     let caused = new_problems(&problems, left.clone());
     if !caused.is_empty() {
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
@@ -127,7 +128,9 @@ pub fn carry_out(
     let mut operation = None;
     if let (Some(archive), Some((source, output))) = (archive, written.digests) {
         let id = operation_id(errand.now, &errand.session, output);
-        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(Path::to_owned), digest, bytes };
+        // A path is asked for later, from other folders.
+        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(whole), digest, bytes };
         let record = Operation {
             id: id.clone(),
             verb: errand.verb.to_owned(),
@@ -137,11 +140,12 @@ pub fn carry_out(
             source: file_ref(origin.path, source, bytes_before),
             output: file_ref(stage.target(), output, written.len),
             session_ids,
-            recipe,
+            cuts: rewrite.cuts.values().flatten().cloned().collect(),
+            tokens: Some((tokens_before, tokens + tokens_behind(rewrite))),
             // What was done is known only once it is; the counts of the run are in its own report.
             report: None,
         };
-        archive.put_operation(&record).and_then(|()| archive.commit()).map_err(ApplyError::Archive)?;
+        archive.put_operation(&record, &recipe).and_then(|()| archive.commit()).map_err(ApplyError::Archive)?;
         operation = Some(id);
     }
     if let Some(guard) = &guard {
@@ -156,13 +160,23 @@ pub fn carry_out(
 struct Chained {
     problems: Vec<Problem>,
     live: LineSet,
+    /// In `chars4` tokens.
+    tokens: Tokens,
 }
 
 impl Chained {
     fn of(index: &Index) -> Self {
         let chain = Chain::find(index);
-        Self { problems: check(index, &chain), live: chain.live }
+        let tokens = Totals::of(index, &chain).context();
+        Self { problems: check(index, &chain), live: chain.live, tokens }
     }
+}
+
+/// The `chars4` tokens of the lines that come behind the last one: they are not in the index.
+fn tokens_behind(rewrite: &Rewrite) -> Tokens {
+    let mut totals = Totals::default();
+    rewrite.appended.iter().for_each(|line| totals.add(line.as_bytes()));
+    totals.context()
 }
 
 /// Whether a result could be written there now: what can be refused is refused before work that may cost time.

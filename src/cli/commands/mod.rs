@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod compress;
+pub(crate) mod config;
 pub(crate) mod restore;
 pub(crate) mod stats;
 pub(crate) mod truncate;

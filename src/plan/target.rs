@@ -1,0 +1,61 @@
+//! What a person or an agent names to be cut or given back: a tool call by its handle, a message by its text (P-02).
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Handle;
+use crate::text::{NotAPattern, Pattern};
+
+/// One thing that is named. What looks like a handle is one; anything else is the pattern of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A tool call.
+    Call(Handle),
+    /// A message.
+    Message(Pattern),
+}
+
+/// A target that is neither.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("read `{}` as a target: it is neither a handle such as `r_3f9a1` nor a pattern such as `Let me explain...edge cases`", .0.0)]
+pub struct NotATarget(pub NotAPattern);
+
+impl FromStr for Target {
+    type Err = NotATarget;
+    fn from_str(typed: &str) -> Result<Self, NotATarget> {
+        match typed.parse() {
+            Ok(handle) => Ok(Self::Call(handle)),
+            Err(_) => typed.parse().map(Self::Message).map_err(NotATarget),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(handle) => handle.fmt(f),
+            Self::Message(pattern) => pattern.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // P-02, seed 003: "Target types (auto-detected)"
+    #[test]
+    fn p_02_tool_hashes_and_message_patterns_are_told_apart() {
+        for typed in ["r_a1b2c", "g_d4e5f", "t_12345"] {
+            assert!(matches!(typed.parse(), Ok(Target::Call(_))), "{typed}");
+        }
+        for typed in ["start...end", "The quick...lazy dog", "r_a1b2c...r_a1b2c", "r_…c"] {
+            assert!(matches!(typed.parse(), Ok(Target::Message(_))), "{typed}");
+        }
+        let error = "r_a1b".parse::<Target>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "read `r_a1b` as a target: it is neither a handle such as `r_3f9a1` nor a pattern such as `Let me explain...edge cases`"
+        );
+    }
+}
