@@ -15,6 +15,7 @@ use super::problem::{Problem, new_problems};
 use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
+use crate::text::Tokens;
 use crate::transcript::{Chain, Index, LineSet, Totals};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
@@ -94,8 +95,7 @@ pub fn carry_out(
     destination: Destination<'_>,
     errand: &Errand<'_>,
 ) -> Result<Done, ApplyError> {
-    let Chained { problems, mut live, totals } = Chained::of(index);
-    let tokens_before = totals.context();
+    let Chained { problems, mut live, tokens: tokens_before } = Chained::of(index);
     for line in rewrite.dropped.iter() {
         live.remove(line);
     }
@@ -116,9 +116,7 @@ pub fn carry_out(
     if written.fingerprint != index.fingerprint {
         return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
     }
-    let Chained { problems: left, live: live_after, mut totals } = Chained::of(index);
-    // Lines that come behind the last one are not in the index.
-    rewrite.appended.iter().for_each(|line| totals.add(line.as_bytes()));
+    let Chained { problems: left, live: live_after, tokens } = Chained::of(index);
     let caused = new_problems(&problems, left.clone());
     if !caused.is_empty() {
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
@@ -143,7 +141,7 @@ pub fn carry_out(
             output: file_ref(stage.target(), output, written.len),
             session_ids,
             cuts: rewrite.cuts.values().flatten().cloned().collect(),
-            tokens: Some((tokens_before, totals.context())),
+            tokens: Some((tokens_before, tokens + tokens_behind(rewrite))),
             // What was done is known only once it is; the counts of the run are in its own report.
             report: None,
         };
@@ -158,19 +156,27 @@ pub fn carry_out(
     Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
 }
 
-/// What is live, how large that is, and what is wrong with it. The chain itself is not held.
+/// What is live, and what is wrong with it. The chain itself is not held.
 struct Chained {
     problems: Vec<Problem>,
     live: LineSet,
-    totals: Totals,
+    /// In `chars4` tokens.
+    tokens: Tokens,
 }
 
 impl Chained {
     fn of(index: &Index) -> Self {
         let chain = Chain::find(index);
-        let totals = Totals::of(index, &chain);
-        Self { problems: check(index, &chain), live: chain.live, totals }
+        let tokens = Totals::of(index, &chain).context();
+        Self { problems: check(index, &chain), live: chain.live, tokens }
     }
+}
+
+/// The `chars4` tokens of the lines that come behind the last one: they are not in the index.
+fn tokens_behind(rewrite: &Rewrite) -> Tokens {
+    let mut totals = Totals::default();
+    rewrite.appended.iter().for_each(|line| totals.add(line.as_bytes()));
+    totals.context()
 }
 
 /// Whether a result could be written there now: what can be refused is refused before work that may cost time.

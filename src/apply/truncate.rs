@@ -5,15 +5,14 @@ use std::fs::File;
 use std::io;
 
 use super::Rewrite;
-use super::close_loop::closing_entry;
 use super::dependents::drop_dependents;
 use super::follow_up::Thinking;
-use super::pointers::{forget_segment, point};
-use super::thinking::{ThinkingPolicy, ThinkingReach, open_loop};
+use super::hang::{hang, mend_tips};
+use super::outlook::{Outlook, Sizes};
 use crate::plan::{As, Kept, Message, Opening, TopDownTruncation, Truncation};
 use crate::text::Tokens;
 use crate::transcript::scan::Kind;
-use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Parent, PreservedSegment, Totals};
+use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
 
 /// What was cut.
 #[derive(Clone, Copy, Debug)]
@@ -64,12 +63,7 @@ pub fn truncate(
     if let (Some(first), Some(&place)) = (truncated.start, messages.firsts.get(start)) {
         let cut = Cut { messages: &messages, opener: truncated.opener, start, first, place };
         cut.drop_lines(index, chain, rewrite);
-        let segments = live_segments(index, chain);
-        if segments.is_empty() {
-            cut.hang(index, chain, rewrite);
-        } else {
-            straighten(file, index, chain, &segments, rewrite)?;
-        }
+        hang(file, index, chain, first, truncated.opener, rewrite)?;
         mend_tips(file, index, chain, rewrite)?;
         if !outlook.is_ended(index, chain, rewrite) {
             truncated.truncation.size = strategy.calibration.context(truncation.tokens);
@@ -136,92 +130,6 @@ fn opening(index: &Index, chain: &Chain, line: LineNo) -> Opening {
     }
 }
 
-/// Which thinking counts.
-struct Outlook {
-    /// All of it stays.
-    keeps_all: bool,
-    /// Before this place, it stays as long as nothing is cut.
-    stable_until: usize,
-    /// From this place on, it stays whatever is cut.
-    kept_from: usize,
-    /// Where the tool loop starts that is ended where it has thinking, and the tokens of what ends it.
-    ended_from: usize,
-    end: Tokens,
-}
-
-impl Outlook {
-    /// What will become of thinking.
-    fn new(file: &File, index: &Index, chain: &Chain, thinking: Thinking, rewrite: &Rewrite) -> io::Result<Self> {
-        let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
-        let mut outlook = Self {
-            keeps_all: thinking.policy == ThinkingPolicy::Keep,
-            stable_until: match thinking.reach {
-                ThinkingReach::BehindChange => first_change.unwrap_or(usize::MAX),
-                ThinkingReach::Everywhere => 0,
-            },
-            kept_from: open_loop(index, chain).unwrap_or(usize::MAX),
-            ended_from: usize::MAX,
-            end: Tokens::ZERO,
-        };
-        if thinking.policy == ThinkingPolicy::CloseLoop
-            && let Some(entry) = closing_entry(file, index, chain)?
-        {
-            let mut added = Totals::default();
-            added.add(entry.as_bytes());
-            outlook.end = added.context();
-            outlook.ended_from = std::mem::replace(&mut outlook.kept_from, usize::MAX);
-            if !outlook.is_ended(index, chain, rewrite) {
-                outlook.end = Tokens::ZERO;
-            }
-        }
-        Ok(outlook)
-    }
-
-    /// Whether the open tool loop still has thinking on account of which it is ended.
-    fn is_ended(&self, index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
-        let is_thinking = |line: &LineNo| index.record(*line).flags.any(Flags::THINKING);
-        chain.lines.iter().skip(self.ended_from).any(|line| is_thinking(line) && !rewrite.dropped.contains(*line))
-    }
-
-    fn stays_in_rest(&self, place: usize) -> bool {
-        self.keeps_all || place >= self.kept_from
-    }
-
-    fn is_there(&self, place: usize) -> bool {
-        place < self.stable_until || self.stays_in_rest(place)
-    }
-}
-
-/// The `chars4` tokens of each message with what stands behind it.
-struct Sizes {
-    now: Vec<Tokens>,
-    rest: Vec<Tokens>,
-}
-
-impl Sizes {
-    fn new(index: &Index, chain: &Chain, messages: &Messages, outlook: &Outlook, rewrite: &Rewrite) -> Self {
-        let none = vec![Tokens::ZERO; messages.firsts.len()];
-        let mut sizes = Self { now: none.clone(), rest: none };
-        for (place, &line) in chain.lines.iter().enumerate().filter(|(_, line)| !rewrite.dropped.contains(**line)) {
-            // What stands before the first message goes when anything goes.
-            let at = match messages.owner(line) {
-                Owner::Of(at) | Owner::Behind(at) => at as usize,
-                Owner::None => 0,
-            };
-            let tokens = rewrite.tokens(index, line);
-            let thinking = index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
-            let add = |sizes: &mut Vec<Tokens>, has_thinking: bool| {
-                if let Some(size) = sizes.get_mut(at) {
-                    *size += if has_thinking { tokens + thinking } else { tokens };
-                }
-            };
-            add(&mut sizes.now, outlook.is_there(place));
-            add(&mut sizes.rest, outlook.stays_in_rest(place));
-        }
-        sizes
-    }
-}
-
 /// Where the messages are cut.
 struct Cut<'a> {
     messages: &'a Messages,
@@ -264,75 +172,6 @@ impl Cut<'_> {
                 Owner::Behind(_) | Owner::None => place >= self.place,
             }
     }
-
-    /// Hangs what is left of the conversation on its new head. Its links alone would lead there unless they lead in a
-    /// circle.
-    fn hang(&self, index: &Index, chain: &Chain, rewrite: &mut Rewrite) {
-        hang_on(index, self.opener.unwrap_or(self.first), boundary(index, chain), rewrite);
-        if let Some(opener) = self.opener {
-            hang_on(index, self.first, Some(opener), rewrite);
-        }
-    }
-}
-
-/// The compact boundary that the conversation starts with.
-fn boundary(index: &Index, chain: &Chain) -> Option<LineNo> {
-    chain.lines.first().copied().filter(|&line| index.record(line).flags.any(Flags::COMPACT_BOUNDARY))
-}
-
-/// What boundaries keep of what is live: where there is any, the order of the conversation is not that of its links.
-fn live_segments<'a>(index: &'a Index, chain: &Chain) -> Vec<&'a PreservedSegment> {
-    let lines = index.lines_of(index.preserved.iter().flat_map(PreservedSegment::ids));
-    let is_live = |id| lines.get(&id).is_some_and(|&line| chain.is_live(line));
-    index.preserved.iter().filter(|segment| segment.ids().any(is_live)).collect()
-}
-
-/// Links what is left in the order of the conversation, and lets no boundary keep any of it. A boundary behind an entry
-/// that is left goes: clients read large files from their last boundary on.
-fn straighten(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
-    segments: &[&PreservedSegment],
-    rewrite: &mut Rewrite,
-) -> io::Result<()> {
-    let is_boundary = |line: &LineNo| index.record(*line).flags.any(Flags::COMPACT_BOUNDARY);
-    let left = chain.lines.iter().copied().filter(|line| !rewrite.dropped.contains(*line));
-    let first = left.filter(|line| !is_boundary(line)).min();
-    for line in index.lines().filter(is_boundary).filter(|line| first < Some(*line)) {
-        rewrite.drop_line(line);
-    }
-    let mut parent = None;
-    for line in chain.path(index) {
-        if rewrite.dropped.contains(line) {
-            continue;
-        }
-        let is_in_place = match index.record(line).parent() {
-            Parent::At(old) => parent == Some(old),
-            Parent::Root => parent.is_none(),
-            // What was first stays as it was.
-            Parent::Missing => chain.lines.first() == Some(&line),
-        };
-        if !is_in_place {
-            rewrite.parents.insert(line, parent);
-        }
-        parent = Some(line);
-    }
-    for segment in segments {
-        if !rewrite.dropped.contains(segment.boundary) {
-            forget_segment(file, index, segment, rewrite)?;
-        }
-    }
-    Ok(())
-}
-
-/// Hangs `line` on `parent`, unless it hangs there already, or on something that the file does not have.
-fn hang_on(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Rewrite) {
-    if let Parent::At(old) = index.record(line).parent()
-        && Some(old) != parent
-    {
-        rewrite.parents.insert(line, parent);
-    }
 }
 
 /// What is saved, in two sums: what the last measurement of the client knew, and what came after it.
@@ -353,36 +192,4 @@ impl Saved {
         let sum = if Some(place) <= self.measured_until { measured } else { later };
         sum.get_or_insert((line, 0)).1 += tokens;
     }
-}
-
-/// Lets the last prompt that a resume goes by, and the last title of what went, name the tip of the conversation.
-fn mend_tips(file: &File, index: &Index, chain: &Chain, rewrite: &mut Rewrite) -> io::Result<()> {
-    let targets = index.lines_of(index.pointers.iter().map(|pointer| pointer.target));
-    let Some(tip) = tip(index, chain, rewrite) else { return Ok(()) };
-    for kind in [Kind::LastPrompt, Kind::Summary] {
-        let pointers = index.pointers.iter().filter(|pointer| index.record(pointer.line).kind == kind);
-        let mut known = pointers.filter_map(|pointer| Some((pointer.line, *targets.get(&pointer.target)?)));
-        // A title may be that of another conversation of the file; a last prompt is gone by wherever it leads.
-        let last = known.rfind(|(_, target)| kind == Kind::LastPrompt || chain.is_live(*target));
-        if let Some((line, _)) =
-            last.filter(|(line, target)| rewrite.dropped.contains(*target) && !rewrite.dropped.contains(*line))
-        {
-            point(file, index, line, tip, rewrite)?;
-        }
-    }
-    Ok(())
-}
-
-/// The last message of the conversation that stays even where thinking goes.
-fn tip(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Option<LineNo> {
-    let mut at = chain.leaf?;
-    for _ in 0..chain.lines.len() {
-        let record = index.record(at);
-        if record.is_message() && (record.kind == Kind::User || record.flags.any(Flags::BEYOND_THINKING)) {
-            return Some(at).filter(|&at| !rewrite.dropped.contains(at));
-        }
-        let Parent::At(parent) = record.parent() else { return None };
-        at = parent;
-    }
-    None
 }

@@ -67,7 +67,7 @@ impl TruncateReport {
         match self.why {
             Some(Unchanged::Empty) => "there are no messages".to_owned(),
             Some(Unchanged::AlreadyUnderTarget) => {
-                format!("the context is already under the target: {size} tokens, and {target} are allowed")
+                format!("the context is already under the target: {size} tokens, the target is {target}")
             }
             Some(Unchanged::BelowMinimum) => {
                 format!(

@@ -478,5 +478,8 @@ fn every_fixture_is_pruned_and_comes_back() {
 // The same over real transcripts.
 #[test]
 fn every_real_transcript_is_pruned_and_comes_back() {
-    each(&real_transcripts().0, keeps_the_promise);
+    match real_transcripts() {
+        Some((transcripts, _)) => each(&transcripts, keeps_the_promise),
+        None => eprintln!("left out: CTXC_CORPUS names no folder of transcripts"),
+    }
 }

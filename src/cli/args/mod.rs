@@ -4,8 +4,8 @@
 pub(super) mod archive;
 pub(super) mod check;
 pub(super) mod compress;
-pub(super) mod prune;
 pub(super) mod log;
+pub(super) mod prune;
 pub(super) mod restore;
 mod root;
 pub(super) mod run;

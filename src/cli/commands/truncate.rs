@@ -9,6 +9,7 @@ use crate::cli::settings::{Mode, Rewriting};
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::plan::TopDownTruncation;
+use crate::report::size::tokens;
 use crate::report::truncate::{Plan, TruncateReport};
 use crate::text::Tokens;
 use crate::transcript::{LineSet, Messages};
@@ -33,8 +34,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let mut report = TruncateReport::new(work.rewritten("truncate"), &strategy, &truncated);
     if strategy.is_over(truncated.truncation.size) && calibration.overhead >= settings.target {
         ui.warning(format_args!(
-            "what stands before the first message is {} tokens by itself: no cut comes below the target",
-            calibration.overhead.0
+            "what stands before the first message is {} by itself: no cut comes below the target",
+            tokens(calibration.overhead)
         ));
         ui.hint("--tokens chars4 counts the messages alone");
     }

@@ -66,8 +66,8 @@ pub(crate) fn hold_truncated(truncated: &Truncated<'_>) {
     assert!(reason.is_some() || left.len() - closed >= 2, "D-05: {} messages are left", left.len());
     if is_exact && messages.len() >= 2 {
         let (opener, start) = expected(&before, &live, &messages, target, flags);
-        let line = |message: usize| before.lines[live.order[messages[message].places[0]]].uuid();
-        let due: Vec<_> = opener.into_iter().chain(start..messages.len()).map(line).collect();
+        let first = |message: usize| before.lines[live.order[messages[message].places[0]]].uuid();
+        let due: Vec<_> = opener.into_iter().chain(start..messages.len()).map(first).collect();
         let first_lines = left.iter().map(|message| message.places[0]);
         let own_first = |place: usize| after.lines[live_after.order[place]].uuid();
         // A message that starts with thinking has lost its first line.
@@ -95,17 +95,17 @@ fn is_of(transcript: &Transcript, left: Option<&str>, right: Option<&str>) -> bo
     id(left).is_some() && id(left) == id(right)
 }
 
-fn messages(transcript: &Transcript, live: &Live) -> Vec<Message> {
-    let line = |place: usize| &transcript.lines[live.order[place]];
+fn messages(transcript: &Transcript, chain: &Live) -> Vec<Message> {
+    let line = |place: usize| &transcript.lines[chain.order[place]];
     let has_content = |id: Option<&str>, own: &Line| match id {
         Some(id) => {
-            (0..live.order.len()).any(|place| line(place).message_id() == Some(id) && !line(place).is_thinking_only())
+            (0..chain.order.len()).any(|place| line(place).message_id() == Some(id) && !line(place).is_thinking_only())
         }
         None => !own.is_thinking_only(),
     };
     let mut messages: Vec<Message> = Vec::new();
     let mut by_id: HashMap<&str, usize> = HashMap::new();
-    for place in 0..live.order.len() {
+    for place in 0..chain.order.len() {
         let own = line(place);
         let id = own.message_id();
         if !own.is_message() || (own.kind() == "assistant" && !has_content(id, own)) {
@@ -117,17 +117,17 @@ fn messages(transcript: &Transcript, live: &Live) -> Vec<Message> {
             messages[*known].all.push(place);
         } else {
             by_id.extend(id.map(|id| (id, messages.len())));
-            messages.push(Message { places: vec![place], all: vec![place], opening: opening(own, live) });
+            messages.push(Message { places: vec![place], all: vec![place], opening: opening(own, chain) });
         }
     }
     messages
 }
 
-fn opening(line: &Line, live: &Live) -> char {
+fn opening(line: &Line, chain: &Live) -> char {
     let is_blank = line.text().trim().is_empty() && line.blocks().iter().all(|block| block["type"] == "text");
     if line.kind() == "assistant" {
         'a'
-    } else if is_prompt(line) && (live.is_sidechain || !line.is("isSidechain")) {
+    } else if is_prompt(line) && (chain.is_sidechain || !line.is("isSidechain")) {
         'p'
     } else if line.is("isCompactSummary") {
         's'
