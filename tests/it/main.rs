@@ -19,6 +19,7 @@ mod random;
 mod readme;
 mod reference;
 mod rules;
+mod run;
 mod seed;
 mod session;
 mod stage;
