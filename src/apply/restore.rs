@@ -13,7 +13,7 @@ use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::Scan;
 
 /// The operation that made the file at `path`: as it is now, or as it was before a client appended to it. Those that
-/// are listed under one of `sessions` are tried for the latter.
+/// are listed under one of `sessions`, or wrote to `path`, are tried for the latter.
 ///
 /// # Errors
 /// When the archive has none, or the file cannot be read.
@@ -27,6 +27,9 @@ pub fn operation_of(
     for session in sessions {
         candidates.extend(archive.operations(session).map_err(ApplyError::Archive)?);
     }
+    // One that went to a file of its own is listed under the session that it came from.
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    candidates.extend(archive.operations_at(&whole).map_err(ApplyError::Archive)?);
     candidates.sort_by_key(|operation| operation.output.bytes);
     let len = file.metadata().map_err(ApplyError::Read)?.len();
     let mut hasher = blake3::Hasher::new();

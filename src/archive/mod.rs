@@ -155,6 +155,12 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn operations(&self, session: &str) -> Result<Vec<Operation>, ArchiveError>;
 
+    /// The operations whose output was written to `path`, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn operations_at(&self, path: &Path) -> Result<Vec<Operation>, ArchiveError>;
+
     /// The ids of all operations, oldest first.
     ///
     /// # Errors

@@ -2,7 +2,8 @@
 //!
 //! A word is a run of letters and digits, in lower case; each ideograph is one of its own, for nothing stands between
 //! them. So `src/main.rs` is three words that follow each other. An index of all sequences of three characters would
-//! find the same, but it takes seven times the room and the time (decision 8).
+//! find the same, but it takes seven times the room and the time
+//! (`docs/decisions/0013-search.md`).
 
 use std::borrow::Cow;
 use std::iter::successors;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use super::search;
 use crate::archive::prefix::{self, AT_MOST};
@@ -194,6 +195,11 @@ impl Archive for Memory {
 
     fn operations(&self, session: &str) -> Result<Vec<Operation>, ArchiveError> {
         Ok(self.committed_operations().filter(|operation| operation.session == session).cloned().collect())
+    }
+
+    fn operations_at(&self, path: &Path) -> Result<Vec<Operation>, ArchiveError> {
+        let operations = self.committed_operations();
+        Ok(operations.filter(|operation| operation.output.path.as_deref() == Some(path)).cloned().collect())
     }
 
     fn operation_ids(&self) -> Result<Vec<String>, ArchiveError> {

@@ -29,6 +29,9 @@ pub(super) const BEFORE_BY_PATH: &str = "SELECT * FROM operation
 /// The operations of a session, oldest first; rows for [`operation`].
 pub(super) const BY_SESSION: &str = "SELECT * FROM operation WHERE session = ? ORDER BY seq";
 
+/// The operations that wrote to a path, oldest first; rows for [`operation`].
+pub(super) const BY_PATH: &str = "SELECT * FROM operation WHERE output_path = ? ORDER BY seq";
+
 /// The operation with an id, as a row for [`operation`].
 pub(super) const BY_ID: &str = "SELECT * FROM operation WHERE id = ?";
 

@@ -181,6 +181,10 @@ impl Archive for Sqlite {
         self.all(operations::BY_SESSION, [session], operations::operation)
     }
 
+    fn operations_at(&self, path: &Path) -> Result<Vec<Operation>, ArchiveError> {
+        self.all(operations::BY_PATH, [path_value(path)], operations::operation)
+    }
+
     fn operation_ids(&self) -> Result<Vec<String>, ArchiveError> {
         self.all(operations::IDS, [], |row| row.get(0))
     }

@@ -17,7 +17,9 @@ pub(super) fn sweep(connection: &Connection, cleanup: &Cleanup, sweep: Sweep) ->
     let dropped = drop_all(connection, cleanup);
     let end = if dropped.is_ok() && sweep == Sweep::Drop { "COMMIT" } else { "ROLLBACK" };
     connection.execute_batch(end)?;
-    if sweep == Sweep::Drop {
+    // Also what an earlier sweep could not give back.
+    let n_free: i64 = connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
+    if sweep == Sweep::Drop && n_free > 0 {
         // Both give space back: the one that of the file, the other that of its log.
         connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?;
     }
