@@ -9,10 +9,11 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::cut::Page;
 use super::input::{Input, repeat_of};
 use super::placeholder::is_placeholder;
+use super::read_note::ReadNote;
 use crate::plan::{Access, Answer, Call, Handles, Lines, Place, Protected, Subject};
 use crate::text::{Tokens, json_digest, json_string};
-use crate::transcript::scan::{Block, BlockKind, Kind, Scan, each_field};
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Span, result_blocks, revisit, turns};
+use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
+use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, result_blocks, revisit, turns};
 
 /// The live tool calls of a transcript.
 #[derive(Debug, Default)]
@@ -193,7 +194,7 @@ fn answer(call: &mut Call, given: Given) {
 
 fn given(page: Page<'_>, at: u32, block: &Block) -> Given {
     let beginning = beginning(page, at);
-    let copy = Copy::read(page);
+    let copy = ReadNote::of(page);
     let answer = if block.is_error || is_refusal(&beginning) {
         Answer::Failed
     } else if copy.is_unchanged || POINTS_BACK.iter().any(|start| beginning.starts_with(start)) {
@@ -232,46 +233,6 @@ fn beginning(page: Page<'_>, at: u32) -> String {
     let mut texts = result_blocks(page.scan, at as usize).flat_map(|block| [block.content, block.text]).flatten();
     let raw = texts.find_map(|span| span.string(page.bytes)).unwrap_or_default();
     json_string::decode(raw.get(..LEN).unwrap_or(raw)).into_owned()
-}
-
-/// What the client's copy of a result says of a file that was read.
-#[derive(Default)]
-struct Copy {
-    lines: Option<Lines>,
-    is_unchanged: bool,
-}
-
-impl Copy {
-    fn read(page: Page<'_>) -> Self {
-        let mut copy = Self::default();
-        let Some(span) = page.scan.tool_use_result else { return copy };
-        let object = span.of(page.bytes);
-        let mut file = None;
-        if object.starts_with(b"{") {
-            each_field(object, |key, value| match key {
-                b"type" => copy.is_unchanged = value.string(object) == Some(b"file_unchanged"),
-                b"file" => file = Some(value.of(object)),
-                _ => {}
-            });
-        }
-        copy.lines = file.and_then(lines_of);
-        copy
-    }
-}
-
-/// The lines that were read, from the client's note of them; to the end of the file where they reach it.
-fn lines_of(file: &[u8]) -> Option<Lines> {
-    let number = |value: Span| std::str::from_utf8(value.of(file)).ok().and_then(|digits| digits.parse::<u32>().ok());
-    let (mut start, mut n_lines, mut n_all) = (None, None, None);
-    each_field(file, |key, value| match key {
-        b"startLine" => start = number(value),
-        b"numLines" => n_lines = number(value),
-        b"totalLines" => n_all = number(value),
-        _ => {}
-    });
-    let start = start?.max(1);
-    let end = start.saturating_add(n_lines?);
-    Some(Lines { start, end: if n_all.is_some_and(|n_all| end > n_all) { u32::MAX } else { end } })
 }
 
 fn params_digest(tool: &str, input: Input<'_>) -> u64 {

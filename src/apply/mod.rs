@@ -34,6 +34,7 @@ mod places;
 mod pointers;
 mod problem;
 mod prune;
+mod read_note;
 mod relink;
 mod replacements;
 mod restore;
