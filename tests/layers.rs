@@ -36,7 +36,8 @@ struct Source {
 impl Source {
     fn new(path: &str, text: &str) -> Self {
         let without_tests = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        let code = if path.ends_with("tests.rs") { "" } else { without_tests };
+        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+        let code = if is_test { "" } else { without_tests };
         let code = code.lines().map(code_of).collect();
         Self { path: path.to_owned(), text: text.to_owned(), code }
     }

@@ -15,7 +15,8 @@ use super::problem::{Problem, new_problems};
 use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
-use crate::transcript::{Chain, Index};
+use crate::text::Tokens;
+use crate::transcript::{Chain, Index, Totals};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 const REST: u64 = 30;
@@ -94,7 +95,10 @@ pub fn carry_out(
     destination: Destination<'_>,
     errand: &Errand<'_>,
 ) -> Result<Done, ApplyError> {
-    let problems = check(index, &Chain::find(index));
+    let chain = Chain::find(index);
+    let problems = check(index, &chain);
+    let tokens_before = Totals::of(index, &chain).context();
+    drop(chain);
     let bytes_before = index.fingerprint.len;
     let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
     if let (Destination::InPlace(Existing::Respect), Some(guard)) = (&destination, &guard) {
@@ -112,7 +116,8 @@ pub fn carry_out(
     if written.fingerprint != index.fingerprint {
         return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
     }
-    let left = check(index, &Chain::find(index));
+    let chain = Chain::find(index);
+    let left = check(index, &chain);
     let caused = new_problems(&problems, left.clone());
     if !caused.is_empty() {
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
@@ -121,7 +126,9 @@ pub fn carry_out(
     let mut operation = None;
     if let (Some(archive), Some((source, output))) = (archive, written.digests) {
         let id = operation_id(errand.now, &errand.session, output);
-        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(Path::to_owned), digest, bytes };
+        // A path is asked for later, from other folders.
+        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(whole), digest, bytes };
         let record = Operation {
             id: id.clone(),
             verb: errand.verb.to_owned(),
@@ -131,11 +138,12 @@ pub fn carry_out(
             source: file_ref(origin.path, source, bytes_before),
             output: file_ref(stage.target(), output, written.len),
             session_ids,
-            recipe,
+            cuts: Vec::new(),
+            tokens: Some((tokens_before, tokens_after(index, &chain, rewrite))),
             // What was done is known only once it is; the counts of the run are in its own report.
             report: None,
         };
-        archive.put_operation(&record).and_then(|()| archive.commit()).map_err(ApplyError::Archive)?;
+        archive.put_operation(&record, &recipe).and_then(|()| archive.commit()).map_err(ApplyError::Archive)?;
         operation = Some(id);
     }
     if let Some(guard) = &guard {
@@ -144,6 +152,13 @@ pub fn carry_out(
     let Swapped { path, backup, copied_sidecar } = stage.swap(destination, origin, guard.as_ref())?;
     let Written { len: bytes_after, .. } = written;
     Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
+}
+
+/// The `chars4` tokens of the result. Lines that come behind the last one are not in the index.
+fn tokens_after(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Tokens {
+    let mut totals = Totals::of(index, chain);
+    rewrite.appended.iter().for_each(|line| totals.add(line.as_bytes()));
+    totals.context()
 }
 
 /// Whether a result could be written there now: what can be refused is refused before work that may cost time.

@@ -57,13 +57,14 @@ pub fn restore(
     archive: &dyn Archive,
     out: &mut dyn Write,
 ) -> Result<u64, ApplyError> {
+    let recipe = archive.recipe(&operation.id).map_err(ApplyError::Archive)?.ok_or(ApplyError::NotTheSource)?;
     file.rewind().map_err(ApplyError::Read)?;
     let mut lines = LineReader::new(&*file);
     let mut out = Hashing { out, hasher: blake3::Hasher::new(), ends_whole: true };
     let mut n_written = 0;
     // Entries of ctxc that the source does not have, with their parents.
     let mut own = HashMap::new();
-    for step in &operation.recipe {
+    for step in &recipe {
         match step {
             RecipeStep::Skip { lines: n_lines } => {
                 own.clear();

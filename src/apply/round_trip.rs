@@ -58,7 +58,6 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let written = pass::write(&file, &mut index, &rewrite, &mut out, &mut keeper, &AtomicBool::new(false))?;
     let (recipe, session_ids) = keeper.finish();
     let Some((source, output)) = written.digests else { return Ok(false) };
-    archive.commit().map_err(ApplyError::Archive)?;
     let file_ref = |digest, bytes| FileRef { path: None, digest, bytes };
     let operation = Operation {
         id: "test".to_owned(),
@@ -69,9 +68,11 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
         source: file_ref(source, data.len() as u64),
         output: file_ref(output, written.len),
         session_ids,
-        recipe,
+        cuts: Vec::new(),
+        tokens: None,
         report: None,
     };
+    archive.put_operation(&operation, &recipe).and_then(|()| archive.commit()).map_err(ApplyError::Archive)?;
     let is_equal = is_equal_without_archive(data, &rewrite, &out, &index)?;
     let mut back = Vec::new();
     restore(&mut spooled(&out)?, &operation, &*archive, &mut back)?;

@@ -100,6 +100,14 @@ pub enum ArchiveError {
         /// The id.
         id: String,
     },
+    /// A beginning that several operations share.
+    #[error("tell which operation `{given}` is: {} begin so; give more of the id", ids.join(", "))]
+    AmbiguousOperation {
+        /// What was asked for.
+        given: String,
+        /// The ids of the first few.
+        ids: Vec<String>,
+    },
     /// A deposit that went on after one of its puts had failed.
     #[error("go on with this deposit: a part of it could not be stored, so none of it is; run the command again")]
     BrokenDeposit,

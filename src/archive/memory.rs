@@ -1,9 +1,9 @@
 //! The archive in memory: gone when it is dropped. For tests and for `memory:`.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::{Archive, ArchiveError, Operation, Original, StoredOriginal};
+use super::prefix::{self, AT_MOST};
+use super::{Archive, ArchiveError, Operation, Original, Output, RecipeStep, StoredOriginal};
 use crate::text::Digest;
 
 /// An archive that lives as long as its value.
@@ -11,7 +11,6 @@ use crate::text::Digest;
 pub(super) struct Memory {
     committed: Records,
     deposit: Records,
-    n_puts: u64,
     is_broken: bool,
 }
 
@@ -19,17 +18,16 @@ pub(super) struct Memory {
 #[derive(Default)]
 struct Records {
     lines: HashMap<Digest, Vec<u8>>,
-    /// Each original with the place of its last put among all puts.
-    originals: HashMap<StoredOriginal, u64>,
-    operations: Vec<Operation>,
+    originals: Vec<StoredOriginal>,
+    /// How many of the originals wait for their operation no longer.
+    n_settled: usize,
+    operations: Vec<(Operation, Vec<RecipeStep>)>,
 }
 
 impl Records {
     /// The originals that `wanted` picks, newest first.
-    fn originals(&self, wanted: impl Fn(&StoredOriginal) -> bool) -> Vec<StoredOriginal> {
-        let mut found: Vec<_> = self.originals.iter().filter(|(original, _)| wanted(original)).collect();
-        found.sort_unstable_by_key(|(_, place)| Reverse(**place));
-        found.into_iter().map(|(original, _)| original.clone()).collect()
+    fn newest_originals(&self, wanted: impl Fn(&StoredOriginal) -> bool) -> impl Iterator<Item = StoredOriginal> {
+        self.originals.iter().rev().filter(move |original| wanted(original)).cloned()
     }
 }
 
@@ -37,6 +35,16 @@ impl Memory {
     fn check_deposit(&self) -> Result<(), ArchiveError> {
         if self.is_broken { Err(ArchiveError::BrokenDeposit) } else { Ok(()) }
     }
+
+    fn committed_operations(&self) -> impl DoubleEndedIterator<Item = &Operation> {
+        self.committed.operations.iter().map(|(operation, _)| operation)
+    }
+}
+
+/// The last of `operations` that changed something, else the last of all.
+fn newest<'a>(operations: impl DoubleEndedIterator<Item = &'a Operation> + Clone) -> Option<Operation> {
+    let changing = operations.clone().rev().find(|operation| operation.source.digest != operation.output.digest);
+    changing.or_else(|| operations.last()).cloned()
 }
 
 impl Archive for Memory {
@@ -46,23 +54,27 @@ impl Archive for Memory {
         if !self.committed.lines.contains_key(&digest) {
             self.deposit.lines.entry(digest).or_insert_with(|| original.line.to_vec());
         }
-        let stored = StoredOriginal {
+        self.deposit.originals.push(StoredOriginal {
             digest,
             bytes: original.line.len() as u64,
             uuid: original.uuid.map(str::to_owned),
             replaced_by: original.replaced_by,
-        };
-        self.n_puts += 1;
-        self.deposit.originals.insert(stored, self.n_puts);
+            operation: None,
+        });
         Ok(digest)
     }
 
-    fn put_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError> {
+    fn put_operation(&mut self, operation: &Operation, recipe: &[RecipeStep]) -> Result<(), ArchiveError> {
         self.check_deposit()?;
         let mut known = self.committed.operations.iter().chain(&self.deposit.operations);
-        match known.find(|known| known.id == operation.id) {
-            None => self.deposit.operations.push(operation.clone()),
-            Some(known) if known == operation => {}
+        match known.find(|(known, _)| known.id == operation.id) {
+            None => {
+                let own = self.deposit.originals.iter_mut().skip(self.deposit.n_settled);
+                own.for_each(|original| original.operation = Some(operation.id.clone()));
+                self.deposit.n_settled = self.deposit.originals.len();
+                self.deposit.operations.push((operation.clone(), recipe.to_vec()));
+            }
+            Some((known, known_recipe)) if known == operation && known_recipe == recipe => {}
             Some(_) => {
                 self.is_broken = true;
                 return Err(ArchiveError::DuplicateOperation { id: operation.id.clone() });
@@ -73,7 +85,7 @@ impl Archive for Memory {
 
     fn commit(&mut self) -> Result<(), ArchiveError> {
         self.check_deposit()?;
-        let Records { lines, originals, operations } = std::mem::take(&mut self.deposit);
+        let Records { lines, originals, operations, n_settled: _ } = std::mem::take(&mut self.deposit);
         self.committed.lines.extend(lines);
         self.committed.originals.extend(originals);
         self.committed.operations.extend(operations);
@@ -90,23 +102,57 @@ impl Archive for Memory {
         Ok(self.committed.lines.get(&digest).cloned())
     }
 
+    fn lines_by_prefix(&self, prefix: &str) -> Result<Vec<Digest>, ArchiveError> {
+        let Some(range) = prefix::range(prefix) else { return Ok(Vec::new()) };
+        let mut found: Vec<Digest> = self.committed.lines.keys().copied().filter(|it| range.contains(it)).collect();
+        found.sort_unstable();
+        found.truncate(AT_MOST);
+        Ok(found)
+    }
+
     fn originals_of(&self, uuid: &str) -> Result<Vec<StoredOriginal>, ArchiveError> {
-        Ok(self.committed.originals(|original| original.uuid.as_deref() == Some(uuid)))
+        Ok(self.committed.newest_originals(|original| original.uuid.as_deref() == Some(uuid)).collect())
+    }
+
+    fn originals_by_operation(&self, id: &str) -> Result<Vec<StoredOriginal>, ArchiveError> {
+        let originals = self.committed.originals.iter();
+        Ok(originals.filter(|original| original.operation.as_deref() == Some(id)).cloned().collect())
     }
 
     fn replaced_by(&self, line: Digest) -> Result<Option<StoredOriginal>, ArchiveError> {
-        Ok(self.committed.originals(|original| original.replaced_by == Some(line)).into_iter().next())
+        Ok(self.committed.newest_originals(|original| original.replaced_by == Some(line)).next())
+    }
+
+    fn operation(&self, id: &str) -> Result<Option<Operation>, ArchiveError> {
+        let matching = || self.committed_operations().filter(|operation| operation.id.starts_with(id));
+        let exact = matching().find(|operation| operation.id == id);
+        prefix::only(id, exact.into_iter().chain(matching()).take(AT_MOST).cloned().collect())
     }
 
     fn operation_by_output(&self, output: Digest) -> Result<Option<Operation>, ArchiveError> {
-        let operations =
-            || self.committed.operations.iter().rev().filter(|operation| operation.output.digest == output);
-        let changing = operations().find(|operation| operation.source.digest != output);
-        Ok(changing.or_else(|| operations().next()).cloned())
+        let operations: Vec<_> =
+            self.committed_operations().filter(|operation| operation.output.digest == output).collect();
+        Ok(newest(operations.into_iter()))
+    }
+
+    fn operation_before(&self, id: &str, output: Output<'_>) -> Result<Option<Operation>, ArchiveError> {
+        let Some(end) = self.committed_operations().position(|operation| operation.id == id) else { return Ok(None) };
+        let wrote_it = |operation: &&Operation| match output {
+            Output::Digest(digest) => operation.output.digest == digest,
+            Output::Beginning(path, at_most) => {
+                operation.output.path.as_deref() == Some(path) && operation.output.bytes <= at_most
+            }
+        };
+        let operations: Vec<_> = self.committed_operations().take(end).filter(wrote_it).collect();
+        Ok(newest(operations.into_iter()))
     }
 
     fn operations(&self, session: &str) -> Result<Vec<Operation>, ArchiveError> {
-        let operations = self.committed.operations.iter();
-        Ok(operations.filter(|operation| operation.session == session).cloned().collect())
+        Ok(self.committed_operations().filter(|operation| operation.session == session).cloned().collect())
+    }
+
+    fn recipe(&self, id: &str) -> Result<Option<Vec<RecipeStep>>, ArchiveError> {
+        let found = self.committed.operations.iter().find(|(operation, _)| operation.id == id);
+        Ok(found.map(|(_, recipe)| recipe.clone()))
     }
 }

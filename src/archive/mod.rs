@@ -8,10 +8,13 @@
 
 mod codec;
 mod error;
+mod lineage;
 mod memory;
 mod open;
+mod operation;
+mod original;
+mod prefix;
 mod recipe;
-mod record;
 mod sqlite;
 mod url;
 
@@ -19,10 +22,14 @@ mod url;
 mod suite;
 
 pub use error::ArchiveError;
+pub use lineage::lineage;
 pub use open::open;
+pub use operation::{Cut, FileRef, Operation, operation_id};
+pub use original::{Original, StoredOriginal};
 pub use recipe::RecipeStep;
-pub use record::{Cut, FileRef, Operation, Original, StoredOriginal, operation_id};
 pub use url::{ArchiveUrl, default_path};
+
+use std::path::Path;
 
 use crate::text::Digest;
 
@@ -39,12 +46,13 @@ pub trait Archive: Send {
     /// When the store cannot be written; nothing of the deposit is kept then.
     fn put_original(&mut self, original: &Original<'_>) -> Result<Digest, ArchiveError>;
 
-    /// Adds one operation to the deposit. One that the archive already has, equal in everything, is left as
-    /// it is.
+    /// Adds one operation to the deposit, with the recipe that builds its source again from its output, in order. The
+    /// originals that were put since the last operation, or since the deposit began, are its own. One that the archive
+    /// already has, equal in everything, is left as it is.
     ///
     /// # Errors
     /// When another operation has this id, or the store cannot be written.
-    fn put_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError>;
+    fn put_operation(&mut self, operation: &Operation, recipe: &[RecipeStep]) -> Result<(), ArchiveError>;
 
     /// Makes everything put since the last commit durable, synced to the disk, and visible at once.
     ///
@@ -64,17 +72,37 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn line(&self, digest: Digest) -> Result<Option<Vec<u8>>, ArchiveError>;
 
-    /// The originals whose entry had this uuid, newest first.
+    /// The digests of the lines whose digest begins with the hexadecimal digits `prefix`, the first few in their order;
+    /// none where `prefix` has no digits or something else than digits.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn lines_by_prefix(&self, prefix: &str) -> Result<Vec<Digest>, ArchiveError>;
+
+    /// The originals whose entry had this uuid, newest first: one for each time that it was taken out.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn originals_of(&self, uuid: &str) -> Result<Vec<StoredOriginal>, ArchiveError>;
+
+    /// The originals that the operation with this id took out, in the order in which they were put.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn originals_by_operation(&self, id: &str) -> Result<Vec<StoredOriginal>, ArchiveError>;
 
     /// What stood where the line with this digest stands now: the newest original that it replaced.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn replaced_by(&self, line: Digest) -> Result<Option<StoredOriginal>, ArchiveError>;
+
+    /// The operation with this id, or the only one whose id begins so; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`ArchiveError::AmbiguousOperation`] when several begin so; or when the store cannot be read, or what it holds is
+    /// damaged.
+    fn operation(&self, id: &str) -> Result<Option<Operation>, ArchiveError>;
 
     /// The newest operation whose output has this digest. One that changed something goes before one that only copied,
     /// for it alone leads back to a source.
@@ -83,9 +111,32 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn operation_by_output(&self, output: Digest) -> Result<Option<Operation>, ArchiveError>;
 
+    /// The newest operation that was recorded before the one with this id and that wrote `output`, chosen as
+    /// [`operation_by_output`](Archive::operation_by_output) does.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn operation_before(&self, id: &str, output: Output<'_>) -> Result<Option<Operation>, ArchiveError>;
+
     /// The operations recorded for this session, oldest first.
     ///
     /// # Errors
     /// When the store cannot be read, or what it holds is damaged.
     fn operations(&self, session: &str) -> Result<Vec<Operation>, ArchiveError>;
+
+    /// How the source of the operation with this id is built again from its output, in order; `None` where there is no
+    /// such operation.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn recipe(&self, id: &str) -> Result<Option<Vec<RecipeStep>>, ArchiveError>;
+}
+
+/// What an operation wrote, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub enum Output<'a> {
+    /// A transcript of this digest.
+    Digest(Digest),
+    /// The beginning of a file: written to this path, and no longer than so many bytes.
+    Beginning(&'a Path, u64),
 }

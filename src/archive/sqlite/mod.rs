@@ -3,10 +3,13 @@
 mod body;
 mod connect;
 mod fault;
+mod operations;
+mod originals;
 mod place;
-mod rows;
+mod row;
 mod schema;
 mod store;
+mod writer;
 
 pub(super) use store::Sqlite;
 

@@ -3,13 +3,16 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 
-use super::body::{Packer, Unpacker};
+use super::body::Unpacker;
 use super::connect;
 use super::fault::Fault;
-use super::rows;
-use crate::archive::{Archive, ArchiveError, Operation, Original, StoredOriginal};
+use super::row::{length, path_value, to_signed};
+use super::writer::Writer;
+use super::{operations, originals};
+use crate::archive::prefix::{self, AT_MOST};
+use crate::archive::{Archive, ArchiveError, Operation, Original, Output, RecipeStep, StoredOriginal};
 use crate::text::Digest;
 
 /// An archive in a `SQLite` database.
@@ -19,24 +22,6 @@ pub(in crate::archive) struct Sqlite {
     reader: Connection,
     unpacker: RefCell<Unpacker>,
     writer: Option<Writer>,
-}
-
-/// The connection that writes, and what it reuses from put to put.
-struct Writer {
-    connection: Connection,
-    packer: Packer,
-    deposit: Deposit,
-}
-
-/// What has been put since the last commit.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Deposit {
-    /// Nothing; no transaction is open.
-    None,
-    /// Something, in a transaction.
-    Open,
-    /// A put failed.
-    Broken,
 }
 
 impl Sqlite {
@@ -52,20 +37,13 @@ impl Sqlite {
         Ok(Self { path, reader, unpacker: RefCell::default(), writer: None })
     }
 
-    /// Runs one put within the deposit's transaction, which it opens if need be.
-    fn put<T>(&mut self, put: impl FnOnce(&mut Writer, &Path) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
-        if self.writer.is_none() {
-            self.writer = Some(Writer::open(&self.path)?);
-        }
-        let Some(writer) = &mut self.writer else { return Err(ArchiveError::BrokenDeposit) };
-        match writer.deposit {
-            Deposit::None => writer.connection.execute_batch("BEGIN IMMEDIATE").fault(&self.path)?,
-            Deposit::Open => {}
-            Deposit::Broken => return Err(ArchiveError::BrokenDeposit),
-        }
-        let result = put(writer, &self.path);
-        writer.deposit = if result.is_ok() { Deposit::Open } else { Deposit::Broken };
-        result
+    /// The writer, opened when something is put for the first time.
+    fn writer(&mut self) -> Result<&mut Writer, ArchiveError> {
+        let writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => Writer::open(&self.path)?,
+        };
+        Ok(self.writer.insert(writer))
     }
 
     fn all<T>(
@@ -79,104 +57,26 @@ impl Sqlite {
     }
 }
 
-impl Writer {
-    fn open(path: &Path) -> Result<Self, ArchiveError> {
-        let connection = connect::connect(path)?;
-        // Holds the random pages of some 100,000 lines' indexes; twice as much saved 4 % more.
-        connection.pragma_update(None, "cache_size", -4000).fault(path)?;
-        let packer = Packer::new().map_err(|source| ArchiveError::Compress { bytes: 0, source })?;
-        Ok(Self { connection, packer, deposit: Deposit::None })
-    }
-
-    /// The number of the body with this digest, stored now unless it was there; then older notes that say the
-    /// same as `original` go, for a newer one is about to say it.
-    fn body(&mut self, digest: Digest, original: &Original<'_>, path: &Path) -> Result<i64, ArchiveError> {
-        let find = || {
-            let mut find = self.connection.prepare_cached(rows::BODY_ID)?;
-            let Some(id) = find.query_row([digest.as_bytes()], |row| row.get(0)).optional()? else { return Ok(None) };
-            self.connection
-                .prepare_cached("DELETE FROM original WHERE body = ? AND uuid IS ? AND replaced_by IS ?")?
-                .execute(params![id, original.uuid, original.replaced_by.as_ref().map(Digest::as_bytes)])?;
-            Ok(Some(id))
-        };
-        if let Some(id) = find().fault(path)? {
-            return Ok(id);
-        }
-        let bytes = original.line.len();
-        let (codec, content) =
-            self.packer.pack(original.line).map_err(|source| ArchiveError::Compress { bytes, source })?;
-        let insert = || {
-            self.connection
-                .prepare_cached("INSERT INTO body (digest, bytes, codec, content) VALUES (?, ?, ?, ?)")?
-                .insert(params![digest.as_bytes(), rows::to_signed(bytes as u64), codec, content])
-        };
-        insert().fault(path)
-    }
-
-    fn put_original(&mut self, original: &Original<'_>, path: &Path) -> Result<Digest, ArchiveError> {
-        let digest = Digest::of(original.line);
-        let body = self.body(digest, original, path)?;
-        let insert = || {
-            self.connection
-                .prepare_cached("INSERT INTO original (body, uuid, replaced_by) VALUES (?, ?, ?)")?
-                .execute(params![body, original.uuid, original.replaced_by.as_ref().map(Digest::as_bytes)])
-        };
-        insert().fault(path)?;
-        Ok(digest)
-    }
-
-    fn put_operation(&mut self, operation: &Operation, path: &Path) -> Result<(), ArchiveError> {
-        let known = self
-            .connection
-            .query_row(rows::OPERATION_BY_ID, [&operation.id], rows::operation)
-            .optional()
-            .fault(path)?;
-        match known {
-            Some(known) if known == *operation => Ok(()),
-            Some(_) => Err(ArchiveError::DuplicateOperation { id: operation.id.clone() }),
-            None => {
-                let mut insert = self.connection.prepare(rows::INSERT_OPERATION).fault(path)?;
-                rows::insert_operation(&mut insert, operation).fault(path)
-            }
-        }
-    }
-}
-
 impl Archive for Sqlite {
     fn put_original(&mut self, original: &Original<'_>) -> Result<Digest, ArchiveError> {
-        self.put(|writer, path| writer.put_original(original, path))
+        self.writer()?.put(|writer| writer.put_original(original))
     }
 
-    fn put_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError> {
-        self.put(|writer, path| writer.put_operation(operation, path))
+    fn put_operation(&mut self, operation: &Operation, recipe: &[RecipeStep]) -> Result<(), ArchiveError> {
+        self.writer()?.put(|writer| writer.put_operation(operation, recipe))
     }
 
     fn commit(&mut self) -> Result<(), ArchiveError> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        match writer.deposit {
-            Deposit::None => Ok(()),
-            Deposit::Broken => Err(ArchiveError::BrokenDeposit),
-            Deposit::Open => {
-                let committed = writer.connection.execute_batch("COMMIT").fault(&self.path);
-                writer.deposit = if committed.is_ok() { Deposit::None } else { Deposit::Broken };
-                committed
-            }
-        }
+        self.writer.as_mut().map_or(Ok(()), Writer::commit)
     }
 
     fn rollback(&mut self) -> Result<(), ArchiveError> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        // SQLite itself may have rolled back, when the disk was full.
-        if !writer.connection.is_autocommit() {
-            writer.connection.execute_batch("ROLLBACK").fault(&self.path)?;
-        }
-        writer.deposit = Deposit::None;
-        Ok(())
+        self.writer.as_mut().map_or(Ok(()), Writer::rollback)
     }
 
     fn line(&self, digest: Digest) -> Result<Option<Vec<u8>>, ArchiveError> {
-        let body = self.all(rows::BODY, [digest.as_bytes()], |row| {
-            Ok((row.get::<_, i64>("codec")?, row.get::<_, Vec<u8>>("content")?, rows::length(row, "bytes")?))
+        let body = self.all(originals::BODY, [digest.as_bytes()], |row| {
+            Ok((row.get::<_, i64>("codec")?, row.get::<_, Vec<u8>>("content")?, length(row, "bytes")?))
         })?;
         let Some((codec, content, bytes)) = body.into_iter().next() else { return Ok(None) };
         let line =
@@ -187,20 +87,52 @@ impl Archive for Sqlite {
         Ok(Some(line))
     }
 
+    fn lines_by_prefix(&self, prefix: &str) -> Result<Vec<Digest>, ArchiveError> {
+        let Some(range) = prefix::range(prefix) else { return Ok(Vec::new()) };
+        let params = params![range.start().as_bytes(), range.end().as_bytes(), to_signed(AT_MOST as u64)];
+        self.all(originals::DIGESTS, params, |row| Ok(Digest::from_bytes(row.get(0)?)))
+    }
+
     fn originals_of(&self, uuid: &str) -> Result<Vec<StoredOriginal>, ArchiveError> {
-        self.all(rows::ORIGINALS_BY_UUID, [uuid], rows::original)
+        self.all(originals::BY_UUID, [uuid], originals::original)
+    }
+
+    fn originals_by_operation(&self, id: &str) -> Result<Vec<StoredOriginal>, ArchiveError> {
+        self.all(originals::BY_OPERATION, [id], originals::original)
     }
 
     fn replaced_by(&self, line: Digest) -> Result<Option<StoredOriginal>, ArchiveError> {
-        Ok(self.all(rows::ORIGINAL_BY_LINE, [line.as_bytes()], rows::original)?.pop())
+        Ok(self.all(originals::BY_LINE, [line.as_bytes()], originals::original)?.pop())
+    }
+
+    fn operation(&self, id: &str) -> Result<Option<Operation>, ArchiveError> {
+        let found = self.all(operations::BY_PREFIX, params![id, to_signed(AT_MOST as u64)], operations::operation)?;
+        prefix::only(id, found)
     }
 
     fn operation_by_output(&self, output: Digest) -> Result<Option<Operation>, ArchiveError> {
-        Ok(self.all(rows::OPERATION_BY_OUTPUT, [output.as_bytes()], rows::operation)?.pop())
+        Ok(self.all(operations::BY_OUTPUT, [output.as_bytes()], operations::operation)?.pop())
+    }
+
+    fn operation_before(&self, id: &str, output: Output<'_>) -> Result<Option<Operation>, ArchiveError> {
+        let mut found = match output {
+            Output::Digest(digest) => {
+                self.all(operations::BEFORE_BY_OUTPUT, params![digest.as_bytes(), id], operations::operation)
+            }
+            Output::Beginning(path, at_most) => {
+                let params = params![path_value(path), id, to_signed(at_most)];
+                self.all(operations::BEFORE_BY_PATH, params, operations::operation)
+            }
+        }?;
+        Ok(found.pop())
     }
 
     fn operations(&self, session: &str) -> Result<Vec<Operation>, ArchiveError> {
-        self.all(rows::OPERATIONS_BY_SESSION, [session], rows::operation)
+        self.all(operations::BY_SESSION, [session], operations::operation)
+    }
+
+    fn recipe(&self, id: &str) -> Result<Option<Vec<RecipeStep>>, ArchiveError> {
+        Ok(self.all(operations::RECIPE, [id], operations::recipe)?.pop())
     }
 }
 
@@ -208,12 +140,15 @@ impl Archive for Sqlite {
 impl Sqlite {
     /// From here on waits for other writers next to no time.
     pub(super) fn wait_no_longer(&mut self) -> Result<(), ArchiveError> {
-        let writer = self.writer.insert(Writer::open(&self.path)?);
-        writer.connection.busy_timeout(std::time::Duration::from_millis(20)).fault(&self.path)
+        self.writer()?.wait_no_longer()
     }
 
     /// How the database goes about `sql`.
     pub(super) fn query_plan(&self, sql: &str) -> Result<Vec<String>, ArchiveError> {
-        self.all(&format!("EXPLAIN QUERY PLAN {sql}"), [b""], |row| row.get("detail"))
+        let read = || {
+            let mut statement = self.reader.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+            statement.raw_query().mapped(|row| row.get("detail")).collect::<Result<_, _>>()
+        };
+        read().fault(&self.path)
     }
 }

@@ -1,37 +1,11 @@
-//! What an archive holds.
+//! Operations: which transcript was made out of which, by what, and what was cut on the way.
 
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-
 use serde::{Deserialize, Serialize};
 
-use super::RecipeStep;
 use crate::text::{Digest, Tokens};
-
-/// One line on its way into the archive.
-#[derive(Clone, Copy, Debug)]
-pub struct Original<'a> {
-    /// The whole line as the source has it, its terminator included.
-    pub line: &'a [u8],
-    /// The uuid of the entry, where it has one.
-    pub uuid: Option<&'a str>,
-    /// The digest of the line that took its place; `None` when nothing did.
-    pub replaced_by: Option<Digest>,
-}
-
-/// What the archive knows of a line that was taken out; [`line`](super::Archive::line) gives its bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct StoredOriginal {
-    /// The digest of the whole line.
-    pub digest: Digest,
-    /// The length of the whole line in bytes.
-    pub bytes: u64,
-    /// The uuid of the entry, where it had one.
-    pub uuid: Option<String>,
-    /// The digest of the line that took its place; `None` when nothing did.
-    pub replaced_by: Option<Digest>,
-}
 
 /// One transcript as it was when an operation read or wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,8 +37,10 @@ pub struct Operation {
     pub output: FileRef,
     /// The session ids of the source that the output's own took the place of.
     pub session_ids: Vec<String>,
-    /// How the source is built again from the output, in order.
-    pub recipe: Vec<RecipeStep>,
+    /// What was cut, item by item, in the order of the transcript.
+    pub cuts: Vec<Cut>,
+    /// The `chars4` tokens of the live chain before and after, where they were counted.
+    pub tokens: Option<(Tokens, Tokens)>,
     /// The report of the run, as JSON.
     pub report: Option<String>,
 }

@@ -1,0 +1,29 @@
+//! Originals: lines as they were before an operation took them out.
+
+use crate::text::Digest;
+
+/// One line on its way into the archive.
+#[derive(Clone, Copy, Debug)]
+pub struct Original<'a> {
+    /// The whole line as the source has it, its terminator included.
+    pub line: &'a [u8],
+    /// The uuid of the entry, where it has one.
+    pub uuid: Option<&'a str>,
+    /// The digest of the line that took its place; `None` when nothing did.
+    pub replaced_by: Option<Digest>,
+}
+
+/// What the archive knows of a line that was taken out; [`line`](super::Archive::line) gives its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StoredOriginal {
+    /// The digest of the whole line.
+    pub digest: Digest,
+    /// The length of the whole line in bytes.
+    pub bytes: u64,
+    /// The uuid of the entry, where it had one.
+    pub uuid: Option<String>,
+    /// The digest of the line that took its place; `None` when nothing did.
+    pub replaced_by: Option<Digest>,
+    /// The id of the operation that took it out; `None` where that was not noted, as in archives of the first schema.
+    pub operation: Option<String>,
+}

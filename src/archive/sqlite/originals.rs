@@ -1,0 +1,46 @@
+//! Bodies and originals: the queries and what their rows hold.
+
+use rusqlite::Row;
+
+use super::row::length;
+use crate::archive::StoredOriginal;
+use crate::text::Digest;
+
+/// The number of the body with a digest.
+pub(super) const BODY_ID: &str = "SELECT id FROM body WHERE substr(digest, 1, 8) = substr(?1, 1, 8) AND digest = ?1";
+
+/// The body with a digest.
+pub(super) const BODY: &str = "SELECT codec, content, bytes FROM body
+    WHERE substr(digest, 1, 8) = substr(?1, 1, 8) AND digest = ?1";
+
+/// The digests from one to another, both included, in their order.
+pub(super) const DIGESTS: &str = "SELECT digest FROM body
+    WHERE substr(digest, 1, 8) BETWEEN substr(?1, 1, 8) AND substr(?2, 1, 8) AND digest BETWEEN ?1 AND ?2
+    ORDER BY digest LIMIT ?3";
+
+/// The originals with a uuid, newest first; rows for [`original`].
+pub(super) const BY_UUID: &str = "SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original
+    WHERE substr(uuid, 1, 8) = substr(?1, 1, 8) AND uuid = ?1 ORDER BY seq DESC";
+
+/// The newest original that a line replaced, as a row for [`original`].
+pub(super) const BY_LINE: &str = "SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original
+    WHERE substr(replaced_by, 1, 8) = substr(?1, 1, 8) AND replaced_by = ?1 ORDER BY seq DESC LIMIT 1";
+
+/// The originals of an operation, oldest first; rows for [`original`].
+pub(super) const BY_OPERATION: &str = "SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original
+    WHERE seq BETWEEN (SELECT first_original FROM operation WHERE id = ?1)
+        AND (SELECT last_original FROM operation WHERE id = ?1) ORDER BY seq";
+
+pub(super) const INSERT_BODY: &str = "INSERT INTO body (digest, bytes, codec, content) VALUES (?, ?, ?, ?)";
+
+pub(super) const INSERT: &str = "INSERT INTO original (body, uuid, replaced_by) VALUES (?, ?, ?)";
+
+pub(super) fn original(row: &Row<'_>) -> rusqlite::Result<StoredOriginal> {
+    Ok(StoredOriginal {
+        digest: Digest::from_bytes(row.get("digest")?),
+        bytes: length(row, "bytes")?,
+        uuid: row.get("uuid")?,
+        replaced_by: row.get::<_, Option<_>>("replaced_by")?.map(Digest::from_bytes),
+        operation: row.get("operation")?,
+    })
+}

@@ -1,0 +1,57 @@
+//! What a column holds: lengths, paths, and values that are not what was stored.
+
+use std::error::Error;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Row;
+use rusqlite::types::{Type, Value, ValueRef};
+
+/// A length as `SQLite` holds it: signed. No file is long enough for the difference to matter.
+pub(super) fn to_signed(length: u64) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
+}
+
+/// A length that was stored.
+pub(super) fn length(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
+    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
+
+/// The error for a value that is not what was stored.
+pub(super) fn damaged(kind: Type, error: impl Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, kind, Box::new(error))
+}
+
+/// The error for a value that cannot be stored.
+pub(super) fn unstorable(error: impl Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
+}
+
+/// A path as text where it is UTF-8, so that people can read the table, else as its bytes.
+pub(super) fn path_value(path: &Path) -> Value {
+    match path.to_str() {
+        Some(text) => Value::Text(text.to_owned()),
+        None => Value::Blob(path.as_os_str().as_encoded_bytes().to_vec()),
+    }
+}
+
+/// The path that [`path_value`] stored.
+pub(super) fn path_from(value: ValueRef<'_>) -> Option<PathBuf> {
+    match value {
+        ValueRef::Text(text) => Some(String::from_utf8_lossy(text).as_ref().into()),
+        ValueRef::Blob(bytes) => Some(path_from_bytes(bytes)),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
+    }
+}
+
+#[cfg(unix)]
+fn path_from_bytes(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    OsStr::from_bytes(bytes).into()
+}
+
+/// Elsewhere no safe way leads back from odd bytes; the path is only shown, so an approximation serves.
+#[cfg(not(unix))]
+fn path_from_bytes(bytes: &[u8]) -> PathBuf {
+    OsStr::new(String::from_utf8_lossy(bytes).as_ref()).into()
+}

@@ -1,0 +1,72 @@
+//! Archives of older schemas.
+
+use std::path::Path;
+
+use rusqlite::{Connection, params};
+
+use super::place::{count, folder};
+use crate::archive::sqlite::Sqlite;
+use crate::archive::sqlite::schema::{APPLICATION_ID, MIGRATIONS, NEWEST};
+use crate::archive::suite::samples::{operation, recipe, removed};
+use crate::archive::{Archive, Operation, recipe as recipes};
+use crate::text::Digest;
+
+/// An archive of the first schema at `path`, with an original and an operation.
+fn first_schema(path: &Path) {
+    let connection = Connection::open(path).unwrap();
+    connection.pragma_update(None, "journal_mode", "WAL").unwrap();
+    connection.execute_batch(MIGRATIONS[0]).unwrap();
+    connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+    connection.pragma_update(None, "user_version", 1).unwrap();
+    let digest = |bytes: &[u8]| *Digest::of(bytes).as_bytes();
+    connection
+        .execute(
+            "INSERT INTO body (digest, bytes, codec, content) VALUES (?, 4, 0, ?)",
+            params![digest(b"line"), b"line"],
+        )
+        .unwrap();
+    connection.execute("INSERT INTO original (body, uuid, replaced_by) VALUES (1, 'u', ?)", [digest(b"new")]).unwrap();
+    let was = operation("1", b"output");
+    connection
+        .execute(
+            "INSERT INTO operation VALUES (1, '1', ?, ?, ?, ?, 'a b.jsonl', ?, ?, NULL, ?, 0, ?, ?, ?)",
+            params![
+                was.verb,
+                was.command,
+                was.session,
+                was.time.to_string(),
+                digest(b"source"),
+                1_i64 << 40,
+                digest(b"output"),
+                serde_json::to_string(&was.session_ids).unwrap(),
+                recipes::encode(&recipe()).unwrap(),
+                was.report,
+            ],
+        )
+        .unwrap();
+}
+
+#[test]
+fn a_02_an_archive_of_the_first_schema_comes_up_to_date() {
+    let folder = folder();
+    let path = folder.path().join("a.sqlite");
+    first_schema(&path);
+    let mut archive = Sqlite::open(&path).unwrap();
+    let was = Operation { cuts: Vec::new(), tokens: None, ..operation("1", b"output") };
+    assert_eq!(archive.operation_by_output(Digest::of(b"output")).unwrap(), Some(was.clone()));
+    assert_eq!(archive.recipe("1").unwrap(), Some(recipe()));
+    assert_eq!(archive.line(Digest::of(b"line")).unwrap().as_deref(), Some(b"line".as_slice()));
+    let found = archive.originals_of("u").unwrap();
+    assert_eq!((found.len(), found[0].operation.as_deref()), (1, None), "it was not noted then");
+    assert!(archive.originals_by_operation("1").unwrap().is_empty());
+
+    archive.put_original(&removed(b"line", "u")).unwrap();
+    archive.put_operation(&was, &recipe()).unwrap();
+    archive.put_operation(&operation("2", b"output"), &recipe()).unwrap();
+    archive.commit().unwrap();
+    assert_eq!(archive.originals_of("u").unwrap()[0].operation.as_deref(), Some("2"));
+    assert_eq!((count(&path, "body"), count(&path, "operation"), count(&path, "recipe")), (1, 2, 2));
+    let version: i64 =
+        Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, NEWEST);
+}

@@ -1,0 +1,11 @@
+//! What only a database has: files, modes, versions, other processes.
+
+#[cfg(target_os = "linux")]
+mod disks;
+mod files;
+mod migration;
+#[cfg(unix)]
+mod modes;
+mod place;
+mod processes;
+mod refused;

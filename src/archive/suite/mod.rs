@@ -1,0 +1,7 @@
+//! One suite for every backend: what a deposit keeps, shows and forgets.
+
+pub(super) mod samples;
+
+mod deposits;
+mod operations;
+mod originals;

@@ -1,0 +1,69 @@
+//! What the tests put into archives.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use crate::archive::{Archive, ArchiveUrl, Cut, FileRef, Operation, Original, RecipeStep, open};
+use crate::text::{Digest, Tokens};
+
+/// Runs `check` on an empty archive of each backend.
+pub(in crate::archive) fn on_each_backend(check: fn(&mut dyn Archive)) {
+    check(open(&ArchiveUrl::Memory).unwrap().as_mut());
+    let folder = tempfile::tempdir().unwrap();
+    check(open(&ArchiveUrl::Sqlite(folder.path().join("archive.sqlite"))).unwrap().as_mut());
+}
+
+/// An original that nothing replaced.
+pub(in crate::archive) fn removed<'a>(line: &'a [u8], uuid: &'a str) -> Original<'a> {
+    Original { line, uuid: Some(uuid), replaced_by: None }
+}
+
+pub(in crate::archive) fn replaced<'a>(line: &'a [u8], uuid: &'a str, by: &[u8]) -> Original<'a> {
+    Original { line, uuid: Some(uuid), replaced_by: Some(Digest::of(by)) }
+}
+
+/// An operation with something in every field.
+pub(in crate::archive) fn operation(id: &str, output: &[u8]) -> Operation {
+    Operation {
+        id: id.to_owned(),
+        verb: "prune".to_owned(),
+        command: "ctxc prune 'a b.jsonl' --rules hash".to_owned(),
+        session: "session".to_owned(),
+        time: "2026-01-02T03:04:05.123456789Z".parse::<Timestamp>().unwrap(),
+        source: FileRef { path: Some(PathBuf::from("a b.jsonl")), digest: Digest::of(b"source"), bytes: 1 << 40 },
+        output: FileRef { path: None, digest: Digest::of(output), bytes: 0 },
+        session_ids: vec!["old".to_owned(), "quote\" and 会".to_owned()],
+        cuts: vec![cut("t1"), Cut { call: None, rule: "distill".to_owned(), ..cut("") }],
+        tokens: Some((Tokens(1000), Tokens(400))),
+        report: Some(r#"{"schema":1}"#.to_owned()),
+    }
+}
+
+pub(in crate::archive) fn cut(call: &str) -> Cut {
+    Cut {
+        uuid: "u".to_owned(),
+        call: Some(call.to_owned()),
+        name: "r_1a2b3".to_owned(),
+        rule: "discard".to_owned(),
+        before: Tokens(600),
+        after: Tokens(20),
+    }
+}
+
+/// A recipe with every kind of step.
+pub(in crate::archive) fn recipe() -> Vec<RecipeStep> {
+    vec![
+        RecipeStep::Copy { lines: 3, session: None },
+        RecipeStep::Original(Digest::of(b"a")),
+        RecipeStep::Original(Digest::of(b"b")),
+        RecipeStep::Skip { lines: 1 },
+        RecipeStep::Copy { lines: 7, session: Some(1) },
+    ]
+}
+
+/// Puts the operation with this id and output, and commits it.
+pub(in crate::archive) fn record(archive: &mut dyn Archive, id: &str, output: &[u8]) {
+    archive.put_operation(&operation(id, output), &recipe()).unwrap();
+    archive.commit().unwrap();
+}
