@@ -7,6 +7,7 @@ use std::io;
 use super::close_loop::closing_entry;
 use super::gauge::{Change, Gauge, move_gauge};
 use super::pointers::mend_pointers;
+use super::replacements::mend_replacements;
 use super::rewrite::Rewrite;
 use super::thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
 use crate::text::Tokens;
@@ -60,6 +61,7 @@ pub fn follow_up(
             consequences.n_request_copies += 1;
         }
     }
+    mend_replacements(file, index, rewrite)?;
     mend_pointers(file, index, rewrite)?;
     if is_seen {
         let change = change(index, chain, calibration, rewrite, consequences.thinking);

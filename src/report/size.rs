@@ -2,19 +2,7 @@
 
 use crate::text::Tokens;
 
-/// `n` with a comma between each three digits.
-#[must_use]
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
+pub use crate::text::grouped as count;
 
 /// `n` and what it counts: `1 turn`, `1,234 turns`. The plural is the noun with an `s`.
 #[must_use]

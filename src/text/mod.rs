@@ -3,6 +3,8 @@
 mod class;
 mod digest;
 mod facts;
+mod grouped;
+mod json_digest;
 pub mod json_string;
 mod looks;
 mod pattern;
@@ -17,6 +19,8 @@ mod words;
 pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vocabulary};
 pub use digest::Digest;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};
+pub use grouped::grouped;
+pub use json_digest::json_digest;
 pub use pattern::{NotAPattern, Pattern, Patterns};
 pub use segment::{Join, Piece, PieceKind, segment};
 pub use shape::Shape;

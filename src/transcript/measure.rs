@@ -83,6 +83,22 @@ pub fn measure(scan: &Scan, line: &[u8], mut each: impl FnMut(Part, Tokens)) {
     }
 }
 
+/// The tokens of the tool result at `at` of `scan.blocks`, its images included.
+#[must_use]
+pub fn result_tokens(scan: &Scan, line: &[u8], at: usize) -> Tokens {
+    let mut sum = Tokens::ZERO;
+    for block in result_blocks(scan, at) {
+        measure_block(block, line, &mut |_, tokens| sum += tokens);
+    }
+    sum
+}
+
+/// The tool result at `at` of `scan.blocks`, and the blocks inside it.
+pub fn result_blocks(scan: &Scan, at: usize) -> impl Iterator<Item = &Block> {
+    let inside = scan.blocks.iter().skip(at + 1).take_while(|block| block.is_nested);
+    scan.blocks.get(at).into_iter().chain(inside)
+}
+
 fn measure_block(block: &Block, line: &[u8], each: &mut impl FnMut(Part, Tokens)) {
     let tokens = |span: Option<Span>| span.and_then(|span| span.string(line)).map_or(Tokens::ZERO, string_tokens);
     match block.kind {

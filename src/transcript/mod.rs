@@ -32,7 +32,7 @@ pub use group::{GroupIdx, Groups};
 pub use index::{Index, Pointer, Thinking};
 pub use line_set::LineSet;
 pub use lines::{Fingerprint, Fingerprinter, LineReader};
-pub use measure::{Part, measure};
+pub use measure::{Part, measure, result_blocks, result_tokens};
 pub use preserved::PreservedSegment;
 pub use prompt::Prompt;
 pub use random::read_line;

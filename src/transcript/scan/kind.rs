@@ -23,6 +23,8 @@ pub enum Kind {
     CustomTitle,
     /// A title that the client gave.
     AiTitle,
+    /// What the client puts in the place of results that were too long, by their calls.
+    ContentReplacement,
     /// A copy of a request's body, or of a part of it (`api-request`, `api-request-blob`, ...).
     ApiRequest,
     /// Anything else: kept as it is.
@@ -45,6 +47,7 @@ impl Kind {
             b"file-history-snapshot" => Self::FileHistorySnapshot,
             b"custom-title" => Self::CustomTitle,
             b"ai-title" => Self::AiTitle,
+            b"content-replacement" => Self::ContentReplacement,
             name if name.starts_with(b"api-request") => Self::ApiRequest,
             _ => Self::Other,
         }

@@ -15,7 +15,7 @@ mod walk;
 pub(super) use fields::Known;
 pub use fields::{Block, Form, Message, Scan};
 pub use kind::{BlockKind, Kind};
-pub use walk::{each_element, each_field, each_string};
+pub use walk::{each_element, each_field, each_string, each_string_place};
 
 #[cfg(any(test, feature = "fuzzing"))]
 mod agree;

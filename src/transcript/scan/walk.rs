@@ -47,6 +47,11 @@ pub fn each_element(text: &[u8], mut each: impl FnMut(Span)) {
 /// Calls `each` with every string that is a value, at any depth, of the JSON value `text`: with the key that
 /// it stands under, or that its array does, and the inside of the string.
 pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {
+    each_string_place(text, |key, place| each(key, place.string(text).unwrap_or_default()));
+}
+
+/// As [`each_string`], with the place of the string and its quotes, counted from the start of `text`.
+pub fn each_string_place(text: &[u8], mut each: impl FnMut(Option<&[u8]>, Span)) {
     // Attachments nest a few levels deep; what nests deeper than this is no text of theirs.
     let _ = Walk::new(Level::best(), text, 0).strings(None, &mut each, 64);
 }
@@ -316,7 +321,7 @@ impl<'a> Walk<'a> {
     fn strings(
         &mut self,
         key: Option<&[u8]>,
-        each: &mut impl FnMut(Option<&[u8]>, &[u8]),
+        each: &mut impl FnMut(Option<&[u8]>, Span),
         depth: u32,
     ) -> Result<(), Rejected> {
         let line = self.line;
@@ -332,8 +337,8 @@ impl<'a> Walk<'a> {
             self.array(|walk| walk.strings(key, each, depth - 1)).map(drop)
         } else {
             let value = self.value()?;
-            if let Some(string) = value.string(line) {
-                each(key, string);
+            if value.string(line).is_some() {
+                each(key, value);
             }
             Ok(())
         }

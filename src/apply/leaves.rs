@@ -1,0 +1,95 @@
+//! Long strings inside JSON values, shortened so that the value keeps its shape.
+//!
+//! The client draws `toolUseResult` on the screen with few checks (format: "UI/loader crashes"), so no field goes and
+//! none changes its type; only the insides of long strings do.
+
+use crate::text::grouped;
+use crate::text::json_string::{self, utf16_units};
+use crate::transcript::Span;
+use crate::transcript::edit::Splice;
+use crate::transcript::scan::each_string_place;
+
+/// From how many bytes on a string is long.
+const LONG: usize = 200;
+
+/// The splices that shorten the long strings of the JSON value at `value` of `line`.
+#[must_use]
+pub(super) fn shorten_leaves(line: &[u8], value: Span) -> Vec<Splice> {
+    let text = value.of(line);
+    let mut splices = Vec::new();
+    // A bare string may be JSON that the client will parse.
+    if value.string(line).is_some_and(|raw| matches!(raw.trim_ascii_start().first(), Some(b'{' | b'['))) {
+        return splices;
+    }
+    each_string_place(text, |key, place| {
+        let Some(raw) = place.string(text).filter(|raw| raw.len() >= LONG) else { return };
+        if let Some(short) = short(key.unwrap_or_default(), raw) {
+            splices.push(Splice::new(place.shifted(value.start), json_string::encode(&short)));
+        }
+    });
+    splices
+}
+
+/// What takes the place of the long string `raw` under `key`; `None` where it stays.
+fn short(key: &[u8], raw: &[u8]) -> Option<String> {
+    let mark = || format!("[ctxc: {} characters taken out]", grouped(utf16_units(raw)));
+    match key {
+        // Names, by which something is found.
+        b"type" | b"id" | b"url" | b"uuid" | b"cwd" | b"mode" | b"status" => None,
+        key if [&b"path"[..], b"Path", b"_id", b"Id", b"Uuid"].iter().any(|end| key.ends_with(end)) => None,
+        // What is decoded or taken apart.
+        b"data" | b"base64" | b"originalFile" | b"patch" => Some(String::new()),
+        // The first character of a line of a patch says what became of it.
+        b"lines" => Some(
+            raw.first()
+                .filter(|sign| b"+- ".contains(sign))
+                .map_or_else(mark, |&sign| format!("{}{}", char::from(sign), mark())),
+        ),
+        _ => Some(mark()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::edit::render;
+
+    fn shortened(value: &str) -> String {
+        let splices = shorten_leaves(value.as_bytes(), Span::new(0, value.len()));
+        String::from_utf8(render(value.as_bytes(), &splices).unwrap()).unwrap()
+    }
+
+    // P-03; format: "UI/loader crashes"
+    #[test]
+    fn shapes_and_types_stay() {
+        let long = "x".repeat(1234);
+        let mark = "[ctxc: 1,234 characters taken out]";
+        let cases = [
+            (
+                r#"{"type":"text","file":{"filePath":"LONG","content":"LONG","numLines":3}}"#,
+                r#"{"type":"text","file":{"filePath":"LONG","content":"MARK","numLines":3}}"#,
+            ),
+            (
+                r#"{"stdout":"LONG","stderr":"","interrupted":false}"#,
+                r#"{"stdout":"MARK","stderr":"","interrupted":false}"#,
+            ),
+            (
+                r#"{"originalFile":"LONG","structuredPatch":[{"oldStart":1,"lines":["+LONG","a"]}]}"#,
+                r#"{"originalFile":"","structuredPatch":[{"oldStart":1,"lines":["+[ctxc: 1,235 characters taken out]","a"]}]}"#,
+            ),
+            (
+                r#"{"originalFile":null,"content":[{"type":"text","text":"LONG"}]}"#,
+                r#"{"originalFile":null,"content":[{"type":"text","text":"MARK"}]}"#,
+            ),
+            (r#""Error: LONG""#, r#""[ctxc: 1,241 characters taken out]""#),
+            (r#""{\"task\":\"LONG\"}""#, r#""{\"task\":\"LONG\"}""#),
+            (
+                r#"{"oldTodos":[],"newTodos":[{"content":"short"}]}"#,
+                r#"{"oldTodos":[],"newTodos":[{"content":"short"}]}"#,
+            ),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(shortened(&value.replace("LONG", &long)), expected.replace("LONG", &long).replace("MARK", mark));
+        }
+    }
+}

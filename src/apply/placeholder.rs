@@ -1,0 +1,127 @@
+//! What stands where something was taken out: one line that says what it was, how large, and the command that shows it.
+
+use crate::text::{Digest, Tokens, chars4, grouped};
+
+/// How every text starts that stands in the place of another.
+const START: &str = "[ctxc";
+/// How many digits of a digest name an original. Twelve are 48 bits: an archive of a million lines has two that look
+/// alike with a probability of one in 500.
+const DIGITS: usize = 12;
+
+/// Whether `text` is one of ours, which no rule cuts again.
+#[must_use]
+pub fn is_placeholder(text: &str) -> bool {
+    text.starts_with(START)
+}
+
+/// The archive, as the command in a placeholder names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Shelf {
+    /// The one that a command uses when it is told nothing.
+    #[default]
+    Default,
+    /// The one at this URL, whose path is absolute.
+    At(String),
+    /// None that a later command could read, so that no command is named.
+    Nowhere,
+}
+
+/// What is taken out of a line, and what becomes of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Placeholder<'a> {
+    /// What was there, such as `Read src/main.rs`.
+    pub what: &'a str,
+    /// What became of it, such as `taken out`.
+    pub fate: &'a str,
+    /// Its size.
+    pub tokens: Tokens,
+    /// The digest of the whole line that held it, by which the archive knows that line.
+    pub line: Digest,
+    /// The archive that has the line.
+    pub shelf: &'a Shelf,
+}
+
+impl Placeholder<'_> {
+    /// The full form: `[ctxc: Read src/main.rs taken out, 1,234 tokens; ctxc archive show 3f9a1c2b7d4e]`.
+    #[must_use]
+    pub fn full(&self) -> String {
+        let Self { what, fate, tokens, shelf, .. } = self;
+        let plural = if tokens.0 == 1 { "" } else { "s" };
+        let command = match shelf {
+            Shelf::Default => format!("; ctxc archive show {}", self.name()),
+            Shelf::At(url) => format!("; ctxc archive show {} --archive {}", self.name(), quoted(url)),
+            Shelf::Nowhere => String::new(),
+        };
+        format!("{START}: {what} {fate}, {} token{plural}{command}]", grouped(tokens.0))
+    }
+
+    /// The shortest form, for what is hardly longer: `[ctxc 3f9a1c2b7d4e]`.
+    #[must_use]
+    pub fn bare(&self) -> String {
+        match self.shelf {
+            Shelf::Default | Shelf::At(_) => format!("{START} {}]", self.name()),
+            Shelf::Nowhere => format!("{START}: {}]", self.fate),
+        }
+    }
+
+    /// The full form where it is shorter than what was there, in tokens; else the bare one.
+    #[must_use]
+    pub fn fitting(&self) -> String {
+        Some(self.full()).filter(|full| chars4(full) < self.tokens).unwrap_or_else(|| self.bare())
+    }
+
+    fn name(&self) -> String {
+        self.line.to_string().chars().take(DIGITS).collect()
+    }
+}
+
+/// `word` so that a shell takes it for one.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/:._-+~=@%,".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placeholder(tokens: u64, shelf: &Shelf) -> Placeholder<'_> {
+        Placeholder {
+            what: "Read src/main.rs",
+            fate: "taken out",
+            tokens: Tokens(tokens),
+            line: Digest::of(b"line"),
+            shelf,
+        }
+    }
+
+    // P-03
+    #[test]
+    fn a_placeholder_says_what_how_large_and_where() {
+        let at = |url: &str| Shelf::At(url.to_owned());
+        let cases = [
+            (1234, Shelf::Default, "[ctxc: Read src/main.rs taken out, 1,234 tokens; ctxc archive show NAME]"),
+            (
+                99,
+                at("sqlite:/a/b.sqlite"),
+                "[ctxc: Read src/main.rs taken out, 99 tokens; ctxc archive show NAME --archive sqlite:/a/b.sqlite]",
+            ),
+            (
+                99,
+                at("sqlite:/it's here"),
+                r"[ctxc: Read src/main.rs taken out, 99 tokens; ctxc archive show NAME --archive 'sqlite:/it'\''s here']",
+            ),
+            (99, Shelf::Nowhere, "[ctxc: Read src/main.rs taken out, 99 tokens]"),
+            (20, Shelf::Default, "[ctxc NAME]"),
+            (1, Shelf::Default, "[ctxc NAME]"),
+            (3, Shelf::Nowhere, "[ctxc: taken out]"),
+        ];
+        let name = &Digest::of(b"line").to_string()[..DIGITS];
+        for (tokens, shelf, expected) in cases {
+            let text = placeholder(tokens, &shelf).fitting();
+            assert_eq!(text.replace(name, "NAME"), expected);
+            assert!(is_placeholder(&text) && !text.contains('\n'));
+        }
+        assert_eq!(placeholder(1, &Shelf::Nowhere).full(), "[ctxc: Read src/main.rs taken out, 1 token]");
+    }
+}
