@@ -138,7 +138,7 @@ pub fn carry_out(
             source: file_ref(origin.path, source, bytes_before),
             output: file_ref(stage.target(), output, written.len),
             session_ids,
-            cuts: Vec::new(),
+            cuts: rewrite.cuts.values().flatten().cloned().collect(),
             tokens: Some((tokens_before, tokens_after(index, &chain, rewrite))),
             // What was done is known only once it is; the counts of the run are in its own report.
             report: None,
