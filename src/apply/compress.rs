@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 
-use super::Rewrite;
+use super::cut::{Page, is_cut};
+use super::placeholder::is_placeholder;
+use super::rewrite::Rewrite;
 use crate::archive::Cut;
 use crate::plan::{Candidate, Task, TaskPart};
 use crate::run::Outcome;
-use crate::text::{Tokens, json_string};
+use crate::text::Tokens;
 use crate::transcript::edit::{replace_text, replace_tool_result};
 use crate::transcript::entry;
 use crate::transcript::scan::Scan;
-use crate::transcript::{Index, LineNo, Span, read_line};
+use crate::transcript::{Index, LineNo, read_line};
 
 /// The texts that are to be compressed.
 #[derive(Debug, Default)]
@@ -23,26 +25,35 @@ pub struct Tasks {
     pub n_skipped: u64,
 }
 
-/// Reads the texts of `candidates` (B-04).
+/// Reads the texts of `candidates` (B-04). What `rewrite` has taken out or cut already is left alone, and what an
+/// earlier one left in the place of a text.
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn read_tasks(file: &File, index: &Index, candidates: &[Candidate], min_tokens: Tokens) -> io::Result<Tasks> {
+pub fn read_tasks(
+    file: &File,
+    index: &Index,
+    candidates: &[Candidate],
+    min_tokens: Tokens,
+    rewrite: &Rewrite,
+) -> io::Result<Tasks> {
     let mut tasks = Tasks::default();
     let mut buffer = Vec::new();
     let mut scan = Scan::default();
-    for candidate in candidates {
+    for candidate in candidates.iter().filter(|candidate| !rewrite.dropped.contains(candidate.line)) {
         let line = read_line(file, index, candidate.line, &mut buffer)?;
         scan.read(line);
+        let page = Page { line: candidate.line, bytes: line, scan: &scan };
         let mut texts = Vec::new();
-        if candidate.wants_text {
+        if candidate.wants_text && !is_cut(rewrite, candidate.line, None) {
             texts.push((TaskPart::Text, entry::text(&scan, line)));
         }
         if candidate.wants_results {
             let results = entry::tool_results(&scan, line).into_iter();
-            texts.extend(results.map(|(at, text)| (TaskPart::ToolResult(at), text)));
+            let open = results.filter(|(at, _)| !is_cut(rewrite, candidate.line, page.call(*at).as_deref()));
+            texts.extend(open.map(|(at, text)| (TaskPart::ToolResult(at), text)));
         }
-        for (part, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        for (part, text) in texts.into_iter().filter(|(_, text)| !text.is_empty() && !is_placeholder(text)) {
             match Task::new(candidate, part, text, min_tokens) {
                 Some(task) => tasks.tasks.push(task),
                 None => tasks.n_skipped += 1,
@@ -74,29 +85,20 @@ pub fn add_edits(
     for (line_no, texts) in by_line {
         let line = read_line(file, index, line_no, &mut buffer)?;
         scan.read(line);
-        let uuid = decoded(scan.uuid, line);
-        for (task, text, tokens) in texts {
+        let page = Page { line: line_no, bytes: line, scan: &scan };
+        for (task, text, after) in texts {
             let (splices, call) = match task.part {
                 TaskPart::Text => (replace_text(&scan, line, text), None),
-                TaskPart::ToolResult(at) => {
-                    let call = scan.blocks.get(at).map(|block| decoded(block.tool_id, line));
-                    (replace_tool_result(&scan, line, at, text), call)
-                }
+                TaskPart::ToolResult(at) => (replace_tool_result(&scan, line, at, text), page.call(at)),
             };
             let Some(splices) = splices else { continue };
             rewrite.edit(line_no, splices);
             let name = call.clone().unwrap_or_else(|| beginning(&task.text));
             let rule = "compress".to_owned();
-            rewrite.cut(line_no, Cut { uuid: uuid.clone(), call, name, rule, before: task.tokens, after: tokens });
+            rewrite.cut(line_no, Cut { uuid: page.uuid(), call, name, rule, before: task.tokens, after });
         }
     }
     Ok(())
-}
-
-/// The text of a JSON string in `line`; empty where there is none.
-fn decoded(span: Option<Span>, line: &[u8]) -> String {
-    let raw = span.and_then(|span| span.string(line)).unwrap_or_default();
-    json_string::decode(raw).into_owned()
 }
 
 /// How many characters of a text name it.

@@ -49,6 +49,12 @@ impl Page<'_> {
         json_string::decode(raw).into_owned()
     }
 
+    /// The id of the call whose result stands at `at` of the blocks of the scan.
+    #[must_use]
+    pub fn call(&self, at: usize) -> Option<String> {
+        self.scan.blocks.get(at).map(|block| self.decoded(block.tool_id))
+    }
+
     /// The size of the tool result at `at` of the blocks of the scan, images included, in `chars4` tokens.
     #[must_use]
     pub fn result_tokens(&self, at: usize) -> Tokens {

@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{check, compress, restore, stats};
+use super::commands::{check, compress, config, restore, stats};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -31,12 +31,13 @@ pub fn main() -> ExitCode {
 }
 
 fn run(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
-    let environment = Environment::read();
+    let environment = Environment::read()?;
     let context = Context { environment: &environment, ui, reporting: args.global.reporting() };
     match args.verb {
         Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
+        Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod args;
 mod commands;
+mod config;
 mod dispatch;
 pub mod error;
 pub mod input;

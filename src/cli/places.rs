@@ -1,36 +1,43 @@
 //! What the environment says about where things are.
 
 use std::env;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use etcetera::BaseStrategy;
 
+use super::config::{Config, Layer};
 use super::error::CommandError;
 use crate::transcript::session::Places;
 
 /// The folder of ctxc in the folder for data.
 const APP: &str = "ctxc";
 
-/// The environment variables that ctxc reads, and the current folder. Variables that are empty count as not set.
+/// What surrounds the command: variables of the environment, of which those that are empty count as not set, the
+/// current folder, and the configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     claude_config_dir: Option<PathBuf>,
-    archive: Option<OsString>,
     cwd: PathBuf,
+    /// The layers of the configuration, the strongest first.
+    pub(crate) layers: Vec<Layer>,
+    /// What they come to.
+    pub(crate) config: Config,
 }
 
 impl Environment {
     /// The environment of this process.
-    #[must_use]
-    pub(crate) fn read() -> Self {
-        let set = |name| env::var_os(name).filter(|value| !value.is_empty());
-        Self {
-            claude_config_dir: set("CLAUDE_CONFIG_DIR").map(PathBuf::from),
-            archive: set("CTXC_ARCHIVE"),
-            cwd: current_dir(),
-        }
+    ///
+    /// # Errors
+    /// When the configuration cannot be read.
+    pub(crate) fn read() -> Result<Self, CommandError> {
+        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let cwd = current_dir();
+        // Without a home folder there is no configuration of the user.
+        let user_folder = base_folders().ok().map(|folders| folders.config_dir().join(APP));
+        let layers = Layer::all(set, &cwd, user_folder.as_deref())?;
+        let config = Config::of(&layers)?;
+        Ok(Self { claude_config_dir: set("CLAUDE_CONFIG_DIR").map(PathBuf::from), cwd, layers, config })
     }
 
     /// Where sessions are looked for.
@@ -48,18 +55,24 @@ impl Environment {
         Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone() })
     }
 
-    /// The URL of the archive: the one asked for, else `CTXC_ARCHIVE`, else a file in the data folder.
+    /// The URL of the archive: the one asked for, else that of the configuration, else a file in the data folder.
     ///
     /// # Errors
     /// When neither is given and there is no home folder.
     pub(crate) fn archive_url(&self, asked: Option<&str>) -> Result<String, CommandError> {
-        match (asked, &self.archive) {
-            (Some(url), _) => Ok(url.to_owned()),
-            (None, Some(url)) => url.to_str().map(str::to_owned).ok_or_else(|| {
-                CommandError::config(anyhow!("read CTXC_ARCHIVE: it is no UTF-8")).hint("set it to sqlite:PATH")
-            }),
-            (None, None) => Ok(format!("sqlite:{}", data_dir()?.join("archive.sqlite").display())),
+        match asked.or(self.config.archive.as_deref()) {
+            Some(url) => Ok(url.to_owned()),
+            None => self.default_archive_url(),
         }
+    }
+
+    /// The URL of the archive where nobody names one.
+    ///
+    /// # Errors
+    /// When there is no home folder.
+    #[expect(clippy::unused_self, reason = "it is the environment that tells where the home folder is")]
+    pub(crate) fn default_archive_url(&self) -> Result<String, CommandError> {
+        Ok(format!("sqlite:{}", data_dir()?.join("archive.sqlite").display()))
     }
 }
 

@@ -6,6 +6,7 @@ mod arguments;
 mod bad_input;
 mod chain;
 mod check;
+mod config;
 mod crash;
 mod docs;
 #[path = "../../benches/support/generate.rs"]

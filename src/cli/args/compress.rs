@@ -46,12 +46,12 @@ struct SelectArgs {
     /// Take these texts too
     #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
     include: Vec<Include>,
-    /// Leave texts of fewer tokens alone
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    min_tokens: u64,
-    /// Leave the newest N turns alone
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    protect_turns: u64,
+    /// Leave texts of fewer tokens alone [default: 20]
+    #[arg(long, value_name = "N")]
+    min_tokens: Option<u64>,
+    /// Leave the newest N turns alone [default: 0]
+    #[arg(long, value_name = "N")]
+    protect_turns: Option<u64>,
 }
 
 /// Whose messages are compressed.
@@ -79,13 +79,14 @@ pub(crate) enum EngineName {
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        let config = &context.environment.config;
         Ok(Settings {
+            min_tokens: Tokens(self.select.min_tokens.unwrap_or(config.min_tokens)),
+            protect_turns: self.select.protect_turns.unwrap_or(config.protect_turns),
             rewriting: self.rewrite.resolve(&self.session, context)?,
             bands: self.select.bands,
             only: self.select.only,
             include: self.select.include,
-            min_tokens: Tokens(self.select.min_tokens),
-            protect_turns: self.select.protect_turns,
             engine: self.engine,
             strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },
         })

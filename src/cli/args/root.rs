@@ -42,6 +42,8 @@ pub(crate) enum Verb {
     /// Bring back what was taken out
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
+    /// Print the configuration, and where each value comes from
+    Config,
 }
 
 #[derive(Debug, clap::Args)]

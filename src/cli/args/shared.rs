@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::apply::ThinkingPolicy;
@@ -52,7 +53,8 @@ struct HowArgs {
 }
 
 /// How tokens are estimated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Estimate {
     /// A quarter of the characters
     Chars4,
@@ -95,7 +97,7 @@ impl RewriteArgs {
         }
         Ok(Rewriting {
             source,
-            estimate: self.how.tokens,
+            estimate: self.how.tokens.or(context.environment.config.tokens),
             thinking: match (self.how.keep_thinking, self.how.close_loop) {
                 (true, _) => ThinkingPolicy::Keep,
                 (false, true) => ThinkingPolicy::CloseLoop,

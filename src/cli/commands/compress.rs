@@ -40,8 +40,10 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let reading = &work.reading;
     let turns = turns(&reading.index, &reading.chain);
     let candidates = candidates(&reading.index, &reading.chain, &turns, &selection);
-    let Tasks { tasks, n_skipped } = read_tasks(&reading.file, &reading.index, &candidates, settings.min_tokens)
-        .with_context(|| format!("read {}", reading.name))?;
+    let mut rewrite = Rewrite::default();
+    let Tasks { tasks, n_skipped } =
+        read_tasks(&reading.file, &reading.index, &candidates, settings.min_tokens, &rewrite)
+            .with_context(|| format!("read {}", reading.name))?;
     let EngineName::Extract = settings.engine;
     let engine = Extract;
     let mut report = CompressReport::new(work.rewritten("compress"), engine.name(), &selection.bands, turns.len());
@@ -63,7 +65,6 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     }
     let outcomes = run_with_progress(&tasks, &engine, ui)?;
     report.set_tasks(&reading.index, &tasks, n_skipped, Some(&outcomes));
-    let mut rewrite = Rewrite::default();
     add_edits(&reading.file, &reading.index, &tasks, &outcomes, &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
     let unchanged = unchanged(&selection.bands, turns.len(), tasks.len());

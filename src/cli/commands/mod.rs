@@ -2,5 +2,6 @@
 
 pub(crate) mod check;
 pub(crate) mod compress;
+pub(crate) mod config;
 pub(crate) mod restore;
 pub(crate) mod stats;

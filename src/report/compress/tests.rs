@@ -21,7 +21,7 @@ fn counts_are_true_whatever_the_engine_answers() {
     let turns = turns(&index, &chain);
     let selection = Selection { bands: "0-2:heavy,2-4:50%".parse().unwrap(), ..Selection::default() };
     let candidates = candidates(&index, &chain, &turns, &selection);
-    let Tasks { tasks, n_skipped } = read_tasks(&file, &index, &candidates, Tokens(20)).unwrap();
+    let Tasks { tasks, n_skipped } = read_tasks(&file, &index, &candidates, Tokens(20), &Rewrite::default()).unwrap();
     assert_eq!(tasks.len(), 8);
 
     let engine = Scripted::new([

@@ -1,0 +1,52 @@
+//! `ctxc config`: print the effective configuration, and where each value comes from.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::cli::config::{Config, Row};
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::settings::Context;
+use crate::cli::tell::tell;
+use crate::cli::ui::Ui;
+
+/// All keys.
+#[derive(Serialize)]
+struct Report {
+    schema: u32,
+    verb: &'static str,
+    values: Vec<Row>,
+}
+
+pub(crate) fn run(context: &Context<'_>, ui: &Ui) -> Result<Completion, CommandError> {
+    let environment = context.environment;
+    let rows = Config::rows(&environment.layers)?;
+    let rows = rows.into_iter().map(|row| {
+        // The archive has a place even where nobody named one.
+        let place = || environment.default_archive_url().ok().map(toml::Value::String);
+        let value = if row.key == "archive" { row.value.or_else(place) } else { row.value };
+        Row { value, ..row }
+    });
+    let report = Report { schema: 1, verb: "config", values: rows.collect() };
+    tell(&context.reporting, ui, &report, &report)?;
+    Ok(Completion::Full)
+}
+
+/// Lines that a `ctxc.toml` could have, each with its source behind it.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self
+            .values
+            .iter()
+            .map(|row| match &row.value {
+                Some(value) => format!("{} = {value}", row.key),
+                None => format!("# {} is not set", row.key),
+            })
+            .collect();
+        let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+        for (line, row) in lines.iter().zip(&self.values) {
+            writeln!(f, "{line:width$}  # {}", row.source)?;
+        }
+        Ok(())
+    }
+}

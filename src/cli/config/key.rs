@@ -1,0 +1,53 @@
+//! The keys of the configuration.
+
+/// Who may set a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Anybody, the `ctxc.toml` of a project too.
+    Anywhere,
+    /// The user alone: a repository that was cloned must not decide where a transcript goes.
+    Personal,
+}
+
+/// How the value of a key stands in a variable of the environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Text,
+    Number,
+    /// Pieces between commas.
+    List,
+}
+
+/// A key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    pub(super) scope: Scope,
+    pub(super) form: Form,
+}
+
+/// Every key, in the order in which `ctxc config` shows them.
+pub(super) const KEYS: [Key; 10] = [
+    Key { name: "archive", scope: Scope::Personal, form: Form::Text },
+    Key { name: "tokens", scope: Scope::Anywhere, form: Form::Text },
+    Key { name: "min_tokens", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "protect_turns", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "protect_steps", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "protected_tools", scope: Scope::Anywhere, form: Form::List },
+    Key { name: "protected_files", scope: Scope::Anywhere, form: Form::List },
+    Key { name: "context_window", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "threshold", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "headroom", scope: Scope::Anywhere, form: Form::Number },
+];
+
+impl Key {
+    /// The key called `name`.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        KEYS.into_iter().find(|key| key.name == name)
+    }
+
+    /// The variable of the environment that sets it.
+    pub(super) fn variable(self) -> String {
+        format!("CTXC_{}", self.name.to_uppercase())
+    }
+}

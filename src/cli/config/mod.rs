@@ -1,0 +1,8 @@
+//! The configuration: `ctxc.toml` of the project, that of the user, and variables of the environment (U-04).
+
+mod key;
+mod layer;
+mod values;
+
+pub(super) use layer::Layer;
+pub(super) use values::{Config, Row};

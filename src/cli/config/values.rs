@@ -1,0 +1,92 @@
+//! The values of all keys.
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use super::key::KEYS;
+use super::layer::{Layer, Source};
+use crate::cli::args::Estimate;
+use crate::cli::error::CommandError;
+
+/// The value of every key.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Config {
+    /// The URL of the archive; without one it is a file in the user's data folder.
+    pub(crate) archive: Option<String>,
+    /// How tokens are estimated; without a word it follows the purpose.
+    pub(crate) tokens: Option<Estimate>,
+    /// Texts of fewer tokens are not compressed.
+    pub(crate) min_tokens: u64,
+    /// How many of the newest turns are left alone.
+    pub(crate) protect_turns: u64,
+    /// How many of the newest steps keep their tool results.
+    pub(crate) protect_steps: u64,
+    /// Tools whose results are never pruned.
+    pub(crate) protected_tools: Vec<String>,
+    /// Files whose reads and edits are never pruned, as globs.
+    pub(crate) protected_files: Vec<String>,
+    /// The context window of the model, in tokens.
+    pub(crate) context_window: u64,
+    /// The part of the window that may be full.
+    pub(crate) threshold: f64,
+    /// The part of that which truncation leaves.
+    pub(crate) headroom: f64,
+}
+
+/// One key as it is set.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) key: &'static str,
+    /// Nothing where it has no value.
+    pub(crate) value: Option<Value>,
+    pub(crate) source: Source,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            archive: None,
+            tokens: None,
+            min_tokens: 20,
+            protect_turns: 0,
+            protect_steps: 4,
+            protected_tools: Vec::new(),
+            protected_files: Vec::new(),
+            context_window: 200_000,
+            threshold: 0.85,
+            headroom: 1.0,
+        }
+    }
+}
+
+impl Config {
+    /// What `layers`, the strongest first, come to.
+    ///
+    /// # Errors
+    /// When one of them has a value of the wrong form; the message names the layer.
+    pub(crate) fn of(layers: &[Layer]) -> Result<Self, CommandError> {
+        let mut table = Table::try_from(Self::default()).map_err(CommandError::config)?;
+        for layer in layers.iter().rev() {
+            table.extend(layer.table.clone());
+            let so_far: Result<Self, _> = Value::Table(table.clone()).try_into();
+            if let Err(error) = so_far {
+                return Err(layer.wrong(&error));
+            }
+        }
+        Value::Table(table).try_into().map_err(CommandError::config)
+    }
+
+    /// Every key with its value, and where that comes from; a key without a value has none.
+    pub(crate) fn rows(layers: &[Layer]) -> Result<Vec<Row>, CommandError> {
+        let defaults = Table::try_from(Self::default()).map_err(CommandError::config)?;
+        let rows = KEYS.iter().map(|key| {
+            let set = layers.iter().find_map(|layer| Some((layer.table.get(key.name)?, &layer.source)));
+            let (value, source) = match set {
+                Some((value, source)) => (Some(value.clone()), source.clone()),
+                None => (defaults.get(key.name).cloned(), Source::Default),
+            };
+            Row { key: key.name, value, source }
+        });
+        Ok(rows.collect())
+    }
+}
