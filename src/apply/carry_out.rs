@@ -9,14 +9,15 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 
 use super::check::check;
-use super::keeper::Keeper;
+use super::difference::keep_difference;
+use super::keeper::{Keeper, Kept};
 use super::pass::{self, Written};
 use super::problem::{Problem, new_problems};
 use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
 use crate::text::Tokens;
-use crate::transcript::{Chain, Index, Totals};
+use crate::transcript::{Chain, Fingerprint, Index, Totals};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 const REST: u64 = 30;
@@ -47,6 +48,37 @@ pub struct Origin<'a> {
     pub file: &'a File,
     /// Where it is; nothing for a stream.
     pub path: Option<&'a Path>,
+    /// What is written instead of it, where it is not the file itself that is edited.
+    pub draft: Option<Draft<'a>>,
+}
+
+/// A transcript that was put together, to be written in the place of another.
+#[derive(Debug)]
+pub struct Draft<'a> {
+    /// The open file of the draft. The index and the edits are about it.
+    pub file: &'a File,
+    /// What is known of the transcript whose place it takes.
+    pub before: &'a Before,
+}
+
+/// What is known of a transcript before it is rewritten.
+#[derive(Debug)]
+pub struct Before {
+    /// Its problems.
+    pub problems: Vec<Problem>,
+    /// The `chars4` tokens of its live chain.
+    pub tokens: Tokens,
+    /// What it was when it was read.
+    pub fingerprint: Fingerprint,
+}
+
+impl Before {
+    /// What is known of the transcript that `index` and `chain` are of.
+    #[must_use]
+    pub fn of(index: &Index, chain: &Chain) -> Self {
+        let tokens = Totals::of(index, chain).context();
+        Self { problems: check(index, chain), tokens, fingerprint: index.fingerprint }
+    }
 }
 
 /// Who rewrites it, as the archive will tell.
@@ -95,11 +127,14 @@ pub fn carry_out(
     destination: Destination<'_>,
     errand: &Errand<'_>,
 ) -> Result<Done, ApplyError> {
-    let chain = Chain::find(index);
-    let problems = check(index, &chain);
-    let tokens_before = Totals::of(index, &chain).context();
-    drop(chain);
-    let bytes_before = index.fingerprint.len;
+    let own;
+    let (file, before) = match &origin.draft {
+        Some(Draft { file, before }) => (*file, *before),
+        None => {
+            own = Before::of(index, &Chain::find(index));
+            (origin.file, &own)
+        }
+    };
     let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
     if let (Destination::InPlace(Existing::Respect), Some(guard)) = (&destination, &guard) {
         refuse_unless_at_rest(guard, origin.path, errand.now)?;
@@ -107,24 +142,34 @@ pub fn carry_out(
     let mut stage = Stage::open(&destination, origin)?;
     let mut archive = archive;
     let mut keeper = Keeper::new(match &mut archive {
-        Some(archive) => Some(&mut **archive),
-        None => None,
+        Some(archive) if origin.draft.is_none() => Some(&mut **archive),
+        _ => None,
     });
-    let written = pass::write(origin.file, index, rewrite, stage.file(), &mut keeper, errand.stop);
+    let written = pass::write(file, index, rewrite, stage.file(), &mut keeper, errand.stop);
     let written = written.map_err(|error| stage.named(error))?;
     let (recipe, session_ids) = keeper.finish();
+    let changed = || ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned());
     if written.fingerprint != index.fingerprint {
-        return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
+        return Err(changed());
     }
     let chain = Chain::find(index);
     let left = check(index, &chain);
-    let caused = new_problems(&problems, left.clone());
+    let caused = new_problems(&before.problems, left.clone());
     if !caused.is_empty() {
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
     }
     stage.sync()?;
+    let mut kept = written.digests.map(|(source, output)| Kept { recipe, session_ids, source, output });
+    if let (Some(archive), Some(_)) = (&mut archive, &origin.draft) {
+        let session = rewrite.session.as_ref().map(|session| session.id.as_str());
+        let (difference, fingerprint) = keep_difference(origin.file, stage.file(), session, &mut **archive)?;
+        if fingerprint != before.fingerprint {
+            return Err(changed());
+        }
+        kept = Some(difference);
+    }
     let mut operation = None;
-    if let (Some(archive), Some((source, output))) = (archive, written.digests) {
+    if let (Some(archive), Some(Kept { recipe, session_ids, source, output })) = (archive, kept) {
         let id = operation_id(errand.now, &errand.session, output);
         // A path is asked for later, from other folders.
         let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -135,11 +180,11 @@ pub fn carry_out(
             command: errand.command.clone(),
             session: errand.session.clone(),
             time: errand.now,
-            source: file_ref(origin.path, source, bytes_before),
+            source: file_ref(origin.path, source, before.fingerprint.len),
             output: file_ref(stage.target(), output, written.len),
             session_ids,
             cuts: rewrite.cuts.values().flatten().cloned().collect(),
-            tokens: Some((tokens_before, tokens_after(index, &chain, rewrite))),
+            tokens: Some((before.tokens, tokens_after(index, &chain, rewrite))),
             // What was done is known only once it is; the counts of the run are in its own report.
             report: None,
         };
@@ -151,6 +196,7 @@ pub fn carry_out(
     }
     let Swapped { path, backup, copied_sidecar } = stage.swap(destination, origin, guard.as_ref())?;
     let Written { len: bytes_after, .. } = written;
+    let bytes_before = before.fingerprint.len;
     Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
 }
 

@@ -6,27 +6,15 @@ use std::fs::File;
 use std::io::Seek;
 
 use super::ApplyError;
-use super::keeper::Keeper;
+use super::keeper::{Keeper, Kept};
 use super::restore::with_session;
-use crate::archive::{Archive, RecipeStep};
+use crate::archive::Archive;
 use crate::text::Digest;
 use crate::transcript::scan::Scan;
 use crate::transcript::{Fingerprint, IdHash, LineReader};
 
-/// What the archive is told of a transcript and of what was made of it.
-#[derive(Debug)]
-pub(super) struct Difference {
-    pub(super) recipe: Vec<RecipeStep>,
-    pub(super) session_ids: Vec<String>,
-    pub(super) source: Digest,
-    pub(super) output: Digest,
-    pub(super) output_bytes: u64,
-    /// What the source was when it was read.
-    pub(super) fingerprint: Fingerprint,
-}
-
 /// Puts into `archive` every line that `source` has and `output` does not, and says how the one is built again from
-/// the other. `session` is the id of `output`, where it is a session of its own.
+/// the other, and what the source was as it was read now. `session` is the id of `output`, where it is a session of its own.
 ///
 /// # Errors
 /// When one of both cannot be read, or the archive not be written.
@@ -35,7 +23,7 @@ pub(super) fn keep_difference(
     output: &File,
     session: Option<&str>,
     archive: &mut dyn Archive,
-) -> Result<Difference, ApplyError> {
+) -> Result<(Kept, Fingerprint), ApplyError> {
     let known = uuids(source)?;
     let mut output = Output::read(output, &known)?;
     let mut keeper = Keeper::new(Some(archive));
@@ -51,7 +39,8 @@ pub(super) fn keep_difference(
         };
         keeper.skipped(output.pass(at));
         // A line that keeps its id among those that got another has to say so.
-        let old = scan.session_id.filter(|_| session.is_some()).and_then(|it| std::str::from_utf8(it.string(line)?).ok());
+        let old =
+            scan.session_id.filter(|_| session.is_some()).and_then(|it| std::str::from_utf8(it.string(line)?).ok());
         let is_moved = match (old, session) {
             (Some(_), Some(id)) => Digest::of(&with_session(line, id)?) == digest,
             _ => false,
@@ -66,14 +55,7 @@ pub(super) fn keep_difference(
     keeper.skipped(output.pass(output.lines.len()));
     let fingerprint = lines.fingerprint();
     let (recipe, session_ids) = keeper.finish();
-    Ok(Difference {
-        recipe,
-        session_ids,
-        source: hasher.finalize().into(),
-        output: output.digest,
-        output_bytes: output.n_bytes,
-        fingerprint,
-    })
+    Ok((Kept { recipe, session_ids, source: hasher.finalize().into(), output: output.digest }, fingerprint))
 }
 
 fn opened(mut file: &File) -> Result<LineReader<&File>, ApplyError> {
@@ -101,7 +83,6 @@ struct Output {
     by_uuid: HashMap<IdHash, VecDeque<usize>>,
     position: usize,
     digest: Digest,
-    n_bytes: u64,
 }
 
 struct OutputLine {
@@ -114,12 +95,10 @@ struct OutputLine {
 impl Output {
     fn read(file: &File, known: &HashSet<IdHash>) -> Result<Self, ApplyError> {
         let mut hasher = blake3::Hasher::new();
-        let mut output =
-            Self { lines: Vec::new(), by_uuid: HashMap::new(), position: 0, digest: Digest::of(b""), n_bytes: 0 };
+        let mut output = Self { lines: Vec::new(), by_uuid: HashMap::new(), position: 0, digest: Digest::of(b"") };
         let mut reader = opened(file)?;
         while let Some(line) = reader.next_line().map_err(ApplyError::Read)? {
             hasher.update(line);
-            output.n_bytes += line.len() as u64;
             let uuid = uuid_of(&Scan::of(line), line).filter(|uuid| known.contains(uuid));
             if let Some(uuid) = uuid {
                 output.by_uuid.entry(uuid).or_default().push_back(output.lines.len());

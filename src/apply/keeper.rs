@@ -6,6 +6,16 @@ use crate::transcript::scan::Scan;
 
 use super::ApplyError;
 
+/// What was kept, and how the source is built again from the output.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) recipe: Vec<RecipeStep>,
+    /// The session ids that the recipe names.
+    pub(super) session_ids: Vec<String>,
+    pub(super) source: Digest,
+    pub(super) output: Digest,
+}
+
 /// Takes note of every line that is written, in order.
 pub(super) struct Keeper<'a> {
     archive: Option<&'a mut dyn Archive>,

@@ -45,7 +45,7 @@ mod write;
 mod write_report;
 
 pub use against::{Side, Visible, compare};
-pub use carry_out::{Destination, Done, Errand, Origin, carry_out, probe};
+pub use carry_out::{Before, Destination, Done, Draft, Errand, Origin, carry_out, probe};
 pub use check::check;
 pub use compress::{Tasks, add_edits, read_tasks};
 pub use cut::{BLANK, Label, Page, cut_result, cut_text, is_cut, shorten_copy};

@@ -11,7 +11,7 @@ use super::reading::Reading;
 use super::settings::{Existing, Keep, Output};
 use super::stored;
 use super::ui::Ui;
-use crate::apply::{self, Destination, Done, Errand, NewSession, Origin, Rewrite, carry_out, title_line, title_of};
+use crate::apply::{self, Destination, Done, Errand, NewSession, Rewrite, carry_out, title_line, title_of};
 use crate::archive::Archive;
 use crate::transcript::Chain;
 use crate::transcript::session::{session_id, sidecar_dir};
@@ -41,7 +41,7 @@ pub(super) fn into_session(fresh: &Fresh, reading: &Reading, rewrite: &mut Rewri
 
 /// Refuses a place that nothing could be written to, before any work is done for it.
 pub(super) fn probe(output: &Output, reading: &Reading) -> Result<(), CommandError> {
-    let origin = Origin { file: &reading.file, path: reading.path.as_deref() };
+    let origin = reading.origin();
     let destination = match output {
         Output::File(path, existing) => {
             refuse_unless_file(path)?;
@@ -87,14 +87,15 @@ impl Landing<'_> {
             }
             (Output::NewSession(_), None) | (Output::StandardOutput, _) => Destination::Stream(&mut stdout),
         };
-        let origin = Origin { file: &reading.file, path: reading.path.as_deref() };
         let archive: Option<&mut dyn Archive> = match &mut archive {
             Some(archive) => Some(&mut **archive),
             None => None,
         };
         // The chain of the source is not needed any more, and a new one is on its way.
         reading.chain = Chain::default();
-        let done = carry_out(&origin, &mut reading.index, rewrite, archive, destination, &errand)?;
+        let mut index = std::mem::take(&mut reading.index);
+        let done = carry_out(&reading.origin(), &mut index, rewrite, archive, destination, &errand)?;
+        reading.index = index;
         reading.chain = Chain::find(&reading.index);
         Ok(done)
     }
