@@ -6,7 +6,7 @@ use crate::archive::Cut;
 use crate::text::json_string::utf16_units;
 use crate::text::{Digest, Tokens, chars4, json_string};
 use crate::transcript::edit::{Splice, replace_text};
-use crate::transcript::scan::{BlockKind, Scan};
+use crate::transcript::scan::{BlockKind, Scan, each_field};
 use crate::transcript::{LineNo, Span, entry, result_tokens};
 
 /// A line of the source, read and scanned.
@@ -47,6 +47,18 @@ impl Page<'_> {
     pub fn decoded(&self, span: Option<Span>) -> String {
         let raw = span.and_then(|span| span.string(self.bytes)).unwrap_or_default();
         json_string::decode(raw).into_owned()
+    }
+
+    /// The folder that was worked in, where the entry says so.
+    #[must_use]
+    pub fn folder(&self) -> Option<String> {
+        let mut folder = None;
+        each_field(self.bytes, |key, value| {
+            if key == b"cwd" {
+                folder = Some(value);
+            }
+        });
+        folder.map(|span| self.decoded(Some(span))).filter(|folder| !folder.is_empty())
     }
 
     /// The id of the call whose result stands at `at` of the blocks of the scan.

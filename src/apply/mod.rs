@@ -6,11 +6,13 @@
 //! transcript that a file was made from.
 
 mod against;
+mod calls;
 mod carry_out;
 mod check;
 mod close_loop;
 mod compress;
 mod cut;
+mod describe;
 mod difference;
 mod error;
 mod follow_up;
@@ -19,6 +21,7 @@ mod give_back;
 mod graft;
 mod head;
 mod in_place;
+mod input;
 mod keeper;
 mod leaves;
 mod new_session;
@@ -45,10 +48,12 @@ mod write;
 mod write_report;
 
 pub use against::{Side, Visible, compare};
+pub use calls::{Calls, read_calls};
 pub use carry_out::{Before, Destination, Done, Draft, Errand, Origin, carry_out, probe};
 pub use check::check;
 pub use compress::{Tasks, add_edits, read_tasks};
 pub use cut::{BLANK, Label, Page, cut_result, cut_text, is_cut, shorten_copy};
+pub use describe::{Described, describe, shortened};
 pub use error::ApplyError;
 pub use follow_up::{Consequences, Thinking, follow_up};
 pub use gauge::Gauge;
