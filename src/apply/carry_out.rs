@@ -128,12 +128,11 @@ pub fn carry_out(
     errand: &Errand<'_>,
 ) -> Result<Done, ApplyError> {
     let own;
-    let (file, before) = match &origin.draft {
-        Some(Draft { file, before }) => (*file, *before),
-        None => {
-            own = Before::of(index, &Chain::find(index));
-            (origin.file, &own)
-        }
+    let (file, before) = if let Some(Draft { file, before }) = &origin.draft {
+        (*file, *before)
+    } else {
+        own = Before::of(index, &Chain::find(index));
+        (origin.file, &own)
     };
     let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
     if let (Destination::InPlace(Existing::Respect), Some(guard)) = (&destination, &guard) {

@@ -113,18 +113,15 @@ impl Output {
     /// The next line that is that of `uuid`, its digest, and whether it is the same in every byte. What has no uuid is
     /// looked for among its like alone, up to the next entry that the source has too, and has to be the same.
     fn counterpart(&mut self, uuid: Option<IdHash>, hash: IdHash) -> Option<(usize, Digest, bool)> {
-        let at = match uuid {
-            Some(uuid) => {
-                let places = self.by_uuid.get_mut(&uuid)?;
-                while places.front().is_some_and(|at| *at < self.position) {
-                    places.pop_front();
-                }
-                *places.front()?
+        let at = if let Some(uuid) = uuid {
+            let places = self.by_uuid.get_mut(&uuid)?;
+            while places.front().is_some_and(|at| *at < self.position) {
+                places.pop_front();
             }
-            None => {
-                let ahead = self.lines.iter().enumerate().skip(self.position);
-                ahead.take_while(|(_, line)| !line.is_known).find(|(_, line)| line.hash == hash)?.0
-            }
+            *places.front()?
+        } else {
+            let ahead = self.lines.iter().enumerate().skip(self.position);
+            ahead.take_while(|(_, line)| !line.is_known).find(|(_, line)| line.hash == hash)?.0
         };
         let line = self.lines.get(at)?;
         Some((at, line.digest, line.hash == hash))

@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{check, compress, config, restore, stats};
+use super::commands::{check, compress, config, cutting, refs, restore, stats};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -37,6 +37,9 @@ fn run(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
+        Verb::Discard(typed) => cutting::run(&typed.resolve(context)?, ui),
+        Verb::Distill(typed) => cutting::run(&typed.resolve(context)?, ui),
+        Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
     }

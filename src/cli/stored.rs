@@ -1,5 +1,10 @@
 //! Opening the archive that an URL names.
 
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
 use anyhow::anyhow;
 
 use super::error::CommandError;
@@ -21,4 +26,19 @@ pub(super) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError>
             .hint("name the archive that was written to with --archive, or set CTXC_ARCHIVE"));
     }
     Ok(archive::open(&url)?)
+}
+
+/// The sessions under which the operation that made `file` may be listed: by its name, and by its last entry.
+pub(super) fn sessions(file: &mut File, path: Option<&Path>) -> io::Result<Vec<String>> {
+    const TAIL: u64 = 64 * 1024;
+    const KEY: &[u8] = b"\"sessionId\":\"";
+    let stem = path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let start = file.metadata()?.len().saturating_sub(TAIL);
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(start))?;
+    file.read_to_end(&mut tail)?;
+    let id =
+        memchr::memmem::rfind(&tail, KEY).and_then(|at| tail.get(at + KEY.len()..)?.split(|byte| *byte == b'"').next());
+    let id = id.map(|id| String::from_utf8_lossy(id).into_owned());
+    Ok(stem.into_iter().chain(id).collect::<BTreeSet<_>>().into_iter().collect())
 }

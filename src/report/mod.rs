@@ -2,6 +2,8 @@
 
 pub mod check;
 pub mod compress;
+pub mod cutting;
+pub mod refs;
 pub mod rewritten;
 pub mod size;
 pub mod stats;

@@ -3,12 +3,17 @@
 
 pub(super) mod check;
 pub(super) mod compress;
+pub(super) mod discard;
+pub(super) mod distill;
+pub(super) mod refs;
 pub(super) mod restore;
 mod root;
 mod shared;
 pub(super) mod stats;
+mod targets;
 
 pub(super) use compress::{EngineName, Include, Only};
 pub use root::Args;
 pub(super) use root::Verb;
 pub(super) use shared::Estimate;
+pub(super) use targets::{Aim, Matches};

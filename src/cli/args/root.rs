@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{check, compress, restore, stats};
+use super::{check, compress, discard, distill, refs, restore, stats};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -39,6 +39,15 @@ pub(crate) enum Verb {
     /// Show what takes the room
     #[command(after_help = stats::EXAMPLES)]
     Stats(stats::Args),
+    /// List what can be named: tool calls by their handles, messages by patterns
+    #[command(after_help = refs::EXAMPLES)]
+    Refs(refs::Args),
+    /// Take out what is named
+    #[command(after_help = discard::EXAMPLES)]
+    Discard(discard::Args),
+    /// Put a summary in the place of what is named
+    #[command(after_help = distill::EXAMPLES)]
+    Distill(distill::Args),
     /// Bring back what was taken out
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),

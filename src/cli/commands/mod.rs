@@ -3,5 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod compress;
 pub(crate) mod config;
+pub(crate) mod cutting;
+pub(crate) mod refs;
 pub(crate) mod restore;
 pub(crate) mod stats;

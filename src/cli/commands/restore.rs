@@ -1,7 +1,6 @@
 //! `ctxc restore`: bring back what was taken out.
 
-use std::collections::BTreeSet;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Seek, Write};
 use std::path::Path;
 
 use anyhow::anyhow;
@@ -49,7 +48,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let name = input.name();
     let archive = stored::open_existing(&settings.archive)?;
     let named = input.path.clone().unwrap_or_else(|| name.clone().into());
-    let sessions = sessions(&mut input)?;
+    let sessions = stored::sessions(&mut input.file, input.path.as_deref())?;
     let operation = operation_of(&mut input.file, &named, &sessions, &*archive)?;
     let output = place(settings, &operation)?;
     let has_grown = input.file.metadata()?.len() > operation.output.bytes;
@@ -114,21 +113,6 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         (_, None) => {}
     }
     Ok(Completion::Full)
-}
-
-/// The sessions under which the operation may be listed: by the name of the file, and by its last entry.
-fn sessions(input: &mut Input) -> Result<Vec<String>, CommandError> {
-    const TAIL: u64 = 64 * 1024;
-    const KEY: &[u8] = b"\"sessionId\":\"";
-    let stem = input.path.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
-    let start = input.file.metadata()?.len().saturating_sub(TAIL);
-    let mut tail = Vec::new();
-    input.file.seek(SeekFrom::Start(start))?;
-    input.file.read_to_end(&mut tail)?;
-    let id =
-        memchr::memmem::rfind(&tail, KEY).and_then(|at| tail.get(at + KEY.len()..)?.split(|byte| *byte == b'"').next());
-    let id = id.map(|id| String::from_utf8_lossy(id).into_owned());
-    Ok(stem.into_iter().chain(id).collect::<BTreeSet<_>>().into_iter().collect())
 }
 
 /// Where the source comes back to.
