@@ -166,7 +166,7 @@ fn seen(line: &[u8]) -> i64 {
 }
 
 /// The line that had the item; `None` where the archive has lost it.
-fn original(cut: &OpenCut, archive: &dyn Archive) -> Result<Option<Original>, ApplyError> {
+pub(super) fn original(cut: &OpenCut, archive: &dyn Archive) -> Result<Option<Original>, ApplyError> {
     let known = archive.originals_of(&cut.uuid).map_err(ApplyError::Archive)?;
     let mut taken = known.into_iter().filter(|it| it.replaced_by.is_some());
     let Some(taken) = taken.find(|it| it.operation.as_ref() == Some(&cut.first)) else { return Ok(None) };

@@ -22,6 +22,14 @@ impl Original {
         Self { bytes, scan }
     }
 
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) const fn scan(&self) -> &Scan {
+        &self.scan
+    }
+
     fn side(&self) -> Side<'_> {
         Side { bytes: &self.bytes, scan: &self.scan }
     }

@@ -20,6 +20,8 @@ pub struct OpenCut {
     pub first: String,
     /// The operation that cut it last.
     pub last: String,
+    /// What it was before it was cut first, in `chars4` tokens.
+    pub before: Tokens,
     /// What stands there since, in `chars4` tokens.
     pub after: Tokens,
 }
@@ -56,8 +58,8 @@ pub fn open_cuts(lineage: &[Operation]) -> Vec<OpenCut> {
 }
 
 fn first_cut(cut: &Cut, operation: &Operation) -> OpenCut {
-    let Cut { uuid, call, name, rule, after, .. } = cut.clone();
-    OpenCut { uuid, call, name, rule, first: operation.id.clone(), last: operation.id.clone(), after }
+    let Cut { uuid, call, name, rule, before, after } = cut.clone();
+    OpenCut { uuid, call, name, rule, first: operation.id.clone(), last: operation.id.clone(), before, after }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod step;
 mod supersede;
 mod target;
 mod task;
+mod truncate;
 
 pub use band::{Band, BandError, Bands, Level};
 pub use call::{Access, Answer, Call, Lines, Place, Repeat, Subject, TodoKind};
@@ -17,3 +18,4 @@ pub use step::Step;
 pub use supersede::{NotARule, Rule, Superseded, supersede};
 pub use target::{NotATarget, Target};
 pub use task::{Candidate, Include, Roles, Selection, Task, TaskPart, candidates, target};
+pub use truncate::{As, Kept, Message, Opening, TopDownTruncation, Truncation, Unchanged};

@@ -132,6 +132,8 @@ fn renewed(shown: &[&str], printed: &[&str]) -> Vec<String> {
 #[test]
 fn the_readme_shows_what_the_program_prints() {
     let stage = Stage::new().session("session-small").file("fixtures/session-small.jsonl", fixture("session-small"));
+    // Cargo has made the folder before the program runs.
+    fs::create_dir_all(stage.path_in_project("target")).unwrap();
     let (mut ours, mut theirs) = (Ids::default(), Ids::default());
     let mut status = 0;
     let commands = commands(&readme());
@@ -162,6 +164,7 @@ fn the_first_command_may_be_given_again() {
     // Cargo has made the folder before the program runs.
     fs::create_dir_all(stage.path_in_project("target")).unwrap();
     let first = commands(&readme()).swap_remove(0);
+    assert!(!first.shown.contains("error:"), "the first thing that the README shows is an error");
     let mut status = 0;
     let once = run(&stage, &first.typed, &mut status);
     assert_eq!((run(&stage, &first.typed, &mut status), status), (once, 0));

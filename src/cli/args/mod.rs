@@ -11,6 +11,7 @@ mod root;
 mod shared;
 pub(super) mod stats;
 mod targets;
+pub(super) mod truncate;
 
 pub(super) use compress::{EngineName, Include, Only};
 pub use root::Args;

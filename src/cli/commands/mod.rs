@@ -7,3 +7,4 @@ pub(crate) mod cutting;
 pub(crate) mod refs;
 pub(crate) mod restore;
 pub(crate) mod stats;
+pub(crate) mod truncate;
