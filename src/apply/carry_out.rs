@@ -170,9 +170,7 @@ pub fn carry_out(
     let mut operation = None;
     if let (Some(archive), Some(Kept { recipe, session_ids, source, output })) = (archive, kept) {
         let id = operation_id(errand.now, &errand.session, output);
-        // A path is asked for later, from other folders.
-        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(whole), digest, bytes };
+        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute), digest, bytes };
         let record = Operation {
             id: id.clone(),
             verb: errand.verb.to_owned(),
@@ -197,6 +195,11 @@ pub fn carry_out(
     let Written { len: bytes_after, .. } = written;
     let bytes_before = before.fingerprint.len;
     Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
+}
+
+/// A path is asked for later, from other folders.
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The `chars4` tokens of the result. Lines that come behind the last one are not in the index.

@@ -6,6 +6,7 @@
 //! transcript that a file was made from.
 
 mod against;
+mod bring_back;
 mod calls;
 mod carry_out;
 mod check;
@@ -23,7 +24,6 @@ mod give_back;
 mod graft;
 mod head;
 mod images;
-mod in_place;
 mod input;
 mod keeper;
 mod leaves;
@@ -58,6 +58,7 @@ mod write;
 mod write_report;
 
 pub use against::{Side, Visible, compare};
+pub use bring_back::{BroughtBack, Home, WayBack, bring_back};
 pub use calls::{Calls, read_calls};
 pub use carry_out::{Before, Destination, Done, Draft, Errand, Origin, carry_out, probe};
 pub use check::check;
@@ -69,7 +70,6 @@ pub use error::ApplyError;
 pub use follow_up::{Consequences, Thinking, follow_up};
 pub use gauge::Gauge;
 pub use give_back::{Returned, give_back};
-pub use in_place::restore_in_place;
 pub use named::{Named, Text, beginning, each_text, find_named};
 pub use new_session::{NewSession, title_line, title_of};
 pub use open_cuts::{OpenCut, open_cuts};

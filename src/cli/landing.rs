@@ -122,7 +122,7 @@ impl From<Existing> for apply::Existing {
 }
 
 /// Refuses a path that is there and is neither a file nor a link to one: a device, a pipe, a folder.
-fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
+pub(super) fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Err(CommandError::usage(anyhow!("write {}: it is no regular file", path.display()))
             .hint("give -o the name of a file, or print the transcript with -o -"));
@@ -131,7 +131,7 @@ fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
 }
 
 /// The command as it was given.
-fn command_line() -> String {
+pub(super) fn command_line() -> String {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     words
         .map(|word| if word.contains(char::is_whitespace) { format!("{word:?}") } else { word })

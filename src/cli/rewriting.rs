@@ -69,7 +69,9 @@ impl<'a> Work<'a> {
             follow_up(&reading.file, &reading.index, &reading.chain, calibration, thinking, &mut rewrite)
                 .with_context(|| format!("read {}", reading.name))?;
         rewritten.set_consequences(&consequences);
-        rewritten.unchanged = rewrite.is_nothing().then(|| unchanged.to_owned());
+        // A draft is a change by itself.
+        let is_nothing = rewrite.is_nothing() && reading.drafted.is_none();
+        rewritten.unchanged = is_nothing.then(|| unchanged.to_owned());
         if settings.thinking == ThinkingPolicy::CloseLoop && consequences.thinking.kept_in_open_loop > 0 {
             ui.warning(
                 "the open tool loop keeps its thinking: its last call has no result, so that it cannot be ended",

@@ -4,6 +4,7 @@ pub mod check;
 pub mod compress;
 pub mod cutting;
 pub mod refs;
+pub mod restored;
 pub mod rewritten;
 pub mod size;
 pub mod stats;

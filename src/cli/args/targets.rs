@@ -55,8 +55,12 @@ pub(crate) enum Matches {
 /// Whether summaries belong to targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Summaries {
+    /// A target that has one is refused.
     None,
+    /// A target that has none is refused.
     Required,
+    /// What brings back needs none, and takes the list that took out.
+    Ignored,
 }
 
 impl TargetArgs {
@@ -80,7 +84,7 @@ impl TargetArgs {
         summaries: Summaries,
     ) -> Result<Vec<Aim>, CommandError> {
         let typed = typed.iter().map(|typed| match summaries {
-            Summaries::None => (typed.clone(), None),
+            Summaries::None | Summaries::Ignored => (typed.clone(), None),
             Summaries::Required => split(typed),
         });
         let mut rows: Vec<(String, Option<String>)> = typed.collect();
@@ -105,7 +109,7 @@ fn aim(typed: String, summary: Option<String>, summaries: Summaries) -> Result<A
             Err(CommandError::usage(anyhow!("discard `{typed}`: it has a summary, which would be lost"))
                 .hint("leave the summary out, or use ctxc distill; nothing was changed"))
         }
-        Summaries::None | Summaries::Required => Ok(Aim { typed, target, summary }),
+        Summaries::None | Summaries::Required | Summaries::Ignored => Ok(Aim { typed, target, summary }),
     }
 }
 
