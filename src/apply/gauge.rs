@@ -55,7 +55,8 @@ pub(super) fn move_gauge(
         let bytes = read_line(file, index, line, &mut buffer)?;
         let Some(usage) = Scan::of(bytes).message.and_then(|message| message.usage) else { continue };
         let before = Usage::of(usage.of(bytes)).context();
-        let over_limit = change.limit.map_or(0, |limit| Tokens(before).saturating_sub(limit).0.cast_signed());
+        // Where there is no limit, what is given back raises the figure.
+        let over_limit = change.limit.map_or(i64::MIN, |limit| before.cast_signed() - limit.0.cast_signed());
         let (splices, lowered) = lowered(usage, bytes, change.saved.max(over_limit));
         rewrite.edit_unseen(line, splices);
         gauge = Some(Gauge { before: Tokens(before), after: Tokens(before.saturating_add_signed(-lowered)) });

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 
 use super::graft::{Original, Side, graft_call, graft_copy, graft_text};
+use super::whole::seen;
 use super::{ApplyError, OpenCut, Rewrite};
 use crate::archive::{Archive, ArchiveError, Cut, Operation};
 use crate::text::Tokens;
@@ -152,17 +153,6 @@ fn restored(now: Side<'_>, cut: &OpenCut, splices: &[Splice]) -> Cut {
         before,
         after: Tokens(before.0.saturating_add_signed(gained)),
     }
-}
-
-/// What the model sees of a line, thinking aside, in `chars4` tokens.
-fn seen(line: &[u8]) -> i64 {
-    let mut seen = Tokens::ZERO;
-    measure(&Scan::of(line), line, |part, tokens| {
-        if !part.is_thinking() {
-            seen += tokens;
-        }
-    });
-    seen.0.cast_signed()
 }
 
 /// The line that had the item; `None` where the archive has lost it.

@@ -6,9 +6,10 @@ use std::fs::File;
 use std::io::Seek;
 
 use super::{ApplyError, Rewrite};
+use crate::text::Tokens;
 use crate::transcript::edit::render;
 use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
-use crate::transcript::{IdHash, Index, LineNo, LineReader, read_line};
+use crate::transcript::{IdHash, Index, LineNo, LineReader, measure, read_line};
 
 /// Whether the transcript that `index` is of is, with `rewrite`, the one in `source` but for thinking, links, usage and
 /// sessions, and for entries that are not sent.
@@ -45,7 +46,7 @@ pub fn is_whole(file: &File, index: &Index, rewrite: &Rewrite, mut source: &File
 }
 
 /// What items are part of: the content without thinking, and the client's copy of results.
-fn essence<'l>(scan: &Scan, line: &'l [u8]) -> (Vec<&'l [u8]>, &'l [u8]) {
+pub(super) fn essence<'l>(scan: &Scan, line: &'l [u8]) -> (Vec<&'l [u8]>, &'l [u8]) {
     let content = scan.string_content(line);
     let blocks = scan.outer_blocks().filter(|block| block.kind != BlockKind::Thinking);
     let blocks = blocks.filter_map(|block| block.span).map(|span| span.of(line));
@@ -56,4 +57,15 @@ fn is_thinking_alone(scan: &Scan) -> bool {
     let mut blocks = scan.outer_blocks().peekable();
     let is_thinking = |block: &Block| block.kind == BlockKind::Thinking;
     scan.kind == Kind::Assistant && blocks.peek().is_some() && blocks.all(is_thinking)
+}
+
+/// What the model sees of a line, thinking aside, in `chars4` tokens.
+pub(super) fn seen(line: &[u8]) -> i64 {
+    let mut seen = Tokens::ZERO;
+    measure(&Scan::of(line), line, |part, tokens| {
+        if !part.is_thinking() {
+            seen += tokens;
+        }
+    });
+    seen.0.cast_signed()
 }

@@ -10,3 +10,4 @@ pub mod size;
 pub mod stats;
 pub mod table;
 pub mod truncate;
+pub mod undone;

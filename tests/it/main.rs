@@ -19,6 +19,7 @@ mod readme;
 mod reference;
 mod rules;
 mod seed;
+mod sequence;
 mod session;
 mod stage;
 mod stats;

@@ -7,6 +7,7 @@ pub(crate) mod cutting;
 pub(crate) mod refs;
 pub(crate) mod restore;
 mod restore_items;
+mod restore_older;
 mod restore_whole;
 pub(crate) mod stats;
 pub(crate) mod truncate;

@@ -24,7 +24,7 @@ use crate::cli::ui::Ui;
 use crate::plan::Target;
 use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow};
 use crate::report::rewritten::BeforeAfter;
-use crate::transcript::IdHash;
+use crate::transcript::{IdHash, Totals};
 
 pub(super) fn run(settings: &Settings, aims: &[Aim], ui: &Ui) -> Result<Completion, CommandError> {
     let rewriting = &settings.rewriting;
@@ -65,6 +65,10 @@ pub(super) fn run(settings: &Settings, aims: &[Aim], ui: &Ui) -> Result<Completi
     let unchanged = report.why_unchanged();
     work.finish(rewrite, ThinkingReach::BehindChange, unchanged, &mut report.rewritten)?;
     if rewriting.mode == Mode::Show {
+        if report.is_source {
+            let after = Totals::of(&work.reading.index, &work.reading.chain);
+            report.rewritten.set_totals(&work.calibration, after);
+        }
         tell(&rewriting.reporting, ui, &report, format_args!("{report}\n"))?;
     } else {
         work.say(&report.rewritten, &report, &report)?;

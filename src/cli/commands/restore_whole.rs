@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::restore::Settings;
+use super::restore_older;
 use crate::apply::{ApplyError, BroughtBack, Errand, Home, Standing, WayBack};
 use crate::apply::{bring_back, open_cuts, provenance, way_to_root};
 use crate::archive::{Archive, Cut, Operation};
@@ -60,6 +61,9 @@ pub(super) fn run(settings: &Settings, only: Option<&str>, ui: &Ui) -> Result<Co
         None => way_to_root(&mut input.file, &lineage, &*archive)?,
         Some(id) => {
             let at = place_of(id, &lineage, &*archive)?;
+            if at > 0 {
+                return restore_older::run(settings, &lineage, at, &*archive, ui);
+            }
             lineage.get(..=at).unwrap_or_default()
         }
     };
