@@ -109,7 +109,7 @@ pub struct Done {
     pub bytes_before: u64,
     /// The length of the result.
     pub bytes_after: u64,
-    /// The id of the operation in the archive.
+    /// The id of the operation in the archive; none without an archive, and where a draft is what was there.
     pub operation: Option<String>,
     /// The problems that the result has, all of which the source has too.
     pub problems: Vec<Problem>,
@@ -165,7 +165,8 @@ pub fn carry_out(
         if fingerprint != before.fingerprint {
             return Err(changed());
         }
-        kept = Some(difference);
+        // A draft that comes to what was there is no step of the way.
+        kept = Some(difference).filter(|kept| kept.source != kept.output);
     }
     let mut operation = None;
     if let (Some(archive), Some(Kept { recipe, session_ids, source, output })) = (archive, kept) {

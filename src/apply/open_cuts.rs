@@ -1,6 +1,6 @@
 //! What is cut in a transcript: every cut of its lineage that no later operation has taken back (P-05).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::archive::{Cut, Operation};
 use crate::text::Tokens;
@@ -55,6 +55,29 @@ pub fn open_cuts(lineage: &[Operation]) -> Vec<OpenCut> {
         }
     }
     open.into_iter().flatten().collect()
+}
+
+/// What is noted of the way from a transcript in which `now` is cut to one in which `then` is: what is given back, and
+/// what is cut again.
+#[must_use]
+pub fn turned(now: &[OpenCut], then: &[OpenCut]) -> Vec<Cut> {
+    fn key(cut: &OpenCut) -> (&str, Option<&str>) {
+        (&cut.uuid, cut.call.as_deref())
+    }
+    let noted = |cut: &OpenCut, rule: &str, before, after| Cut {
+        uuid: cut.uuid.clone(),
+        call: cut.call.clone(),
+        name: cut.name.clone(),
+        rule: rule.to_owned(),
+        before,
+        after,
+    };
+    let are_open: HashSet<_> = now.iter().map(key).collect();
+    let will_be_open: HashSet<_> = then.iter().map(key).collect();
+    let closed = now.iter().filter(|cut| !will_be_open.contains(&key(cut)));
+    let closed = closed.map(|cut| noted(cut, Cut::RESTORE, cut.after, cut.before));
+    let opened = then.iter().filter(|cut| !are_open.contains(&key(cut)));
+    closed.chain(opened.map(|cut| noted(cut, &cut.rule, cut.before, cut.after))).collect()
 }
 
 fn first_cut(cut: &Cut, operation: &Operation) -> OpenCut {

@@ -11,7 +11,7 @@ use super::graft::{Original, Side, graft_call, graft_copy, graft_text};
 use super::restore::with_session;
 use super::trace::{Went, back, step};
 use super::whole::{essence, seen};
-use super::{ApplyError, OpenCut, Rewrite, open_cuts, undo, unnamed_file};
+use super::{ApplyError, OpenCut, Rewrite, open_cuts, turned, undo, unnamed_file};
 use crate::archive::{Archive, Cut, Operation};
 use crate::text::json_string;
 use crate::transcript::edit::{Splice, render};
@@ -51,8 +51,10 @@ pub fn without(
 ) -> Result<Without, ApplyError> {
     let (later, own) = (lineage.get(..at).unwrap_or_default(), lineage.get(at));
     let own = own.ok_or(ApplyError::NotTheSource)?;
+    let mut output = unnamed_file()?;
+    undo(file, later, archive, &mut output)?;
     let mut source = unnamed_file()?;
-    undo(file, lineage.get(..=at).unwrap_or_default(), archive, &mut source)?;
+    undo(&mut output, std::slice::from_ref(own), archive, &mut source)?;
     let old: HashSet<String> = lineage.iter().take(at + 1).flat_map(|it| it.session_ids.iter().cloned()).collect();
     let mut draft = Draft {
         file,
@@ -68,8 +70,9 @@ pub fn without(
         restored: LineSet::default(),
         saved: 0,
     };
-    draft.write(&source, &Trace::of(index, later, own, archive)?)?;
-    let (cuts, kept) = turned(lineage, at, &draft.touched);
+    let trace = Trace::of(index, later, own, &source, archive)?;
+    draft.write(&source, Lines::of(&output)?, &trace)?;
+    let (cuts, kept) = without_cuts(lineage, at, &draft.touched);
     let Draft { out, going, changed, restored, saved, .. } = draft;
     Ok(Without { draft: out, going, changed, restored, saved, cuts, kept })
 }
@@ -110,14 +113,30 @@ impl Without {
 
 /// Where each line of the source went, and what else there is now.
 struct Trace {
-    /// By the lines of the source: where they are now, and whether the operation itself changed them or took them out.
-    lines: Vec<(Went, bool)>,
+    lines: Vec<Passage>,
     /// The lines that were added, by the line behind which they stand; those of the operation itself aside.
     added: HashMap<Option<u32>, Vec<u32>>,
 }
 
+/// The way of a line of the source.
+#[derive(Clone, Copy)]
+struct Passage {
+    /// Its place in the output of the operation.
+    output: Option<usize>,
+    /// Whether the operation itself changed it or took it out.
+    is_own: bool,
+    /// Where it is now.
+    now: Went,
+}
+
 impl Trace {
-    fn of(index: &Index, later: &[Operation], own: &Operation, archive: &dyn Archive) -> Result<Self, ApplyError> {
+    fn of(
+        index: &Index,
+        later: &[Operation],
+        own: &Operation,
+        source: &File,
+        archive: &dyn Archive,
+    ) -> Result<Self, ApplyError> {
         let recipe = |operation: &Operation| {
             archive.recipe(&operation.id).map_err(ApplyError::Archive)?.ok_or(ApplyError::NotTheSource)
         };
@@ -126,13 +145,28 @@ impl Trace {
             trace = back(&step(&recipe(operation)?, trace.len()), &trace);
         }
         let step = step(&recipe(own)?, trace.len());
-        let of_place = |place: &Option<(usize, bool)>| match *place {
-            Some((at, is_changed)) => (trace.get(at).copied().unwrap_or(Went::Out), is_changed),
-            None => (Went::Out, true),
+        let passage = |place: &Option<(usize, bool)>| match *place {
+            Some((at, is_own)) => {
+                Passage { output: Some(at), is_own, now: trace.get(at).copied().unwrap_or(Went::Out) }
+            }
+            None => Passage { output: None, is_own: true, now: Went::Out },
         };
-        let lines: Vec<(Went, bool)> = step.lines.iter().map(of_place).collect();
+        let mut lines: Vec<Passage> = step.lines.iter().map(passage).collect();
         let to = |went: &Went| if let Went::To { line, .. } = went { Some(*line) } else { None };
-        let known: HashSet<u32> = lines.iter().filter_map(|(went, _)| to(went)).collect();
+        let mut known: HashSet<u32> = lines.iter().filter_map(|passage| to(&passage.now)).collect();
+        // What was taken out may have been brought back since.
+        let others = (0..index.n_lines()).filter(|line| !known.contains(line));
+        let others = others.map(|line| (index.record(LineNo(line)).uuid, line));
+        let others: HashMap<IdHash, u32> = others.filter(|(uuid, _)| *uuid != IdHash::NONE).collect();
+        let mut reader = Lines::of(source)?;
+        for passage in lines.iter_mut().filter(|_| !others.is_empty()) {
+            let Some(line) = reader.next_line()? else { break };
+            let uuid = Scan::of(line).uuid.and_then(|span| span.string(line)).map(IdHash::of);
+            if let (Went::Out, Some(&line)) = (passage.now, uuid.and_then(|uuid| others.get(&uuid))) {
+                passage.now = Went::To { line, is_changed: true };
+                known.insert(line);
+            }
+        }
         // A title is none of what the operation did to the conversation.
         let is_title = |line: &u32| index.record(LineNo(*line)).kind == Kind::CustomTitle;
         let own: HashSet<u32> =
@@ -171,39 +205,35 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    fn write(&mut self, mut source: &File, trace: &Trace) -> Result<(), ApplyError> {
-        source.rewind().map_err(ApplyError::Read)?;
-        let mut lines = LineReader::new(source);
+    fn write(&mut self, source: &File, mut output: Lines<'_>, trace: &Trace) -> Result<(), ApplyError> {
+        let mut lines = Lines::of(source)?;
         self.add(trace, None)?;
-        for (went, is_own) in &trace.lines {
-            let Some(was) = lines.next_line().map_err(ApplyError::Read)? else { return Err(ApplyError::NotTheSource) };
-            let was = self.moved(was)?;
+        for passage in &trace.lines {
+            let was = self.moved(lines.next_line()?.ok_or(ApplyError::NotTheSource)?)?;
             let line = LineNo(self.n_lines);
-            match *went {
-                Went::To { line: now, is_changed: true } => {
-                    let text = self.now(LineNo(now), &was, *is_own)?;
-                    let scans = (Scan::of(&was), Scan::of(&text));
-                    if essence(&scans.0, &was) != essence(&scans.1, &text) {
+            let now = match passage.now {
+                Went::To { line, is_changed: true } => {
+                    let between = passage.output.map(|at| output.line(at)).transpose()?.flatten();
+                    let between = between.map(|between| self.moved(between)).transpose()?;
+                    self.now(LineNo(line), &was, between.as_deref(), passage.is_own)?
+                }
+                Went::To { .. } | Went::Out => None,
+            };
+            match (&now, passage.now) {
+                (Some(now), _) => {
+                    let scans = (Scan::of(&was), Scan::of(now));
+                    if essence(&scans.0, &was) != essence(&scans.1, now) {
                         self.changed.insert(line);
-                        self.saved += seen(&was) - seen(&text);
+                        self.saved += seen(&was) - seen(now);
                     }
-                    self.put(&text)?;
                 }
-                Went::To { .. } => {
-                    if *is_own {
-                        self.restored.insert(line);
-                    }
-                    self.put(&was)?;
-                }
-                Went::Out => {
-                    if !is_own {
-                        self.going.insert(line);
-                    }
-                    self.put(&was)?;
-                }
+                (None, Went::To { .. }) if passage.is_own => drop(self.restored.insert(line)),
+                (None, Went::Out) if !passage.is_own => drop(self.going.insert(line)),
+                (None, _) => {}
             }
-            if let Went::To { line, .. } = went {
-                self.add(trace, Some(*line))?;
+            self.put(now.as_ref().unwrap_or(&was))?;
+            if let Went::To { line, .. } = passage.now {
+                self.add(trace, Some(line))?;
             }
         }
         self.out.flush().map_err(ApplyError::WriteResult)
@@ -235,19 +265,33 @@ impl Draft<'_> {
     }
 
     /// The line `line` as it is now, hung where it was, and with what the operation had cut of it where nothing later
-    /// has touched that.
-    fn now(&self, line: LineNo, was: &[u8], is_own: bool) -> Result<Vec<u8>, ApplyError> {
+    /// has touched that; `None` where it is what the operation had left, which is `between`.
+    fn now(
+        &self,
+        line: LineNo,
+        was: &[u8],
+        between: Option<&[u8]>,
+        is_own: bool,
+    ) -> Result<Option<Vec<u8>>, ApplyError> {
         let mut buffer = Vec::new();
         let bytes = read_line(self.file, self.index, line, &mut buffer).map_err(ApplyError::Read)?;
         let scan = Scan::of(bytes);
-        let original = Original::new(was.to_vec());
-        let parent = original.scan().parent_uuid.map(|span| span.of(was).to_vec());
-        let mut splices: Vec<Splice> =
-            scan.parent_uuid.zip(parent).map(|(span, parent)| Splice::new(span, parent)).into_iter().collect();
-        if is_own {
-            splices.extend(self.grafts(Side { bytes, scan: &scan }, &original));
+        let hung = |parent: &[u8], more: Vec<Splice>| {
+            let own = scan.parent_uuid.map(|span| Splice::new(span, parent_of(parent)));
+            let splices: Vec<Splice> = own.into_iter().chain(more).collect();
+            render(bytes, &splices).map_err(|overlap| ApplyError::Edit { line: line.number(), overlap })
+        };
+        if let Some(between) = between
+            && hung(between, Vec::new())? == between
+        {
+            return Ok(None);
         }
-        render(bytes, &splices).map_err(|overlap| ApplyError::Edit { line: line.number(), overlap })
+        let grafts = if is_own && between.is_some() {
+            self.grafts(Side { bytes, scan: &scan }, &Original::new(was.to_vec()))
+        } else {
+            Vec::new()
+        };
+        hung(was, grafts).map(Some)
     }
 
     fn grafts(&self, now: Side<'_>, original: &Original) -> Vec<Splice> {
@@ -275,6 +319,37 @@ impl Draft<'_> {
     }
 }
 
+/// The value of `parentUuid` as it stands in `line`.
+fn parent_of(line: &[u8]) -> Vec<u8> {
+    Scan::of(line).parent_uuid.map_or_else(|| b"null".to_vec(), |span| span.of(line).to_vec())
+}
+
+/// The lines of a file from its first one on.
+struct Lines<'a> {
+    reader: LineReader<&'a File>,
+    n_read: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn of(mut file: &'a File) -> Result<Self, ApplyError> {
+        file.rewind().map_err(ApplyError::Read)?;
+        Ok(Self { reader: LineReader::new(file), n_read: 0 })
+    }
+
+    fn next_line(&mut self) -> Result<Option<&[u8]>, ApplyError> {
+        self.n_read += 1;
+        self.reader.next_line().map_err(ApplyError::Read)
+    }
+
+    /// The line at `at`, which has not been read yet.
+    fn line(&mut self, at: usize) -> Result<Option<&[u8]>, ApplyError> {
+        while self.n_read < at {
+            self.next_line()?;
+        }
+        self.next_line()
+    }
+}
+
 fn by_uuid(cuts: &[Cut]) -> HashMap<String, Vec<Cut>> {
     let mut by_uuid: HashMap<String, Vec<Cut>> = HashMap::new();
     for cut in cuts {
@@ -284,27 +359,17 @@ fn by_uuid(cuts: &[Cut]) -> HashMap<String, Vec<Cut>> {
 }
 
 /// The cuts that are open no more, or again, without the operation at `at`; and those that are cut again.
-fn turned(lineage: &[Operation], at: usize, touched: &HashSet<(String, Option<String>)>) -> (Vec<Cut>, Vec<OpenCut>) {
-    let key = |cut: &OpenCut| (cut.uuid.clone(), cut.call.clone());
+fn without_cuts(
+    lineage: &[Operation],
+    at: usize,
+    touched: &HashSet<(String, Option<String>)>,
+) -> (Vec<Cut>, Vec<OpenCut>) {
     let others: Vec<Operation> =
         lineage.iter().enumerate().filter(|(place, _)| *place != at).map(|(_, it)| it.clone()).collect();
-    let (now, then) = (open_cuts(lineage), open_cuts(&others));
-    let are_open: HashSet<_> = now.iter().map(key).collect();
-    let will_be_open: HashSet<_> = then.iter().map(key).collect();
+    let now = open_cuts(lineage);
     let own = lineage.get(at).map(|it| by_uuid(&it.cuts)).unwrap_or_default();
     let is_own = |cut: &OpenCut| own.get(&cut.uuid).is_some_and(|cuts| cuts.iter().any(|it| it.call == cut.call));
-    let kept = now.iter().filter(|cut| is_own(cut) && touched.contains(&key(cut))).cloned().collect();
-    let noted = |cut: &OpenCut, rule: &str, before, after| Cut {
-        uuid: cut.uuid.clone(),
-        call: cut.call.clone(),
-        name: cut.name.clone(),
-        rule: rule.to_owned(),
-        before,
-        after,
-    };
-    let closed = now.iter().filter(|cut| !will_be_open.contains(&key(cut)));
-    let closed = closed.map(|cut| noted(cut, Cut::RESTORE, cut.after, cut.before));
-    let opened = then.iter().filter(|cut| !are_open.contains(&key(cut)));
-    let opened = opened.map(|cut| noted(cut, &cut.rule, cut.before, cut.after));
-    (closed.chain(opened).collect(), kept)
+    let is_touched = |cut: &OpenCut| touched.contains(&(cut.uuid.clone(), cut.call.clone()));
+    let kept = now.iter().filter(|cut| is_own(cut) && is_touched(cut)).cloned().collect();
+    (turned(&now, &open_cuts(&others)), kept)
 }

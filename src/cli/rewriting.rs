@@ -102,6 +102,9 @@ impl<'a> Work<'a> {
         let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
         rewritten.output = typed.map(|path| path.display().to_string());
         rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
+        if reading.drafted.is_some() && done.operation.is_none() {
+            rewritten.unchanged = Some(unchanged.to_owned());
+        }
         rewritten.operation = done.operation;
         rewritten.backup = done.backup.map(|path| path.display().to_string());
         Ok(())

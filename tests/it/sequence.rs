@@ -34,6 +34,7 @@ enum Deed {
     Restore(Vec<u8>),
     RestoreOp(u8),
     Prune,
+    Compress,
     Truncate,
     Append,
 }
@@ -46,6 +47,7 @@ fn deed() -> impl Strategy<Value = (Deed, Landing)> {
         4 => some().prop_map(Deed::Restore),
         3 => any::<u8>().prop_map(Deed::RestoreOp),
         1 => Just(Deed::Prune),
+        1 => Just(Deed::Compress),
         1 => Just(Deed::Truncate),
         1 => Just(Deed::Append),
     ];
@@ -299,7 +301,14 @@ impl Model {
             Deed::Restore(choices) => self.restore(choices, landing),
             Deed::RestoreOp(choice) => self.undo(*choice, landing),
             Deed::Prune => {
-                let run = self.run("prune", &["--protect-steps", "0"], landing).ended(0);
+                let run = self.run("prune", &["--protect-steps", "0"], landing);
+                if run.code == Some(0) {
+                    self.learn(&run);
+                }
+            }
+            Deed::Compress => {
+                let args = ["--bands", "0-60:heavy", "--include", "tool-results"];
+                let run = self.run("compress", &args, landing).ended(0);
                 self.learn(&run);
             }
             Deed::Truncate => {
@@ -320,8 +329,8 @@ impl Model {
         // The result of a call that a summary stands for may be cut once more.
         assert!(n_cut >= cut.len() as u64, "{}", run.text);
         self.cut.extend(&cut);
-        if let Some(id) = report["operation"].as_str() {
-            self.operations.push(Effect { id: id.to_owned(), cut, ..Effect::default() });
+        if let Some(id) = operation_of(&report) {
+            self.operations.push(Effect { id, cut, ..Effect::default() });
         }
     }
 
@@ -344,8 +353,8 @@ impl Model {
         for at in &back {
             self.cut.remove(at);
         }
-        if let Some(id) = report["operation"].as_str() {
-            self.operations.push(Effect { id: id.to_owned(), back, ..Effect::default() });
+        if let Some(id) = operation_of(&report) {
+            self.operations.push(Effect { id, back, ..Effect::default() });
         }
     }
 
@@ -374,15 +383,18 @@ impl Model {
         for item in again.into_iter().filter(|item| !later_gone.contains(item)) {
             effect.gone.extend(self.gone.insert(item).then_some(item));
         }
-        let noted = report["operation"].as_str().filter(|_| at != last).or(report["noted"].as_str());
-        effect.id = noted.unwrap_or_else(|| panic!("{}", run.text)).to_owned();
-        self.operations.push(effect);
+        let noted = if at == last { report["noted"].as_str().map(str::to_owned) } else { operation_of(&report) };
+        let is_nothing = effect.cut.len() + effect.back.len() + effect.gone.len() + effect.again.len() == 0;
+        assert!(noted.is_some() || is_nothing, "{}", run.text);
+        if let Some(id) = noted {
+            self.operations.push(Effect { id, ..effect });
+        }
     }
 
     /// What a verb that chooses by itself has cut or taken out.
     fn learn(&mut self, run: &Run) {
         let report = self.take(run);
-        let Some(id) = report["operation"].as_str() else { return };
+        let Some(id) = operation_of(&report) else { return };
         let text = self.text();
         let is_there = |at: &usize| line_of(&text, &self.items[*at].uuid).is_some();
         let all = || 0..self.items.len();
@@ -393,7 +405,7 @@ impl Model {
             .collect();
         self.cut.extend(&cut);
         self.gone.extend(&gone);
-        self.operations.push(Effect { id: id.to_owned(), cut, gone, ..Effect::default() });
+        self.operations.push(Effect { id, cut, gone, ..Effect::default() });
     }
 
     /// A client goes on.
@@ -442,6 +454,11 @@ impl Model {
         assert!(back.starts_with(&self.source), "P-05: the source does not come back");
         assert!(self.has_grown || back == self.source, "P-05: more than the source comes back");
     }
+}
+
+/// The operation that changed something; a copy is none.
+fn operation_of(report: &Value) -> Option<String> {
+    report["operation"].as_str().filter(|_| report["unchanged"].is_null()).map(str::to_owned)
 }
 
 fn line_of<'t>(text: &'t str, uuid: &str) -> Option<&'t str> {

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 
 use super::cutting::list;
 use super::restore::Settings;
-use super::restore_whole::closed;
+use super::restore_whole::taken_back;
 use crate::apply::{ApplyError, NewSession, OpenCut, Provenance, Recalled, Returned, Rewrite, Standing, Stock};
 use crate::apply::{
     ThinkingReach, give_back, is_whole, open_cuts, provenance, recall, undo, unnamed_file, way_to_root,
@@ -175,7 +175,7 @@ fn as_it_was(
     let id = if has_moved { stored::last_session(&mut reading.file)? } else { None };
     let id = id.filter(|_| !matches!(output, Output::NewSession(_)));
     draft.rewind()?;
-    let cuts = closed(&known.lineage, way);
+    let cuts = taken_back(&known.lineage, way);
     reading.draft(draft).with_context(|| format!("read what {} was", reading.name))?;
     let mut whole = Rewrite { session: id.map(|id| NewSession { id }), ..Rewrite::default() };
     let lines = reading.index.lines_of(cuts.iter().map(|cut| IdHash::of(cut.uuid.as_bytes())));

@@ -1,9 +1,12 @@
 //! `ctxc restore --op` with an operation that others came after: it is undone, and they stay.
 
+use std::fs::File;
+use std::io::{self, Seek};
+
 use anyhow::{Context, anyhow};
 
 use super::restore::Settings;
-use crate::apply::{ThinkingReach, without};
+use crate::apply::{Rewrite, ThinkingReach, without};
 use crate::archive::{Archive, Cut, Operation};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::rewriting::Work;
@@ -13,6 +16,17 @@ use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::report::undone::{KeptRow, UndoneReport};
 use crate::transcript::session::Found;
+
+/// Whether both files hold the same.
+fn is_same(left: &File, right: &File) -> io::Result<bool> {
+    let digest = |mut file: &File| {
+        let mut hasher = blake3::Hasher::new();
+        file.rewind()?;
+        io::copy(&mut file, &mut hasher)?;
+        io::Result::Ok(hasher.finalize())
+    };
+    Ok(digest(left)? == digest(right)?)
+}
 
 /// Undoes the operation at `at` of `lineage`, whose newest made the session.
 pub(super) fn run(
@@ -43,10 +57,13 @@ pub(super) fn run(
         cut_again: names(again),
         kept: without.kept.iter().map(|cut| KeptRow { name: cut.name.clone(), by: cut.last.clone() }).collect(),
     };
-    let draft = without.draft.try_clone()?;
-    work.reading.draft(draft).with_context(|| format!("read what is left of {}", work.reading.name))?;
-    let rewrite = without.rewrite(&work.reading.index, &work.reading.chain, work.totals);
-    work.finish(rewrite, ThinkingReach::BehindChange, "it left no trace", &mut report.rewritten)?;
+    let mut rewrite = Rewrite::default();
+    if !is_same(&work.reading.file, &without.draft)? {
+        let draft = without.draft.try_clone()?;
+        work.reading.draft(draft).with_context(|| format!("read what is left of {}", work.reading.name))?;
+        rewrite = without.rewrite(&work.reading.index, &work.reading.chain, work.totals);
+    }
+    work.finish(rewrite, ThinkingReach::BehindChange, "nothing is left of that operation", &mut report.rewritten)?;
     if rewriting.mode == Mode::Show {
         tell(&rewriting.reporting, ui, &report, format_args!("{report}\n"))?;
     } else {

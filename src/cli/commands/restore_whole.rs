@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::restore::Settings;
 use super::restore_older;
 use crate::apply::{ApplyError, BroughtBack, Errand, Home, Standing, WayBack};
-use crate::apply::{bring_back, open_cuts, provenance, way_to_root};
+use crate::apply::{bring_back, open_cuts, provenance, turned, way_to_root};
 use crate::archive::{Archive, Cut, Operation};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input::{self, Input};
@@ -119,7 +119,7 @@ pub(super) fn run(settings: &Settings, only: Option<&str>, ui: &Ui) -> Result<Co
                 now: Timestamp::now(),
                 stop: ui.stop(),
             };
-            let cuts = closed(&lineage, way);
+            let cuts = taken_back(&lineage, way);
             let way = WayBack { path: input.path.as_deref(), operations: way, cuts, errand };
             let mut stdout = ui.output();
             let home = match place {
@@ -181,21 +181,9 @@ fn place_of(id: &str, lineage: &[Operation], archive: &dyn Archive) -> Result<us
     })
 }
 
-/// The cuts that are open no more once the operations of `way` are taken back.
-pub(super) fn closed(lineage: &[Operation], way: &[Operation]) -> Vec<Cut> {
-    let left = open_cuts(lineage.get(way.len()..).unwrap_or_default());
-    let open = open_cuts(lineage).into_iter();
-    let closed = open.filter(|cut| !left.iter().any(|other| other.uuid == cut.uuid && other.call == cut.call));
-    closed
-        .map(|cut| Cut {
-            uuid: cut.uuid,
-            call: cut.call,
-            name: cut.name,
-            rule: Cut::RESTORE.to_owned(),
-            before: cut.after,
-            after: cut.before,
-        })
-        .collect()
+/// What is noted of the cuts once the operations of `way` are taken back.
+pub(super) fn taken_back(lineage: &[Operation], way: &[Operation]) -> Vec<Cut> {
+    turned(&open_cuts(lineage), &open_cuts(lineage.get(way.len()..).unwrap_or_default()))
 }
 
 /// A transcript of which nothing has been taken out.
