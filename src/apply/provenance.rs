@@ -29,7 +29,7 @@ pub struct Provenance {
 }
 
 /// The operation that made the file at `path`: as it is now, or as it was before a client appended to it. Those that
-/// are listed under one of `sessions` are tried for the latter.
+/// are listed under one of `sessions`, or wrote to `path`, are tried for the latter.
 ///
 /// # Errors
 /// When the archive has none, or the file cannot be read.
@@ -39,7 +39,7 @@ pub fn operation_of(
     sessions: &[String],
     archive: &dyn Archive,
 ) -> Result<Operation, ApplyError> {
-    let made = made_by(file, &candidates(sessions, archive)?, archive)?;
+    let made = made_by(file, &candidates(sessions, Some(path), archive)?, archive)?;
     made.map(|(operation, _)| operation).ok_or_else(|| ApplyError::NoOperation(path.to_owned()))
 }
 
@@ -54,7 +54,7 @@ pub fn provenance(
     sessions: &[String],
     archive: &dyn Archive,
 ) -> Result<Option<Provenance>, ApplyError> {
-    let candidates = candidates(sessions, archive)?;
+    let candidates = candidates(sessions, path, archive)?;
     let made = match made_by(file, &candidates, archive)? {
         Some(made) => Some(made),
         None => wrote_there(path, candidates).map(|operation| (operation, Standing::Changed)),
@@ -63,9 +63,14 @@ pub fn provenance(
     Ok(Some(Provenance { lineage: lineage(archive, &newest).map_err(ApplyError::Archive)?, standing }))
 }
 
-/// The operations of `sessions`, the shortest output first.
-fn candidates(sessions: &[String], archive: &dyn Archive) -> Result<Vec<Operation>, ApplyError> {
+/// The operations of `sessions`, and those that wrote to `path`: one that went to a file of its own is listed under the
+/// session that it came from. The shortest output comes first.
+fn candidates(sessions: &[String], path: Option<&Path>, archive: &dyn Archive) -> Result<Vec<Operation>, ApplyError> {
     let mut candidates = Vec::new();
+    if let Some(path) = path {
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        candidates.extend(archive.operations_at(&whole).map_err(ApplyError::Archive)?);
+    }
     for session in sessions {
         candidates.extend(archive.operations(session).map_err(ApplyError::Archive)?);
     }

@@ -111,4 +111,7 @@ pub enum ArchiveError {
     /// A deposit that went on after one of its puts had failed.
     #[error("go on with this deposit: a part of it could not be stored, so none of it is; run the command again")]
     BrokenDeposit,
+    /// Something that cannot wait for a deposit that is still open.
+    #[error("index or clean up the archive while something is being put into it")]
+    OpenDeposit,
 }

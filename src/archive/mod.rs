@@ -6,7 +6,10 @@
 //! The archive does not know what a line means, and it never reads the environment or the clock.
 //! `docs/decisions/0002-archive-model.md` says why it is made so.
 
+mod cleanup;
 mod codec;
+mod copy;
+mod document;
 mod error;
 mod lineage;
 mod memory;
@@ -14,26 +17,36 @@ mod open;
 mod operation;
 mod original;
 mod prefix;
+mod query;
 mod recipe;
+mod record;
 mod sqlite;
+mod terms;
 mod url;
 
 #[cfg(test)]
 mod suite;
 
+pub use cleanup::{Cleanup, Contents, Dropped, RESULT_DAYS, Sweep};
+pub use copy::{Copied, copy};
+pub use document::{Document, DocumentId, Kind, NotAKind};
 pub use error::ArchiveError;
-pub use lineage::lineage;
+pub use lineage::{ancestors, lineage, open_cuts};
 pub use open::open;
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};
+pub use query::{Hit, Query, Reader};
 pub use recipe::RecipeStep;
+pub use record::{Record, RecordFilter};
+pub use terms::find;
 pub use url::{ArchiveUrl, default_path};
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::text::Digest;
 
-/// A store of originals and operations.
+/// A store of originals, operations and records.
 ///
 /// What is put forms a deposit: it can be read, from anywhere, once it is committed and not before, and
 /// all of it or nothing. Dropping an archive forgets what was not committed. When a put fails, the deposit
@@ -53,6 +66,12 @@ pub trait Archive: Send {
     /// # Errors
     /// When another operation has this id, or the store cannot be written.
     fn put_operation(&mut self, operation: &Operation, recipe: &[RecipeStep]) -> Result<(), ArchiveError>;
+
+    /// Adds one record to the deposit, in the place of an older one of its key and kind.
+    ///
+    /// # Errors
+    /// When the store cannot be written; nothing of the deposit is kept then.
+    fn put_record(&mut self, record: &Record) -> Result<(), ArchiveError>;
 
     /// Makes everything put since the last commit durable, synced to the disk, and visible at once.
     ///
@@ -91,6 +110,18 @@ pub trait Archive: Send {
     /// When the store cannot be read.
     fn originals_by_operation(&self, id: &str) -> Result<Vec<StoredOriginal>, ArchiveError>;
 
+    /// The originals that are this line, newest first: one for each time that it was taken out.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn originals_of_line(&self, line: Digest) -> Result<Vec<StoredOriginal>, ArchiveError>;
+
+    /// The originals of which it is not known which operation took them out, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn loose_originals(&self) -> Result<Vec<StoredOriginal>, ArchiveError>;
+
     /// What stood where the line with this digest stands now: the newest original that it replaced.
     ///
     /// # Errors
@@ -124,12 +155,84 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn operations(&self, session: &str) -> Result<Vec<Operation>, ArchiveError>;
 
+    /// The operations whose output was written to `path`, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn operations_at(&self, path: &Path) -> Result<Vec<Operation>, ArchiveError>;
+
+    /// The ids of all operations, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn operation_ids(&self) -> Result<Vec<String>, ArchiveError>;
+
     /// How the source of the operation with this id is built again from its output, in order; `None` where there is no
     /// such operation.
     ///
     /// # Errors
     /// When the store cannot be read, or what it holds is damaged.
     fn recipe(&self, id: &str) -> Result<Option<Vec<RecipeStep>>, ArchiveError>;
+
+    /// The record of this kind with this key; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn record(&self, kind: Kind, key: Digest) -> Result<Option<Record>, ArchiveError>;
+
+    /// The records that `filter` admits, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn records(&self, filter: &RecordFilter<'_>) -> Result<Vec<Record>, ArchiveError>;
+
+    /// The kinds and keys of all records, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn record_names(&self) -> Result<Vec<DocumentId>, ArchiveError>;
+
+    /// The records whose key begins with the hexadecimal digits `prefix`, as [`Archive::lines_by_prefix`] finds lines.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn records_by_prefix(&self, prefix: &str) -> Result<Vec<DocumentId>, ArchiveError>;
+
+    /// Brings the index up to date by which [`search`](Archive::search) goes. `read` says what a line means.
+    /// `progress` is told how many of how many entries are done, and may end it: what was indexed by then stays so.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    fn index(
+        &mut self,
+        read: &Reader<'_>,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<(), ArchiveError>;
+
+    /// The entries that `query` finds among those that are indexed, best first.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn search(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError>;
+
+    /// The entries that `query` admits among those that are indexed, whatever they say, those first that were indexed
+    /// last.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn entries(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError>;
+
+    /// How much the archive holds.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn contents(&self) -> Result<Contents, ArchiveError>;
+
+    /// Drops what `cleanup` names and what nothing refers to any more, all of it or nothing; or counts it.
+    ///
+    /// # Errors
+    /// When the store cannot be written. Where only the space could not be given back, what went is gone.
+    fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError>;
 }
 
 /// What an operation wrote, as far as it is known.

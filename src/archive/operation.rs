@@ -45,6 +45,14 @@ pub struct Operation {
     pub report: Option<String>,
 }
 
+impl Operation {
+    /// Whether its output is another transcript than its source, and no mere copy.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        self.source.digest != self.output.digest
+    }
+}
+
 /// One item that an operation cut, or gave back: the text of a message, or the result of a tool call.
 ///
 /// A cut is open until a later operation of the lineage has one of the rule [`Cut::RESTORE`] with the same uuid and call.
@@ -65,7 +73,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// The rule of an item that was given back.
+    /// The rule of an item that was given back. A cut is open until a later operation of the lineage has one of this rule
+    /// with the same uuid and call.
     pub const RESTORE: &str = "restore";
 
     /// What it saved, in `chars4` tokens; below zero where more stands there than before.

@@ -27,3 +27,10 @@ pub struct StoredOriginal {
     /// The id of the operation that took it out; `None` where that was not noted, as in archives of the first schema.
     pub operation: Option<String>,
 }
+
+impl StoredOriginal {
+    /// Whether both are notes of the same line in the same place, whoever took it out.
+    pub(super) fn is_same_line(&self, other: &Self) -> bool {
+        (self.digest, &self.uuid, self.replaced_by) == (other.digest, &other.uuid, other.replaced_by)
+    }
+}

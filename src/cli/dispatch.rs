@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{check, compress, config, cutting, refs, restore, stats, truncate};
+use super::commands::{archive, check, compress, config, cutting, log, refs, restore, stats, truncate};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -43,6 +43,8 @@ fn run(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
+        Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
+        Verb::Archive(typed) => archive::run(&typed.resolve(context)?, ui),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Opening the archive that an URL names.
+//! Opening the archive that an URL names, and the names under which it knows a session.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::anyhow;
 
 use super::error::CommandError;
+use super::input::Input;
 use crate::archive::{self, Archive, ArchiveUrl};
 
 /// Opens the archive at `url`, which is made where there is none yet.
@@ -45,4 +46,9 @@ pub(super) fn last_session(file: &mut File) -> io::Result<Option<String>> {
     let id =
         memchr::memmem::rfind(&tail, KEY).and_then(|at| tail.get(at + KEY.len()..)?.split(|byte| *byte == b'"').next());
     Ok(id.map(|id| String::from_utf8_lossy(id).into_owned()))
+}
+
+/// The names of the session in `input`, under which operations may be listed.
+pub(super) fn session_names(input: &mut Input) -> Result<Vec<String>, CommandError> {
+    Ok(sessions(&mut input.file, input.path.as_deref())?)
 }

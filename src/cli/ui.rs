@@ -104,6 +104,20 @@ impl Ui {
         self.say(AnsiColor::Cyan.on_default().bold(), "hint: ", text);
     }
 
+    /// Asks a question that is answered with yes or no; nothing where nobody is there to be asked.
+    ///
+    /// # Errors
+    /// When the answer cannot be read.
+    pub fn confirm(&self, question: &str) -> Result<Option<bool>, CommandError> {
+        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return Ok(None);
+        }
+        self.say(Style::new(), "", format_args!("{question} [y/N]"));
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")))
+    }
+
     /// How tables on standard output are drawn.
     #[must_use]
     pub fn look(&self) -> Look {

@@ -1,5 +1,6 @@
 //! Results as data and as text. This layer renders; it prints nothing and knows no terminal.
 
+pub mod archive;
 pub mod check;
 pub mod compress;
 pub mod cutting;
@@ -11,3 +12,4 @@ pub mod stats;
 pub mod table;
 pub mod truncate;
 pub mod undone;
+pub mod when;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot set its scene has failed")]
 
+mod archive;
 mod arguments;
 mod bad_input;
 mod chain;
@@ -12,6 +13,7 @@ mod docs;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
+mod log;
 mod oracle;
 mod promise;
 mod random;

@@ -8,13 +8,19 @@ use std::{env, fs};
 
 use crate::stage::Stage;
 
+/// The verbs that a help text lists.
+fn verbs(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let verbs = lines.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    verbs.filter(|verb| *verb != "help").map(str::to_owned).collect()
+}
+
 // U-03
 #[test]
 fn the_reference_is_the_help_of_all_verbs() {
     let stage = Stage::new();
     let help = |verb: &str| {
-        let args: &[&str] = if verb.is_empty() { &["--help"] } else { &[verb, "--help"] };
-        let output = stage.command().args(args).output().unwrap();
+        let output = stage.command().args(verb.split_whitespace()).arg("--help").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         text.lines().map(str::trim_end).fold(String::new(), |help, line| help + line + "\n")
     };
@@ -25,9 +31,13 @@ fn the_reference_is_the_help_of_all_verbs() {
          Made from `--help` (`CTXC_BLESS=1 cargo test --test it reference`); change the texts in `src/cli/args/`.\n\n\
          ```text\n{all}```\n"
     );
-    let verbs = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    for verb in verbs.filter_map(|line| line.split_whitespace().next()).filter(|verb| *verb != "help") {
-        write!(reference, "\n## ctxc {verb}\n\n```text\n{}```\n", help(verb)).unwrap();
+    for verb in verbs(&all) {
+        let text = help(&verb);
+        write!(reference, "\n## ctxc {verb}\n\n```text\n{text}```\n").unwrap();
+        for below in verbs(&text) {
+            let verb = format!("{verb} {below}");
+            write!(reference, "\n### ctxc {verb}\n\n```text\n{}```\n", help(&verb)).unwrap();
+        }
     }
 
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md");

@@ -218,7 +218,9 @@ impl Model {
     fn new(parts: &[Part]) -> Self {
         let mut draft = Draft::default();
         draft.add(&Part::Prompt { blocks: 1 });
-        parts.iter().for_each(|part| draft.add(part));
+        for part in parts {
+            draft.add(part);
+        }
         draft.add(&Part::Answer { thinking: true, text: true, calls: Vec::new(), one_line: false });
         let source = draft.lines.join("\n") + "\n";
         let stage = Stage::new().file("in.jsonl", &source).file("0.jsonl", &source);
@@ -436,7 +438,7 @@ impl Model {
             assert_eq!(line.is_none(), self.gone.contains(&at), "{deed:?}: {item:?}");
             if line.is_some() {
                 let is_cut = self.cut.contains(&at);
-                assert_eq!(is_original(&text, item), !is_cut, "{deed:?}: {item:?} in {:?}", line);
+                assert_eq!(is_original(&text, item), !is_cut, "{deed:?}: {item:?} in {line:?}");
             }
         }
         let check = self.stage.run(["check", self.path.to_str().unwrap()]);

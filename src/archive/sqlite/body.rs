@@ -39,12 +39,23 @@ pub(super) struct Unpacker {
 impl Unpacker {
     /// The line that `content` keeps; `None` unless it is the one of this digest and length.
     pub(super) fn unpack(&mut self, codec: i64, content: Vec<u8>, bytes: u64, digest: Digest) -> Option<Vec<u8>> {
-        let line = match codec {
+        self.unpack_checked(codec, content, bytes, digest.as_bytes())
+    }
+
+    /// The bytes that `content` keeps; `None` unless they are of this length and their digest begins with `checksum`.
+    pub(super) fn unpack_checked(
+        &mut self,
+        codec: i64,
+        content: Vec<u8>,
+        bytes: u64,
+        checksum: &[u8],
+    ) -> Option<Vec<u8>> {
+        let unpacked = match codec {
             PLAIN => content,
             ZSTD => self.decompress(&content, bytes)?,
             _ => return None,
         };
-        (Digest::of(&line) == digest).then_some(line)
+        (!checksum.is_empty() && Digest::of(&unpacked).as_bytes().starts_with(checksum)).then_some(unpacked)
     }
 
     fn decompress(&mut self, content: &[u8], bytes: u64) -> Option<Vec<u8>> {

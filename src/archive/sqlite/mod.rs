@@ -3,12 +3,16 @@
 mod body;
 mod connect;
 mod fault;
+mod index;
 mod operations;
 mod originals;
 mod place;
+mod records;
 mod row;
 mod schema;
+mod search;
 mod store;
+mod sweep;
 mod writer;
 
 pub(super) use store::Sqlite;

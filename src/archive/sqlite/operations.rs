@@ -1,5 +1,6 @@
 //! Operations: the queries and what their rows hold.
 
+use jiff::Timestamp;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, named_params, params};
 
@@ -28,11 +29,17 @@ pub(super) const BEFORE_BY_PATH: &str = "SELECT * FROM operation
 /// The operations of a session, oldest first; rows for [`operation`].
 pub(super) const BY_SESSION: &str = "SELECT * FROM operation WHERE session = ? ORDER BY seq";
 
+/// The operations that wrote to a path, oldest first; rows for [`operation`].
+pub(super) const BY_PATH: &str = "SELECT * FROM operation WHERE output_path = ? ORDER BY seq";
+
 /// The operation with an id, as a row for [`operation`].
 pub(super) const BY_ID: &str = "SELECT * FROM operation WHERE id = ?";
 
 /// The first operations whose id begins so, in the order of their ids; rows for [`operation`]. Ids are of ASCII.
 pub(super) const BY_PREFIX: &str = "SELECT * FROM operation WHERE id >= ?1 AND id < ?1 || x'7f' ORDER BY id LIMIT ?2";
+
+/// The ids of all operations, oldest first.
+pub(super) const IDS: &str = "SELECT id FROM operation ORDER BY seq";
 
 /// The recipe of the operation with an id, as a row for [`recipe`].
 pub(super) const RECIPE: &str = "SELECT content FROM recipe WHERE operation = (SELECT seq FROM operation WHERE id = ?)";
@@ -58,7 +65,7 @@ pub(super) fn operation(row: &Row<'_>) -> rusqlite::Result<Operation> {
         verb: row.get("verb")?,
         command: row.get("command")?,
         session: row.get("session")?,
-        time: row.get::<_, String>("time")?.parse().map_err(|error| damaged(Type::Text, error))?,
+        time: time(row)?,
         source: file("source_path", "source_digest", "source_bytes")?,
         output: file("output_path", "output_digest", "output_bytes")?,
         session_ids: serde_json::from_str(row.get_ref("session_ids")?.as_str()?)
@@ -67,6 +74,10 @@ pub(super) fn operation(row: &Row<'_>) -> rusqlite::Result<Operation> {
         tokens: tokens("tokens_before")?.zip(tokens("tokens_after")?),
         report: row.get("report")?,
     })
+}
+
+pub(super) fn time(row: &Row<'_>) -> rusqlite::Result<Timestamp> {
+    row.get_ref("time")?.as_str()?.parse().map_err(|error| damaged(Type::Text, error))
 }
 
 fn cuts(row: &Row<'_>) -> rusqlite::Result<Vec<Cut>> {

@@ -26,6 +26,14 @@ pub(super) const BY_UUID: &str = "SELECT digest, bytes, uuid, replaced_by, opera
 pub(super) const BY_LINE: &str = "SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original
     WHERE substr(replaced_by, 1, 8) = substr(?1, 1, 8) AND replaced_by = ?1 ORDER BY seq DESC LIMIT 1";
 
+/// The originals that are a line, newest first; rows for [`original`].
+pub(super) const OF_LINE: &str = "SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original
+    WHERE substr(digest, 1, 8) = substr(?1, 1, 8) AND digest = ?1 ORDER BY seq DESC";
+
+/// The originals that are no operation's, oldest first; rows for [`original`].
+pub(super) const LOOSE: &str = "SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original
+    WHERE operation IS NULL ORDER BY seq";
+
 /// The originals of an operation, oldest first; rows for [`original`].
 pub(super) const BY_OPERATION: &str = "SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original
     WHERE seq BETWEEN (SELECT first_original FROM operation WHERE id = ?1)

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use rusqlite::Row;
 use rusqlite::types::{Type, Value, ValueRef};
 
@@ -15,6 +16,18 @@ pub(super) fn to_signed(length: u64) -> i64 {
 /// A length that was stored.
 pub(super) fn length(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
     Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
+
+/// A time as `SQLite` holds it: in nanoseconds since 1970. Those that no 64 bits hold become the nearest.
+pub(super) fn to_nanoseconds(time: Timestamp) -> i64 {
+    let nanoseconds = time.as_nanosecond();
+    i64::try_from(nanoseconds).unwrap_or(if nanoseconds < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// A time that was stored, or none.
+pub(super) fn time(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Timestamp>> {
+    let time = row.get::<_, Option<i64>>(column)?.map(|it| Timestamp::from_nanosecond(it.into())).transpose();
+    time.map_err(|error| damaged(Type::Integer, error))
 }
 
 /// The error for a value that is not what was stored.

@@ -1,6 +1,7 @@
 //! The archive's trait on a `SQLite` database.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Params, Row, params};
@@ -10,10 +11,17 @@ use super::connect;
 use super::fault::Fault;
 use super::row::{length, path_value, to_signed};
 use super::writer::Writer;
-use super::{operations, originals};
+use super::{index, operations, originals, records, search};
 use crate::archive::prefix::{self, AT_MOST};
-use crate::archive::{Archive, ArchiveError, Operation, Original, Output, RecipeStep, StoredOriginal};
+use crate::archive::{
+    Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, Hit, Kind, Operation, Original, Output, Query,
+    Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep,
+};
 use crate::text::Digest;
+
+const CONTENTS: &str = "SELECT (SELECT count(*) FROM operation) AS operations,
+    (SELECT count(*) FROM original) AS originals, (SELECT count(*) FROM body) AS lines,
+    (SELECT coalesce(sum(bytes), 0) FROM body) AS line_bytes, (SELECT count(*) FROM record) AS records";
 
 /// An archive in a `SQLite` database.
 pub(in crate::archive) struct Sqlite {
@@ -55,6 +63,40 @@ impl Sqlite {
         let read = || self.reader.prepare_cached(sql)?.query_map(params, record)?.collect::<Result<_, _>>();
         read().fault(&self.path)
     }
+
+    fn unpack(&self, packed: records::Packed) -> Result<Record, ArchiveError> {
+        let key = packed.key();
+        packed.unpack(&mut self.unpacker.borrow_mut()).ok_or_else(|| self.damaged("record", key))
+    }
+
+    fn damaged(&self, what: &str, digest: Digest) -> ArchiveError {
+        ArchiveError::Damaged { path: self.path.clone(), detail: format!("the {what} {digest} is not what was stored") }
+    }
+
+    /// What the documents of these numbers are.
+    fn hits(&self, ids: rusqlite::Result<Vec<i64>>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
+        let mut hits = Vec::new();
+        for id in ids.fault(&self.path)? {
+            let found = self.all(search::NAMED, [id], search::name)?.pop();
+            let hit = match found {
+                Some(DocumentId::Line(digest)) => self.line_hit(digest, read)?,
+                Some(DocumentId::Record(kind, key)) => self.record(kind, key)?.map(|record| Hit {
+                    id: DocumentId::Record(kind, key),
+                    document: record.document,
+                    operation: None,
+                }),
+                None => None,
+            };
+            hits.extend(hit);
+        }
+        Ok(hits)
+    }
+
+    fn line_hit(&self, digest: Digest, read: &Reader<'_>) -> Result<Option<Hit>, ArchiveError> {
+        let Some(document) = self.line(digest)?.and_then(|line| read(&line)) else { return Ok(None) };
+        let operation = self.originals_of_line(digest)?.into_iter().find_map(|original| original.operation);
+        Ok(Some(Hit { id: DocumentId::Line(digest), document, operation }))
+    }
 }
 
 impl Archive for Sqlite {
@@ -64,6 +106,10 @@ impl Archive for Sqlite {
 
     fn put_operation(&mut self, operation: &Operation, recipe: &[RecipeStep]) -> Result<(), ArchiveError> {
         self.writer()?.put(|writer| writer.put_operation(operation, recipe))
+    }
+
+    fn put_record(&mut self, record: &Record) -> Result<(), ArchiveError> {
+        self.writer()?.put(|writer| writer.put_record(record))
     }
 
     fn commit(&mut self) -> Result<(), ArchiveError> {
@@ -79,12 +125,8 @@ impl Archive for Sqlite {
             Ok((row.get::<_, i64>("codec")?, row.get::<_, Vec<u8>>("content")?, length(row, "bytes")?))
         })?;
         let Some((codec, content, bytes)) = body.into_iter().next() else { return Ok(None) };
-        let line =
-            self.unpacker.borrow_mut().unpack(codec, content, bytes, digest).ok_or_else(|| ArchiveError::Damaged {
-                path: self.path.clone(),
-                detail: format!("the line {digest} is not what was stored"),
-            })?;
-        Ok(Some(line))
+        let line = self.unpacker.borrow_mut().unpack(codec, content, bytes, digest);
+        line.map(Some).ok_or_else(|| self.damaged("line", digest))
     }
 
     fn lines_by_prefix(&self, prefix: &str) -> Result<Vec<Digest>, ArchiveError> {
@@ -99,6 +141,14 @@ impl Archive for Sqlite {
 
     fn originals_by_operation(&self, id: &str) -> Result<Vec<StoredOriginal>, ArchiveError> {
         self.all(originals::BY_OPERATION, [id], originals::original)
+    }
+
+    fn originals_of_line(&self, line: Digest) -> Result<Vec<StoredOriginal>, ArchiveError> {
+        self.all(originals::OF_LINE, [line.as_bytes()], originals::original)
+    }
+
+    fn loose_originals(&self) -> Result<Vec<StoredOriginal>, ArchiveError> {
+        self.all(originals::LOOSE, [], originals::original)
     }
 
     fn replaced_by(&self, line: Digest) -> Result<Option<StoredOriginal>, ArchiveError> {
@@ -131,8 +181,76 @@ impl Archive for Sqlite {
         self.all(operations::BY_SESSION, [session], operations::operation)
     }
 
+    fn operations_at(&self, path: &Path) -> Result<Vec<Operation>, ArchiveError> {
+        self.all(operations::BY_PATH, [path_value(path)], operations::operation)
+    }
+
+    fn operation_ids(&self) -> Result<Vec<String>, ArchiveError> {
+        self.all(operations::IDS, [], |row| row.get(0))
+    }
+
     fn recipe(&self, id: &str) -> Result<Option<Vec<RecipeStep>>, ArchiveError> {
         Ok(self.all(operations::RECIPE, [id], operations::recipe)?.pop())
+    }
+
+    fn record(&self, kind: Kind, key: Digest) -> Result<Option<Record>, ArchiveError> {
+        let found = self.all(records::BY_KEY, params![key.as_bytes(), kind.name()], records::packed)?.pop();
+        found.map(|packed| self.unpack(packed)).transpose()
+    }
+
+    fn records(&self, filter: &RecordFilter<'_>) -> Result<Vec<Record>, ArchiveError> {
+        // -1 is no limit.
+        let last = filter.last.map_or(-1, i64::from);
+        let params = params![filter.kind.map(Kind::name), filter.session, filter.speaker, last];
+        let newest_first = self.all(records::FILTERED, params, records::packed)?;
+        newest_first.into_iter().rev().map(|packed| self.unpack(packed)).collect()
+    }
+
+    fn record_names(&self) -> Result<Vec<DocumentId>, ArchiveError> {
+        self.all(records::ALL, [], records::name)
+    }
+
+    fn records_by_prefix(&self, prefix: &str) -> Result<Vec<DocumentId>, ArchiveError> {
+        let Some(range) = prefix::range(prefix) else { return Ok(Vec::new()) };
+        let params = params![range.start().as_bytes(), range.end().as_bytes(), to_signed(AT_MOST as u64)];
+        self.all(records::BY_PREFIX, params, records::name)
+    }
+
+    fn index(
+        &mut self,
+        read: &Reader<'_>,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<(), ArchiveError> {
+        // Most often there is nothing to do, for which no writer is needed.
+        match self.all(index::N_LEFT, [], |row| length(row, "n_left"))?.pop() {
+            Some(0) | None => Ok(()),
+            Some(_) => self.writer()?.index(read, progress),
+        }
+    }
+
+    fn search(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
+        self.hits(search::matching(&self.reader, query), read)
+    }
+
+    fn entries(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
+        self.hits(search::newest(&self.reader, query), read)
+    }
+
+    fn contents(&self) -> Result<Contents, ArchiveError> {
+        let found = self.all(CONTENTS, [], |row| {
+            Ok(Contents {
+                operations: length(row, "operations")?,
+                originals: length(row, "originals")?,
+                lines: length(row, "lines")?,
+                line_bytes: length(row, "line_bytes")?,
+                records: length(row, "records")?,
+            })
+        })?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {
+        self.writer()?.sweep(cleanup, sweep)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The connection that writes, and the deposit that is open on it.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -8,8 +9,8 @@ use super::body::Packer;
 use super::connect;
 use super::fault::Fault;
 use super::row::to_signed;
-use super::{operations, originals};
-use crate::archive::{ArchiveError, Operation, Original, RecipeStep};
+use super::{index, operations, originals, records, sweep};
+use crate::archive::{ArchiveError, Cleanup, Dropped, Operation, Original, Reader, RecipeStep, Record, Sweep};
 use crate::text::Digest;
 
 /// The connection that writes, and what it reuses from put to put.
@@ -78,6 +79,30 @@ impl Writer {
             Some(false) => Err(ArchiveError::DuplicateOperation { id: operation.id.clone() }),
             None => operations::insert(&self.connection, operation, recipe, self.waiting.take()).fault(&self.path),
         }
+    }
+
+    pub(super) fn put_record(&mut self, record: &Record) -> Result<(), ArchiveError> {
+        records::insert(&self.connection, &mut self.packer, record).fault(&self.path)
+    }
+
+    /// Brings the index up to date.
+    pub(super) fn index(
+        &self,
+        read: &Reader<'_>,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<(), ArchiveError> {
+        self.check_free()?;
+        index::catch_up(&self.connection, read, progress).fault(&self.path)
+    }
+
+    pub(super) fn sweep(&self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {
+        self.check_free()?;
+        sweep::sweep(&self.connection, cleanup, sweep).fault(&self.path)
+    }
+
+    /// Refuses what cannot be part of a deposit while one is open.
+    fn check_free(&self) -> Result<(), ArchiveError> {
+        if self.deposit == Deposit::None { Ok(()) } else { Err(ArchiveError::OpenDeposit) }
     }
 
     pub(super) fn commit(&mut self) -> Result<(), ArchiveError> {

@@ -2,6 +2,8 @@
 
 pub(super) mod samples;
 
+mod copies;
 mod deposits;
 mod operations;
 mod originals;
+mod records;

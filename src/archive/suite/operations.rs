@@ -1,6 +1,6 @@
 //! Operations, their recipes and their lineage.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::samples::{on_each_backend, operation, recipe, record};
 use crate::archive::{ArchiveError, FileRef, Operation, lineage};
@@ -78,11 +78,19 @@ fn a_02_an_operation_comes_back_whole() {
         archive.put_operation(&bare, &[]).unwrap();
         archive.commit().unwrap();
         assert_eq!(archive.operation_by_output(Digest::of(b"output")).unwrap(), Some(full.clone()));
-        assert_eq!(archive.operations("session").unwrap(), [full, bare]);
+        assert_eq!(archive.operations("session").unwrap(), [full.clone(), bare]);
         assert_eq!(archive.recipe("1").unwrap(), Some(recipe()));
         assert_eq!(archive.recipe("2").unwrap(), Some(Vec::new()));
-        assert_eq!(archive.recipe("3").unwrap(), None);
+        assert_eq!(archive.recipe("4").unwrap(), None);
         assert!(archive.operations("another").unwrap().is_empty());
+        let placed = Operation {
+            output: FileRef { path: Some(PathBuf::from("there")), ..full.output.clone() },
+            ..operation("3", b"")
+        };
+        archive.put_operation(&placed, &[]).unwrap();
+        archive.commit().unwrap();
+        assert_eq!(archive.operations_at(Path::new("there")).unwrap(), [placed]);
+        assert!(archive.operations_at(Path::new("elsewhere")).unwrap().is_empty());
         assert_eq!(archive.operation_by_output(Digest::of(b"source")).unwrap(), None);
     });
 }

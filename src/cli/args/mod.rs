@@ -1,10 +1,12 @@
 //! What was typed, one file for each verb: its arguments, whose doc comments are the help texts, and how they become
 //! the settings of the command, with sessions found, defaults filled in and contradictions refused.
 
+pub(super) mod archive;
 pub(super) mod check;
 pub(super) mod compress;
 pub(super) mod discard;
 pub(super) mod distill;
+pub(super) mod log;
 pub(super) mod refs;
 pub(super) mod restore;
 mod root;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{check, compress, discard, distill, refs, restore, stats, truncate};
+use super::{archive, check, compress, discard, distill, log, refs, restore, stats, truncate};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -54,6 +54,12 @@ pub(crate) enum Verb {
     /// Bring back what was taken out
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
+    /// Tell how a session came to be what it is
+    #[command(after_help = log::EXAMPLES)]
+    Log(log::Args),
+    /// Look into the archive of what was taken out
+    #[command(after_help = archive::EXAMPLES)]
+    Archive(archive::Args),
     /// Print the configuration, and where each value comes from
     Config,
 }

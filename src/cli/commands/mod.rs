@@ -1,9 +1,11 @@
 //! One file for each verb: what it needs, and what it does.
 
+pub(crate) mod archive;
 pub(crate) mod check;
 pub(crate) mod compress;
 pub(crate) mod config;
 pub(crate) mod cutting;
+pub(crate) mod log;
 pub(crate) mod refs;
 pub(crate) mod restore;
 mod restore_items;

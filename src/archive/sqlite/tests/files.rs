@@ -33,6 +33,7 @@ fn a_02_every_look_up_goes_by_an_index() {
         (operations::BY_ID, "sqlite_autoindex_operation_1"),
         (operations::BY_PREFIX, "sqlite_autoindex_operation_1"),
         (operations::BEFORE_BY_OUTPUT, "operation_by_output"),
+        (operations::BY_PATH, "operation_by_path"),
         (operations::BEFORE_BY_PATH, "operation_by_path"),
         (originals::DIGESTS, "body_by_digest"),
         (originals::BY_OPERATION, ""),

@@ -1,0 +1,187 @@
+//! What the archive costs: a deposit of 100,000 lines, records by the thousand, the way back to one line, and searches.
+//!
+//! `cargo bench --bench archive` prints CPU time for what takes long, and the time that passes for a look-up.
+
+#![cfg_attr(unix, expect(clippy::print_stdout, reason = "its table is what it is for"))]
+
+#[cfg(unix)]
+#[expect(dead_code, reason = "only words are asked for")]
+#[path = "support/words.rs"]
+mod words;
+
+#[cfg(unix)]
+fn main() {
+    if std::env::args().any(|argument| argument == "--bench") {
+        bench::run();
+    } else {
+        println!("archive: run it with `cargo bench --bench archive`");
+    }
+}
+
+#[cfg(not(unix))]
+fn main() {}
+
+#[cfg(unix)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a bench that fails has nothing to measure")]
+mod bench {
+    use std::ops::ControlFlow;
+    use std::time::{Duration, Instant};
+
+    use ctxc::apply;
+    use ctxc::archive::{
+        Archive, ArchiveUrl, Cleanup, Document, FileRef, Kind, Operation, Original, Query, RecipeStep, Record, Sweep,
+        open,
+    };
+    use ctxc::text::Digest;
+    use jiff::Timestamp;
+    use nix::sys::resource::{UsageWho, getrusage};
+
+    use crate::words::{Random, prose};
+
+    /// How many lines and how many records.
+    const N: u64 = 100_000;
+    /// How often a look-up is done.
+    const ROUNDS: u32 = 20;
+
+    pub(crate) fn run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.sqlite");
+        let url = ArchiveUrl::Sqlite(path.clone());
+        let lines = lines();
+        let bytes: usize = lines.iter().map(String::len).sum();
+        let megabytes = |path: &std::path::Path| path.metadata().unwrap().len() / 1_000_000;
+        println!("{N} lines of {} bytes", bytes as u64 / N);
+
+        let mut archive = open(&url).unwrap();
+        tell("deposit of all of them as one operation", cpu(|| deposit(&mut *archive, &lines)));
+        tell("records of the same texts, put and committed", cpu(|| records(&mut *archive, &lines)));
+        drop(archive);
+        println!("{:<60} {:>7} MB", "the file, without an index", megabytes(&path));
+
+        let mut archive = open(&url).unwrap();
+        tell("index of both", cpu(|| index(&mut *archive)));
+        drop(archive);
+        println!("{:<60} {:>7} MB", "the file, with its index", megabytes(&path));
+
+        tell("open it, find one original by its uuid, read its line", passed(|| look_up(&url, &lines)));
+        let archive = open(&url).unwrap();
+        for text in ["w1000", "commonplace", "commonplace w1000", "mmonpla", "w12345 absent", "会议", "议", "absent"]
+        {
+            let query = Query { text, kind: None, speaker: None, sessions: &[], limit: 10 };
+            let all = Query { limit: 100_000, ..query };
+            let n_matches = archive.search(&all, &apply::document).unwrap().len();
+            let time = passed(|| drop(archive.search(&query, &apply::document).unwrap()));
+            tell(&format!("top ten for `{text}`, which {n_matches} entries match"), time);
+        }
+        drop(archive);
+        let mut archive = open(&url).unwrap();
+        let cleanup = Cleanup::at("2026-06-01T00:00:00Z".parse().unwrap(), Some(30));
+        tell("sweep all of it out", cpu(|| assert!(archive.sweep(&cleanup, Sweep::Drop).unwrap().lines > 0)));
+        drop(archive);
+        println!("{:<60} {:>7} MB", "the file afterwards", megabytes(&path));
+    }
+
+    /// User entries of about 1 KB. One word in a hundred lines, ideographs in a few.
+    fn lines() -> Vec<String> {
+        let mut random = Random::new(7);
+        (0..N)
+            .map(|n| {
+                let text = prose(&mut random, 700);
+                let rare = if n % 100 == 0 { " commonplace" } else { "" };
+                let ideographs = if n % 1000 == 0 { " 关于会议的记录" } else { "" };
+                format!(
+                    r#"{{"parentUuid":null,"isSidechain":false,"type":"user","message":{{"role":"user","content":"{} w{n}{rare}{ideographs}"}},"uuid":"{}","timestamp":"2026-01-02T03:04:05.678Z","sessionId":"s"}}"#,
+                    text.replace(['"', '\\', '\n'], " "),
+                    uuid(n),
+                ) + "\n"
+            })
+            .collect()
+    }
+
+    fn uuid(n: u64) -> String {
+        let digest = Digest::of(&n.to_le_bytes()).to_string();
+        digest.chars().take(36).collect()
+    }
+
+    fn deposit(archive: &mut dyn Archive, lines: &[String]) {
+        let mut recipe = Vec::new();
+        for (n, line) in lines.iter().enumerate() {
+            let uuid = uuid(n as u64);
+            let original =
+                Original { line: line.as_bytes(), uuid: Some(&uuid), replaced_by: Some(Digest::of(uuid.as_bytes())) };
+            recipe.push(RecipeStep::Original(archive.put_original(&original).unwrap()));
+        }
+        let file = |name: &[u8]| FileRef { path: None, digest: Digest::of(name), bytes: 0 };
+        let operation = Operation {
+            id: "bench".to_owned(),
+            verb: "prune".to_owned(),
+            command: String::new(),
+            session: "s".to_owned(),
+            time: time(),
+            source: file(b"source"),
+            output: file(b"output"),
+            session_ids: Vec::new(),
+            cuts: Vec::new(),
+            tokens: None,
+            report: None,
+        };
+        archive.put_operation(&operation, &recipe).unwrap();
+        archive.commit().unwrap();
+    }
+
+    fn records(archive: &mut dyn Archive, lines: &[String]) {
+        for (n, line) in lines.iter().enumerate() {
+            let text = line.get(80..).unwrap_or_default().to_owned();
+            let document = Document { kind: Kind::Result, session: None, speaker: None, time: Some(time()), text };
+            let key = Digest::of(&n.to_be_bytes());
+            archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
+        }
+        archive.commit().unwrap();
+    }
+
+    fn index(archive: &mut dyn Archive) {
+        archive.index(&apply::document, &mut |_, _| ControlFlow::Continue(())).unwrap();
+    }
+
+    fn look_up(url: &ArchiveUrl, lines: &[String]) {
+        let archive = open(url).unwrap();
+        let n = N / 3;
+        let found = archive.originals_of(&uuid(n)).unwrap();
+        let operation = found[0].operation.clone().unwrap();
+        assert!(archive.operation(&operation).unwrap().is_some());
+        let line = archive.line(found[0].digest).unwrap();
+        assert_eq!(line.as_deref(), Some(lines[usize::try_from(n).unwrap()].as_bytes()));
+    }
+
+    fn time() -> Timestamp {
+        "2026-01-02T03:04:05Z".parse().unwrap()
+    }
+
+    fn cpu(work: impl FnOnce()) -> Duration {
+        let used = || {
+            let usage = getrusage(UsageWho::RUSAGE_SELF).unwrap();
+            let microseconds = |it: nix::sys::time::TimeVal| it.tv_sec() * 1_000_000 + it.tv_usec();
+            Duration::from_micros((microseconds(usage.user_time()) + microseconds(usage.system_time())).cast_unsigned())
+        };
+        let before = used();
+        work();
+        used().saturating_sub(before)
+    }
+
+    /// The median of some rounds.
+    fn passed(work: impl Fn()) -> Duration {
+        let mut times: Vec<Duration> = (0..ROUNDS)
+            .map(|_| {
+                let start = Instant::now();
+                work();
+                start.elapsed()
+            })
+            .collect();
+        times.sort_unstable();
+        times[times.len() / 2]
+    }
+
+    fn tell(what: &str, time: Duration) {
+        println!("{what:<60} {:>10.2} ms", time.as_secs_f64() * 1000.0);
+    }
+}

@@ -1,0 +1,76 @@
+//! What may be dropped from an archive.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// For how long a cached result is kept, in days. It saves a call when the same text is compressed again in the same
+/// way, which happens soon after or never.
+pub const RESULT_DAYS: u32 = 30;
+
+/// What goes. Originals stay unless they are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Cleanup {
+    /// Records that expired before this time go.
+    pub now: Timestamp,
+    /// Cached results from before this time go.
+    pub results_before: Timestamp,
+    /// Originals that operations from before this time took out go too.
+    pub originals_before: Option<Timestamp>,
+}
+
+impl Cleanup {
+    /// The policy at the time `now`: results of more than [`RESULT_DAYS`] days and what has expired. With
+    /// `original_days` also the originals of operations of more than so many days.
+    #[must_use]
+    pub fn at(now: Timestamp, original_days: Option<u32>) -> Self {
+        Self {
+            now,
+            results_before: days_before(now, RESULT_DAYS),
+            originals_before: original_days.map(|days| days_before(now, days)),
+        }
+    }
+}
+
+fn days_before(now: Timestamp, days: u32) -> Timestamp {
+    now.checked_sub(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MIN)
+}
+
+/// Whether what may go goes, or is only counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sweep {
+    /// It goes, and the space it took is given back.
+    Drop,
+    /// It is counted.
+    Count,
+}
+
+/// What went, or would go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Cached results.
+    pub results: u64,
+    /// Other records.
+    pub expired: u64,
+    /// Notes of lines that were taken out.
+    pub originals: u64,
+    /// Operations whose originals they were, which can no longer be undone.
+    pub operations: u64,
+    /// Lines that nothing refers to any more.
+    pub lines: u64,
+    /// What lines and records took up in the archive, in bytes.
+    pub bytes: u64,
+}
+
+/// What an archive holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Operations.
+    pub operations: u64,
+    /// Notes of lines that were taken out.
+    pub originals: u64,
+    /// Different lines.
+    pub lines: u64,
+    /// The length of these lines in bytes.
+    pub line_bytes: u64,
+    /// Records.
+    pub records: u64,
+}

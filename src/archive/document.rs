@@ -1,0 +1,100 @@
+//! What an entry of the archive says, apart from how it is stored: what a search looks through and a person reads.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+
+use crate::text::Digest;
+
+/// An entry as a person reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Document {
+    /// What kind of entry it is.
+    pub kind: Kind,
+    /// The session in which it was said, where that is known.
+    pub session: Option<String>,
+    /// Who said it, such as `user`, `assistant` or `tool`.
+    pub speaker: Option<String>,
+    /// When it was said.
+    pub time: Option<Timestamp>,
+    /// What was said.
+    pub text: String,
+}
+
+/// The kinds of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// What a person typed, and what the client said in their name.
+    Prompt,
+    /// What the model said.
+    Answer,
+    /// What the model thought.
+    Thinking,
+    /// A tool call, with what it was given.
+    Call,
+    /// What a tool gave back.
+    ToolResult,
+    /// Any other entry with a text.
+    Other,
+    /// A cached result of an engine.
+    Result,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Prompt, Self::Answer, Self::Thinking, Self::Call, Self::ToolResult, Self::Other, Self::Result];
+
+    /// Its name, as it is stored and typed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::Answer => "answer",
+            Self::Thinking => "thinking",
+            Self::Call => "call",
+            Self::ToolResult => "tool-result",
+            Self::Other => "other",
+            Self::Result => "result",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Text that names no kind of entry.
+#[derive(Debug, thiserror::Error)]
+#[error("the kinds of entries are {}", Kind::ALL.map(Kind::name).join(", "))]
+pub struct NotAKind;
+
+impl FromStr for Kind {
+    type Err = NotAKind;
+
+    fn from_str(name: &str) -> Result<Self, NotAKind> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or(NotAKind)
+    }
+}
+
+/// What names an entry within an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DocumentId {
+    /// An original line.
+    Line(Digest),
+    /// A record.
+    Record(Kind, Digest),
+}
+
+impl DocumentId {
+    /// The digest of the line, or the key of the record.
+    #[must_use]
+    pub const fn digest(&self) -> Digest {
+        match self {
+            Self::Line(digest) | Self::Record(_, digest) => *digest,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! One archive copied into another, of either kind.
+
+use std::ops::ControlFlow;
+
+use super::samples::{on_each_backend, operation, recipe, removed};
+use crate::archive::{Archive, ArchiveUrl, Cleanup, Copied, Document, Kind, Record, RecordFilter, Sweep, copy, open};
+use crate::text::Digest;
+
+fn fill(archive: &mut dyn Archive) {
+    archive.put_original(&removed(b"loose", "u")).unwrap();
+    archive.put_original(&removed(b"loose", "u")).unwrap();
+    archive.commit().unwrap();
+    for id in ["1", "2", "3"] {
+        archive.put_original(&removed(b"shared", "u")).unwrap();
+        archive.put_original(&removed(id.as_bytes(), "v")).unwrap();
+        archive.put_operation(&operation(id, id.as_bytes()), &recipe()).unwrap();
+    }
+    for key in ["a", "b"] {
+        let document = Document { kind: Kind::Result, session: None, speaker: None, time: None, text: key.to_owned() };
+        archive.put_record(&Record { key: Digest::of(key.as_bytes()), document, meta: None, expires: None }).unwrap();
+    }
+    archive.commit().unwrap();
+}
+
+fn go_on(_: u64, _: u64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+// A-04, H-08
+#[test]
+fn a_04_a_copy_holds_everything_and_a_second_one_adds_nothing() {
+    on_each_backend(|to| {
+        let mut from = open(&ArchiveUrl::Memory).unwrap();
+        fill(&mut *from);
+        let copied = copy(&*from, to, &mut go_on).unwrap();
+        assert_eq!(copied, Copied { operations: 3, originals: 8, records: 2, present: 0 });
+        assert_eq!(to.operation_ids().unwrap(), from.operation_ids().unwrap());
+        assert_eq!(to.operations("session").unwrap(), from.operations("session").unwrap());
+        assert_eq!(to.recipe("2").unwrap(), from.recipe("2").unwrap());
+        for id in ["1", "2", "3"] {
+            assert_eq!(to.originals_by_operation(id).unwrap(), from.originals_by_operation(id).unwrap());
+        }
+        assert_eq!(to.line(Digest::of(b"loose")).unwrap().as_deref(), Some(b"loose".as_slice()));
+        assert_eq!(to.records(&RecordFilter::default()).unwrap(), from.records(&RecordFilter::default()).unwrap());
+
+        let before = to.contents().unwrap();
+        assert_eq!(copy(&*from, to, &mut go_on).unwrap(), Copied { present: 5, ..Copied::default() });
+        assert_eq!(to.contents().unwrap(), before);
+    });
+}
+
+// a copy made before brings back what a sweep dropped.
+#[test]
+fn a_04_a_copy_brings_lines_back_that_were_dropped() {
+    on_each_backend(|to| {
+        let mut from = open(&ArchiveUrl::Memory).unwrap();
+        fill(&mut *from);
+        copy(&*from, to, &mut go_on).unwrap();
+        let all = Cleanup::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(1));
+        assert_eq!(to.sweep(&all, Sweep::Drop).unwrap().originals, 6);
+        assert_eq!(to.line(Digest::of(b"shared")).unwrap(), None);
+        let copied = copy(&*from, to, &mut go_on).unwrap();
+        assert_eq!((copied.operations, copied.originals, copied.present), (0, 4, 5), "each line once");
+        for line in [b"shared".as_slice(), b"1", b"2", b"3"] {
+            assert_eq!(to.line(Digest::of(line)).unwrap().as_deref(), Some(line));
+        }
+        assert_eq!(copy(&*from, to, &mut go_on).unwrap(), Copied { present: 5, ..Copied::default() });
+    });
+}
+
+#[test]
+fn a_04_a_copy_that_was_stopped_goes_on_where_it_was() {
+    on_each_backend(|to| {
+        let mut from = open(&ArchiveUrl::Memory).unwrap();
+        fill(&mut *from);
+        let stopped = copy(&*from, to, &mut |_, _| ControlFlow::Break(())).unwrap();
+        assert_eq!((stopped.operations, stopped.records), (1, 0));
+        let rest = copy(&*from, to, &mut go_on).unwrap();
+        assert_eq!((rest.operations, rest.records, rest.present), (2, 2, 1));
+        assert_eq!(to.operation_ids().unwrap(), ["1", "2", "3"]);
+    });
+}

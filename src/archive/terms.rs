@@ -1,0 +1,174 @@
+//! Words as the index has them.
+//!
+//! A word is a run of letters and digits, in lower case; each ideograph is one of its own, for nothing stands between
+//! them. So `src/main.rs` is three words that follow each other. An index of all sequences of three characters would
+//! find the same, but it takes seven times the room and the time
+//! (`docs/decisions/0013-search.md`).
+
+use std::borrow::Cow;
+use std::iter::successors;
+use std::ops::Range;
+
+use crate::text::is_ideograph;
+
+/// The length to which a word is indexed, in characters: enough for a digest in hexadecimal. What is longer is no word.
+const LONGEST: usize = 80;
+
+/// The words of `text`, in order.
+pub(super) fn words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    raw_words(text).map(folded)
+}
+
+fn raw_words(text: &str) -> impl Iterator<Item = &str> {
+    successors(next_word(text), |(_, rest)| next_word(rest)).map(|(word, _)| word)
+}
+
+/// Where in `text`, in bytes, that is which a search for `query` found it by: the first place of its longest term, as
+/// whole words or else as part of longer ones, or of the next longest. `None` where it has none of the terms.
+#[must_use]
+pub fn find(query: &str, text: &str) -> Option<Range<usize>> {
+    let mut terms = terms(query);
+    terms.sort_by_key(|term| std::cmp::Reverse(term.iter().map(String::len).sum::<usize>()));
+    // A word is a part of the text, so the distance of both starts is its place.
+    let places: Vec<Place<'_>> =
+        raw_words(text).map(|word| Place { start: word.as_ptr() as usize - text.as_ptr() as usize, word }).collect();
+    first_place(&terms, &places, is_whole).or_else(|| first_place(&terms, &places, is_part))
+}
+
+/// A word and where it starts.
+struct Place<'t> {
+    start: usize,
+    word: &'t str,
+}
+
+fn first_place(
+    terms: &[Vec<String>],
+    places: &[Place<'_>],
+    fits: fn(&[String], &[Place<'_>]) -> bool,
+) -> Option<Range<usize>> {
+    terms.iter().find_map(|term| {
+        let window = places.windows(term.len()).find(|window| fits(term, window))?;
+        let (first, last) = (window.first()?, window.last()?);
+        Some(first.start..last.start + last.word.len())
+    })
+}
+
+fn is_whole(term: &[String], window: &[Place<'_>]) -> bool {
+    term.iter().zip(window).all(|(word, found)| *word == folded(found.word))
+}
+
+fn is_part(term: &[String], window: &[Place<'_>]) -> bool {
+    let window: Vec<Cow<'_, str>> = window.iter().map(|found| folded(found.word)).collect();
+    match (term, window.as_slice()) {
+        ([word], [found]) => found.contains(word.as_str()),
+        ([first, middle @ .., last], [found, between @ .., end]) => {
+            found.ends_with(first.as_str()) && middle == between && end.starts_with(last.as_str())
+        }
+        _ => false,
+    }
+}
+
+/// `text` as it is given to the index: its words with single spaces between them.
+pub(super) fn indexed(text: &str) -> String {
+    let mut indexed = String::with_capacity(text.len() + text.len() / 8);
+    for word in words(text) {
+        if !indexed.is_empty() {
+            indexed.push(' ');
+        }
+        indexed.push_str(&word);
+    }
+    indexed
+}
+
+/// The terms of a query: what is separated by white space, each as the words that have to follow each other.
+pub(super) fn terms(query: &str) -> Vec<Vec<String>> {
+    let terms = query.split_whitespace().map(|term| words(term).map(Cow::into_owned).collect::<Vec<_>>());
+    terms.filter(|term| !term.is_empty()).collect()
+}
+
+/// The first word of `text` and what comes behind it.
+fn next_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let mut chars = text.chars();
+    let first = chars.next()?;
+    if is_ideograph(first) {
+        return Some(text.split_at(first.len_utf8()));
+    }
+    let end = text.find(|c: char| !c.is_alphanumeric() || is_ideograph(c)).unwrap_or(text.len());
+    Some(text.split_at(end))
+}
+
+fn folded(word: &str) -> Cow<'_, str> {
+    let word = word.char_indices().nth(LONGEST).and_then(|(end, _)| word.get(..end)).unwrap_or(word);
+    if word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(word.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
+    use super::*;
+
+    // A-04
+    #[test]
+    fn a_04_words_are_runs_of_letters_and_single_ideographs() {
+        let cases = [
+            ("", ""),
+            ("-> :: \u{1f600}", ""),
+            ("Read src/main.rs, line 12", "read src main rs line 12"),
+            ("snake_case parseURL", "snake case parseurl"),
+            ("会議は3時です", "会 議 は 3 時 で す"),
+            ("API会议v2", "api 会 议 v2"),
+            ("Ä Straße ПРИВЕТ", "ä straße привет"),
+            ("\"quotes' OR NEAR(a*b)", "quotes or near a b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(indexed(text), expected, "{text}");
+        }
+        assert_eq!(indexed(&"x".repeat(500)).len(), LONGEST);
+    }
+
+    // A-04
+    #[test]
+    fn a_04_the_place_that_a_query_found_is_told() {
+        let cases = [
+            ("refused", "Connection Refused (111)", Some("Refused")),
+            ("onnectio", "Connection Refused", Some("Connection")),
+            ("the connection", "the other connection", Some("connection")),
+            ("src/main.rs", "see src/main.rs:12", Some("src/main.rs")),
+            ("rc/mai", "see src/main.rs:12", Some("src/main")),
+            ("会議", "明日の会議は", Some("会議")),
+            ("absent", "nothing of it", None),
+            ("", "text", None),
+        ];
+        for (query, text, expected) in cases {
+            assert_eq!(find(query, text).map(|place| &text[place]), expected, "{query}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_04_a_place_lies_within_the_text(query in any::<String>(), text in any::<String>()) {
+            if let Some(place) = find(&query, &text) {
+                prop_assert!(text.get(place).is_some());
+            }
+        }
+
+        // A-04: what is found in a text is found by a query that is that text.
+        #[test]
+        fn a_04_a_query_has_the_words_of_the_text(text in any::<String>()) {
+            let of_terms: Vec<String> = terms(&text).into_iter().flatten().collect();
+            prop_assert_eq!(of_terms.join(" "), indexed(&text));
+        }
+
+        #[test]
+        fn a_04_words_hold_nothing_that_an_index_takes_for_syntax(text in any::<String>()) {
+            for word in words(&text) {
+                prop_assert!(!word.contains(['"', '*', ' ']), "{}", word);
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What the verbs of `ctxc archive` are told.
+
+use clap::Subcommand;
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+
+use crate::archive::{ArchiveUrl, Kind};
+use crate::cli::commands::archive::{Asked, Settings, copy, gc, list, search, show};
+use crate::cli::error::CommandError;
+use crate::cli::settings::{Context, Mode};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  ctxc archive list --session latest
+  ctxc archive search \"connection refused\" --kind tool-result
+  ctxc archive show 3f9a1c2b7d4e
+  ctxc archive copy --to sqlite:/mnt/backup/archive.sqlite
+  ctxc archive gc --dry-run";
+
+const SEARCH_EXAMPLES: &str = "\
+Any words will do: there is no syntax. Entries with all of them come first; only where there is none, those with some.
+A word may be part of a longer one, and Chinese, Japanese and Korean need no spaces.
+
+Examples:
+  ctxc archive search \"connection refused\"
+  ctxc archive search parseUrl --session latest --speaker tool
+  ctxc archive search 会议 --limit 3 --json";
+
+const GC_EXAMPLES: &str = "\
+Cached results older than 30 days go, records that have expired, and lines that nothing refers to. Originals stay,
+unless --originals and --older-than ask for them: what the operations from before that time took out can never be
+restored afterwards.
+
+Examples:
+  ctxc archive gc --dry-run
+  ctxc archive gc --originals --older-than 365";
+
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// List the newest operations, or the newest entries of one kind
+    List(ListArgs),
+    /// Show an operation, an entry that was taken out, or a record
+    Show(ShowArgs),
+    /// Find entries by their words
+    #[command(after_help = SEARCH_EXAMPLES)]
+    Search(SearchArgs),
+    /// Copy everything into another archive that lacks it
+    Copy(CopyArgs),
+    /// Drop what has served its time, and give its space back
+    #[command(after_help = GC_EXAMPLES)]
+    Gc(GcArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct ArchiveArg {
+    /// Look into this archive, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
+    archive: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Which entries")]
+struct NarrowArgs {
+    /// Only of this session and of those it was made from: a path, an id or the beginning of one, or `latest`
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    session: Option<String>,
+    /// Only entries of this kind
+    #[arg(long, value_parser = kind())]
+    kind: Option<Kind>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: u32,
+}
+
+#[derive(Debug, clap::Args)]
+struct ListArgs {
+    #[command(flatten)]
+    narrow: NarrowArgs,
+    #[command(flatten)]
+    archive: ArchiveArg,
+}
+
+#[derive(Debug, clap::Args)]
+struct ShowArgs {
+    /// The id of an operation, the digits that a placeholder or a search names, or the beginning of either
+    #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    id: String,
+    /// Print the line byte for byte, as it was taken out
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
+    #[command(flatten)]
+    archive: ArchiveArg,
+}
+
+#[derive(Debug, clap::Args)]
+struct SearchArgs {
+    /// Words
+    #[arg(value_name = "QUERY")]
+    query: String,
+    #[command(flatten)]
+    narrow: NarrowArgs,
+    /// Only what this speaker said: user, assistant, tool or client
+    #[arg(long, help_heading = "Which entries")]
+    speaker: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveArg,
+}
+
+#[derive(Debug, clap::Args)]
+struct CopyArgs {
+    /// The archive to copy into, such as sqlite:PATH; it is made where there is none
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    to: String,
+    #[command(flatten)]
+    archive: ArchiveArg,
+}
+
+#[derive(Debug, clap::Args)]
+struct GcArgs {
+    /// Drop originals too
+    #[arg(long, requires = "older_than")]
+    originals: bool,
+    /// Those of operations of more than so many days
+    #[arg(long, value_name = "DAYS", requires = "originals")]
+    older_than: Option<u32>,
+    /// Show what would go, and drop nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    #[command(flatten)]
+    archive: ArchiveArg,
+}
+
+impl Args {
+    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        let url = |typed: ArchiveArg| context.environment.archive_url(typed.archive.as_deref());
+        let (archive, asked) = match self.verb {
+            Verb::List(typed) => {
+                let NarrowArgs { session, kind, limit } = typed.narrow;
+                (url(typed.archive)?, Asked::List(list::Settings { session, kind, limit }))
+            }
+            Verb::Show(typed) => {
+                let form = if typed.raw { show::Form::Raw } else { show::Form::Texts };
+                (url(typed.archive)?, Asked::Show(show::Settings { id: typed.id, form }))
+            }
+            Verb::Search(typed) => {
+                let NarrowArgs { session, kind, limit } = typed.narrow;
+                let asked = search::Settings { query: typed.query, session, kind, speaker: typed.speaker, limit };
+                (url(typed.archive)?, Asked::Search(asked))
+            }
+            Verb::Copy(typed) => {
+                let to: ArchiveUrl = typed.to.parse().map_err(CommandError::usage)?;
+                (url(typed.archive)?, Asked::Copy(copy::Settings { to }))
+            }
+            Verb::Gc(typed) => {
+                let asked = gc::Settings {
+                    original_days: typed.older_than.filter(|_| typed.originals),
+                    mode: if typed.dry_run { Mode::Show } else { Mode::Do },
+                    consent: if typed.yes { gc::Consent::Given } else { gc::Consent::Asked },
+                };
+                (url(typed.archive)?, Asked::Gc(asked))
+            }
+        };
+        let places = context.environment.places().ok();
+        Ok(Settings { archive, asked, places, reporting: context.reporting })
+    }
+}
+
+fn kind() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).try_map(|name| name.parse::<Kind>())
+}

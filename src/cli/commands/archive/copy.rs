@@ -1,0 +1,91 @@
+//! `ctxc archive copy`: copy everything into another archive that lacks it.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use anyhow::anyhow;
+use serde::Serialize;
+
+use super::run::Desk;
+use crate::archive::{ArchiveUrl, Copied, copy, open};
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::progress::Progress;
+use crate::cli::settings::Form;
+use crate::cli::tell::report_file;
+use crate::report::size::counted;
+use crate::text::Stopped;
+
+/// Where to.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) to: ArchiveUrl,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    verb: &'static str,
+    archive: &'a str,
+    to: String,
+    operations: u64,
+    originals: u64,
+    records: u64,
+    present: u64,
+}
+
+pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, CommandError> {
+    let ArchiveUrl::Sqlite(path) = &settings.to else {
+        return Err(CommandError::usage(anyhow!(
+            "copy the archive into memory: it would be gone when the command ends"
+        ))
+        .hint("name a file with --to sqlite:PATH"));
+    };
+    if let Ok(ArchiveUrl::Sqlite(from)) = desk.url.parse()
+        && is_same(&from, path)
+    {
+        return Err(CommandError::usage(anyhow!("copy the archive {} into itself", from.display()))
+            .hint("name another file with --to sqlite:PATH"));
+    }
+    let mut to = open(&settings.to)?;
+    let mut bar: Option<Progress> = None;
+    let mut n_known = 0;
+    let copied = copy(&*desk.archive, &mut *to, &mut |n_done, total| {
+        bar.get_or_insert_with(|| Progress::start(desk.ui, "copying", total)).advance(n_done - n_known);
+        n_known = n_done;
+        if Stopped::check(desk.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    drop(bar);
+    Stopped::check(desk.ui.stop())?;
+    let Copied { operations, originals, records, present } = copied;
+    let to = format!("sqlite:{}", path.display());
+    desk.ui.status(format_args!(
+        "copied {} with {}, and {}; {} there already",
+        counted(operations, "operation"),
+        counted(originals, "original"),
+        counted(records, "record"),
+        if present == 1 { "1 was".to_owned() } else { format!("{present} were") },
+    ));
+    let report = Report {
+        schema: 1,
+        verb: "archive copy",
+        archive: desk.url,
+        to: to.clone(),
+        operations,
+        originals,
+        records,
+        present,
+    };
+    report_file(desk.reporting, &report)?;
+    match desk.reporting.form {
+        Form::Json => desk.ui.data_line(serde_json::to_string(&report)?)?,
+        Form::Text => desk.ui.data_line(to)?,
+    }
+    Ok(Completion::Full)
+}
+
+fn is_same(left: &Path, right: &Path) -> bool {
+    match (left.canonicalize(), right.canonicalize()) {
+        (Ok(left), Ok(right)) => left == right,
+        _ => false,
+    }
+}

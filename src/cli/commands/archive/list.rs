@@ -1,0 +1,41 @@
+//! `ctxc archive list`: list the newest operations, or the newest entries of one kind.
+
+use super::run::Desk;
+use crate::apply::document;
+use crate::archive::{Kind, Query};
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::tell::tell;
+use crate::report::archive::{FoundEntry, Holdings, OperationRow};
+
+/// What to list.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The session as it was typed.
+    pub(crate) session: Option<String>,
+    /// Entries of this kind, instead of operations.
+    pub(crate) kind: Option<Kind>,
+    pub(crate) limit: u32,
+}
+
+pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion, CommandError> {
+    let mut operations = desk.operations()?;
+    let sessions = match &settings.session {
+        Some(session) => desk.sessions(session, &operations)?,
+        None => Vec::new(),
+    };
+    let contents = desk.archive.contents()?;
+    let mut holdings = Holdings::new(desk.url.to_owned(), contents, desk.file_bytes(), desk.ui.look());
+    if let Some(kind) = settings.kind {
+        desk.index()?;
+        let query = Query { text: "", kind: Some(kind), speaker: None, sessions: &sessions, limit: settings.limit };
+        let entries = desk.archive.entries(&query, &document)?;
+        holdings.entries = entries.into_iter().map(|hit| FoundEntry::new("", hit)).collect();
+    } else {
+        operations.retain(|operation| sessions.is_empty() || sessions.contains(&operation.session));
+        let newest = operations.iter().rev().take(settings.limit as usize);
+        holdings.operations = newest.map(OperationRow::new).collect();
+    }
+    tell(desk.reporting, desk.ui, &holdings, &holdings)?;
+    desk.ui.status(holdings.summary());
+    Ok(Completion::Full)
+}

@@ -1,0 +1,120 @@
+//! What all verbs of `ctxc archive` have in common.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use anyhow::anyhow;
+
+use super::{copy, gc, list, search, show};
+use crate::apply::document;
+use crate::archive::{Archive, ArchiveUrl, Operation, ancestors};
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::input;
+use crate::cli::progress::Progress;
+use crate::cli::settings::Reporting;
+use crate::cli::stored::{self, session_names};
+use crate::cli::tell;
+use crate::cli::ui::Ui;
+use crate::text::Stopped;
+use crate::transcript::session::{self, Places};
+
+/// What is asked, and of which archive.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The URL of the archive.
+    pub(crate) archive: String,
+    pub(crate) asked: Asked,
+    /// Where sessions are looked for; nothing without a home.
+    pub(crate) places: Option<Places>,
+    pub(crate) reporting: Reporting,
+}
+
+/// What is asked of an archive.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    List(list::Settings),
+    Show(show::Settings),
+    Search(search::Settings),
+    Copy(copy::Settings),
+    Gc(gc::Settings),
+}
+
+/// An archive that is looked into.
+pub(super) struct Desk<'a> {
+    pub(super) url: &'a str,
+    pub(super) archive: Box<dyn Archive>,
+    pub(super) places: Option<&'a Places>,
+    pub(super) reporting: &'a Reporting,
+    pub(super) ui: &'a Ui,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    tell::probe(&settings.reporting, &[])?;
+    let archive = stored::open_existing(&settings.archive)?;
+    let Settings { archive: url, asked, places, reporting } = settings;
+    let desk = Desk { url, archive, places: places.as_ref(), reporting, ui };
+    match asked {
+        Asked::List(asked) => list::run(asked, desk),
+        Asked::Show(asked) => show::run(asked, &desk),
+        Asked::Search(asked) => search::run(asked, desk),
+        Asked::Copy(asked) => copy::run(asked, &desk),
+        Asked::Gc(asked) => gc::run(*asked, desk),
+    }
+}
+
+impl Desk<'_> {
+    /// Brings the index up to date, with progress where that takes long.
+    pub(super) fn index(&mut self) -> Result<(), CommandError> {
+        let ui = self.ui;
+        let mut bar: Option<Progress> = None;
+        let mut n_known = 0;
+        self.archive.index(&document, &mut |n_done, total| {
+            bar.get_or_insert_with(|| Progress::start(ui, "indexing", total)).advance(n_done - n_known);
+            n_known = n_done;
+            if Stopped::check(ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        drop(bar);
+        Ok(Stopped::check(ui.stop())?)
+    }
+
+    /// All operations, oldest first.
+    pub(super) fn operations(&self) -> Result<Vec<Operation>, CommandError> {
+        let ids = self.archive.operation_ids()?;
+        let mut operations = Vec::with_capacity(ids.len());
+        for id in &ids {
+            operations.extend(self.archive.operation(id)?);
+        }
+        Ok(operations)
+    }
+
+    /// The names under which the archive knows the session `asked` and those that it was made from. A session whose
+    /// file is gone is known by its id.
+    pub(super) fn sessions(&self, asked: &str, operations: &[Operation]) -> Result<Vec<String>, CommandError> {
+        let missing = match self.places.map(|places| session::find(asked, places)) {
+            Some(Ok(found)) => return Ok(ancestors(&session_names(&mut input::open(&found)?)?, operations)),
+            Some(Err(error)) => CommandError::from(error),
+            None => anyhow!("find session {asked:?}: the archive has none whose id begins so").into(),
+        };
+        let known: BTreeSet<&String> =
+            operations.iter().flat_map(|it| std::iter::once(&it.session).chain(&it.session_ids)).collect();
+        let beginning: Vec<String> = known.into_iter().filter(|name| name.starts_with(asked)).cloned().collect();
+        match beginning.as_slice() {
+            [] => Err(missing),
+            // A whole id sorts before those that go on.
+            [first, _, ..] if first != asked => Err(CommandError::usage(anyhow!(
+                "tell which session {asked:?} is: the archive has {}",
+                beginning.join(", ")
+            ))
+            .hint("give more of the id")),
+            [first, ..] => Ok(ancestors(std::slice::from_ref(first), operations)),
+        }
+    }
+
+    /// The size of the archive's file, where it is one.
+    pub(super) fn file_bytes(&self) -> Option<u64> {
+        match self.url.parse().ok()? {
+            ArchiveUrl::Sqlite(path) => path.metadata().ok().map(|metadata| metadata.len()),
+            ArchiveUrl::Memory => None,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `ctxc archive search`: find entries by their words.
+
+use anyhow::anyhow;
+
+use super::run::Desk;
+use crate::apply::document;
+use crate::archive::{Kind, Query};
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::tell::tell;
+use crate::report::archive::Found;
+
+/// What to look for.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) query: String,
+    /// The session as it was typed.
+    pub(crate) session: Option<String>,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) speaker: Option<String>,
+    pub(crate) limit: u32,
+}
+
+pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion, CommandError> {
+    let mut query = Query {
+        text: &settings.query,
+        kind: settings.kind,
+        speaker: settings.speaker.as_deref(),
+        sessions: &[],
+        limit: settings.limit,
+    };
+    if !query.has_words() {
+        return Err(CommandError::usage(anyhow!("search for {:?}: it has no letter and no digit", settings.query))
+            .hint("give a word or a part of one"));
+    }
+    let sessions = match &settings.session {
+        Some(session) => desk.sessions(session, &desk.operations()?)?,
+        None => Vec::new(),
+    };
+    query.sessions = &sessions;
+    desk.index()?;
+    let found = Found::new(&settings.query, desk.archive.search(&query, &document)?);
+    tell(desk.reporting, desk.ui, &found, &found)?;
+    if found.hits.is_empty() {
+        desk.ui.status(format_args!("nothing in {} has the words {:?}", desk.url, settings.query));
+    }
+    Ok(Completion::Full)
+}

@@ -1,0 +1,111 @@
+//! `ctxc archive show`: show an operation, an entry that was taken out, or a record.
+
+use std::io::Write;
+
+use anyhow::anyhow;
+
+use super::run::Desk;
+use crate::apply::texts;
+use crate::archive::{ArchiveError, DocumentId, Operation};
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::tell::tell;
+use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry};
+use crate::text::Digest;
+
+/// What to show, and how.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The id as it was typed.
+    pub(crate) id: String,
+    pub(crate) form: Form,
+}
+
+/// How a line is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Its texts.
+    Texts,
+    /// Byte for byte: `--raw`.
+    Raw,
+}
+
+/// What an id stands for.
+enum Named {
+    Operation(Box<Operation>),
+    Document(DocumentId),
+}
+
+pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, CommandError> {
+    let entry = match (named(&settings.id, desk)?, settings.form) {
+        (Named::Operation(operation), Form::Texts) => {
+            let n_originals = desk.archive.originals_by_operation(&operation.id)?.len() as u64;
+            Entry::Operation(Box::new(OperationEntry::new(&operation, n_originals, desk.ui.look())))
+        }
+        (Named::Document(DocumentId::Line(digest)), Form::Texts) => return line(digest, settings, desk),
+        (Named::Document(DocumentId::Record(kind, key)), Form::Texts) => {
+            Entry::Record(RecordEntry::new(desk.archive.record(kind, key)?.ok_or_else(|| unknown(settings, desk))?))
+        }
+        (Named::Document(DocumentId::Line(digest)), Form::Raw) => {
+            let line = desk.archive.line(digest)?.ok_or_else(|| unknown(settings, desk))?;
+            let mut output = desk.ui.output();
+            output.write_all(&line).and_then(|()| output.flush())?;
+            return Ok(Completion::Full);
+        }
+        (Named::Operation(_) | Named::Document(DocumentId::Record(..)), Form::Raw) => {
+            return Err(CommandError::usage(anyhow!("show {} byte for byte: it is no line", settings.id))
+                .hint("leave --raw out"));
+        }
+    };
+    tell(desk.reporting, desk.ui, &entry, &entry)?;
+    Ok(Completion::Full)
+}
+
+fn line(digest: Digest, settings: &Settings, desk: &Desk<'_>) -> Result<Completion, CommandError> {
+    let line = desk.archive.line(digest)?.ok_or_else(|| unknown(settings, desk))?;
+    let originals = desk.archive.originals_of_line(digest)?;
+    let line = LineEntry::new(digest, line.len() as u64, &originals, texts(&line));
+    desk.ui.status(line.origin());
+    if line.is_silent() {
+        desk.ui.hint("it has no text that could be shown; --raw prints the line as it is");
+    }
+    let entry = Entry::Line(line);
+    tell(desk.reporting, desk.ui, &entry, &entry)?;
+    Ok(Completion::Full)
+}
+
+fn named(id: &str, desk: &Desk<'_>) -> Result<Named, CommandError> {
+    // Ids and digests are written in lower case.
+    let id = id.to_ascii_lowercase();
+    let mut names: Vec<String> = Vec::new();
+    let mut found = None;
+    match desk.archive.operation(&id) {
+        Ok(Some(operation)) if operation.id == id => return Ok(Named::Operation(Box::new(operation))),
+        Ok(Some(operation)) => {
+            names.push(format!("operation {}", operation.id));
+            found = Some(Named::Operation(Box::new(operation)));
+        }
+        Ok(None) => {}
+        Err(ArchiveError::AmbiguousOperation { ids, .. }) => {
+            names.extend(ids.iter().map(|id| format!("operation {id}")));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let lines = desk.archive.lines_by_prefix(&id)?.into_iter().map(DocumentId::Line);
+    for document in lines.chain(desk.archive.records_by_prefix(&id)?) {
+        let what = if matches!(document, DocumentId::Line(_)) { "entry" } else { "record" };
+        names.push(format!("{what} {}", document.digest().to_string().chars().take(16).collect::<String>()));
+        found = Some(Named::Document(document));
+    }
+    match (names.as_slice(), found) {
+        ([_], Some(found)) => Ok(found),
+        ([], _) => Err(CommandError::from(anyhow!("show {id}: nothing in {} begins so", desk.url))
+            .hint("ctxc archive list names operations, ctxc archive search finds entries; give --archive if another archive was used")),
+        (several, _) => Err(CommandError::usage(anyhow!("tell what {id:?} is: {} begin so", several.join(", ")))
+            .hint("give more of the id")),
+    }
+}
+
+/// The error for what has gone since it was found.
+fn unknown(settings: &Settings, desk: &Desk<'_>) -> CommandError {
+    anyhow!("show {}: it is no longer in {}", settings.id, desk.url).into()
+}

@@ -1,0 +1,135 @@
+//! One entry as a person reads it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::OperationEntry;
+use crate::apply::Said;
+use crate::archive::{Record, StoredOriginal};
+use crate::report::when::to_second;
+use crate::text::Digest;
+
+/// What `ctxc archive show` shows.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub enum Entry {
+    /// What was done.
+    Operation(Box<OperationEntry>),
+    /// A line that was taken out.
+    Line(LineEntry),
+    /// Something else that is kept.
+    Record(RecordEntry),
+}
+
+/// A line that was taken out.
+#[derive(Clone, Debug, Serialize)]
+pub struct LineEntry {
+    schema: u32,
+    digest: String,
+    bytes: u64,
+    uuid: Option<String>,
+    /// The operations that took it out, newest first.
+    operations: Vec<String>,
+    texts: Vec<Passage>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Passage {
+    kind: &'static str,
+    speaker: Option<String>,
+    text: String,
+}
+
+/// A record.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecordEntry {
+    schema: u32,
+    key: String,
+    session: Option<String>,
+    time: Option<String>,
+    expires: Option<String>,
+    meta: Option<String>,
+    #[serde(flatten)]
+    passage: Passage,
+}
+
+impl LineEntry {
+    /// The line of this digest and length, with who took it out and what it says.
+    #[must_use]
+    pub fn new(digest: Digest, bytes: u64, originals: &[StoredOriginal], texts: Vec<Said>) -> Self {
+        let texts = texts.into_iter().map(|said| Passage {
+            kind: said.kind.name(),
+            speaker: Some(said.speaker.to_owned()),
+            text: said.text,
+        });
+        Self {
+            schema: 1,
+            digest: digest.to_string(),
+            bytes,
+            uuid: originals.iter().find_map(|original| original.uuid.clone()),
+            operations: originals.iter().filter_map(|original| original.operation.clone()).collect(),
+            texts: texts.collect(),
+        }
+    }
+
+    /// Whether it says nothing that could be shown.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// Where it comes from, in one sentence.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        let entry = self.uuid.as_deref().map_or("an entry without uuid".to_owned(), |uuid| format!("entry {uuid}"));
+        match self.operations.as_slice() {
+            [] => entry,
+            operations => format!("{entry}, taken out by {}", operations.join(", ")),
+        }
+    }
+}
+
+impl RecordEntry {
+    /// The whole of `record`.
+    #[must_use]
+    pub fn new(record: Record) -> Self {
+        let Record { key, document, meta, expires } = record;
+        Self {
+            schema: 1,
+            key: key.to_string(),
+            session: document.session,
+            time: document.time.map(to_second),
+            expires: expires.map(to_second),
+            meta,
+            passage: Passage { kind: document.kind.name(), speaker: document.speaker, text: document.text },
+        }
+    }
+}
+
+impl fmt::Display for LineEntry {
+    /// One text stands alone, so that it can be used as it is; several have a line each that says what they are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [text] = self.texts.as_slice() {
+            return text.fmt(f);
+        }
+        self.texts.iter().try_for_each(|text| write!(f, "--- {}\n{text}", text.kind))
+    }
+}
+
+impl fmt::Display for Passage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        if self.text.ends_with('\n') { Ok(()) } else { f.write_str("\n") }
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operation(operation) => operation.fmt(f),
+            Self::Line(line) => line.fmt(f),
+            Self::Record(record) => record.passage.fmt(f),
+        }
+    }
+}

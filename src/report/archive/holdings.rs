@@ -1,0 +1,82 @@
+//! What an archive holds.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{FoundEntry, OperationRow};
+use crate::archive::Contents;
+use crate::report::size::{bytes, counted};
+use crate::report::table::{Cell, Look, Table};
+
+/// What an archive holds, in short, and its newest operations or entries.
+#[derive(Clone, Debug, Serialize)]
+pub struct Holdings {
+    schema: u32,
+    archive: String,
+    counts: Counts,
+    /// The newest operations, newest first, where these are listed.
+    pub operations: Vec<OperationRow>,
+    /// The newest entries of one kind, newest first, where these are listed.
+    pub entries: Vec<FoundEntry>,
+    #[serde(skip)]
+    look: Look,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Counts {
+    operations: u64,
+    originals: u64,
+    lines: u64,
+    line_bytes: u64,
+    records: u64,
+    /// The size of the file.
+    file_bytes: Option<u64>,
+}
+
+impl Holdings {
+    /// The archive at the URL `archive`, of which nothing is listed yet.
+    #[must_use]
+    pub fn new(archive: String, contents: Contents, file_bytes: Option<u64>, look: Look) -> Self {
+        let Contents { operations, originals, lines, line_bytes, records } = contents;
+        let counts = Counts { operations, originals, lines, line_bytes, records, file_bytes };
+        Self { schema: 1, archive, counts, operations: Vec::new(), entries: Vec::new(), look }
+    }
+
+    /// All of it in one sentence.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let Counts { operations, lines, line_bytes, records, file_bytes, .. } = self.counts;
+        let within = file_bytes.map(|size| format!(" in {}", bytes(size))).unwrap_or_default();
+        format!(
+            "{} holds {}, {} of {}, and {}{within}",
+            self.archive,
+            counted(operations, "operation"),
+            counted(lines, "line"),
+            bytes(line_bytes),
+            counted(records, "record")
+        )
+    }
+}
+
+impl fmt::Display for Holdings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.operations.is_empty() {
+            let mut table = Table::new(&["operation", "time", "verb", "before", "after", "cuts", "session"]);
+            for row in &self.operations {
+                let tokens = |tokens: Option<u64>| tokens.map_or(Cell::Text("-".to_owned()), Cell::Count);
+                table.push(vec![
+                    row.id.as_str().into(),
+                    row.time.as_str().into(),
+                    row.verb.as_str().into(),
+                    tokens(row.tokens.map(|it| it.before.0)),
+                    tokens(row.tokens.map(|it| it.after.0)),
+                    Cell::Count(row.cuts),
+                    row.session.as_str().into(),
+                ]);
+            }
+            write!(f, "{}", table.render(self.look))?;
+        }
+        self.entries.iter().try_for_each(|entry| writeln!(f, "{entry}"))
+    }
+}

@@ -1,0 +1,16 @@
+//! What an archive holds and tells, as data and as text.
+
+mod entry;
+mod found;
+mod holdings;
+mod lineage;
+mod operation;
+mod snippet;
+mod swept;
+
+pub use entry::{Entry, LineEntry, RecordEntry};
+pub use found::{Found, FoundEntry};
+pub use holdings::Holdings;
+pub use lineage::Log;
+pub use operation::{OperationEntry, OperationRow};
+pub use swept::Swept;

@@ -1,0 +1,132 @@
+//! One operation.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::archive::{Cut, FileRef, Operation};
+use crate::report::rewritten::BeforeAfter;
+use crate::report::size::{bytes, count, counted};
+use crate::report::table::{Cell, Look, Table};
+use crate::report::when::to_second;
+use crate::text::Tokens;
+
+/// What was done, in short.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationRow {
+    /// Its id.
+    pub id: String,
+    /// When it was.
+    pub time: String,
+    /// The verb.
+    pub verb: String,
+    /// The command as it was given.
+    pub command: String,
+    /// The session under which it is listed.
+    pub session: String,
+    /// What was read.
+    pub source: Transcript,
+    /// What was written.
+    pub output: Transcript,
+    /// The tokens of the live chain, where they were counted.
+    pub tokens: Option<BeforeAfter<Tokens>>,
+    /// How many items were cut or given back.
+    pub cuts: u64,
+}
+
+/// A transcript that was read or written.
+#[derive(Clone, Debug, Serialize)]
+pub struct Transcript {
+    path: Option<String>,
+    bytes: u64,
+    digest: String,
+}
+
+impl Transcript {
+    fn new(file: &FileRef) -> Self {
+        let path = file.path.as_deref().map(Path::display).map(|path| path.to_string());
+        Self { path, bytes: file.bytes, digest: file.digest.to_string() }
+    }
+}
+
+impl fmt::Display for Transcript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.path.as_deref().unwrap_or("a stream"), bytes(self.bytes))
+    }
+}
+
+impl OperationRow {
+    /// What there is to tell of `operation`.
+    #[must_use]
+    pub fn new(operation: &Operation) -> Self {
+        Self {
+            id: operation.id.clone(),
+            time: to_second(operation.time),
+            verb: operation.verb.clone(),
+            command: operation.command.clone(),
+            session: operation.session.clone(),
+            source: Transcript::new(&operation.source),
+            output: Transcript::new(&operation.output),
+            tokens: operation.tokens.map(|(before, after)| BeforeAfter { before, after }),
+            cuts: operation.cuts.len() as u64,
+        }
+    }
+
+    /// The tokens before and after, in words; nothing where they were not counted.
+    #[must_use]
+    pub fn tokens_text(&self) -> Option<String> {
+        let BeforeAfter { before, after } = self.tokens?;
+        Some(format!("{} -> {} tokens (chars4)", count(before.0), count(after.0)))
+    }
+}
+
+/// An operation with all that it cut.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationEntry {
+    schema: u32,
+    #[serde(flatten)]
+    row: OperationRow,
+    items: Vec<Cut>,
+    originals: u64,
+    #[serde(skip)]
+    look: Look,
+}
+
+impl OperationEntry {
+    /// The whole of `operation`, which took out `n_originals` lines.
+    #[must_use]
+    pub fn new(operation: &Operation, n_originals: u64, look: Look) -> Self {
+        let row = OperationRow::new(operation);
+        Self { schema: 1, row, items: operation.cuts.clone(), originals: n_originals, look }
+    }
+}
+
+impl fmt::Display for OperationEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OperationRow { id, time, command, session, source, output, .. } = &self.row;
+        writeln!(f, "operation  {id}")?;
+        writeln!(f, "time       {time}")?;
+        writeln!(f, "command    {command}")?;
+        writeln!(f, "session    {session}")?;
+        writeln!(f, "source     {source}")?;
+        writeln!(f, "output     {output}")?;
+        if let Some(tokens) = self.row.tokens_text() {
+            writeln!(f, "tokens     {tokens}")?;
+        }
+        writeln!(f, "originals  {}", counted(self.originals, "line"))?;
+        if self.items.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new(&["item", "rule", "before", "after"]);
+        for cut in &self.items {
+            table.push(vec![
+                cut.name.as_str().into(),
+                cut.rule.as_str().into(),
+                Cell::Count(cut.before.0),
+                Cell::Count(cut.after.0),
+            ]);
+        }
+        write!(f, "\n{}", table.render(self.look))
+    }
+}

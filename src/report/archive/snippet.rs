@@ -1,0 +1,43 @@
+//! The piece of a text that shows why it was found.
+
+use crate::archive;
+
+/// How many characters are shown on either side.
+const AROUND: usize = 80;
+
+/// A piece of `text`, on one line, around what a search for `query` found; its beginning where it is not known.
+pub(super) fn snippet(query: &str, text: &str) -> String {
+    let place = archive::find(query, text).unwrap_or(0..0);
+    let (before, rest) = text.split_at_checked(place.start).unwrap_or(("", text));
+    let (found, after) = rest.split_at_checked(place.len()).unwrap_or(("", rest));
+    let start = before.char_indices().rev().nth(AROUND).map_or(0, |(at, c)| at + c.len_utf8());
+    let end = after.char_indices().nth(AROUND).map_or(after.len(), |(at, _)| at);
+    let head = if start > 0 { "…" } else { "" };
+    let tail = if end < after.len() { "…" } else { "" };
+    let piece = format!("{}{found}{}", before.get(start..).unwrap_or_default(), after.get(..end).unwrap_or_default());
+    format!("{head}{}{tail}", on_one_line(&piece))
+}
+
+/// `text` with single spaces, and without what a terminal takes for a command.
+pub(super) fn on_one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn a_04_a_snippet_shows_what_was_found() {
+        let long = format!("{}\n\tneedle in it\u{1b}[31m {}", "before ".repeat(30), "after ".repeat(30));
+        let shown = snippet("NEEDLE", &long);
+        assert!(shown.starts_with('…') && shown.ends_with('…'), "{shown}");
+        assert!(shown.contains("before needle in it [31m after"), "{shown}");
+        assert_eq!(snippet("needle", "a needle"), "a needle");
+        assert_eq!(snippet("会", &"会议".repeat(100)).chars().count(), 82);
+        assert_eq!(snippet("absent", "short"), "short");
+        assert_eq!(snippet("x", ""), "");
+    }
+}
