@@ -9,14 +9,15 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 
 use super::check::check;
-use super::keeper::Keeper;
+use super::difference::keep_difference;
+use super::keeper::{Keeper, Kept};
 use super::pass::{self, Written};
 use super::problem::{Problem, new_problems};
 use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
 use crate::text::Tokens;
-use crate::transcript::{Chain, Index, LineSet, Totals};
+use crate::transcript::{Chain, Fingerprint, Index, LineSet, Totals};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 const REST: u64 = 30;
@@ -47,6 +48,37 @@ pub struct Origin<'a> {
     pub file: &'a File,
     /// Where it is; nothing for a stream.
     pub path: Option<&'a Path>,
+    /// What is written instead of it, where it is not the file itself that is edited.
+    pub draft: Option<Draft<'a>>,
+}
+
+/// A transcript that was put together, to be written in the place of another.
+#[derive(Debug)]
+pub struct Draft<'a> {
+    /// The open file of the draft. The index and the edits are about it.
+    pub file: &'a File,
+    /// What is known of the transcript whose place it takes.
+    pub before: &'a Before,
+}
+
+/// What is known of a transcript before it is rewritten.
+#[derive(Debug)]
+pub struct Before {
+    /// Its problems.
+    pub problems: Vec<Problem>,
+    /// The `chars4` tokens of its live chain.
+    pub tokens: Tokens,
+    /// What it was when it was read.
+    pub fingerprint: Fingerprint,
+}
+
+impl Before {
+    /// What is known of the transcript that `index` and `chain` are of.
+    #[must_use]
+    pub fn of(index: &Index, chain: &Chain) -> Self {
+        let tokens = Totals::of(index, chain).context();
+        Self { problems: check(index, chain), tokens, fingerprint: index.fingerprint }
+    }
 }
 
 /// Who rewrites it, as the archive will tell.
@@ -77,7 +109,7 @@ pub struct Done {
     pub bytes_before: u64,
     /// The length of the result.
     pub bytes_after: u64,
-    /// The id of the operation in the archive.
+    /// The id of the operation in the archive; none without an archive, and where a draft is what was there.
     pub operation: Option<String>,
     /// The problems that the result has, all of which the source has too.
     pub problems: Vec<Problem>,
@@ -95,11 +127,15 @@ pub fn carry_out(
     destination: Destination<'_>,
     errand: &Errand<'_>,
 ) -> Result<Done, ApplyError> {
-    let Chained { problems, mut live, tokens: tokens_before } = Chained::of(index);
-    for line in rewrite.dropped.iter() {
-        live.remove(line);
-    }
-    let bytes_before = index.fingerprint.len;
+    let chain = Chain::find(index);
+    let own;
+    let (file, before) = if let Some(Draft { file, before }) = &origin.draft {
+        (*file, *before)
+    } else {
+        own = Before::of(index, &chain);
+        (origin.file, &own)
+    };
+    let live = left_of(chain, rewrite);
     let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
     if let (Destination::InPlace(Existing::Respect), Some(guard)) = (&destination, &guard) {
         refuse_unless_at_rest(guard, origin.path, errand.now)?;
@@ -107,41 +143,51 @@ pub fn carry_out(
     let mut stage = Stage::open(&destination, origin)?;
     let mut archive = archive;
     let mut keeper = Keeper::new(match &mut archive {
-        Some(archive) => Some(&mut **archive),
-        None => None,
+        Some(archive) if origin.draft.is_none() => Some(&mut **archive),
+        _ => None,
     });
-    let written = pass::write(origin.file, index, rewrite, stage.file(), &mut keeper, errand.stop);
+    let written = pass::write(file, index, rewrite, stage.file(), &mut keeper, errand.stop);
     let written = written.map_err(|error| stage.named(error))?;
     let (recipe, session_ids) = keeper.finish();
+    let changed = || ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned());
     if written.fingerprint != index.fingerprint {
-        return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
+        return Err(changed());
     }
-    let Chained { problems: left, live: live_after, tokens } = Chained::of(index);
-    let caused = new_problems(&problems, left.clone());
+    let chain = Chain::find(index);
+    let left = check(index, &chain);
+    let caused = new_problems(&before.problems, left.clone());
     if !caused.is_empty() {
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
     }
-    if let Some(other) = live.first_difference(&live_after) {
+    if let Some(other) = live.first_difference(&chain.live) {
         return Err(ApplyError::OtherConversation(other.number()));
     }
     stage.sync()?;
+    let mut kept = written.digests.map(|(source, output)| Kept { recipe, session_ids, source, output });
+    if let (Some(archive), Some(_)) = (&mut archive, &origin.draft) {
+        let session = rewrite.session.as_ref().map(|session| session.id.as_str());
+        let (difference, fingerprint) = keep_difference(origin.file, stage.file(), session, &mut **archive)?;
+        if fingerprint != before.fingerprint {
+            return Err(changed());
+        }
+        // A draft that comes to what was there is no step of the way.
+        kept = Some(difference).filter(|kept| kept.source != kept.output);
+    }
     let mut operation = None;
-    if let (Some(archive), Some((source, output))) = (archive, written.digests) {
+    if let (Some(archive), Some(Kept { recipe, session_ids, source, output })) = (archive, kept) {
         let id = operation_id(errand.now, &errand.session, output);
-        // A path is asked for later, from other folders.
-        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(whole), digest, bytes };
+        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute), digest, bytes };
         let record = Operation {
             id: id.clone(),
             verb: errand.verb.to_owned(),
             command: errand.command.clone(),
             session: errand.session.clone(),
             time: errand.now,
-            source: file_ref(origin.path, source, bytes_before),
+            source: file_ref(origin.path, source, before.fingerprint.len),
             output: file_ref(stage.target(), output, written.len),
             session_ids,
             cuts: rewrite.cuts.values().flatten().cloned().collect(),
-            tokens: Some((tokens_before, tokens + tokens_behind(rewrite))),
+            tokens: Some((before.tokens, tokens_after(index, &chain, rewrite))),
             // What was done is known only once it is; the counts of the run are in its own report.
             report: None,
         };
@@ -153,28 +199,27 @@ pub fn carry_out(
     }
     let Swapped { path, backup, copied_sidecar } = stage.swap(destination, origin, guard.as_ref())?;
     let Written { len: bytes_after, .. } = written;
+    let bytes_before = before.fingerprint.len;
     Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
 }
 
-/// What is live, and what is wrong with it. The chain itself is not held.
-struct Chained {
-    problems: Vec<Problem>,
-    live: LineSet,
-    /// In `chars4` tokens.
-    tokens: Tokens,
-}
-
-impl Chained {
-    fn of(index: &Index) -> Self {
-        let chain = Chain::find(index);
-        let tokens = Totals::of(index, &chain).context();
-        Self { problems: check(index, &chain), live: chain.live, tokens }
+/// The live lines that stay.
+fn left_of(chain: Chain, rewrite: &Rewrite) -> LineSet {
+    let mut live = chain.live;
+    for line in rewrite.dropped.iter() {
+        live.remove(line);
     }
+    live
 }
 
-/// The `chars4` tokens of the lines that come behind the last one: they are not in the index.
-fn tokens_behind(rewrite: &Rewrite) -> Tokens {
-    let mut totals = Totals::default();
+/// A path is asked for later, from other folders.
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The `chars4` tokens of the result. Lines that come behind the last one are not in the index.
+fn tokens_after(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Tokens {
+    let mut totals = Totals::of(index, chain);
     rewrite.appended.iter().for_each(|line| totals.add(line.as_bytes()));
     totals.context()
 }

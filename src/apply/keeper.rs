@@ -6,6 +6,16 @@ use crate::transcript::scan::Scan;
 
 use super::ApplyError;
 
+/// What was kept, and how the source is built again from the output.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) recipe: Vec<RecipeStep>,
+    /// The session ids that the recipe names.
+    pub(super) session_ids: Vec<String>,
+    pub(super) source: Digest,
+    pub(super) output: Digest,
+}
+
 /// Takes note of every line that is written, in order.
 pub(super) struct Keeper<'a> {
     archive: Option<&'a mut dyn Archive>,
@@ -43,13 +53,20 @@ impl<'a> Keeper<'a> {
 
     /// Keeps `original`, in whose place `replacement` was written, or nothing.
     pub(super) fn changed(&mut self, original: &[u8], replacement: Option<&[u8]>) -> Result<(), ApplyError> {
-        let Some(archive) = &mut self.archive else { return Ok(()) };
-        let uuid = Scan::of(original).uuid.and_then(|it| it.string(original)).map(json_string::decode);
-        let replaced_by = replacement.map(Digest::of);
-        let kept = archive.put_original(&Original { line: original, uuid: uuid.as_deref(), replaced_by });
+        if !self.is_on() {
+            return Ok(());
+        }
         if replacement.is_some() {
             self.skipped(1);
         }
+        self.replaced(original, replacement.map(Digest::of))
+    }
+
+    /// Keeps `original`, in whose place the line of the digest `replaced_by` stands: that line has been passed over.
+    pub(super) fn replaced(&mut self, original: &[u8], replaced_by: Option<Digest>) -> Result<(), ApplyError> {
+        let Some(archive) = &mut self.archive else { return Ok(()) };
+        let uuid = Scan::of(original).uuid.and_then(|it| it.string(original)).map(json_string::decode);
+        let kept = archive.put_original(&Original { line: original, uuid: uuid.as_deref(), replaced_by });
         self.recipe.push(RecipeStep::Original(kept.map_err(ApplyError::Archive)?));
         Ok(())
     }

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
-use std::path::Path;
+use std::io::{Seek, Write};
 
 use super::ApplyError;
 use crate::archive::{Archive, Operation, RecipeStep};
@@ -11,43 +10,6 @@ use crate::text::Digest;
 use crate::transcript::LineReader;
 use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::Scan;
-
-/// The operation that made the file at `path`: as it is now, or as it was before a client appended to it. Those that
-/// are listed under one of `sessions`, or wrote to `path`, are tried for the latter.
-///
-/// # Errors
-/// When the archive has none, or the file cannot be read.
-pub fn operation_of(
-    file: &mut File,
-    path: &Path,
-    sessions: &[String],
-    archive: &dyn Archive,
-) -> Result<Operation, ApplyError> {
-    let mut candidates = Vec::new();
-    for session in sessions {
-        candidates.extend(archive.operations(session).map_err(ApplyError::Archive)?);
-    }
-    // One that went to a file of its own is listed under the session that it came from.
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    candidates.extend(archive.operations_at(&whole).map_err(ApplyError::Archive)?);
-    candidates.sort_by_key(|operation| operation.output.bytes);
-    let len = file.metadata().map_err(ApplyError::Read)?.len();
-    let mut hasher = blake3::Hasher::new();
-    let mut n_bytes = 0;
-    let mut grown = None;
-    file.rewind().map_err(ApplyError::Read)?;
-    for operation in candidates.into_iter().filter(|operation| operation.output.bytes < len) {
-        n_bytes +=
-            io::copy(&mut (&*file).take(operation.output.bytes - n_bytes), &mut hasher).map_err(ApplyError::Read)?;
-        // Of several that fit the longest was written last.
-        if Digest::from(hasher.finalize()) == operation.output.digest && operation.output.bytes > 0 {
-            grown = Some(operation);
-        }
-    }
-    io::copy(file, &mut hasher).map_err(ApplyError::Read)?;
-    let whole = archive.operation_by_output(Digest::from(hasher.finalize())).map_err(ApplyError::Archive)?;
-    whole.or(grown).ok_or_else(|| ApplyError::NoOperation(path.to_owned()))
-}
 
 /// Writes the source of `operation` to `out`, from the result in `file` and the originals in `archive`. Entries that a
 /// client has appended to the result since stay behind it. Returns how many lines they are.
@@ -128,7 +90,7 @@ fn relinked(line: &[u8], own: &HashMap<Vec<u8>, Vec<u8>>) -> Result<Vec<u8>, App
 }
 
 /// `line` with `id`, as it stood between its quotes, for its session.
-fn with_session(line: &[u8], id: &str) -> Result<Vec<u8>, ApplyError> {
+pub(super) fn with_session(line: &[u8], id: &str) -> Result<Vec<u8>, ApplyError> {
     let Some(span) = Scan::of(line).session_id else { return Ok(line.to_vec()) };
     let splice = Splice::new(span, [b"\"", id.as_bytes(), b"\""].concat());
     render(line, &[splice]).map_err(|overlap| ApplyError::Edit { line: 0, overlap })

@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{archive, check, compress, config, log, prune, restore, run, stats, truncate};
+use super::commands::{archive, check, compress, config, cutting, log, prune, refs, restore, run, stats, truncate};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -40,6 +40,9 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
         Verb::Run(typed) => run::run(&typed.resolve(context)?, ui),
+        Verb::Discard(typed) => cutting::run(&typed.resolve(context)?, ui),
+        Verb::Distill(typed) => cutting::run(&typed.resolve(context)?, ui),
+        Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),

@@ -11,7 +11,7 @@ use super::reading::Reading;
 use super::settings::{Existing, Keep, Output};
 use super::stored;
 use super::ui::Ui;
-use crate::apply::{self, Destination, Done, Errand, NewSession, Origin, Rewrite, carry_out, title_line, title_of};
+use crate::apply::{self, Destination, Done, Errand, NewSession, Rewrite, carry_out, title_line, title_of};
 use crate::archive::Archive;
 use crate::transcript::Chain;
 use crate::transcript::session::{session_id, sidecar_dir};
@@ -41,7 +41,7 @@ pub(super) fn into_session(fresh: &Fresh, reading: &Reading, rewrite: &mut Rewri
 
 /// Refuses a place that nothing could be written to, before any work is done for it.
 pub(super) fn probe(output: &Output, reading: &Reading) -> Result<(), CommandError> {
-    let origin = Origin { file: &reading.file, path: reading.path.as_deref() };
+    let origin = reading.origin();
     let destination = match output {
         Output::File(path, existing) => {
             refuse_unless_file(path)?;
@@ -87,14 +87,15 @@ impl Landing<'_> {
             }
             (Output::NewSession(_), None) | (Output::StandardOutput, _) => Destination::Stream(&mut stdout),
         };
-        let origin = Origin { file: &reading.file, path: reading.path.as_deref() };
         let archive: Option<&mut dyn Archive> = match &mut archive {
             Some(archive) => Some(&mut **archive),
             None => None,
         };
         // The chain of the source is not needed any more, and a new one is on its way.
         reading.chain = Chain::default();
-        let done = carry_out(&origin, &mut reading.index, rewrite, archive, destination, &errand)?;
+        let mut index = std::mem::take(&mut reading.index);
+        let done = carry_out(&reading.origin(), &mut index, rewrite, archive, destination, &errand)?;
+        reading.index = index;
         reading.chain = Chain::find(&reading.index);
         Ok(done)
     }
@@ -121,7 +122,7 @@ impl From<Existing> for apply::Existing {
 }
 
 /// Refuses a path that is there and is neither a file nor a link to one: a device, a pipe, a folder.
-fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
+pub(super) fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Err(CommandError::usage(anyhow!("write {}: it is no regular file", path.display()))
             .hint("give -o the name of a file, or print the transcript with -o -"));
@@ -130,7 +131,7 @@ fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
 }
 
 /// The command as it was given.
-fn command_line() -> String {
+pub(super) fn command_line() -> String {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     words
         .map(|word| if word.contains(char::is_whitespace) { format!("{word:?}") } else { word })

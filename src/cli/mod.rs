@@ -18,6 +18,7 @@ pub mod progress;
 mod reading;
 mod rewriting;
 pub mod settings;
+mod shelf;
 mod stored;
 mod tell;
 pub mod ui;

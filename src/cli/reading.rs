@@ -11,6 +11,7 @@ use super::error::CommandError;
 use super::input;
 use super::progress::Progress;
 use super::ui::Ui;
+use crate::apply::{Before, Draft, Origin};
 use crate::text::Stopped;
 use crate::transcript::session::Found;
 use crate::transcript::{Chain, Index};
@@ -28,6 +29,15 @@ pub(super) struct Reading {
     pub(super) stem: Option<String>,
     pub(super) index: Index,
     pub(super) chain: Chain,
+    /// The session itself, where all this is of a draft that shall take its place.
+    pub(super) drafted: Option<Drafted>,
+}
+
+/// The session whose place a draft takes.
+#[derive(Debug)]
+pub(super) struct Drafted {
+    pub(super) file: File,
+    pub(super) before: Before,
 }
 
 impl Reading {
@@ -42,7 +52,27 @@ impl Reading {
         watched.progress.finish();
         let chain = Chain::find(&index);
         let stem = input.path.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
-        Ok(Self { file: input.file, name, path: input.path, stem, index, chain })
+        Ok(Self { file: input.file, name, path: input.path, stem, index, chain, drafted: None })
+    }
+
+    /// Puts `draft` in the place of the session, to be rewritten and written where the session would be.
+    pub(super) fn draft(&mut self, mut draft: File) -> io::Result<()> {
+        draft.rewind()?;
+        let index = Index::build(&draft)?;
+        let chain = Chain::find(&index);
+        let before = Before::of(&self.index, &self.chain);
+        self.drafted = Some(Drafted { file: std::mem::replace(&mut self.file, draft), before });
+        (self.index, self.chain) = (index, chain);
+        Ok(())
+    }
+
+    /// The session as it is rewritten.
+    pub(super) fn origin(&self) -> Origin<'_> {
+        let path = self.path.as_deref();
+        match &self.drafted {
+            None => Origin { file: &self.file, path, draft: None },
+            Some(Drafted { file, before }) => Origin { file, path, draft: Some(Draft { file: &self.file, before }) },
+        }
     }
 
     /// Reads the file once more: `read` gets it with a bar that `label` names, of `total` bytes.

@@ -90,7 +90,9 @@ impl<'a> Work<'a> {
             follow_up(&reading.file, &reading.index, &reading.chain, calibration, thinking, &mut rewrite)
                 .with_context(|| format!("read {}", reading.name))?;
         rewritten.set_consequences(&consequences);
-        rewritten.unchanged = rewrite.is_nothing().then(|| unchanged.to_owned());
+        // A draft is a change by itself.
+        let is_nothing = rewrite.is_nothing() && reading.drafted.is_none();
+        rewritten.unchanged = is_nothing.then(|| unchanged.to_owned());
         if settings.thinking == ThinkingPolicy::CloseLoop && consequences.thinking.kept_in_open_loop > 0 {
             ui.warning(
                 "the open tool loop keeps its thinking: its last call has no result, so that it cannot be ended",
@@ -121,6 +123,9 @@ impl<'a> Work<'a> {
         let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
         rewritten.output = typed.map(|path| path.display().to_string());
         rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
+        if reading.drafted.is_some() && done.operation.is_none() {
+            rewritten.unchanged = Some(unchanged.to_owned());
+        }
         rewritten.operation = done.operation;
         rewritten.backup = done.backup.map(|path| path.display().to_string());
         Ok(())

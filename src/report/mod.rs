@@ -3,11 +3,15 @@
 pub mod archive;
 pub mod check;
 pub mod compress;
+pub mod cutting;
 pub mod prune;
+pub mod refs;
+pub mod restored;
 pub mod rewritten;
 pub mod run;
 pub mod size;
 pub mod stats;
 pub mod table;
 pub mod truncate;
+pub mod undone;
 pub mod when;

@@ -55,7 +55,8 @@ impl Pattern {
         !Patterns::new([self]).fits(text).is_empty()
     }
 
-    /// A pattern that fits `text`, short enough to be typed; `None` where a text is nothing but punctuation.
+    /// A pattern that fits `text`, short enough to be typed; `None` where a text is nothing but punctuation, or
+    /// starts or ends with what cannot be typed.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         const START: usize = 32;
@@ -72,6 +73,9 @@ impl Pattern {
             let end = stripped.get(at..).unwrap_or_default();
             if at == 0 { end } else { end.split_once(' ').map_or(end, |(_, end)| end) }
         });
+        // What cannot be typed.
+        let start = start.split(char::is_control).next().unwrap_or_default();
+        let end = end.rsplit(char::is_control).next().unwrap_or_default();
         format!("{start}...{end}").parse().ok().filter(|pattern: &Self| pattern.fits(text))
     }
 }
@@ -243,7 +247,8 @@ mod tests {
                 prop_assert!(pattern.fits(&text.to_uppercase().to_lowercase()) || !text.is_ascii());
                 prop_assert!(pattern.to_string().chars().count() <= 60);
             } else {
-                prop_assert!(!text.chars().any(char::is_alphanumeric), "{:?} has no pattern", text);
+                let is_odd = !text.chars().any(char::is_alphanumeric) || text.contains(char::is_control);
+                prop_assert!(is_odd, "{:?} has no pattern", text);
             }
         }
 

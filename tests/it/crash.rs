@@ -189,7 +189,7 @@ fn a_change_that_keeps_size_and_time_is_refused() {
         stop: &stop,
     };
     let out = stage.path("out.jsonl");
-    let origin = Origin { file: &file, path: Some(&path) };
+    let origin = Origin { file: &file, path: Some(&path), draft: None };
     let place = Destination::File(&out, Existing::Respect);
     let outcome = carry_out(&origin, &mut index, &rewrite, None, place, &errand);
     assert!(matches!(outcome, Err(ApplyError::SourceChanged(_))), "{outcome:?}");

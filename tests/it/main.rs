@@ -23,6 +23,7 @@ mod reference;
 mod rules;
 mod run;
 mod seed;
+mod sequence;
 mod session;
 mod stage;
 mod stats;

@@ -4,16 +4,21 @@
 pub(super) mod archive;
 pub(super) mod check;
 pub(super) mod compress;
+pub(super) mod discard;
+pub(super) mod distill;
 pub(super) mod log;
 pub(super) mod prune;
+pub(super) mod refs;
 pub(super) mod restore;
 mod root;
 pub(super) mod run;
 mod shared;
 pub(super) mod stats;
+mod targets;
 pub(super) mod truncate;
 
 pub(super) use compress::{EngineName, Include, Only};
 pub use root::Args;
 pub(super) use root::Verb;
 pub(super) use shared::Estimate;
+pub(super) use targets::{Aim, Matches};

@@ -1,64 +1,58 @@
 //! What `ctxc restore` is told.
 
-use std::path::PathBuf;
+use anyhow::anyhow;
 
-use clap::builder::NonEmptyStringValueParser;
-
-use super::shared::{OutputArgs, SessionArg, both_printed};
-use crate::cli::commands::restore::Settings;
+use super::shared::{RewriteArgs, SessionArg};
+use super::targets::{Summaries, TargetArgs};
+use crate::cli::commands::restore::{Settings, What};
 use crate::cli::error::CommandError;
-use crate::cli::settings::{Context, Form, Output};
+use crate::cli::settings::{Context, Keep};
 
 pub(super) const EXAMPLES: &str = "\
+A TARGET is what it was taken out by: the handle of a tool call, or the start and the end of a message as it was.
+What is brought back item by item is written like any rewrite, without the thinking that went. --all, and --op with the
+newest operation, bring back the file as it was, byte for byte, to where it was: nothing is written if it still is there.
+What a client has added to SESSION since stays behind it.
+
 Examples:
+  ctxc restore latest r_3f9a1 \"Let me explain...edge cases\"
+  ctxc restore smaller.jsonl r_3f9a1 --in-place
   ctxc restore latest --all
   ctxc restore smaller.jsonl --all -o session.jsonl
-
-What a client has added to SESSION since stays behind the source. SESSION has to be as ctxc wrote it up to there.";
-
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Output")]
-struct RestoreOutput {
-    /// Write to FILE, or to standard output with `-` [default: where the source was]
-    #[arg(short, long, value_name = "FILE", conflicts_with = "in_place")]
-    output: Option<PathBuf>,
-    /// Put the source in the place of SESSION, which is kept as a backup
-    #[arg(long)]
-    in_place: bool,
-    /// Overwrite an existing FILE; in place, also a session that was written to a moment ago
-    #[arg(long)]
-    force: bool,
-}
-
-impl From<RestoreOutput> for OutputArgs {
-    fn from(RestoreOutput { output, in_place, force }: RestoreOutput) -> Self {
-        Self { output, in_place, force }
-    }
-}
+  ctxc restore latest --op 01m2k4v7q";
 
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").args(["target", "targets", "all", "op"]).required(true).multiple(true))]
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
+    /// What to bring back: handles of tool calls, and patterns of messages
+    #[arg(value_name = "TARGET")]
+    target: Vec<String>,
     /// Bring everything back
-    #[arg(long, required = true)]
+    #[arg(long, conflicts_with_all = ["target", "targets", "op"])]
     all: bool,
+    /// Undo one operation, which `ctxc log` lists; what came after it stays
+    #[arg(long, value_name = "ID", conflicts_with_all = ["target", "targets"])]
+    op: Option<String>,
     #[command(flatten)]
-    output: RestoreOutput,
-    /// Read what was taken out from this archive, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your
-    /// data folder]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    targets: TargetArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
 }
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
-        let source = self.session.find(&context)?;
-        let output = OutputArgs::from(self.output).resolve(None, &source)?;
-        if output == Output::StandardOutput && context.reporting.form == Form::Json {
-            return Err(both_printed());
-        }
-        let archive = context.environment.archive_url(self.archive.as_deref())?;
-        Ok(Settings { source, output, archive, reporting: context.reporting })
+        let rewriting = self.rewrite.resolve(&self.session, context)?;
+        let Keep::In(archive) = rewriting.keep.clone() else {
+            return Err(CommandError::usage(anyhow!("restore without an archive"))
+                .hint("leave --no-archive out: what was taken out is in the archive"));
+        };
+        let what = match (self.all, self.op) {
+            (true, _) => What::All,
+            (false, Some(id)) => What::Operation(id),
+            (false, None) => What::Items(self.targets.aims(&self.target, &rewriting.source, Summaries::Ignored)?),
+        };
+        Ok(Settings { what, roles: self.targets.roles(), matches: self.targets.matches(), archive, rewriting })
     }
 }

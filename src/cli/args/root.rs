@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{archive, check, compress, log, prune, restore, run, stats, truncate};
+use super::{archive, check, compress, discard, distill, log, prune, refs, restore, run, stats, truncate};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -46,6 +46,15 @@ pub(crate) enum Verb {
     /// Show what takes the room
     #[command(after_help = stats::EXAMPLES)]
     Stats(stats::Args),
+    /// List what can be named: tool calls by their handles, messages by patterns
+    #[command(after_help = refs::EXAMPLES)]
+    Refs(refs::Args),
+    /// Take out what is named
+    #[command(after_help = discard::EXAMPLES)]
+    Discard(discard::Args),
+    /// Put a summary in the place of what is named
+    #[command(after_help = distill::EXAMPLES)]
+    Distill(distill::Args),
     /// Bring back what was taken out
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),

@@ -1,0 +1,375 @@
+//! A transcript as it would be without one operation of its past, what came after it left in place (P-05).
+//!
+//! The source of that operation is brought back. Lines that later operations changed are taken as they are now, with
+//! the items put back that the operation had cut; lines that later operations took out stay away; what was added stays.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io::{Seek, Write};
+
+use super::graft::{Original, Side, graft_call, graft_copy, graft_text};
+use super::restore::with_session;
+use super::trace::{Went, back, step};
+use super::whole::{essence, seen};
+use super::{ApplyError, OpenCut, Rewrite, open_cuts, turned, undo, unnamed_file};
+use crate::archive::{Archive, Cut, Operation};
+use crate::text::json_string;
+use crate::transcript::edit::{Splice, render};
+use crate::transcript::scan::{Kind, Scan};
+use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineReader, LineSet, Totals, read_line};
+
+/// A transcript without one operation of its past.
+#[derive(Debug)]
+pub struct Without {
+    /// The transcript, some lines of which are still to go.
+    pub draft: File,
+    /// The lines that later operations took out.
+    going: LineSet,
+    /// The lines that are not what they were before the operation.
+    changed: LineSet,
+    /// The lines that are what they were before the operation, and were not with it.
+    restored: LineSet,
+    /// What the lines that changed are smaller than they were before the operation, in `chars4` tokens.
+    saved: i64,
+    /// The cuts that are open no more, and those that are open again.
+    pub cuts: Vec<Cut>,
+    /// Items that the operation had cut and a later one has cut again: they stay as they are.
+    pub kept: Vec<OpenCut>,
+}
+
+/// The transcript in `file`, which `index` is of and `lineage` led to, without the operation at `at` of it.
+///
+/// # Errors
+/// When the file or the archive cannot be read, or an original is missing.
+pub fn without(
+    file: &mut File,
+    index: &Index,
+    lineage: &[Operation],
+    at: usize,
+    session: Option<&str>,
+    archive: &dyn Archive,
+) -> Result<Without, ApplyError> {
+    let (later, own) = (lineage.get(..at).unwrap_or_default(), lineage.get(at));
+    let own = own.ok_or(ApplyError::NotTheSource)?;
+    let mut output = unnamed_file()?;
+    undo(file, later, archive, &mut output)?;
+    let mut source = unnamed_file()?;
+    undo(&mut output, std::slice::from_ref(own), archive, &mut source)?;
+    let old: HashSet<String> = lineage.iter().take(at + 1).flat_map(|it| it.session_ids.iter().cloned()).collect();
+    let mut draft = Draft {
+        file,
+        index,
+        session: session.map(|id| (id, old)),
+        touched: later.iter().flat_map(|it| &it.cuts).map(|cut| (cut.uuid.clone(), cut.call.clone())).collect(),
+        own: by_uuid(&own.cuts),
+        out: unnamed_file()?,
+        n_lines: 0,
+        ends_whole: true,
+        going: LineSet::default(),
+        changed: LineSet::default(),
+        restored: LineSet::default(),
+        saved: 0,
+    };
+    let trace = Trace::of(index, later, own, &source, archive)?;
+    draft.write(&source, Lines::of(&output)?, &trace)?;
+    let (cuts, kept) = without_cuts(lineage, at, &draft.touched);
+    let Draft { out, going, changed, restored, saved, .. } = draft;
+    Ok(Without { draft: out, going, changed, restored, saved, cuts, kept })
+}
+
+impl Without {
+    /// What is to be done with the draft, which `index` and `chain` are of; `before` are the figures of the transcript
+    /// whose place it takes.
+    #[must_use]
+    pub fn rewrite(&self, index: &Index, chain: &Chain, before: Totals) -> Rewrite {
+        let mut rewrite = Rewrite::default();
+        let mut dropped = 0;
+        for line in self.going.iter() {
+            let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
+            if chain.is_live(line) {
+                dropped += i64::from(index.record(line).tokens) + i64::from(thinking);
+            }
+            rewrite.drop_line(line);
+        }
+        for line in self.changed.iter().filter(|line| !self.going.contains(*line)) {
+            rewrite.edit(line, []);
+        }
+        // The figure that the client will read tells of the transcript as it is now, or, on a line that is what it was
+        // before the operation, as it was then.
+        let is_measured = |line: &&LineNo| index.record(**line).flags.any(Flags::USAGE) && !self.going.contains(**line);
+        let is_old = chain.lines.iter().rev().find(is_measured).is_some_and(|line| self.restored.contains(*line));
+        let now = before.context().0.cast_signed() - Totals::of(index, chain).context().0.cast_signed();
+        if let Some(&first) = chain.lines.first() {
+            rewrite.save(first, dropped + if is_old { self.saved } else { now });
+        }
+        let lines = index.lines_of(self.cuts.iter().map(|cut| IdHash::of(cut.uuid.as_bytes())));
+        for cut in &self.cuts {
+            let line = lines.get(&IdHash::of(cut.uuid.as_bytes())).copied().unwrap_or_default();
+            rewrite.cuts.entry(line).or_default().push(cut.clone());
+        }
+        rewrite
+    }
+}
+
+/// Where each line of the source went, and what else there is now.
+struct Trace {
+    lines: Vec<Passage>,
+    /// The lines that were added, by the line behind which they stand; those of the operation itself aside.
+    added: HashMap<Option<u32>, Vec<u32>>,
+}
+
+/// The way of a line of the source.
+#[derive(Clone, Copy)]
+struct Passage {
+    /// Its place in the output of the operation.
+    output: Option<usize>,
+    /// Whether the operation itself changed it or took it out.
+    is_own: bool,
+    /// Where it is now.
+    now: Went,
+}
+
+impl Trace {
+    fn of(
+        index: &Index,
+        later: &[Operation],
+        own: &Operation,
+        source: &File,
+        archive: &dyn Archive,
+    ) -> Result<Self, ApplyError> {
+        let recipe = |operation: &Operation| {
+            archive.recipe(&operation.id).map_err(ApplyError::Archive)?.ok_or(ApplyError::NotTheSource)
+        };
+        let mut trace: Vec<Went> = (0..index.n_lines()).map(|line| Went::To { line, is_changed: false }).collect();
+        for operation in later {
+            trace = back(&step(&recipe(operation)?, trace.len()), &trace);
+        }
+        let step = step(&recipe(own)?, trace.len());
+        let passage = |place: &Option<(usize, bool)>| match *place {
+            Some((at, is_own)) => {
+                Passage { output: Some(at), is_own, now: trace.get(at).copied().unwrap_or(Went::Out) }
+            }
+            None => Passage { output: None, is_own: true, now: Went::Out },
+        };
+        let mut lines: Vec<Passage> = step.lines.iter().map(passage).collect();
+        let to = |went: &Went| if let Went::To { line, .. } = went { Some(*line) } else { None };
+        let mut known: HashSet<u32> = lines.iter().filter_map(|passage| to(&passage.now)).collect();
+        // What was taken out may have been brought back since.
+        let others = (0..index.n_lines()).filter(|line| !known.contains(line));
+        let others = others.map(|line| (index.record(LineNo(line)).uuid, line));
+        let others: HashMap<IdHash, u32> = others.filter(|(uuid, _)| *uuid != IdHash::NONE).collect();
+        let mut reader = Lines::of(source)?;
+        for passage in lines.iter_mut().filter(|_| !others.is_empty()) {
+            let Some(line) = reader.next_line()? else { break };
+            let uuid = Scan::of(line).uuid.and_then(|span| span.string(line)).map(IdHash::of);
+            if let (Went::Out, Some(&line)) = (passage.now, uuid.and_then(|uuid| others.get(&uuid))) {
+                passage.now = Went::To { line, is_changed: true };
+                known.insert(line);
+            }
+        }
+        // A title is none of what the operation did to the conversation.
+        let is_title = |line: &u32| index.record(LineNo(*line)).kind == Kind::CustomTitle;
+        let own: HashSet<u32> =
+            step.additions.iter().filter_map(|at| trace.get(*at).and_then(to)).filter(|line| !is_title(line)).collect();
+        let mut added: HashMap<Option<u32>, Vec<u32>> = HashMap::new();
+        let mut before = None;
+        for line in 0..index.n_lines() {
+            if known.contains(&line) {
+                before = Some(line);
+            } else if !own.contains(&line) {
+                added.entry(before).or_default().push(line);
+            }
+        }
+        Ok(Self { lines, added })
+    }
+}
+
+/// The draft on its way.
+struct Draft<'a> {
+    file: &'a File,
+    index: &'a Index,
+    /// The session of the transcript, and those that gave way to it.
+    session: Option<(&'a str, HashSet<String>)>,
+    /// What later operations have cut or given back.
+    touched: HashSet<(String, Option<String>)>,
+    /// What the operation cut or gave back, by its entry.
+    own: HashMap<String, Vec<Cut>>,
+    out: File,
+    n_lines: u32,
+    /// Whether what was written ends with a line end.
+    ends_whole: bool,
+    going: LineSet,
+    changed: LineSet,
+    restored: LineSet,
+    saved: i64,
+}
+
+impl Draft<'_> {
+    fn write(&mut self, source: &File, mut output: Lines<'_>, trace: &Trace) -> Result<(), ApplyError> {
+        let mut lines = Lines::of(source)?;
+        self.add(trace, None)?;
+        for passage in &trace.lines {
+            let was = self.moved(lines.next_line()?.ok_or(ApplyError::NotTheSource)?)?;
+            let line = LineNo(self.n_lines);
+            let now = match passage.now {
+                Went::To { line, is_changed: true } => {
+                    let between = passage.output.map(|at| output.line(at)).transpose()?.flatten();
+                    let between = between.map(|between| self.moved(between)).transpose()?;
+                    self.now(LineNo(line), &was, between.as_deref(), passage.is_own)?
+                }
+                Went::To { .. } | Went::Out => None,
+            };
+            match (&now, passage.now) {
+                (Some(now), _) => {
+                    let scans = (Scan::of(&was), Scan::of(now));
+                    if essence(&scans.0, &was) != essence(&scans.1, now) {
+                        self.changed.insert(line);
+                        self.saved += seen(&was) - seen(now);
+                    }
+                }
+                (None, Went::To { .. }) if passage.is_own => drop(self.restored.insert(line)),
+                (None, Went::Out) if !passage.is_own => drop(self.going.insert(line)),
+                (None, _) => {}
+            }
+            self.put(now.as_ref().unwrap_or(&was))?;
+            if let Went::To { line, .. } = passage.now {
+                self.add(trace, Some(line))?;
+            }
+        }
+        self.out.flush().map_err(ApplyError::WriteResult)
+    }
+
+    /// Writes what was added behind the line `behind` of the transcript as it is now.
+    fn add(&mut self, trace: &Trace, behind: Option<u32>) -> Result<(), ApplyError> {
+        for line in trace.added.get(&behind).into_iter().flatten() {
+            let mut buffer = Vec::new();
+            let text = read_line(self.file, self.index, LineNo(*line), &mut buffer).map_err(ApplyError::Read)?.to_vec();
+            self.put(&text)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, line: &[u8]) -> Result<(), ApplyError> {
+        self.n_lines += 1;
+        // What came last may have no end, and does not come last any more.
+        let end: &[u8] = if self.ends_whole { b"" } else { b"\n" };
+        self.ends_whole = line.ends_with(b"\n");
+        self.out.write_all(end).and_then(|()| self.out.write_all(line)).map_err(ApplyError::WriteResult)
+    }
+
+    /// A line of the source under the session of the transcript.
+    fn moved(&self, line: &[u8]) -> Result<Vec<u8>, ApplyError> {
+        let Some((id, old)) = &self.session else { return Ok(line.to_vec()) };
+        let own = Scan::of(line).session_id.and_then(|span| std::str::from_utf8(span.string(line)?).ok());
+        if own.is_some_and(|own| old.contains(own)) { with_session(line, id) } else { Ok(line.to_vec()) }
+    }
+
+    /// The line `line` as it is now, hung where it was, and with what the operation had cut of it where nothing later
+    /// has touched that; `None` where it is what the operation had left, which is `between`.
+    fn now(
+        &self,
+        line: LineNo,
+        was: &[u8],
+        between: Option<&[u8]>,
+        is_own: bool,
+    ) -> Result<Option<Vec<u8>>, ApplyError> {
+        let mut buffer = Vec::new();
+        let bytes = read_line(self.file, self.index, line, &mut buffer).map_err(ApplyError::Read)?;
+        let scan = Scan::of(bytes);
+        let hung = |parent: &[u8], more: Vec<Splice>| {
+            let own = scan.parent_uuid.map(|span| Splice::new(span, parent_of(parent)));
+            let splices: Vec<Splice> = own.into_iter().chain(more).collect();
+            render(bytes, &splices).map_err(|overlap| ApplyError::Edit { line: line.number(), overlap })
+        };
+        if let Some(between) = between
+            && hung(between, Vec::new())? == between
+        {
+            return Ok(None);
+        }
+        let grafts = if is_own && between.is_some() {
+            self.grafts(Side { bytes, scan: &scan }, &Original::new(was.to_vec()))
+        } else {
+            Vec::new()
+        };
+        hung(was, grafts).map(Some)
+    }
+
+    fn grafts(&self, now: Side<'_>, original: &Original) -> Vec<Splice> {
+        let uuid = now.scan.uuid.and_then(|span| span.string(now.bytes)).map(json_string::decode).unwrap_or_default();
+        let is_free = |cut: &&Cut| !self.touched.contains(&(cut.uuid.clone(), cut.call.clone()));
+        let cuts = || self.own.get(&*uuid).into_iter().flatten().filter(is_free);
+        let mut calls = BTreeMap::new();
+        let mut splices = Vec::new();
+        for call in cuts().filter_map(|cut| cut.call.as_deref()) {
+            if calls.contains_key(call) {
+                continue;
+            }
+            if let Some(graft) = graft_call(now, original, call) {
+                splices.extend(graft);
+                calls.insert(call, original);
+            }
+        }
+        if cuts().any(|cut| cut.call.is_none())
+            && let Some(text) = graft_text(now, original, &calls)
+        {
+            splices = text;
+        }
+        splices.extend(graft_copy(now, original, &calls));
+        splices
+    }
+}
+
+/// The value of `parentUuid` as it stands in `line`.
+fn parent_of(line: &[u8]) -> Vec<u8> {
+    Scan::of(line).parent_uuid.map_or_else(|| b"null".to_vec(), |span| span.of(line).to_vec())
+}
+
+/// The lines of a file from its first one on.
+struct Lines<'a> {
+    reader: LineReader<&'a File>,
+    n_read: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn of(mut file: &'a File) -> Result<Self, ApplyError> {
+        file.rewind().map_err(ApplyError::Read)?;
+        Ok(Self { reader: LineReader::new(file), n_read: 0 })
+    }
+
+    fn next_line(&mut self) -> Result<Option<&[u8]>, ApplyError> {
+        self.n_read += 1;
+        self.reader.next_line().map_err(ApplyError::Read)
+    }
+
+    /// The line at `at`, which has not been read yet.
+    fn line(&mut self, at: usize) -> Result<Option<&[u8]>, ApplyError> {
+        while self.n_read < at {
+            self.next_line()?;
+        }
+        self.next_line()
+    }
+}
+
+fn by_uuid(cuts: &[Cut]) -> HashMap<String, Vec<Cut>> {
+    let mut by_uuid: HashMap<String, Vec<Cut>> = HashMap::new();
+    for cut in cuts {
+        by_uuid.entry(cut.uuid.clone()).or_default().push(cut.clone());
+    }
+    by_uuid
+}
+
+/// The cuts that are open no more, or again, without the operation at `at`; and those that are cut again.
+fn without_cuts(
+    lineage: &[Operation],
+    at: usize,
+    touched: &HashSet<(String, Option<String>)>,
+) -> (Vec<Cut>, Vec<OpenCut>) {
+    let others: Vec<Operation> =
+        lineage.iter().enumerate().filter(|(place, _)| *place != at).map(|(_, it)| it.clone()).collect();
+    let now = open_cuts(lineage);
+    let own = lineage.get(at).map(|it| by_uuid(&it.cuts)).unwrap_or_default();
+    let is_own = |cut: &OpenCut| own.get(&cut.uuid).is_some_and(|cuts| cuts.iter().any(|it| it.call == cut.call));
+    let is_touched = |cut: &OpenCut| touched.contains(&(cut.uuid.clone(), cut.call.clone()));
+    let kept = now.iter().filter(|cut| is_own(cut) && is_touched(cut)).cloned().collect();
+    (turned(&now, &open_cuts(&others)), kept)
+}

@@ -1,0 +1,46 @@
+//! What `ctxc discard` is told.
+
+use super::shared::{RewriteArgs, SessionArg};
+use super::targets::{Summaries, TargetArgs};
+use crate::cli::commands::cutting::{Action, Settings};
+use crate::cli::error::CommandError;
+use crate::cli::settings::Context;
+use crate::cli::shelf::shelf;
+
+pub(super) const EXAMPLES: &str = "\
+A TARGET is the handle of a tool call, such as r_3f9a1, or the start and the end of a message, such as
+\"Let me explain...edge cases\". Case, white space and punctuation at the end do not count.
+
+Examples:
+  ctxc refs latest
+  ctxc discard latest r_3f9a1 b_07c2e \"Let me explain...edge cases\"
+  ctxc discard session.jsonl --targets targets.json -o smaller.jsonl
+  ctxc restore smaller.jsonl r_3f9a1 -o session.jsonl";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// What to take out: handles of tool calls, and patterns of messages
+    #[arg(value_name = "TARGET", required_unless_present = "targets")]
+    target: Vec<String>,
+    #[command(flatten)]
+    targets: TargetArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
+}
+
+impl Args {
+    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        let environment = context.environment;
+        let rewriting = self.rewrite.resolve(&self.session, context)?;
+        Ok(Settings {
+            action: Action::Discard,
+            aims: self.targets.aims(&self.target, &rewriting.source, Summaries::None)?,
+            roles: self.targets.roles(),
+            matches: self.targets.matches(),
+            shelf: shelf(&rewriting.keep, environment)?,
+            rewriting,
+        })
+    }
+}

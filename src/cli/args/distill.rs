@@ -1,0 +1,45 @@
+//! What `ctxc distill` is told.
+
+use super::shared::{RewriteArgs, SessionArg};
+use super::targets::{Summaries, TargetArgs};
+use crate::cli::commands::cutting::{Action, Settings};
+use crate::cli::error::CommandError;
+use crate::cli::settings::Context;
+use crate::cli::shelf::shelf;
+
+pub(super) const EXAMPLES: &str = "\
+A TARGET is the handle of a tool call, or the start and the end of a message. The summary stands behind the first = that
+follows the handle, or the first ellipsis of the pattern; where the end of a pattern has a = in it, use --targets.
+
+Examples:
+  ctxc distill latest \"g_07c2e=Found 73 TypeScript files\"
+  ctxc distill latest \"Architecture overview...API=Three layers: state, UI, API\"
+  ctxc distill session.jsonl --targets summaries.json --in-place";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// What to shorten, and what takes its place
+    #[arg(value_name = "TARGET=SUMMARY", required_unless_present = "targets")]
+    target: Vec<String>,
+    #[command(flatten)]
+    targets: TargetArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
+}
+
+impl Args {
+    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        let environment = context.environment;
+        let rewriting = self.rewrite.resolve(&self.session, context)?;
+        Ok(Settings {
+            action: Action::Distill,
+            aims: self.targets.aims(&self.target, &rewriting.source, Summaries::Required)?,
+            roles: self.targets.roles(),
+            matches: self.targets.matches(),
+            shelf: shelf(&rewriting.keep, environment)?,
+            rewriting,
+        })
+    }
+}

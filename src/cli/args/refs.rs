@@ -1,0 +1,82 @@
+//! What `ctxc refs` is told.
+
+use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
+
+use super::shared::SessionArg;
+use crate::cli::commands::refs::{Settings, Sort};
+use crate::cli::error::CommandError;
+use crate::cli::settings::Context;
+use crate::report::refs::State;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  ctxc refs latest
+  ctxc refs latest --tool Read --state live --sort tokens
+  ctxc refs session.jsonl --messages --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// List what is in this state alone
+    #[arg(long, value_enum, value_name = "STATE")]
+    state: Option<TypedState>,
+    /// List the calls of this tool alone
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// List in this order
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = Order::Age)]
+    sort: Order,
+    /// List messages too, with a pattern for each
+    #[arg(long)]
+    messages: bool,
+    /// Ask this archive what is cut [env: CTXC_ARCHIVE=]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
+    archive: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TypedState {
+    /// All of it is there
+    Live,
+    /// A placeholder or a summary stands there
+    Cut,
+    /// The result tells of an error or a refusal
+    Failed,
+    /// There is no result
+    Unanswered,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Order {
+    /// The oldest first
+    Age,
+    /// The largest first
+    Tokens,
+}
+
+impl Args {
+    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        let source = self.session.find(&context)?;
+        // The list is of use without an archive too.
+        let archive = context.environment.archive_url(self.archive.as_deref()).ok();
+        Ok(Settings {
+            source,
+            state: self.state.map(|state| match state {
+                TypedState::Live => State::Live,
+                TypedState::Cut => State::Cut,
+                TypedState::Failed => State::Failed,
+                TypedState::Unanswered => State::Unanswered,
+            }),
+            tool: self.tool,
+            sort: match self.sort {
+                Order::Age => Sort::Age,
+                Order::Tokens => Sort::Tokens,
+            },
+            lists_messages: self.messages,
+            archive,
+            reporting: context.reporting,
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! Targets as they are typed: behind the session, or in a file.
+
+use std::fs;
+use std::io::{read_to_string, stdin};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use serde::Deserialize;
+
+use crate::cli::error::CommandError;
+use crate::plan::{Handle, Roles, Target};
+use crate::transcript::session::Found;
+
+/// A target, and the summary that is to take the place of what it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Aim {
+    /// As it was typed.
+    pub(crate) typed: String,
+    pub(crate) target: Target,
+    pub(crate) summary: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "What to name")]
+pub(crate) struct TargetArgs {
+    /// Take targets from FILE, or from standard input with `-`: a JSON array of [target, summary?]
+    #[arg(long, value_name = "FILE")]
+    targets: Option<PathBuf>,
+    /// Take the messages of one role alone
+    #[arg(long, value_enum, value_name = "ROLE")]
+    role: Option<Role>,
+    /// Take every message that a pattern fits, where it fits several
+    #[arg(long)]
+    all_matches: bool,
+}
+
+/// Whose messages a pattern may fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Role {
+    /// Those of the person.
+    User,
+    /// Those of the model.
+    Assistant,
+}
+
+/// What a pattern that fits several messages means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Matches {
+    /// One of them, and it is not known which.
+    One,
+    /// All of them: `--all-matches`.
+    All,
+}
+
+/// Whether summaries belong to targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Summaries {
+    /// A target that has one is refused.
+    None,
+    /// A target that has none is refused.
+    Required,
+    /// What brings back needs none, and takes the list that took out.
+    Ignored,
+}
+
+impl TargetArgs {
+    pub(super) fn roles(&self) -> Roles {
+        match self.role {
+            None => Roles::Both,
+            Some(Role::User) => Roles::User,
+            Some(Role::Assistant) => Roles::Assistant,
+        }
+    }
+
+    pub(super) fn matches(&self) -> Matches {
+        if self.all_matches { Matches::All } else { Matches::One }
+    }
+
+    /// The targets that were typed, and those of the file behind them.
+    pub(super) fn aims(
+        &self,
+        typed: &[String],
+        source: &Found,
+        summaries: Summaries,
+    ) -> Result<Vec<Aim>, CommandError> {
+        let typed = typed.iter().map(|typed| match summaries {
+            Summaries::None | Summaries::Ignored => (typed.clone(), None),
+            Summaries::Required => split(typed),
+        });
+        let mut rows: Vec<(String, Option<String>)> = typed.collect();
+        if let Some(path) = &self.targets {
+            rows.extend(read(path, source)?.into_iter().map(|Row(target, summary)| (target, summary)));
+        }
+        rows.into_iter().map(|(typed, summary)| aim(typed, summary, summaries)).collect()
+    }
+}
+
+fn aim(typed: String, summary: Option<String>, summaries: Summaries) -> Result<Aim, CommandError> {
+    let target = typed.parse().map_err(|error| {
+        CommandError::usage(anyhow::Error::new(error)).hint("`ctxc refs SESSION --messages` lists handles and patterns")
+    })?;
+    let has_summary = summary.as_ref().is_some_and(|summary| !summary.trim().is_empty());
+    match summaries {
+        Summaries::Required if !has_summary => {
+            Err(CommandError::usage(anyhow!("distill `{typed}`: it has no summary"))
+                .hint("give one behind it, such as `TARGET=SUMMARY`; nothing was changed"))
+        }
+        Summaries::None if has_summary => {
+            Err(CommandError::usage(anyhow!("discard `{typed}`: it has a summary, which would be lost"))
+                .hint("leave the summary out, or use ctxc distill; nothing was changed"))
+        }
+        Summaries::None | Summaries::Required | Summaries::Ignored => Ok(Aim { typed, target, summary }),
+    }
+}
+
+/// Target and summary at the first `=` behind the handle, or behind the first ellipsis of a pattern.
+fn split(typed: &str) -> (String, Option<String>) {
+    let is_handle = typed.split('=').next().is_some_and(|head| head.parse::<Handle>().is_ok());
+    let ellipsis = typed.find("...").into_iter().chain(typed.find('…')).min();
+    let from = if is_handle { 0 } else { ellipsis.unwrap_or(0) };
+    let at = typed.get(from..).and_then(|rest| rest.find('=')).map(|at| from + at);
+    match at.and_then(|at| Some((typed.get(..at)?, typed.get(at + 1..)?))) {
+        Some((target, summary)) => (target.to_owned(), Some(summary.to_owned())),
+        None => (typed.to_owned(), None),
+    }
+}
+
+/// A row of a file of targets.
+#[derive(Debug, Deserialize)]
+struct Row(String, #[serde(default)] Option<String>);
+
+fn read(path: &Path, source: &Found) -> Result<Vec<Row>, CommandError> {
+    let is_stdin = path.as_os_str() == "-";
+    if is_stdin && *source == Found::StandardInput {
+        return Err(CommandError::usage(anyhow!("read both the session and the targets from standard input")));
+    }
+    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let text = if is_stdin { read_to_string(stdin().lock()) } else { fs::read_to_string(path) };
+    let text = text.with_context(|| format!("read the targets in {name}")).map_err(CommandError::usage)?;
+    serde_json::from_str(&text).map_err(|error| {
+        let at = format!("read the targets in {name}, line {}, column {}", error.line(), error.column());
+        // The place stands in front already.
+        let reason = error.to_string();
+        let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason).to_owned();
+        CommandError::usage(anyhow!("{at}: {reason}"))
+            .hint(r#"write a JSON array such as [["r_3f9a1"], ["Let me explain...edge cases", "a summary"]]"#)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // P-04
+    #[test]
+    fn p_04_a_summary_stands_behind_the_first_equals_sign_that_the_target_cannot_have() {
+        let cases = [
+            ("r_a1b2c=Found 73 files", ("r_a1b2c", Some("Found 73 files"))),
+            ("r_a1b2c=a=b", ("r_a1b2c", Some("a=b"))),
+            ("r_a1b2c", ("r_a1b2c", None)),
+            ("r_a1b2c=", ("r_a1b2c", Some(""))),
+            ("start...end=sum", ("start...end", Some("sum"))),
+            ("let x = 5...done=sum = 5", ("let x = 5...done", Some("sum = 5"))),
+            ("start…end=sum...", ("start…end", Some("sum..."))),
+            ("start...end", ("start...end", None)),
+        ];
+        for (typed, (target, summary)) in cases {
+            assert_eq!(split(typed), (target.to_owned(), summary.map(str::to_owned)), "{typed}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What `ctxc discard` and `ctxc distill` did, or would do, as data and as text (P-06, P-13).
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::rewritten::{BeforeAfter, Rewritten};
+use super::size::{count, counted};
+use crate::text::Tokens;
+
+/// What was cut by name.
+#[derive(Clone, Debug, Serialize)]
+pub struct CuttingReport {
+    /// What every rewrite tells.
+    #[serde(flatten)]
+    pub rewritten: Rewritten,
+    /// The tool results that were cut.
+    pub tool_results: u64,
+    /// The messages that were cut.
+    pub messages: u64,
+    /// `chars4` tokens of what was cut, and of what took its place.
+    pub cut: BeforeAfter<Tokens>,
+    /// The difference.
+    pub tokens_saved: i64,
+    /// A row for each target, in the order in which they were given.
+    pub targets: Vec<TargetRow>,
+    /// What was done, as a person says it.
+    #[serde(skip)]
+    pub done: &'static str,
+}
+
+/// What came of a target.
+#[derive(Clone, Debug, Serialize)]
+pub struct TargetRow {
+    /// The target as it was typed.
+    pub target: String,
+    /// What came of it.
+    pub outcome: TargetOutcome,
+    /// What was cut for it.
+    pub items: Vec<ItemRow>,
+    /// `chars4` tokens that it saved.
+    pub tokens_saved: i64,
+}
+
+/// What came of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetOutcome {
+    /// All that it names was cut.
+    Cut,
+    /// Nothing fits it.
+    NoMatch,
+    /// What it names had been cut before.
+    AlreadyCut,
+    /// What it names is named by an earlier target too.
+    NamedTwice,
+    /// The call that it names has no result.
+    Unanswered,
+}
+
+impl TargetOutcome {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Cut => "",
+            Self::NoMatch => "nothing fits",
+            Self::AlreadyCut => "taken out already",
+            Self::NamedTwice => "named above already",
+            Self::Unanswered => "the call has no result",
+        }
+    }
+}
+
+/// One thing that was cut.
+#[derive(Clone, Debug, Serialize)]
+pub struct ItemRow {
+    /// The handle, or how the text starts.
+    pub name: String,
+    /// What it was, such as `Read src/main.rs`.
+    pub what: String,
+    /// Its line, from 1.
+    pub line: u32,
+    /// Its `chars4` tokens, and those of what took its place.
+    pub tokens: BeforeAfter<Tokens>,
+}
+
+impl CuttingReport {
+    /// The report of `rows`; `done` is the verb as a person says that it was carried out.
+    #[must_use]
+    pub fn new(rewritten: Rewritten, done: &'static str, targets: Vec<TargetRow>, n_results: u64) -> Self {
+        let items = || targets.iter().flat_map(|row| &row.items);
+        let cut = BeforeAfter {
+            before: items().map(|item| item.tokens.before).sum(),
+            after: items().map(|item| item.tokens.after).sum(),
+        };
+        Self {
+            rewritten,
+            tool_results: n_results,
+            messages: items().count() as u64 - n_results,
+            cut,
+            tokens_saved: targets.iter().map(|row| row.tokens_saved).sum(),
+            targets,
+            done,
+        }
+    }
+
+    /// Why nothing changed, when nothing did.
+    #[must_use]
+    pub fn why_unchanged(&self) -> &'static str {
+        let is_all = |outcome| self.targets.iter().all(|row| row.outcome == outcome);
+        if self.targets.is_empty() {
+            "no targets were given"
+        } else if is_all(TargetOutcome::NoMatch) {
+            "no target fits anything"
+        } else if is_all(TargetOutcome::AlreadyCut) {
+            "all of it is taken out already"
+        } else {
+            "no target names anything that can be taken out"
+        }
+    }
+}
+
+/// How many rows of targets that were cut people are shown.
+const N_ROWS: usize = 24;
+
+impl fmt::Display for CuttingReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tool_results, messages, done, .. } = self;
+        let would = if self.rewritten.dry_run { "would have " } else { "" };
+        match (tool_results, messages) {
+            (0, _) => write!(f, "{would}{done} {}", counted(*messages, "message"))?,
+            (_, 0) => write!(f, "{would}{done} {}", counted(*tool_results, "tool result"))?,
+            _ => write!(
+                f,
+                "{would}{done} {} and {}",
+                counted(*tool_results, "tool result"),
+                counted(*messages, "message")
+            )?,
+        }
+        if tool_results + messages > 0 {
+            let sign = if self.tokens_saved < 0 { "-" } else { "" };
+            write!(f, ": {sign}{} tokens saved", count(self.tokens_saved.unsigned_abs()))?;
+        }
+        writeln!(f)?;
+        let mut n_left = 0;
+        for (at, TargetRow { target, outcome, items, .. }) in self.targets.iter().enumerate() {
+            if *outcome != TargetOutcome::Cut {
+                writeln!(f, "  {target}: {}", outcome.words())?;
+            } else if at < N_ROWS {
+                for ItemRow { what, line, tokens: BeforeAfter { before, after }, .. } in items {
+                    writeln!(f, "  {target}: {what}, line {line}, {} -> {} tokens", count(before.0), count(after.0))?;
+                }
+            } else {
+                n_left += 1;
+            }
+        }
+        if n_left > 0 {
+            writeln!(f, "  and {} more", counted(n_left, "target"))?;
+        }
+        self.rewritten.fmt(f)
+    }
+}

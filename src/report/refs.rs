@@ -1,0 +1,125 @@
+//! What can be named in a transcript: calls by their handles, messages by patterns, as data and as text (P-01).
+
+use serde::Serialize;
+
+use super::table::{Cell, Look, Table};
+use crate::text::Tokens;
+
+/// What can be named in a transcript.
+#[derive(Clone, Debug, Serialize)]
+pub struct Refs {
+    schema: u32,
+    verb: &'static str,
+    /// The transcript.
+    pub source: String,
+    /// The calls.
+    pub calls: Vec<CallRow>,
+    /// The messages, where they were asked for.
+    pub messages: Option<Vec<MessageRow>>,
+}
+
+/// What there is of a call or of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// All of it.
+    Live,
+    /// A placeholder or a summary.
+    Cut,
+    /// A result that tells of an error, or of a refusal.
+    Failed,
+    /// A call without a result.
+    Unanswered,
+}
+
+impl State {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Cut => "cut",
+            Self::Failed => "failed",
+            Self::Unanswered => "unanswered",
+        }
+    }
+}
+
+/// A tool call.
+#[derive(Clone, Debug, Serialize)]
+pub struct CallRow {
+    /// The handle.
+    pub handle: String,
+    /// The tool.
+    pub tool: String,
+    /// The argument that tells most.
+    pub argument: String,
+    /// The line of the call, from 1.
+    pub line: u32,
+    /// The line of the result, from 1.
+    pub result_line: Option<u32>,
+    /// How many steps have come since.
+    pub age: u32,
+    /// The `chars4` tokens of the result.
+    pub tokens: Tokens,
+    /// What there is of it.
+    pub state: State,
+    /// The id of the call.
+    pub id: String,
+}
+
+/// A text of a message.
+#[derive(Clone, Debug, Serialize)]
+pub struct MessageRow {
+    /// Whose it is.
+    pub role: &'static str,
+    /// Its line, from 1.
+    pub line: u32,
+    /// Its `chars4` tokens.
+    pub tokens: Tokens,
+    /// What there is of it.
+    pub state: State,
+    /// A pattern that fits it; `None` where the text is nothing but punctuation.
+    pub pattern: Option<String>,
+}
+
+/// The longest argument in a table, in characters.
+pub const ARGUMENT_LEN: usize = 60;
+
+impl Refs {
+    /// What can be named in `source`.
+    #[must_use]
+    pub const fn new(source: String, calls: Vec<CallRow>, messages: Option<Vec<MessageRow>>) -> Self {
+        Self { schema: 1, verb: "refs", source, calls, messages }
+    }
+
+    /// The tables as text.
+    #[must_use]
+    pub fn text(&self, look: Look) -> String {
+        let mut table = Table::new(&["handle", "tool", "argument", "age", "tokens", "state"]);
+        for row in &self.calls {
+            table.push(vec![
+                row.handle.as_str().into(),
+                row.tool.as_str().into(),
+                crate::apply::shortened(&row.argument, ARGUMENT_LEN).into(),
+                Cell::Count(row.age.into()),
+                Cell::Count(row.tokens.0),
+                row.state.word().into(),
+            ]);
+        }
+        let calls = if self.calls.is_empty() { "no tool calls\n".to_owned() } else { table.render(look) };
+        let Some(messages) = &self.messages else { return calls };
+        let mut table = Table::new(&["line", "role", "tokens", "state", "pattern"]);
+        for row in messages {
+            table.push(vec![
+                Cell::Count(row.line.into()),
+                row.role.into(),
+                Cell::Count(row.tokens.0),
+                row.state.word().into(),
+                row.pattern.as_deref().unwrap_or("-").into(),
+            ]);
+        }
+        let messages = if messages.is_empty() { "no messages\n".to_owned() } else { table.render(look) };
+        format!("{calls}\n{messages}")
+    }
+}

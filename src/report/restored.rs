@@ -1,0 +1,185 @@
+//! What `ctxc restore` brought back item by item, or would bring back, as data and as text (P-05, P-13).
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::rewritten::{BeforeAfter, Rewritten};
+use super::size::{count, counted};
+use crate::text::Tokens;
+
+/// What was brought back item by item.
+#[derive(Clone, Debug, Serialize)]
+pub struct RestoredReport {
+    /// What every rewrite tells.
+    #[serde(flatten)]
+    pub rewritten: Rewritten,
+    /// How many items were brought back.
+    pub restored: u64,
+    /// `chars4` tokens of what stood in their places, and of the items.
+    pub cut: BeforeAfter<Tokens>,
+    /// The difference.
+    pub tokens_given_back: i64,
+    /// Whether all that was cut is back, so that the result is the transcript as it was at first, thinking and all.
+    pub is_source: bool,
+    /// A row for each target, in the order in which they were given.
+    pub targets: Vec<RestoredRow>,
+}
+
+/// What came of a target.
+#[derive(Clone, Debug, Serialize)]
+pub struct RestoredRow {
+    /// The target as it was typed.
+    pub target: String,
+    /// What came of it.
+    pub outcome: RestoredOutcome,
+    /// What it names.
+    pub items: Vec<RestoredItem>,
+}
+
+/// What came of a target as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RestoredOutcome {
+    /// All or some of what it names is back.
+    Restored,
+    /// Nothing fits it.
+    NoMatch,
+    /// What it names is not cut.
+    NotCut,
+    /// What it names is named by an earlier target too.
+    NamedTwice,
+    /// What it names could not be brought back; its items say why.
+    Failed,
+}
+
+/// One item that was to be brought back.
+#[derive(Clone, Debug, Serialize)]
+pub struct RestoredItem {
+    /// The handle, or how the text starts.
+    pub name: String,
+    /// The rule or verb that had cut it.
+    pub rule: String,
+    /// The operation that had cut it.
+    pub operation: String,
+    /// What came of it.
+    pub outcome: ItemOutcome,
+    /// `chars4` tokens of what stood there, and of what stands there now.
+    pub tokens: Option<BeforeAfter<Tokens>>,
+}
+
+/// What came of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum ItemOutcome {
+    /// It is what it was.
+    Restored,
+    /// Its entry is not there any more.
+    Gone {
+        /// The operation that took it out, where one did.
+        by: Option<String>,
+    },
+    /// The archive has lost what it was.
+    Lost,
+    /// What stands there is not what the operation left there.
+    Changed,
+}
+
+impl RestoredReport {
+    /// The report of `rows`.
+    #[must_use]
+    pub fn new(rewritten: Rewritten, targets: Vec<RestoredRow>) -> Self {
+        let tokens = || targets.iter().flat_map(|row| &row.items).filter_map(|item| item.tokens);
+        let cut: BeforeAfter<Tokens> = BeforeAfter {
+            before: tokens().map(|tokens| tokens.before).sum(),
+            after: tokens().map(|tokens| tokens.after).sum(),
+        };
+        let tokens_given_back = cut.after.0.cast_signed() - cut.before.0.cast_signed();
+        Self { rewritten, restored: tokens().count() as u64, cut, tokens_given_back, is_source: false, targets }
+    }
+
+    /// Whether something was to be brought back and nothing could be.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.restored == 0 && self.targets.iter().any(|row| row.outcome == RestoredOutcome::Failed)
+    }
+
+    /// Why nothing changed, when nothing did.
+    #[must_use]
+    pub fn why_unchanged(&self) -> &'static str {
+        let is_all = |outcome| self.targets.iter().all(|row| row.outcome == outcome);
+        if self.has_failed() {
+            "nothing of it can be brought back"
+        } else if is_all(RestoredOutcome::NoMatch) {
+            "no target fits anything"
+        } else {
+            "nothing of it is cut"
+        }
+    }
+}
+
+/// How many rows of what was brought back people are shown.
+const N_ROWS: usize = 24;
+
+impl fmt::Display for RestoredReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let would = if self.rewritten.dry_run { "would have " } else { "" };
+        write!(f, "{would}restored {}", counted(self.restored, "item"))?;
+        if self.restored > 0 {
+            let sign = if self.tokens_given_back < 0 { "-" } else { "" };
+            write!(f, ": {sign}{} tokens given back", count(self.tokens_given_back.unsigned_abs()))?;
+        }
+        writeln!(f)?;
+        let mut n_left = 0;
+        for (at, RestoredRow { target, outcome, items }) in self.targets.iter().enumerate() {
+            match outcome {
+                RestoredOutcome::NoMatch => writeln!(f, "  {target}: nothing fits")?,
+                RestoredOutcome::NotCut => writeln!(f, "  {target}: not cut")?,
+                RestoredOutcome::NamedTwice => writeln!(f, "  {target}: named above already")?,
+                RestoredOutcome::Restored if at >= N_ROWS && items.iter().all(|item| item.tokens.is_some()) => {
+                    n_left += 1;
+                }
+                RestoredOutcome::Restored | RestoredOutcome::Failed => {
+                    for item in items {
+                        writeln!(f, "  {target}: {item}")?;
+                    }
+                }
+            }
+        }
+        if n_left > 0 {
+            writeln!(f, "  and {} more", counted(n_left, "target"))?;
+        }
+        if self.is_source {
+            writeln!(f, "all that was cut is back: this is the transcript as it was, thinking and all")?;
+        }
+        self.rewritten.fmt(f)
+    }
+}
+
+impl fmt::Display for RestoredItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rule, operation, outcome, tokens, .. } = self;
+        match outcome {
+            ItemOutcome::Restored => {
+                let BeforeAfter { before, after } = tokens.unwrap_or_default();
+                write!(f, "{} -> {} tokens, cut by {rule} in {operation}", count(before.0), count(after.0))
+            }
+            ItemOutcome::Gone { by: Some(by) } => {
+                write!(f, "its entry is gone since the operation {by}: restore --op {by} brings that back first")
+            }
+            ItemOutcome::Gone { by: None } => {
+                write!(f, "its entry is not there any more, and ctxc did not take it out")
+            }
+            ItemOutcome::Lost => {
+                write!(
+                    f,
+                    "the archive has lost what the operation {operation} took out; look for a backup ending in .bak"
+                )
+            }
+            ItemOutcome::Changed => write!(
+                f,
+                "what the operation {operation} left there was changed since; it stays as it is, and `ctxc archive show {operation}` shows what was cut"
+            ),
+        }
+    }
+}

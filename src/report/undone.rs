@@ -1,0 +1,55 @@
+//! What undoing one operation of many did, or would do, as data and as text (P-05, A-06).
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::rewritten::Rewritten;
+use super::size::counted;
+
+/// What undoing one operation did.
+#[derive(Clone, Debug, Serialize)]
+pub struct UndoneReport {
+    /// What every rewrite tells.
+    #[serde(flatten)]
+    pub rewritten: Rewritten,
+    /// The operation.
+    pub undone: String,
+    /// Its command.
+    pub command: String,
+    /// How many operations came after it, and are left in place.
+    pub later: u64,
+    /// The items that it had cut and that are back.
+    pub restored: Vec<String>,
+    /// The items that it had brought back and that are cut again.
+    pub cut_again: Vec<String>,
+    /// The items that it had cut and that stay as later operations left them.
+    pub kept: Vec<KeptRow>,
+}
+
+/// An item that stays as a later operation left it.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeptRow {
+    /// The handle, or how the text starts.
+    pub name: String,
+    /// The operation that cut it last.
+    pub by: String,
+}
+
+impl fmt::Display for UndoneReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { undone, command, later, restored, cut_again, kept, .. } = self;
+        let would = if self.rewritten.dry_run { "would have " } else { "" };
+        writeln!(f, "{would}undone {undone}, `{command}`; {} after it stay", counted(*later, "operation"))?;
+        if !restored.is_empty() {
+            writeln!(f, "  back: {}", counted(restored.len() as u64, "item"))?;
+        }
+        if !cut_again.is_empty() {
+            writeln!(f, "  cut again: {}", counted(cut_again.len() as u64, "item"))?;
+        }
+        for KeptRow { name, by } in kept {
+            writeln!(f, "  {name}: cut once more by the operation {by}, and stays as that left it")?;
+        }
+        self.rewritten.fmt(f)
+    }
+}
