@@ -117,12 +117,12 @@ pub fn carry_out(
         return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
     }
     let Chained { problems: left, live: live_after, tokens } = Chained::of(index);
+    if let Some(other) = live.first_difference(&live_after) {
+        return Err(ApplyError::OtherConversation(other.number()));
+    }
     let caused = new_problems(&problems, left.clone());
     if !caused.is_empty() {
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
-    }
-    if let Some(other) = live.first_difference(&live_after) {
-        return Err(ApplyError::OtherConversation(other.number()));
     }
     stage.sync()?;
     let mut operation = None;
