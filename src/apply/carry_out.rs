@@ -154,13 +154,13 @@ pub fn carry_out(
         return Err(changed());
     }
     let chain = Chain::find(index);
+    if let Some(other) = live.first_difference(&chain.live) {
+        return Err(ApplyError::OtherConversation(other.number()));
+    }
     let left = check(index, &chain);
     let caused = new_problems(&before.problems, left.clone());
     if !caused.is_empty() {
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
-    }
-    if let Some(other) = live.first_difference(&chain.live) {
-        return Err(ApplyError::OtherConversation(other.number()));
     }
     stage.sync()?;
     let mut kept = written.digests.map(|(source, output)| Kept { recipe, session_ids, source, output });

@@ -54,8 +54,12 @@ pub fn truncate(
         n_after: messages.len(),
         start: None,
         opener: None,
-        left: Totals::of(index, chain),
+        left: left(index, chain, rewrite),
     };
+    if messages.is_empty() {
+        // What is no message, such as thinking that nothing follows, counts all the same.
+        truncated.truncation.size = strategy.calibration.context(truncated.left.context());
+    }
     let Kept::Suffix { opener, start } = truncation.kept else { return Ok(truncated) };
     truncated.n_after = messages.len() - u32::try_from(start).unwrap_or(u32::MAX) + u32::from(opener.is_some());
     truncated.start = messages.first_line(chain, start);
