@@ -61,6 +61,7 @@ pub fn without(
         index,
         session: session.map(|id| (id, old)),
         touched: later.iter().flat_map(|it| &it.cuts).map(|cut| (cut.uuid.clone(), cut.call.clone())).collect(),
+        touched_entries: later.iter().flat_map(|it| &it.cuts).map(|cut| cut.uuid.clone()).collect(),
         own: by_uuid(&own.cuts),
         out: unnamed_file()?,
         n_lines: 0,
@@ -192,6 +193,8 @@ struct Draft<'a> {
     session: Option<(&'a str, HashSet<String>)>,
     /// What later operations have cut or given back.
     touched: HashSet<(String, Option<String>)>,
+    /// Its entries.
+    touched_entries: HashSet<String>,
     /// What the operation cut or gave back, by its entry.
     own: HashMap<String, Vec<Cut>>,
     out: File,
@@ -281,7 +284,9 @@ impl Draft<'_> {
             let splices: Vec<Splice> = own.into_iter().chain(more).collect();
             render(bytes, &splices).map_err(|overlap| ApplyError::Edit { line: line.number(), overlap })
         };
-        if let Some(between) = between
+        // What was given back and cut again may look as it did.
+        let is_touched = self.touched_entries.contains(&uuid_of(&scan, bytes));
+        if let Some(between) = between.filter(|_| !is_touched)
             && hung(between, Vec::new())? == between
         {
             return Ok(None);
@@ -295,9 +300,9 @@ impl Draft<'_> {
     }
 
     fn grafts(&self, now: Side<'_>, original: &Original) -> Vec<Splice> {
-        let uuid = now.scan.uuid.and_then(|span| span.string(now.bytes)).map(json_string::decode).unwrap_or_default();
+        let uuid = uuid_of(now.scan, now.bytes);
         let is_free = |cut: &&Cut| !self.touched.contains(&(cut.uuid.clone(), cut.call.clone()));
-        let cuts = || self.own.get(&*uuid).into_iter().flatten().filter(is_free);
+        let cuts = || self.own.get(&uuid).into_iter().flatten().filter(is_free);
         let mut calls = BTreeMap::new();
         let mut splices = Vec::new();
         for call in cuts().filter_map(|cut| cut.call.as_deref()) {
@@ -317,6 +322,11 @@ impl Draft<'_> {
         splices.extend(graft_copy(now, original, &calls));
         splices
     }
+}
+
+fn uuid_of(scan: &Scan, line: &[u8]) -> String {
+    let raw = scan.uuid.and_then(|span| span.string(line)).unwrap_or_default();
+    json_string::decode(raw).into_owned()
 }
 
 /// The value of `parentUuid` as it stands in `line`.

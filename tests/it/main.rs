@@ -8,6 +8,7 @@ mod bad_input;
 mod chain;
 mod check;
 mod config;
+mod context;
 mod crash;
 mod docs;
 #[path = "../../benches/support/generate.rs"]

@@ -321,19 +321,26 @@ impl Model {
         }
     }
 
-    /// All of `items` that are there and are not cut are cut now; a text that was distilled is one that no pattern of
-    /// the original fits.
+    /// All of `items` that are there and are not cut are cut now. One that looks like what a person wrote, as a summary
+    /// does, may be cut once more.
     fn expect_cut(&mut self, items: &[usize], run: &Run) {
         let report = self.take(run);
-        let cut: BTreeSet<usize> =
+        let expected: BTreeSet<usize> =
             items.iter().copied().filter(|at| !self.gone.contains(at) && !self.cut.contains(at)).collect();
-        let n_cut = report["tool_results"].as_u64().unwrap() + report["messages"].as_u64().unwrap();
-        // The result of a call that a summary stands for may be cut once more.
-        assert!(n_cut >= cut.len() as u64, "{}", run.text);
+        let rows = report["targets"].as_array().unwrap().iter().zip(items);
+        let cut: BTreeSet<usize> = rows.filter(|(row, _)| row["outcome"] == "cut").map(|(_, at)| *at).collect();
+        assert!(expected.is_subset(&cut), "{}", run.text);
+        assert!(cut.difference(&expected).all(|at| self.cut.contains(at)), "{}", run.text);
         self.cut.extend(&cut);
         if let Some(id) = operation_of(&report) {
             self.operations.push(Effect { id, cut, ..Effect::default() });
         }
+    }
+
+    /// Whether the item was cut before the operation at `at`.
+    fn was_cut(&self, at: usize, item: usize) -> bool {
+        let mut touching = self.operations[..at].iter().rev();
+        touching.find(|it| it.cut.contains(&item) || it.back.contains(&item)).is_some_and(|it| it.cut.contains(&item))
     }
 
     fn restore(&mut self, choices: &[u8], landing: Landing) {
@@ -373,11 +380,12 @@ impl Model {
         let later_gone: BTreeSet<usize> =
             self.operations[at + 1..].iter().flat_map(|it| it.gone.union(&it.again)).copied().collect();
         let mut effect = Effect::default();
-        for item in cut.into_iter().filter(|item| !later.contains(item)) {
-            effect.back.extend(self.cut.remove(&item).then_some(item));
-        }
-        for item in back.into_iter().filter(|item| !later.contains(item)) {
-            effect.cut.extend(self.cut.insert(item).then_some(item));
+        for item in cut.into_iter().chain(back).filter(|item| !later.contains(item)) {
+            if self.was_cut(at, item) {
+                effect.cut.extend(self.cut.insert(item).then_some(item));
+            } else {
+                effect.back.extend(self.cut.remove(&item).then_some(item));
+            }
         }
         for item in gone.into_iter().filter(|item| !later_gone.contains(item)) {
             effect.again.extend(self.gone.remove(&item).then_some(item));

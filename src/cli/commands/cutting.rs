@@ -80,7 +80,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let unchanged = report.why_unchanged();
     work.finish(rewrite, ThinkingReach::BehindChange, unchanged, &mut report.rewritten)?;
     if rewriting.mode == Mode::Show {
-        tell(&rewriting.reporting, ui, &report, format_args!("{report}\n"))?;
+        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", report.to_string().trim_end()))?;
     } else {
         work.say(&report.rewritten, &report, &report)?;
     }

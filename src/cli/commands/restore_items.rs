@@ -69,7 +69,7 @@ pub(super) fn run(settings: &Settings, aims: &[Aim], ui: &Ui) -> Result<Completi
             let after = Totals::of(&work.reading.index, &work.reading.chain);
             report.rewritten.set_totals(&work.calibration, after);
         }
-        tell(&rewriting.reporting, ui, &report, format_args!("{report}\n"))?;
+        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", report.to_string().trim_end()))?;
     } else {
         work.say(&report.rewritten, &report, &report)?;
     }

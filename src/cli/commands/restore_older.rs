@@ -65,7 +65,7 @@ pub(super) fn run(
     }
     work.finish(rewrite, ThinkingReach::BehindChange, "nothing is left of that operation", &mut report.rewritten)?;
     if rewriting.mode == Mode::Show {
-        tell(&rewriting.reporting, ui, &report, format_args!("{report}\n"))?;
+        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", report.to_string().trim_end()))?;
     } else {
         work.say(&report.rewritten, &report, &report)?;
     }
