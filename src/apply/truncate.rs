@@ -54,7 +54,7 @@ pub fn truncate(
         n_after: messages.len(),
         start: None,
         opener: None,
-        left: left(index, chain, rewrite),
+        left: rewrite.left(index, chain),
     };
     if messages.is_empty() {
         // What is no message, such as thinking that nothing follows, counts all the same.
