@@ -61,11 +61,13 @@ fn run() -> anyhow::Result<()> {
         let (mut before, mut after, mut bytes_before, mut bytes_after) = (0, 0, 0, 0);
         for (source, path) in &counted {
             let result = home.path().join("result.jsonl");
-            let archive = format!("sqlite:{}", home.path().join("archive.sqlite").display());
             let output = Command::new(&program)
                 .args(args)
                 .arg(path)
-                .args(["--force", "--quiet", "--archive", &archive, "-o"])
+                // The usual archive, which placeholders need not name, in a home of its own.
+                .env_remove("CTXC_ARCHIVE")
+                .env("XDG_DATA_HOME", home.path())
+                .args(["--force", "--quiet", "-o"])
                 .arg(&result)
                 .output()?;
             ensure!(
