@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 
-use xxhash_rust::xxh3::Xxh3Default;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::cut::Page;
 use super::input::{Input, repeat_of};
@@ -51,16 +51,19 @@ pub fn read_calls(file: &File, index: &Index, chain: &Chain, protected: &Protect
         }
         io::Result::Ok(())
     })?;
+    // What is not needed any more goes first: a long transcript has very many calls.
+    let Found { mut calls, mut names, tools, .. } = found;
+    let key = |call: &Call| (call.step, numbering.place(call.call.line), call.call.block);
     // Of one step in the order of the conversation, which is nearly always that of the file.
-    let mut order: Vec<usize> = (0..found.calls.len()).collect();
-    let key =
-        |at: &usize| found.calls.get(*at).map(|call| (call.step, numbering.place(call.call.line), call.call.block));
-    order.sort_by_key(key);
-    let calls = order.iter().filter_map(|&at| found.calls.get(at).copied()).collect();
-    let names = order.iter().filter_map(|&at| found.names.get(at));
-    let tools = &found.tools;
-    let handles = Handles::of(names.map(|(tool, id)| (tools.get(*tool).map_or("", String::as_str), &**id)));
-    Ok(Calls { calls, handles, n_steps: numbering.n_steps, n_turns: numbering.n_turns })
+    if !calls.is_sorted_by_key(key) {
+        let mut both: Vec<_> = calls.into_iter().zip(names).collect();
+        both.sort_by_key(|(call, _)| key(call));
+        (calls, names) = both.into_iter().unzip();
+    }
+    calls.shrink_to_fit();
+    let handles = Handles::of(names.iter().map(|(tool, id)| (tools.get(*tool).map_or("", String::as_str), &**id)));
+    let (n_steps, n_turns) = (numbering.n_steps, numbering.n_turns);
+    Ok(Calls { calls, handles, n_steps, n_turns })
 }
 
 /// Which step and which turn each message is.
@@ -204,7 +207,8 @@ fn given(page: Page<'_>, at: u32, block: &Block) -> Given {
     };
     Given {
         place: Place { line: page.line, block: at },
-        output: json_digest(block.content.map_or(&[][..], |it| it.of(page.bytes))),
+        // As it is written: one client writes equal results alike.
+        output: xxh3_64(block.content.map_or(&[][..], |it| it.of(page.bytes))),
         answer,
         access: if is_placeholder(&beginning) { Access::Cut } else { Access::Open },
         tokens: page.result_tokens(at as usize),
