@@ -210,7 +210,7 @@ fn originals_go_only_when_that_is_asked_for_and_confirmed() {
     assert_snapshot!(shown(&stage.run(["archive", "gc", "--originals", "--older-than", "0", "--dry-run"])), @"
     exit code: 0
     ----- standard output
-    would drop from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 69 originals of 3 operations, which can no longer be restored, 49 lines that nothing refers to ([SIZE])
+    would drop from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 29 originals of 1 operation, which can no longer be restored, 29 lines that nothing refers to ([SIZE])
     ----- standard error
     ");
     assert_snapshot!(shown(&stage.run(["archive", "gc", "--originals", "--older-than", "0"])), @"
