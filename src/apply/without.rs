@@ -231,7 +231,7 @@ impl Draft<'_> {
                     }
                 }
                 (None, Went::To { .. }) if passage.is_own => drop(self.restored.insert(line)),
-                (None, Went::Out) if !passage.is_own => drop(self.going.insert(line)),
+                (None, Went::Out) if passage.output.is_some() => drop(self.going.insert(line)),
                 (None, _) => {}
             }
             self.put(now.as_ref().unwrap_or(&was))?;

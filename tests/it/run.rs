@@ -11,7 +11,7 @@ use crate::talk::{Talk, tool};
 
 /// Prompts, answers, reads that later ones supersede, and old results.
 fn talk() -> Talk {
-    let lines = |what: &str| (0..120).map(|n| format!("{what} line {n} of some source\n")).collect::<String>();
+    let lines = |what: &str| (0..120).map(|n| format!("{what} line {n} of some source\n")).collect::<Vec<_>>().concat();
     let read = |path: &str| tool("Read", json!({ "file_path": path }), lines(path));
     let bash = |command: &str| tool("Bash", json!({ "command": command }), lines(command));
     let answer = "I looked at the code. The parser drops the last token, because the loop ends one step early. \

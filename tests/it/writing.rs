@@ -165,8 +165,11 @@ fn in_place_leaves_numbered_backups_and_no_session_beside() {
     assert_eq!(stage.names(), ["in.jsonl", "in.jsonl.1.bak", "in.jsonl.bak"]);
     assert!(stage.bytes("in.jsonl.1.bak") == once);
     assert!(stage.bytes("in.jsonl.bak") == fixture("session-small"), "A-07: a backup is never overwritten");
-    // P-05: back to what ctxc saw first.
+    // P-05: back through both steps to the source, and no further.
     stage.run(["restore", "in.jsonl", "--all", "--in-place", "--force"]).ended(0);
+    assert!(stage.bytes("in.jsonl") == fixture("session-small"));
+    let again = stage.run(["restore", "in.jsonl", "--all", "--in-place", "--force"]).ended(0);
+    assert!(again.stderr.contains("it is the source itself"), "{}", again.text);
     assert!(stage.bytes("in.jsonl") == fixture("session-small"));
 }
 
