@@ -1,12 +1,13 @@
 //! Cutting one item out of a line: the result of a tool call, or the text of a message.
 
 use super::Rewrite;
-use super::leaves::shorten_leaves;
+use super::leaves::{Reader, shorten_leaves};
+use super::placeholder::Shelf;
 use crate::archive::Cut;
-use crate::text::json_string::utf16_units;
+use crate::text::json_string::{encoded_units, utf16_units};
 use crate::text::{Digest, Tokens, chars4, json_string};
 use crate::transcript::edit::{Splice, replace_text};
-use crate::transcript::scan::{BlockKind, Scan};
+use crate::transcript::scan::{BlockKind, Scan, each_field};
 use crate::transcript::{LineNo, Span, entry, result_tokens};
 
 /// A line of the source, read and scanned.
@@ -47,6 +48,18 @@ impl Page<'_> {
     pub fn decoded(&self, span: Option<Span>) -> String {
         let raw = span.and_then(|span| span.string(self.bytes)).unwrap_or_default();
         json_string::decode(raw).into_owned()
+    }
+
+    /// The folder that was worked in, where the entry says so.
+    #[must_use]
+    pub fn folder(&self) -> Option<String> {
+        let mut folder = None;
+        each_field(self.bytes, |key, value| {
+            if key == b"cwd" {
+                folder = Some(value);
+            }
+        });
+        folder.map(|span| self.decoded(Some(span))).filter(|folder| !folder.is_empty())
     }
 
     /// The id of the call whose result stands at `at` of the blocks of the scan.
@@ -116,17 +129,42 @@ pub fn cut_text(page: Page<'_>, text: &str, label: Label<'_>, rewrite: &mut Rewr
     Some(cut)
 }
 
-/// Shortens the copy of the results of a line that the client keeps for the screen. The model does not see it.
-pub fn shorten_copy(page: Page<'_>, rewrite: &mut Rewrite) {
-    let Some(copy) = page.scan.tool_use_result else { return };
+/// Shortens the long strings among the parameters of the tool call at `at` of the blocks of the scan; all else of them
+/// stays. Returns what was cut; `None`, with nothing done, where there is no such call, nothing of it is long, or it is
+/// cut already.
+pub fn cut_input(page: Page<'_>, at: usize, shelf: &Shelf, label: Label<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
+    let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolUse)?;
+    let call = page.decoded(block.tool_id);
+    let input = block.input.filter(|_| !is_cut(rewrite, page.line, Some(&call)))?;
+    let splices = shorten_leaves(page.bytes, input, Reader::Model(&shelf.command(page.digest())));
+    if splices.is_empty() {
+        return None;
+    }
+    let tokens = |units: u64| Tokens::from_utf16_units(units);
+    let (goes, comes) = splices.iter().fold((0, 0), |(goes, comes), splice| {
+        (goes + encoded_units(splice.span.of(page.bytes)), comes + encoded_units(&splice.bytes))
+    });
+    let before = encoded_units(input.of(page.bytes));
+    let cut = Cut { call: Some(call), ..cut(page, label, tokens(before), tokens(before - goes + comes)) };
+    rewrite.edit(page.line, splices);
+    rewrite.cut(page.line, cut.clone());
+    Some(cut)
+}
+
+/// Shortens the copy of the results of a line that the client keeps for the screen, which the model does not see.
+/// Returns by how many bytes; 0 where there is none, or it is shortened already.
+pub fn shorten_copy(page: Page<'_>, rewrite: &mut Rewrite) -> u64 {
+    let Some(copy) = page.scan.tool_use_result else { return 0 };
     let is_inside = |splice: &Splice| splice.span.start >= copy.start && splice.span.end <= copy.end;
     if rewrite.edits.get(&page.line).is_some_and(|splices| splices.iter().any(is_inside)) {
-        return;
+        return 0;
     }
-    let splices = shorten_leaves(page.bytes, copy);
+    let splices = shorten_leaves(page.bytes, copy, Reader::Client);
+    let saved = splices.iter().map(|splice| splice.span.range().len().saturating_sub(splice.bytes.len()) as u64).sum();
     if !splices.is_empty() {
         rewrite.edit_unseen(page.line, splices);
     }
+    saved
 }
 
 /// What stands where nothing was given to put there.
@@ -216,7 +254,7 @@ mod tests {
 
     // P-03, P-04
     #[test]
-    fn a_text_is_replaced_and_never_by_a_blank_one() {
+    fn texts_and_inputs_are_replaced_and_never_by_blank_ones() {
         let line = |content: &str| {
             format!(r#"{{"type":"assistant","message":{{"role":"assistant","content":{content}}},"uuid":"u1"}}"#)
         };
@@ -234,6 +272,15 @@ mod tests {
             assert_eq!(rendered, line(expected));
             assert_eq!(cut.unwrap().call, None);
         }
+        let input = |text: &str| {
+            line(&format!(
+                r#"[{{"type":"tool_use","id":"t","name":"Write","input":{{"file_path":"/a","n":1,"content":"{text}"}}}}]"#
+            ))
+        };
+        let (rendered, cut, _) =
+            after(&input(&"x".repeat(999)), |page, rewrite| cut_input(page, 0, &Shelf::Nowhere, LABEL, rewrite));
+        assert_eq!(rendered, input("[ctxc: 999 characters taken out]"));
+        assert_eq!(cut.and_then(|cut| cut.call).as_deref(), Some("t"));
         let (_, cut, saved) = after(&line("[]"), |page, rewrite| cut_text(page, "x", LABEL, rewrite));
         assert_eq!((cut, saved), (None, 0));
     }

@@ -34,7 +34,8 @@ pub(super) fn check_head(index: &Index, chain: &Chain, problems: &mut Vec<Proble
     let is_sent = |line: &LineNo| matches!(index.record(*line).kind, Kind::User | Kind::Assistant | Kind::Attachment);
     if let Some(first) = kept.find(is_sent).filter(|&line| index.record(line).message().is_some()) {
         let kind = if n_cut_off == 0 { ProblemKind::AssistantFirst } else { ProblemKind::AssistantAfterCut };
-        problems.push(Problem::new(kind, first, index.record(first).uuid));
+        // It is the conversation that has the problem, whichever message it starts with.
+        problems.push(Problem::new(kind, first, IdHash::NONE));
     }
 }
 

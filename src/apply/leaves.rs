@@ -12,9 +12,18 @@ use crate::transcript::scan::each_string_place;
 /// From how many bytes on a string is long.
 const LONG: usize = 200;
 
+/// Who reads the value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reader<'a> {
+    /// The client, which draws it on the screen.
+    Client,
+    /// The model, which is told by this command how to see what was there; see [`Shelf::command`](super::Shelf::command).
+    Model(&'a str),
+}
+
 /// The splices that shorten the long strings of the JSON value at `value` of `line`.
 #[must_use]
-pub(super) fn shorten_leaves(line: &[u8], value: Span) -> Vec<Splice> {
+pub(super) fn shorten_leaves(line: &[u8], value: Span, reader: Reader<'_>) -> Vec<Splice> {
     let text = value.of(line);
     let mut splices = Vec::new();
     // A bare string may be JSON that the client will parse.
@@ -23,7 +32,7 @@ pub(super) fn shorten_leaves(line: &[u8], value: Span) -> Vec<Splice> {
     }
     each_string_place(text, |key, place| {
         let Some(raw) = place.string(text).filter(|raw| raw.len() >= LONG) else { return };
-        if let Some(short) = short(key.unwrap_or_default(), raw) {
+        if let Some(short) = short(key.unwrap_or_default(), raw, reader) {
             splices.push(Splice::new(place.shifted(value.start), json_string::encode(&short)));
         }
     });
@@ -31,21 +40,21 @@ pub(super) fn shorten_leaves(line: &[u8], value: Span) -> Vec<Splice> {
 }
 
 /// What takes the place of the long string `raw` under `key`; `None` where it stays.
-fn short(key: &[u8], raw: &[u8]) -> Option<String> {
-    let mark = || format!("[ctxc: {} characters taken out]", grouped(utf16_units(raw)));
-    match key {
+fn short(key: &[u8], raw: &[u8], reader: Reader<'_>) -> Option<String> {
+    let command = if let Reader::Model(command) = reader { command } else { "" };
+    let mark = format!("[ctxc: {} characters taken out{command}]", grouped(utf16_units(raw)));
+    match (key, reader) {
         // Names, by which something is found.
-        b"type" | b"id" | b"url" | b"uuid" | b"cwd" | b"mode" | b"status" => None,
-        key if [&b"path"[..], b"Path", b"_id", b"Id", b"Uuid"].iter().any(|end| key.ends_with(end)) => None,
-        // What is decoded or taken apart.
-        b"data" | b"base64" | b"originalFile" | b"patch" => Some(String::new()),
+        (b"type" | b"id" | b"url" | b"uuid" | b"cwd" | b"mode" | b"status", _) => None,
+        (key, _) if [&b"path"[..], b"Path", b"_id", b"Id", b"Uuid"].iter().any(|end| key.ends_with(end)) => None,
+        // What the client decodes or takes apart.
+        (b"data" | b"base64" | b"originalFile" | b"patch", Reader::Client) => Some(String::new()),
         // The first character of a line of a patch says what became of it.
-        b"lines" => Some(
-            raw.first()
-                .filter(|sign| b"+- ".contains(sign))
-                .map_or_else(mark, |&sign| format!("{}{}", char::from(sign), mark())),
-        ),
-        _ => Some(mark()),
+        (b"lines", Reader::Client) => match raw.first() {
+            Some(&sign @ (b'+' | b'-' | b' ')) => Some(format!("{}{mark}", char::from(sign))),
+            _ => Some(mark),
+        },
+        _ => Some(mark),
     }
 }
 
@@ -55,7 +64,7 @@ mod tests {
     use crate::transcript::edit::render;
 
     fn shortened(value: &str) -> String {
-        let splices = shorten_leaves(value.as_bytes(), Span::new(0, value.len()));
+        let splices = shorten_leaves(value.as_bytes(), Span::new(0, value.len()), Reader::Client);
         String::from_utf8(render(value.as_bytes(), &splices).unwrap()).unwrap()
     }
 

@@ -77,7 +77,7 @@ struct Plan {
 
 impl Plan {
     fn new(index: &Index, rewrite: &Rewrite) -> Self {
-        let relinks = relinks(index, &rewrite.dropped);
+        let relinks = relinks(index, rewrite);
         let heirs: LineSet = relinks.values().copied().flatten().collect();
         let last = index.lines().next_back().filter(|_| !rewrite.appended.is_empty());
         let touched = rewrite.edits.keys().chain(relinks.keys()).copied();

@@ -26,6 +26,19 @@ pub enum Shelf {
     Nowhere,
 }
 
+impl Shelf {
+    /// What shows the original of this digest, as it stands behind what is said of it: `; ctxc archive show
+    /// 3f9a1c2b7d4e`. Nothing where there is no archive.
+    #[must_use]
+    pub fn command(&self, line: Digest) -> String {
+        match self {
+            Self::Default => format!("; ctxc archive show {}", name(line)),
+            Self::At(url) => format!("; ctxc archive show {} --archive {}", name(line), quoted(url)),
+            Self::Nowhere => String::new(),
+        }
+    }
+}
+
 /// What is taken out of a line, and what becomes of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Placeholder<'a> {
@@ -47,11 +60,7 @@ impl Placeholder<'_> {
     pub fn full(&self) -> String {
         let Self { what, fate, tokens, shelf, .. } = self;
         let plural = if tokens.0 == 1 { "" } else { "s" };
-        let command = match shelf {
-            Shelf::Default => format!("; ctxc archive show {}", self.name()),
-            Shelf::At(url) => format!("; ctxc archive show {} --archive {}", self.name(), quoted(url)),
-            Shelf::Nowhere => String::new(),
-        };
+        let command = shelf.command(self.line);
         format!("{START}: {what} {fate}, {} token{plural}{command}]", grouped(tokens.0))
     }
 
@@ -59,7 +68,7 @@ impl Placeholder<'_> {
     #[must_use]
     pub fn bare(&self) -> String {
         match self.shelf {
-            Shelf::Default | Shelf::At(_) => format!("{START} {}]", self.name()),
+            Shelf::Default | Shelf::At(_) => format!("{START} {}]", name(self.line)),
             Shelf::Nowhere => format!("{START}: {}]", self.fate),
         }
     }
@@ -69,10 +78,11 @@ impl Placeholder<'_> {
     pub fn fitting(&self) -> String {
         Some(self.full()).filter(|full| chars4(full) < self.tokens).unwrap_or_else(|| self.bare())
     }
+}
 
-    fn name(&self) -> String {
-        self.line.to_string().chars().take(DIGITS).collect()
-    }
+/// The name by which a command finds the original of this digest.
+fn name(line: Digest) -> String {
+    line.to_string().chars().take(DIGITS).collect()
 }
 
 /// `word` so that a shell takes it for one.

@@ -13,6 +13,7 @@ use crate::transcript::{IdHash, Index, LineNo, Parent, PreservedSegment, read_li
 
 /// Mends every reference to a line that `rewrite` drops: titles and last prompts move to the nearest ancestor that
 /// stays, or go where there is none; snapshots of files go with their message; compact boundaries forget the entry.
+/// A reference that has an edit already stays as that has it.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -26,15 +27,13 @@ pub(super) fn mend_pointers(file: &File, index: &Index, rewrite: &mut Rewrite) -
     }
     for pointer in &index.pointers {
         let Some(&target) = dropped.get(&pointer.target) else { continue };
-        let heir = surviving_ancestor(index, &rewrite.dropped, target);
+        if rewrite.edits.contains_key(&pointer.line) {
+            continue;
+        }
+        let heir = surviving_ancestor(index, rewrite, target);
         match (index.record(pointer.line).kind, heir) {
             (Kind::FileHistorySnapshot, _) | (_, None) => rewrite.drop_line(pointer.line),
-            (_, Some(heir)) => {
-                let uuid = uuid_of(file, index, heir)?;
-                let mut buffer = Vec::new();
-                let leaf = Scan::of(read_line(file, index, pointer.line, &mut buffer)?).leaf_uuid;
-                rewrite.edit(pointer.line, leaf.map(|span| Splice::new(span, json_string::encode(&uuid))));
-            }
+            (_, Some(heir)) => point(file, index, pointer.line, heir, rewrite)?,
         }
     }
     for segment in &index.preserved {
@@ -42,6 +41,18 @@ pub(super) fn mend_pointers(file: &File, index: &Index, rewrite: &mut Rewrite) -
             mend_segment(file, index, segment, &dropped, rewrite)?;
         }
     }
+    Ok(())
+}
+
+/// Lets the title or last prompt at `line` name the entry at `target`.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(super) fn point(file: &File, index: &Index, line: LineNo, target: LineNo, rewrite: &mut Rewrite) -> io::Result<()> {
+    let uuid = uuid_of(file, index, target)?;
+    let mut buffer = Vec::new();
+    let leaf = Scan::of(read_line(file, index, line, &mut buffer)?).leaf_uuid;
+    rewrite.edit_unseen(line, leaf.map(|span| Splice::new(span, json_string::encode(&uuid))));
     Ok(())
 }
 
@@ -68,6 +79,10 @@ fn mend_segment(
     let Some(metadata) = Scan::of(&line).compact_metadata else { return Ok(()) };
     let mut splices = Vec::new();
     let text = metadata.of(&line);
+    if is_gone(index, segment, dropped, rewrite) {
+        rewrite.edit_unseen(segment.boundary, [Splice::new(metadata, without_segment(text))]);
+        return Ok(());
+    }
     let mut ends = Vec::new();
     each_field(text, |part, object| {
         if part != b"preservedSegment" && part != b"preservedMessages" {
@@ -88,7 +103,7 @@ fn mend_segment(
         let heir = if is_head {
             first_surviving_below(index, segment, target, rewrite)
         } else {
-            surviving_ancestor(index, &rewrite.dropped, target)
+            surviving_ancestor(index, rewrite, target)
         };
         if let Some(heir) = heir {
             splices.push(Splice::new(place, json_string::encode(&uuid_of(file, index, heir)?)));
@@ -96,6 +111,25 @@ fn mend_segment(
     }
     rewrite.edit(segment.boundary, splices);
     Ok(())
+}
+
+/// Whether nothing stays of what the boundary keeps.
+fn is_gone(index: &Index, segment: &PreservedSegment, dropped: &HashMap<IdHash, LineNo>, rewrite: &Rewrite) -> bool {
+    let is_dropped = |id: &IdHash| dropped.contains_key(id);
+    let Some(&head) = dropped.get(&segment.head).filter(|_| is_dropped(&segment.tail)) else { return false };
+    segment.entries.iter().all(is_dropped)
+        && (!segment.entries.is_empty() || first_surviving_below(index, segment, head, rewrite).is_none())
+}
+
+/// The metadata of a boundary without what it says of a segment.
+fn without_segment(metadata: &[u8]) -> Vec<u8> {
+    let mut fields: Vec<Vec<u8>> = Vec::new();
+    each_field(metadata, |key, value| {
+        if key != b"preservedSegment" && key != b"preservedMessages" {
+            fields.push([b"\"", key, b"\":", value.of(metadata)].concat());
+        }
+    });
+    [b"{", fields.join(&b","[..]).as_slice(), b"}"].concat()
 }
 
 /// The array of uuids without those of lines that go.

@@ -1,27 +1,41 @@
-//! Links around entries that go: a child hangs on the nearest ancestor that stays.
+//! Links around entries that go: a child hangs on the nearest ancestor that stays. Where a rewrite says what an entry
+//! hangs on, it hangs there.
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::transcript::{Index, LineNo, LineSet, MessageIdx, Parent};
+use super::Rewrite;
+use crate::transcript::{Index, LineNo, MessageIdx, Parent};
 
-/// The new parent of every entry that stays while its parent goes; `None` makes it a root.
+/// The new parent of every entry that stays and hangs elsewhere afterwards; `None` makes it a root.
 #[must_use]
-pub(super) fn relinks(index: &Index, dropped: &LineSet) -> BTreeMap<LineNo, Option<LineNo>> {
+pub(super) fn relinks(index: &Index, rewrite: &Rewrite) -> BTreeMap<LineNo, Option<LineNo>> {
+    let Rewrite { dropped, parents, .. } = rewrite;
+    let rehung = parents.iter().filter(|(line, _)| !dropped.contains(**line)).map(|(line, parent)| (*line, *parent));
+    let mut relinks: BTreeMap<LineNo, Option<LineNo>> = rehung.collect();
     if dropped.is_empty() {
-        return BTreeMap::new();
+        return relinks;
     }
-    let dropped_parent = |line| match index.record(line).parent() {
+    let dropped_parent = |line| match parent_of(index, rewrite, line) {
         Parent::At(parent) if dropped.contains(parent) && !dropped.contains(line) => Some(parent),
         _ => None,
     };
     let orphans: Vec<(LineNo, LineNo)> =
         index.lines().filter_map(|line| dropped_parent(line).map(|parent| (line, parent))).collect();
-    let rests = rests(index, dropped, &orphans);
-    orphans.into_iter().map(|(line, parent)| (line, heir(index, dropped, &rests, line, parent))).collect()
+    let rests = rests(index, rewrite, &orphans);
+    relinks.extend(orphans.into_iter().map(|(line, parent)| (line, heir(index, rewrite, &rests, line, parent))));
+    relinks
+}
+
+/// What `line` hangs on, by the rewrite or else by the file.
+fn parent_of(index: &Index, rewrite: &Rewrite, line: LineNo) -> Parent {
+    match rewrite.parents.get(&line) {
+        Some(parent) => parent.map_or(Parent::Root, Parent::At),
+        None => index.record(line).parent(),
+    }
 }
 
 /// What stays of the messages of which a part goes that others hang on: their lines, in file order.
-fn rests(index: &Index, dropped: &LineSet, orphans: &[(LineNo, LineNo)]) -> HashMap<MessageIdx, Vec<LineNo>> {
+fn rests(index: &Index, rewrite: &Rewrite, orphans: &[(LineNo, LineNo)]) -> HashMap<MessageIdx, Vec<LineNo>> {
     let message_of = |line: LineNo| index.record(line).message();
     let forked = orphans.iter().filter(|(line, parent)| message_of(*line) != message_of(*parent));
     let mut rests: HashMap<MessageIdx, Vec<LineNo>> =
@@ -29,7 +43,7 @@ fn rests(index: &Index, dropped: &LineSet, orphans: &[(LineNo, LineNo)]) -> Hash
     if rests.is_empty() {
         return rests;
     }
-    for line in index.lines().filter(|&line| index.record(line).is_chained() && !dropped.contains(line)) {
+    for line in index.lines().filter(|&line| index.record(line).is_chained() && !rewrite.dropped.contains(line)) {
         if let Some(rest) = message_of(line).and_then(|message| rests.get_mut(&message)) {
             rest.push(line);
         }
@@ -42,26 +56,26 @@ fn rests(index: &Index, dropped: &LineSet, orphans: &[(LineNo, LineNo)]) -> Hash
 /// of `line`; so `line` moves behind that rest.
 fn heir(
     index: &Index,
-    dropped: &LineSet,
+    rewrite: &Rewrite,
     rests: &HashMap<MessageIdx, Vec<LineNo>>,
     line: LineNo,
     parent: LineNo,
 ) -> Option<LineNo> {
-    let ancestor = surviving_ancestor(index, dropped, line);
+    let ancestor = surviving_ancestor(index, rewrite, line);
     let message_of = |line: LineNo| index.record(line).message();
     let Some(message) = message_of(parent) else { return ancestor };
     if message_of(line) == Some(message) || ancestor.and_then(message_of) == Some(message) {
         return ancestor;
     }
     let rest = rests.get(&message).into_iter().flatten().rev();
-    rest.copied().find(|&rest| !descends(index, rest, line)).or(ancestor)
+    rest.copied().find(|&rest| !descends(index, rewrite, rest, line)).or(ancestor)
 }
 
 /// Whether `line` hangs below `ancestor`, or in a circle.
-fn descends(index: &Index, line: LineNo, ancestor: LineNo) -> bool {
+fn descends(index: &Index, rewrite: &Rewrite, line: LineNo, ancestor: LineNo) -> bool {
     let mut at = line;
     for _ in 0..index.records.len() {
-        match index.record(at).parent() {
+        match parent_of(index, rewrite, at) {
             Parent::At(parent) if parent == ancestor => return true,
             Parent::At(parent) => at = parent,
             Parent::Root | Parent::Missing => return false,
@@ -72,11 +86,12 @@ fn descends(index: &Index, line: LineNo, ancestor: LineNo) -> bool {
 
 /// The nearest ancestor of `line` that is not dropped.
 #[must_use]
-pub(super) fn surviving_ancestor(index: &Index, dropped: &LineSet, line: LineNo) -> Option<LineNo> {
+pub(super) fn surviving_ancestor(index: &Index, rewrite: &Rewrite, line: LineNo) -> Option<LineNo> {
+    let dropped = &rewrite.dropped;
     let mut at = line;
     // No path is longer than there are dropped lines, unless it goes round in a circle.
     for _ in 0..=dropped.len() {
-        match index.record(at).parent() {
+        match parent_of(index, rewrite, at) {
             Parent::At(parent) if dropped.contains(parent) => at = parent,
             Parent::At(parent) => return Some(parent),
             Parent::Root | Parent::Missing => return None,

@@ -14,6 +14,8 @@ pub struct Rewrite {
     pub edits: BTreeMap<LineNo, Vec<Splice>>,
     /// Lines that go.
     pub dropped: LineSet,
+    /// The parents of entries that hang elsewhere than the file and what goes of it would have them; `None` is a root.
+    pub parents: BTreeMap<LineNo, Option<LineNo>>,
     /// Lines that come behind the last one, without their ends.
     pub appended: Vec<String>,
     /// The session that the result is, when it is a new one.
@@ -30,7 +32,8 @@ impl Rewrite {
     /// Whether the result would be the source, byte for byte.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
-        self.edits.is_empty() && self.dropped.is_empty() && self.appended.is_empty() && self.session.is_none()
+        let Self { edits, dropped, parents, appended, session, unseen: _, saved: _, cuts: _ } = self;
+        edits.is_empty() && dropped.is_empty() && parents.is_empty() && appended.is_empty() && session.is_none()
     }
 
     /// Adds splices to those of `line`, which change what the model sees.

@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{check, compress, config, restore, stats};
+use super::commands::{check, compress, config, restore, stats, truncate};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -35,6 +35,7 @@ fn run(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
     let context = Context { environment: &environment, ui, reporting: args.global.reporting() };
     match args.verb {
         Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
+        Verb::Truncate(typed) => truncate::run(&typed.resolve(context)?, ui),
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
         Verb::Config => config::run(&context, ui),

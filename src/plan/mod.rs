@@ -1,13 +1,21 @@
 //! Decisions: pure functions of what a transcript is, without clock, files or network.
 
 mod band;
+mod call;
 mod handle;
+mod protect;
 mod step;
+mod supersede;
 mod target;
 mod task;
+mod truncate;
 
 pub use band::{Band, BandError, Bands, Level};
+pub use call::{Access, Answer, Call, Lines, Place, Repeat, Subject, TodoKind};
 pub use handle::{Fits, Handle, Handles, NotAHandle};
+pub use protect::{BadGlob, Horizon, Protected};
 pub use step::Step;
+pub use supersede::{NotARule, Rule, Superseded, supersede};
 pub use target::{NotATarget, Target};
 pub use task::{Candidate, Include, Roles, Selection, Task, TaskPart, candidates, target};
+pub use truncate::{As, Kept, Message, Opening, TopDownTruncation, Truncation, Unchanged};

@@ -6,3 +6,4 @@ pub mod rewritten;
 pub mod size;
 pub mod stats;
 pub mod table;
+pub mod truncate;

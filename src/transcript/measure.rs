@@ -86,10 +86,14 @@ pub fn measure(scan: &Scan, line: &[u8], mut each: impl FnMut(Part, Tokens)) {
 /// The tokens of the tool result at `at` of `scan.blocks`, its images included.
 #[must_use]
 pub fn result_tokens(scan: &Scan, line: &[u8], at: usize) -> Tokens {
+    result_blocks(scan, at).map(|block| block_tokens(block, line)).sum()
+}
+
+/// The tokens of one block, without those inside it.
+#[must_use]
+pub fn block_tokens(block: &Block, line: &[u8]) -> Tokens {
     let mut sum = Tokens::ZERO;
-    for block in result_blocks(scan, at) {
-        measure_block(block, line, &mut |_, tokens| sum += tokens);
-    }
+    measure_block(block, line, &mut |_, tokens| sum += tokens);
     sum
 }
 

@@ -7,6 +7,7 @@ pub(super) mod restore;
 mod root;
 mod shared;
 pub(super) mod stats;
+pub(super) mod truncate;
 
 pub(super) use compress::{EngineName, Include, Only};
 pub use root::Args;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{check, compress, restore, stats};
+use super::{check, compress, restore, stats, truncate};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -33,6 +33,9 @@ pub(crate) enum Verb {
     /// Shorten the messages of whole bands of turns
     #[command(after_help = compress::EXAMPLES)]
     Compress(compress::Args),
+    /// Drop the oldest messages until the rest fits
+    #[command(after_help = truncate::EXAMPLES)]
+    Truncate(truncate::Args),
     /// Name every problem that would stop or bend a resume
     #[command(after_help = check::EXAMPLES)]
     Check(check::Args),

@@ -5,3 +5,4 @@ pub(crate) mod compress;
 pub(crate) mod config;
 pub(crate) mod restore;
 pub(crate) mod stats;
+pub(crate) mod truncate;

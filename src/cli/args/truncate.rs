@@ -1,0 +1,88 @@
+//! What `ctxc truncate` is told.
+
+use std::num::NonZeroU64;
+
+use super::shared::{RewriteArgs, SessionArg};
+use crate::cli::commands::truncate::Settings;
+use crate::cli::error::CommandError;
+use crate::cli::settings::Context;
+use crate::text::Tokens;
+
+pub(super) const EXAMPLES: &str = "\
+Without --target-tokens the target is 170000: the context window times the threshold. What is left
+starts with a prompt; where one long turn is all there is, its prompt stays and its oldest steps go.
+No model is asked.
+
+Examples:
+  ctxc truncate latest
+  ctxc truncate latest --target-tokens 50000 --dry-run
+  ctxc truncate session.jsonl --context-window 1000000 --threshold 0.5 -o smaller.jsonl";
+
+/// The context window of the model, in tokens, and the part of it that may be filled.
+const CONTEXT_WINDOW: u64 = 200_000;
+const THRESHOLD: Share = Share(0.85);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "How much to keep")]
+struct TargetArgs {
+    /// Come below N tokens
+    #[arg(long, value_name = "N", conflicts_with_all = ["context_window", "threshold"])]
+    target_tokens: Option<NonZeroU64>,
+    /// Come below a part of a context window of N tokens [default: 200000]
+    #[arg(long, value_name = "N")]
+    context_window: Option<NonZeroU64>,
+    /// Fill this part of the context window, above 0 and up to 1 [default: 0.85]
+    #[arg(long, value_name = "PART", value_parser = share)]
+    threshold: Option<Share>,
+    /// Keep only this part of the target, above 0 and up to 1
+    #[arg(long, value_name = "PART", value_parser = share, default_value = "1.0")]
+    headroom: Share,
+}
+
+/// A part of a whole: above 0 and up to 1.
+#[derive(Clone, Copy, Debug)]
+struct Share(f64);
+
+fn share(text: &str) -> Result<Share, String> {
+    let share = text.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
+    share.map(Share).ok_or_else(|| "it is no number above 0 and up to 1, such as 0.85".to_owned())
+}
+
+impl TargetArgs {
+    fn resolve(&self) -> Tokens {
+        let whole = self.target_tokens.map_or_else(
+            || self.threshold.unwrap_or(THRESHOLD).of(self.context_window.map_or(CONTEXT_WINDOW, NonZeroU64::get)),
+            NonZeroU64::get,
+        );
+        Tokens(self.headroom.of(whole))
+    }
+}
+
+impl Share {
+    /// The part of `whole`, rounded to the nearest, and 1 at least.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "the part is above 0 and up to 1, and no context window comes near 2^52 tokens"
+    )]
+    fn of(self, whole: u64) -> u64 {
+        ((whole as f64 * self.0).round() as u64).max(1)
+    }
+}
+
+impl Args {
+    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        Ok(Settings { target: self.target.resolve(), rewriting: self.rewrite.resolve(&self.session, context)? })
+    }
+}

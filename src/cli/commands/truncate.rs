@@ -1,0 +1,63 @@
+//! `ctxc truncate`: drop the oldest messages until the rest fits.
+
+use anyhow::Context;
+
+use crate::apply::{Rewrite, Thinking, ThinkingReach, truncate};
+use crate::cli::args::Estimate;
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::rewriting::Work;
+use crate::cli::settings::{Mode, Rewriting};
+use crate::cli::tell::tell;
+use crate::cli::ui::Ui;
+use crate::plan::TopDownTruncation;
+use crate::report::truncate::{Plan, TruncateReport};
+use crate::text::Tokens;
+use crate::transcript::{Calibration, LineSet, Messages, Totals};
+
+/// How far to truncate.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) rewriting: Rewriting,
+    /// What the context shall be below.
+    pub(crate) target: Tokens,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let mut work = Work::open(&settings.rewriting, ui)?;
+    let estimate = settings.rewriting.estimate.unwrap_or(Estimate::Calibrated);
+    let calibration = match estimate {
+        Estimate::Chars4 => Calibration::CHARS4,
+        Estimate::Calibrated => work.calibration,
+    };
+    let strategy = TopDownTruncation::new(settings.target, calibration);
+    let thinking = Thinking { policy: settings.rewriting.thinking, reach: ThinkingReach::BehindChange };
+    let mut rewrite = Rewrite::default();
+    let reading = &work.reading;
+    let truncated = truncate(&reading.file, &reading.index, &reading.chain, &strategy, thinking, &mut rewrite)
+        .with_context(|| format!("read {}", reading.name))?;
+    let mut report = TruncateReport::new(work.rewritten("truncate"), &strategy, &truncated);
+    if strategy.is_over(truncated.truncation.size) && calibration.overhead >= settings.target {
+        ui.warning(format_args!(
+            "what stands before the first message is {} tokens by itself: no cut comes below the target",
+            calibration.overhead.0
+        ));
+        ui.hint("--tokens chars4 counts the messages alone");
+    }
+    let unchanged = report.why_unchanged();
+    work.finish(rewrite, thinking.reach, &unchanged, &mut report.rewritten)?;
+    if settings.rewriting.mode == Mode::Show {
+        let removed = report.rewritten.thinking_removed;
+        let left = Totals {
+            thinking: truncated.left.thinking.saturating_sub(removed.tokens),
+            signatures: truncated.left.signatures.saturating_sub(removed.signature_tokens),
+            ..truncated.left
+        };
+        report.rewritten.set_totals(&work.calibration, left);
+        tell(&settings.rewriting.reporting, ui, &report, Plan(&report))?;
+        return Ok(Completion::Full);
+    }
+    let left = Messages::of(&work.reading.index, &work.reading.chain, &LineSet::default()).len();
+    report.messages.after = left + u32::from(report.rewritten.closed_loop);
+    work.say(&report.rewritten, &report, &report)?;
+    Ok(Completion::Full)
+}

@@ -1,0 +1,126 @@
+//! What is never cut: the newest steps and turns, some tools, some files (P-08, P-09).
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::{Access, Call};
+
+/// Tools and files that are never cut.
+#[derive(Clone, Debug, Default)]
+pub struct Protected {
+    tools: Vec<String>,
+    files: GlobSet,
+}
+
+/// A pattern of files that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("read `{glob}` as a pattern of files")]
+pub struct BadGlob {
+    /// The pattern.
+    pub glob: String,
+    /// What is wrong with it.
+    #[source]
+    pub error: globset::Error,
+}
+
+impl Protected {
+    /// Protects these tools, by their names, and the files that any of `globs` fits. A glob that does not start at the
+    /// root may start in any folder: `src/*.rs` fits `/home/ann/shop/src/main.rs`.
+    ///
+    /// # Errors
+    /// When a glob cannot be read.
+    pub fn new(tools: impl IntoIterator<Item = String>, globs: &[String]) -> Result<Self, BadGlob> {
+        let mut files = GlobSetBuilder::new();
+        for glob in globs {
+            let bad = |error| BadGlob { glob: glob.clone(), error };
+            let inner = glob.trim_start_matches("./");
+            let anywhere = format!("**/{inner}");
+            let forms = if inner.starts_with('/') { [Some(inner), None] } else { [Some(inner), Some(&*anywhere)] };
+            for form in forms.into_iter().flatten() {
+                files.add(GlobBuilder::new(form).literal_separator(true).build().map_err(bad)?);
+            }
+        }
+        let files = files.build().map_err(|error| BadGlob { glob: globs.join(", "), error })?;
+        Ok(Self { tools: tools.into_iter().collect(), files })
+    }
+
+    /// Whether the tool of this name is protected.
+    #[must_use]
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool == name)
+    }
+
+    /// Whether the file at this path is protected.
+    #[must_use]
+    pub fn has_file(&self, path: &str) -> bool {
+        !self.files.is_empty() && self.files.is_match(path.replace('\\', "/"))
+    }
+}
+
+/// From which step and which turn on calls are left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Horizon {
+    step: u32,
+    turn: u32,
+}
+
+impl Horizon {
+    /// Leaves the newest `protect_steps` of `n_steps` steps and the newest `protect_turns` of `n_turns` turns alone.
+    #[must_use]
+    pub const fn new(n_steps: u32, protect_steps: u32, n_turns: u32, protect_turns: u32) -> Self {
+        let turn = if protect_turns == 0 { u32::MAX } else { n_turns.saturating_sub(protect_turns) };
+        Self { step: n_steps.saturating_sub(protect_steps), turn }
+    }
+
+    /// Whether something of this step and this turn is old enough to be cut.
+    #[must_use]
+    pub fn is_behind(self, step: u32, turn: Option<u32>) -> bool {
+        step < self.step && turn.is_none_or(|turn| turn < self.turn)
+    }
+
+    /// Whether the result of `call` may be cut.
+    #[must_use]
+    pub fn opens(self, call: &Call) -> bool {
+        call.access == Access::Open && call.result.is_some() && self.is_behind(call.step, call.turn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // P-09
+    #[test]
+    fn p_09_globs_fit_from_the_root_or_from_any_folder() {
+        let has = |glob: &str, path: &str| Protected::new([], &[glob.to_owned()]).unwrap().has_file(path);
+        let cases = [
+            ("package.json", "/a/b/package.json", true),
+            ("package.json", "/a/b/package.json.bak", false),
+            ("*.rs", "/a/b/main.rs", true),
+            ("src/*.rs", "/a/src/main.rs", true),
+            ("src/*.rs", "/a/src/deep/main.rs", false),
+            ("src/**", "/a/src/deep/main.rs", true),
+            ("./src/**/*.{rs,toml}", "/a/src/deep/main.toml", true),
+            ("/a/*", "/a/b", true),
+            ("/a/*", "/b/a/c", false),
+            ("*.rs", r"C:\a\main.rs", true),
+            ("notes.md", "notes.md", true),
+        ];
+        for (glob, path, expected) in cases {
+            assert_eq!(has(glob, path), expected, "{glob} {path}");
+        }
+        assert!(!Protected::default().has_file("/a"));
+        let error = Protected::new([], &["a[".to_owned()]).unwrap_err();
+        assert_eq!(error.to_string(), "read `a[` as a pattern of files");
+    }
+
+    // P-08
+    #[test]
+    fn p_08_the_newest_steps_and_turns_are_left_alone() {
+        let is_behind = |horizon: Horizon, step, turn| horizon.is_behind(step, turn);
+        let steps = Horizon::new(10, 4, 3, 0);
+        assert!(is_behind(steps, 5, Some(2)) && !is_behind(steps, 6, Some(0)));
+        let turns = Horizon::new(10, 0, 3, 1);
+        assert!(is_behind(turns, 9, Some(1)) && !is_behind(turns, 9, Some(2)) && is_behind(turns, 0, None));
+        assert!(!is_behind(Horizon::new(3, 4, 1, 0), 0, None));
+    }
+}

@@ -1,0 +1,130 @@
+//! The messages of a chain as the API sees them: an assistant message with all its lines, or one user entry.
+
+use super::record::{Flags, IdHash};
+use super::scan::Kind;
+use super::{Chain, GroupIdx, Index, LineNo, LineSet};
+
+/// The messages of a chain, in the order of their first lines.
+#[derive(Clone, Debug, Default)]
+pub struct Messages {
+    /// The place in the chain of the first line of each.
+    pub firsts: Vec<u32>,
+    /// The group of each: what stays or goes as one. An assistant message and all its tool results are one.
+    pub groups: Vec<GroupIdx>,
+    /// What each line belongs to, by its number.
+    owners: Vec<Owner>,
+}
+
+/// What a line belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Nothing: it is not live, or stands before the first message.
+    None,
+    /// It is a part of this message.
+    Of(u32),
+    /// It stands behind this message, and is none itself: an attachment, a system entry, or a message of nothing but
+    /// thinking, which clients leave out.
+    Behind(u32),
+}
+
+impl Messages {
+    /// The messages of `chain`, the lines of `without` left out.
+    #[must_use]
+    pub fn of(index: &Index, chain: &Chain, without: &LineSet) -> Self {
+        let lines = || (0u32..).zip(&chain.lines).filter(|(_, line)| !without.contains(**line));
+        let mut has_content = vec![false; index.prompts.len()];
+        for (_, &line) in lines() {
+            let record = index.record(line);
+            let slot = record.message().and_then(|message| has_content.get_mut(message.0 as usize));
+            if let Some(slot) = slot {
+                *slot |= record.flags.any(Flags::BEYOND_THINKING);
+            }
+        }
+        let mut messages = Self { owners: vec![Owner::None; index.records.len()], ..Self::default() };
+        let mut known: Vec<Option<u32>> = vec![None; index.prompts.len()];
+        for (place, &line) in lines() {
+            let record = index.record(line);
+            let message = record.message().map(|message| message.0 as usize);
+            let is_message = record.kind.is_message()
+                && message.is_none_or(|message| has_content.get(message).copied().unwrap_or_default());
+            let owner = if !is_message {
+                messages.len().checked_sub(1).map_or(Owner::None, Owner::Behind)
+            } else if let Some(known) = message.and_then(|message| known.get(message).copied().flatten()) {
+                Owner::Of(known)
+            } else {
+                let new = messages.len();
+                messages.firsts.push(place);
+                if let Some(slot) = message.and_then(|message| known.get_mut(message)) {
+                    *slot = Some(new);
+                }
+                Owner::Of(new)
+            };
+            if let Some(slot) = messages.owners.get_mut(line.idx()) {
+                *slot = owner;
+            }
+        }
+        messages.groups = messages.groups(index);
+        messages
+    }
+
+    /// How many messages there are.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        u32::try_from(self.firsts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.firsts.is_empty()
+    }
+
+    /// What `line` belongs to.
+    #[must_use]
+    pub fn owner(&self, line: LineNo) -> Owner {
+        self.owners.get(line.idx()).copied().unwrap_or(Owner::None)
+    }
+
+    /// The groups, from the ends of the tool calls: all messages that hold an end of one call, and what stands between
+    /// them, are one. So a damaged transcript, in which several calls have one id, falls apart nowhere.
+    fn groups(&self, index: &Index) -> Vec<GroupIdx> {
+        let mut ends: Vec<(IdHash, u32)> = index
+            .tools
+            .iter()
+            .filter(|end| end.id != IdHash::NONE)
+            .filter_map(
+                |end| if let Owner::Of(message) = self.owner(end.line) { Some((end.id, message)) } else { None },
+            )
+            .collect();
+        ends.sort_unstable();
+        let mut reaches: Vec<u32> = (0..self.len()).collect();
+        for same in ends.chunk_by(|a, b| a.0 == b.0) {
+            let (Some(&(_, first)), Some(&(_, last))) = (same.first(), same.last()) else { continue };
+            if let Some(reach) = reaches.get_mut(first as usize) {
+                *reach = last.max(*reach);
+            }
+        }
+        let mut group = GroupIdx(0);
+        let mut reach = 0;
+        let of_message = |(at, own): (u32, u32)| {
+            if at > reach {
+                group.0 += 1;
+            }
+            reach = reach.max(own);
+            group
+        };
+        (0u32..).zip(reaches).map(of_message).collect()
+    }
+
+    /// Whether the message at `at` is of the user.
+    #[must_use]
+    pub fn is_user(&self, index: &Index, chain: &Chain, at: usize) -> bool {
+        self.first_line(chain, at).is_some_and(|line| index.record(line).kind == Kind::User)
+    }
+
+    /// The first line of the message at `at`.
+    #[must_use]
+    pub fn first_line(&self, chain: &Chain, at: usize) -> Option<LineNo> {
+        chain.lines.get(*self.firsts.get(at)? as usize).copied()
+    }
+}
