@@ -55,7 +55,7 @@ pub use compress::{Tasks, add_edits, read_tasks};
 pub use cut::{BLANK, Label, Page, cut_input, cut_result, cut_text, is_cut, shorten_copy};
 pub use describe::{Described, describe, shortened};
 pub use error::ApplyError;
-pub use follow_up::{Consequences, Thinking, follow_up};
+pub use follow_up::{Consequences, Thinking, follow_up, tokens_before};
 pub use gauge::Gauge;
 pub use in_place::restore_in_place;
 pub use new_session::{NewSession, title_line, title_of};

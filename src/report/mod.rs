@@ -1,7 +1,9 @@
 //! Results as data and as text. This layer renders; it prints nothing and knows no terminal.
 
+pub mod cache;
 pub mod check;
 pub mod compress;
+pub mod facts;
 pub mod rewritten;
 pub mod size;
 pub mod stats;

@@ -11,9 +11,9 @@ use crate::text::FactsKept;
 pub struct MinKept(f64);
 
 /// A text that is no share.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("take {0:?} for a share of facts, such as 0.8")]
-pub struct NotAShare(pub String);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is no number from 0 to 1, such as 0.8")]
+pub struct NotAShare;
 
 impl MinKept {
     /// `outcome` as it is, or the reason why its text is refused: too few facts of the original are left, or it has some that
@@ -37,7 +37,7 @@ impl FromStr for MinKept {
     type Err = NotAShare;
     fn from_str(text: &str) -> Result<Self, NotAShare> {
         let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-        share.map(Self).ok_or_else(|| NotAShare(text.to_owned()))
+        share.map(Self).ok_or(NotAShare)
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_share_lies_between_0_and_1() {
         for text in ["", "80", "-0.1", "NaN", "80%"] {
-            assert_eq!(text.parse::<MinKept>(), Err(NotAShare(text.to_owned())));
+            assert_eq!(text.parse::<MinKept>(), Err(NotAShare));
         }
     }
 }

@@ -9,6 +9,7 @@ mod check;
 mod config;
 mod crash;
 mod docs;
+mod facts;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
