@@ -11,7 +11,7 @@ use crate::text::Tokens;
 
 pub use budget::{Budget, OverBudget, Reservation};
 pub use extract::Extract;
-pub use price::{Call, CostRange, Price, Prices, UnknownPrice};
+pub use price::{Call, CostRange, NotAPrice, Price, Prices, UnknownPrice};
 #[cfg(test)]
 pub(crate) use scripted::Scripted;
 pub use usd::{NotUsd, Usd};

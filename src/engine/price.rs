@@ -8,7 +8,8 @@ use super::Usd;
 use crate::text::Tokens;
 
 /// What a model costs, for a million tokens each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Dollars")]
 pub struct Price {
     /// Of the request.
     pub input: Usd,
@@ -51,6 +52,26 @@ pub struct CostRange {
     pub low: Usd,
     /// The most.
     pub high: Usd,
+}
+
+/// A price that is no sum of money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a price is not below 0, in US dollars for a million tokens")]
+pub struct NotAPrice;
+
+/// A price as it is written in a configuration.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table of input and output")]
+struct Dollars {
+    input: f64,
+    output: f64,
+}
+
+impl TryFrom<Dollars> for Price {
+    type Error = NotAPrice;
+    fn try_from(dollars: Dollars) -> Result<Self, NotAPrice> {
+        Self::of(dollars.input, dollars.output).ok_or(NotAPrice)
+    }
 }
 
 /// As in the file.
