@@ -12,7 +12,7 @@ use super::rewrite::Rewrite;
 use super::thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
 use crate::text::Tokens;
 use crate::transcript::scan::Kind;
-use crate::transcript::{Calibration, Chain, Flags, IdHash, Index, LineSet, Totals};
+use crate::transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals, context_tokens};
 
 /// What followed from the edits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +25,9 @@ pub struct Consequences {
     pub gauge: Option<Gauge>,
     /// Whether an open tool loop was ended.
     pub closed_loop: bool,
+    /// The `chars4` tokens before the first change that the model sees, for which the prompt cache still holds; nothing
+    /// where it sees none.
+    pub unchanged: Option<Tokens>,
 }
 
 impl Consequences {
@@ -65,6 +68,7 @@ pub fn follow_up(
     if thinking.policy != ThinkingPolicy::Keep {
         remove(file, index, chain, first_change, thinking, rewrite, &mut consequences)?;
     }
+    consequences.unchanged = tokens_before(index, chain, |line| rewrite.is_seen(line));
     drop_copies(index, rewrite);
     let is_seen = first_change.is_some() || consequences.thinking.entries > 0;
     if is_seen {
@@ -80,6 +84,13 @@ pub fn follow_up(
         consequences.gauge = move_gauge(file, index, chain, change, rewrite)?;
     }
     Ok(consequences)
+}
+
+/// The `chars4` tokens of `chain` before the first line that `is_changed`; `None` where no line is.
+#[must_use]
+pub fn tokens_before(index: &Index, chain: &Chain, is_changed: impl Fn(LineNo) -> bool) -> Option<Tokens> {
+    let first = chain.lines.iter().position(|&line| is_changed(line))?;
+    Some(chain.lines.iter().take(first).map(|&line| context_tokens(index, line)).sum())
 }
 
 /// Takes out the thinking that cannot stay.

@@ -74,7 +74,7 @@ pub use cut_named::{CutOutcome, Instead, Item, cut_named};
 pub use describe::{Described, describe, shortened};
 pub use document::{Said, document, texts};
 pub use error::ApplyError;
-pub use follow_up::{Consequences, Thinking, follow_up};
+pub use follow_up::{Consequences, Thinking, follow_up, tokens_before};
 pub use gauge::Gauge;
 pub use give_back::{Returned, give_back};
 pub use named::{Named, Text, beginning, each_text, find_named};

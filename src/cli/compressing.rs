@@ -11,7 +11,7 @@ use super::ui::Ui;
 use crate::apply::{Rewrite, Tasks, add_edits, read_tasks};
 use crate::engine::Engine;
 use crate::plan::{Selection, Task, candidates};
-use crate::run::{Event, Outcome, run as run_tasks};
+use crate::run::{Event, MinKept, Outcome, run as run_tasks};
 use crate::text::{Stopped, Tokens};
 use crate::transcript::Turn;
 
@@ -29,15 +29,20 @@ pub(super) fn tasks(
         .with_context(|| format!("read {}", reading.name))?)
 }
 
-/// Runs `tasks` through `engine`, and adds to `rewrite` what came of them.
+/// Runs `tasks` through `engine`, and adds to `rewrite` what came of them. Texts that keep fewer facts than `min_kept`
+/// asks for are refused.
 pub(super) fn shorten(
     work: &Work<'_>,
     tasks: &[Task],
     engine: &dyn Engine,
+    min_kept: Option<MinKept>,
     rewrite: &mut Rewrite,
 ) -> Result<Vec<Outcome>, CommandError> {
     let reading = &work.reading;
-    let outcomes = run_with_progress(tasks, engine, work.ui)?;
+    let mut outcomes = run_with_progress(tasks, engine, work.ui)?;
+    if let Some(min_kept) = min_kept {
+        outcomes = tasks.iter().zip(outcomes).map(|(task, outcome)| min_kept.judge(task, outcome)).collect();
+    }
     add_edits(&reading.file, &reading.index, tasks, &outcomes, rewrite)
         .with_context(|| format!("read {}", reading.name))?;
     Ok(outcomes)

@@ -1,16 +1,22 @@
 //! What shrinks text. An engine gets a [`Job`] and answers with a [`Reply`]; it knows nothing of transcripts.
 
+mod budget;
 mod digest;
 mod extract;
+mod price;
 #[cfg(test)]
 mod scripted;
+mod usd;
 
 use crate::text::Tokens;
 
+pub use budget::{Budget, OverBudget, Reservation};
 pub use digest::digest;
 pub use extract::Extract;
+pub use price::{Call, CostRange, NotAPrice, Price, Prices, UnknownPrice};
 #[cfg(test)]
 pub(crate) use scripted::Scripted;
+pub use usd::{NotUsd, Usd};
 
 /// One text to shrink.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::facts::{FactsReader, FactsReport, Lost, TaskFacts};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted, percent};
 use super::table::{Cell, Look, Table};
@@ -28,6 +29,11 @@ pub struct CompressReport {
     pub messages: Messages,
     /// One row for each level.
     pub levels: Vec<LevelRow>,
+    /// What became of the facts of the compressed ones.
+    pub facts: FactsReport,
+    /// How much of the lost ones is told.
+    #[serde(skip)]
+    pub lost: Lost,
     /// The tasks, in the order of the conversation.
     pub tasks: Vec<TaskRow>,
 }
@@ -74,6 +80,8 @@ pub struct TaskRow {
     outcome: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facts: Option<TaskFacts>,
 }
 
 impl CompressReport {
@@ -88,6 +96,8 @@ impl CompressReport {
             turns_in_bands: in_bands as u64,
             messages: Messages::default(),
             levels: Vec::new(),
+            facts: FactsReport::default(),
+            lost: Lost::Counted,
             tasks: Vec::new(),
         }
     }
@@ -95,9 +105,11 @@ impl CompressReport {
     /// Takes the tasks and, where they have been run, what came of them.
     pub fn set_tasks(&mut self, index: &Index, tasks: &[Task], n_skipped: u64, outcomes: Option<&[Outcome]>) {
         self.messages.skipped = n_skipped;
+        let mut reader = FactsReader::new(self.lost, tasks);
         let outcomes = (0..tasks.len()).map(|at| outcomes.and_then(|outcomes| outcomes.get(at)));
         for (task, outcome) in tasks.iter().zip(outcomes) {
-            let row = TaskRow::new(index, task, outcome);
+            let facts = outcome.and_then(|outcome| reader.read(task, outcome, &mut self.facts));
+            let row = TaskRow::new(index, task, outcome, facts);
             let level = self.level_row(task);
             level.tasks += 1;
             match outcome {
@@ -144,7 +156,7 @@ impl CompressReport {
 }
 
 impl TaskRow {
-    fn new(index: &Index, task: &Task, outcome: Option<&Outcome>) -> Self {
+    fn new(index: &Index, task: &Task, outcome: Option<&Outcome>, facts: Option<TaskFacts>) -> Self {
         let role = if index.record(task.line).message().is_some() { "assistant" } else { "user" };
         let (name, after, reason) = match outcome {
             None => (None, None, None),
@@ -166,6 +178,7 @@ impl TaskRow {
             tokens_after: after,
             outcome: name,
             reason,
+            facts,
         }
     }
 }
@@ -198,6 +211,13 @@ impl fmt::Display for CompressReport {
                 count(row.target_tokens.0),
                 row.target_percent,
             )?;
+        }
+        self.facts.fmt(f)?;
+        for row in &self.tasks {
+            let facts = row.facts.as_ref().map(ToString::to_string).filter(|facts| !facts.is_empty());
+            if let Some(facts) = facts {
+                write!(f, "  line {}, {}:\n{facts}", count(row.line.into()), row.part)?;
+            }
         }
         self.rewritten.fmt(f)
     }
@@ -271,7 +291,11 @@ impl fmt::Display for Plan<'_> {
             "the context would come from {} to about {} tokens (calibrated), thinking that goes aside",
             count(expected.before.0),
             count(expected.after.0),
-        )
+        )?;
+        match report.rewritten.prompt_cache {
+            Some(cost) => writeln!(f, "{cost}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Results as data and as text. This layer renders; it prints nothing and knows no terminal.
 
 pub mod archive;
+pub mod cache;
 pub mod check;
 pub mod compress;
 pub mod cutting;
+pub mod facts;
 pub mod prune;
 pub mod refs;
 pub mod restored;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::cache::CacheCost;
 use super::size::{bytes, count};
 use crate::apply::{Consequences, Gauge, ThinkingRemoved};
 use crate::text::Tokens;
@@ -31,6 +32,11 @@ pub struct Rewritten {
     pub shows_calibrated: bool,
     /// What went as thinking, which is apart from what the verb itself saved.
     pub thinking_removed: ThinkingRemoved,
+    /// What the rewrite costs in the prompt cache; nothing where the model sees no change.
+    pub prompt_cache: Option<CacheCost>,
+    /// The `chars4` tokens before the first change that the model sees.
+    #[serde(skip)]
+    unchanged_tokens: Option<Tokens>,
     /// The size that the client will take its context for.
     pub gauge: Option<Gauge>,
     /// Whether an open tool loop was ended.
@@ -84,6 +90,8 @@ impl Rewritten {
             tokens: LiveTokens { chars4: BeforeAfter { before: totals, after: totals }, ..LiveTokens::default() },
             shows_calibrated: true,
             thinking_removed: ThinkingRemoved::default(),
+            prompt_cache: None,
+            unchanged_tokens: None,
             gauge: None,
             closed_loop: false,
             request_copies_removed: 0,
@@ -107,6 +115,12 @@ impl Rewritten {
         self.gauge = consequences.gauge;
         self.closed_loop = consequences.closed_loop;
         self.request_copies_removed = consequences.n_request_copies;
+        self.set_unchanged(consequences.unchanged);
+    }
+
+    /// Takes the `chars4` tokens before the first change that the model sees; before [`Self::set_totals`].
+    pub const fn set_unchanged(&mut self, tokens: Option<Tokens>) {
+        self.unchanged_tokens = tokens;
     }
 
     /// Takes what the model sees after the run.
@@ -122,6 +136,9 @@ impl Rewritten {
             overhead: calibration.overhead,
             calibrated_from_steps: calibration.n_steps,
         };
+        let BeforeAfter { before, after } = self.tokens.calibrated;
+        let cost = |unchanged| CacheCost::of(before, after, calibration.context(unchanged));
+        self.prompt_cache = self.unchanged_tokens.map(cost);
     }
 }
 
@@ -150,6 +167,9 @@ impl fmt::Display for Rewritten {
         }
         if kept_in_open_loop > 0 {
             writeln!(f, "thinking kept in the tool loop that is still open: {kept_in_open_loop}")?;
+        }
+        if let Some(cost) = self.prompt_cache {
+            writeln!(f, "{cost}")?;
         }
         if let Some(Gauge { before, after }) = self.gauge {
             writeln!(f, "context gauge of the client: {} -> {} tokens", count(before.0), count(after.0))?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::plan::Task;
-use crate::text::{Tokens, chars4};
+use crate::text::{FactCount, Tokens, chars4};
 
 /// What came of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// Why a reply was refused (B-08).
+/// Why a reply was refused (B-08, G-01, G-03, G-04).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kept {
     /// It was blank.
@@ -30,15 +30,25 @@ pub enum Kept {
     NotShorter,
     /// It was the text of an error, not of the transcript.
     ErrorText,
+    /// It had a placeholder of a secret that it was not given.
+    ForeignPlaceholder,
+    /// It kept so many of the facts, which is less than was asked for.
+    TooFewFacts(FactCount),
+    /// It had so many facts that the original does not have.
+    Invented(usize),
 }
 
 impl fmt::Display for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Blank => "the reply is blank",
-            Self::NotShorter => "the reply is not shorter",
-            Self::ErrorText => "the reply is an error text",
-        })
+        match self {
+            Self::Blank => f.write_str("the reply is blank"),
+            Self::NotShorter => f.write_str("the reply is not shorter"),
+            Self::ErrorText => f.write_str("the reply is an error text"),
+            Self::ForeignPlaceholder => f.write_str("the reply has a placeholder that it was not given"),
+            Self::TooFewFacts(FactCount { kept, total }) => write!(f, "the reply keeps {kept} of {total} facts"),
+            Self::Invented(1) => f.write_str("the reply has a fact that the original does not have"),
+            Self::Invented(n) => write!(f, "the reply has {n} facts that the original does not have"),
+        }
     }
 }
 

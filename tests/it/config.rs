@@ -28,6 +28,7 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     context_window = 200000  # default
     threshold = 0.8  # [HOME]/config/ctxc/ctxc.toml
     headroom = 1.0  # default
+    prices = {}  # default
     ----- standard error
     "#);
     let json = stage.run(["config", "--json"]).json();
@@ -75,7 +76,7 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
         .collect();
     assert_snapshot!(said.concat(), @r#"
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: there is no key "min_token"
-    hint: the keys are archive, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom
+    hint: the keys are archive, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: a project may not set "archive"
     hint: set it in your own configuration, or as CTXC_ARCHIVE
     error: cannot take the configuration of [HOME]/shop/ctxc.toml: invalid type: string "many", expected u64
@@ -83,5 +84,32 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
     error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: invalid value: integer `-3`, expected u64
     error: cannot take "many" for CTXC_MIN_TOKENS: it is no number
     error: cannot take the configuration of environment: unknown variant `words`, expected `chars4` or `calibrated`
+    "#);
+}
+
+// G-06: what the user says of prices, and nobody else.
+#[test]
+fn g_06_prices_are_set_by_the_user_alone() {
+    let prices =
+        "[prices]\n\"local/tiny\" = { input = 0, output = 0 }\n\"openai/gpt-5\" = { input = 1.5, output = 12 }\n";
+    let run = Stage::new().file("../config/ctxc/ctxc.toml", prices).run(["config", "--json"]).ended(0);
+    let values = run.json()["values"].as_array().unwrap().clone();
+    let set = values.iter().find(|row| row["key"] == "prices").unwrap();
+    assert_eq!(set["value"]["openai/gpt-5"], serde_json::json!({"input": 1.5, "output": 12}));
+    assert_eq!(set["value"]["local/tiny"]["output"], 0);
+    let cases = [
+        ("ctxc.toml", prices),
+        ("../config/ctxc/ctxc.toml", "[prices]\n\"local/tiny\" = { input = -1, output = 0 }\n"),
+        ("../config/ctxc/ctxc.toml", "[prices]\n\"local/tiny\" = 3\n"),
+    ];
+    let said = cases.map(|(name, text)| {
+        let run = Stage::new().file(name, text).run(["config"]).ended(2);
+        run.text.split_once("standard error\n").unwrap().1.to_owned()
+    });
+    assert_snapshot!(said.concat(), @r#"
+    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 1: a project may not set "prices"
+    hint: set it in your own configuration
+    error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: a price is not below 0, in US dollars for a million tokens
+    error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: invalid type: integer `3`, expected a table of input and output
     "#);
 }

@@ -11,6 +11,7 @@ mod config;
 mod context;
 mod crash;
 mod docs;
+mod facts;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;

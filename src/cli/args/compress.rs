@@ -6,6 +6,8 @@ use super::shared::{RewriteArgs, SessionArg};
 use crate::cli::commands::compress::Settings;
 use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Strictness};
+use crate::report::facts::Lost;
+use crate::run::MinKept;
 use crate::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
@@ -27,6 +29,8 @@ pub(crate) struct Args {
     /// Let this engine shorten the texts
     #[arg(long, value_enum, default_value_t = EngineName::Extract, help_heading = "How to compress")]
     engine: EngineName,
+    #[command(flatten)]
+    facts: FactsArgs,
     /// Exit with 3 when a message was kept as it was or failed
     #[arg(long, help_heading = "Output")]
     strict: bool,
@@ -52,6 +56,18 @@ struct SelectArgs {
     /// Leave the newest N turns alone [default: 0]
     #[arg(long, value_name = "N")]
     protect_turns: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Facts")]
+struct FactsArgs {
+    /// Keep a message as it is when less than this part of its facts would be left, such as 0.8, or one would be
+    /// invented
+    #[arg(long, value_name = "PART")]
+    min_kept: Option<MinKept>,
+    /// Name the facts that were lost
+    #[arg(long)]
+    show_lost: bool,
 }
 
 /// Whose messages are compressed.
@@ -98,6 +114,8 @@ impl Args {
             only: self.select.only,
             include: self.select.include,
             engine: self.engine,
+            min_kept: self.facts.min_kept,
+            lost: if self.facts.show_lost { Lost::Named } else { Lost::Counted },
             strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },
         })
     }

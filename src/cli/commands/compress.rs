@@ -1,6 +1,6 @@
 //! `ctxc compress`: shorten the messages of whole bands of turns.
 
-use crate::apply::{Rewrite, Tasks, ThinkingReach};
+use crate::apply::{Rewrite, Tasks, ThinkingReach, tokens_before};
 use crate::cli::args::{EngineName, Include, Only};
 use crate::cli::compressing::{shorten, tasks};
 use crate::cli::error::{CommandError, Completion};
@@ -10,8 +10,11 @@ use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::engine::{Engine, Extract};
 use crate::plan::{self, Bands, Roles, Selection};
-use crate::report::compress::{CompressReport, Plan};
+use crate::report::compress::{CompressReport, Messages, Plan};
+use crate::report::facts::Lost;
 use crate::report::rewritten::BeforeAfter;
+use crate::report::size::count;
+use crate::run::MinKept;
 use crate::text::Tokens;
 use crate::transcript::{Totals, turns};
 
@@ -26,6 +29,9 @@ pub(crate) struct Settings {
     pub(crate) min_tokens: Tokens,
     pub(crate) protect_turns: u64,
     pub(crate) engine: EngineName,
+    /// The share of its facts that a text has to keep.
+    pub(crate) min_kept: Option<MinKept>,
+    pub(crate) lost: Lost,
     pub(crate) strictness: Strictness,
 }
 
@@ -39,6 +45,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let EngineName::Extract = settings.engine;
     let engine = Extract;
     let mut report = CompressReport::new(work.rewritten("compress"), engine.name(), &selection.bands, turns.len());
+    report.lost = settings.lost;
     warn_of_newest(&selection, turns.len(), ui);
 
     if settings.rewriting.mode == Mode::Show {
@@ -46,6 +53,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         let BeforeAfter { before, after } = report.messages.tokens;
         let saved = before.saturating_sub(after);
         let messages = work.totals.messages.saturating_sub(saved);
+        let is_first = |line| tasks.first().is_some_and(|task| task.line == line);
+        report.rewritten.set_unchanged(tokens_before(&reading.index, &reading.chain, is_first));
         report.rewritten.set_totals(&work.calibration, Totals { messages, ..work.totals });
         let plan = Plan { report: &report, bands: &selection.bands, look: ui.look() };
         tell(&settings.rewriting.reporting, ui, &report, plan)?;
@@ -55,10 +64,10 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         work.probe()?;
         ui.status("engine: extract, which is built in and works offline");
     }
-    let outcomes = shorten(&work, &tasks, &engine, &mut rewrite)?;
+    let outcomes = shorten(&work, &tasks, &engine, settings.min_kept, &mut rewrite)?;
     report.set_tasks(&work.reading.index, &tasks, n_skipped, Some(&outcomes));
-    let unchanged = unchanged(&selection.bands, turns.len(), tasks.len());
-    work.finish(rewrite, ThinkingReach::BehindChange, unchanged, &mut report.rewritten)?;
+    let unchanged = unchanged(&selection.bands, turns.len(), &report.messages, tasks.len());
+    work.finish(rewrite, ThinkingReach::BehindChange, &unchanged, &mut report.rewritten)?;
     work.say(&report.rewritten, &report, &report)?;
     let is_partial = report.messages.kept + report.messages.failed > 0;
     Ok(if is_partial && settings.strictness == Strictness::Strict { Completion::Partial } else { Completion::Full })
@@ -94,14 +103,15 @@ fn warn_of_newest(selection: &Selection, n_turns: usize, ui: &Ui) {
 }
 
 /// Why nothing changes, when nothing does.
-fn unchanged(bands: &Bands, n_turns: usize, n_tasks: usize) -> &'static str {
+fn unchanged(bands: &Bands, n_turns: usize, messages: &Messages, n_tasks: usize) -> String {
     if bands.is_empty() {
-        "no bands were given"
+        "no bands were given".to_owned()
     } else if n_turns == 0 {
-        "the transcript has no turns"
+        "the transcript has no turns".to_owned()
     } else if n_tasks == 0 {
-        "no message in the bands is long enough"
+        "no message in the bands is long enough".to_owned()
     } else {
-        "no message has a shorter text"
+        let Messages { kept, failed, .. } = messages;
+        format!("no shorter text was taken: {} kept, {} failed", count(*kept), count(*failed))
     }
 }

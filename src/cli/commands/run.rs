@@ -135,7 +135,7 @@ impl Fold<'_, '_> {
             }
             return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, texts });
         }
-        let outcomes = shorten(self.work, &tasks, &Extract, &mut self.rewrite)?;
+        let outcomes = shorten(self.work, &tasks, &Extract, None, &mut self.rewrite)?;
         let compressed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Compressed { .. })).count();
         Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, texts })
     }

@@ -16,6 +16,8 @@ pub(super) enum Form {
     Number,
     /// Pieces between commas.
     List,
+    /// Not at all.
+    Table,
 }
 
 /// A key.
@@ -27,7 +29,7 @@ pub(super) struct Key {
 }
 
 /// Every key, in the order in which `ctxc config` shows them.
-pub(super) const KEYS: [Key; 10] = [
+pub(super) const KEYS: [Key; 11] = [
     Key { name: "archive", scope: Scope::Personal, form: Form::Text },
     Key { name: "tokens", scope: Scope::Anywhere, form: Form::Text },
     Key { name: "min_tokens", scope: Scope::Anywhere, form: Form::Number },
@@ -38,6 +40,8 @@ pub(super) const KEYS: [Key; 10] = [
     Key { name: "context_window", scope: Scope::Anywhere, form: Form::Number },
     Key { name: "threshold", scope: Scope::Anywhere, form: Form::Number },
     Key { name: "headroom", scope: Scope::Anywhere, form: Form::Number },
+    // Who sets a price moves the limit of costs.
+    Key { name: "prices", scope: Scope::Personal, form: Form::Table },
 ];
 
 impl Key {

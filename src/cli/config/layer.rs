@@ -72,13 +72,13 @@ impl Layer {
 
     fn of_environment(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, CommandError> {
         let mut table = Table::new();
-        for key in KEYS {
+        for key in KEYS.into_iter().filter(|key| key.form != Form::Table) {
             let name = key.variable();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
             let value =
                 value.into_string().map_err(|_| CommandError::config(anyhow!("read {name}: it is no UTF-8")))?;
             let value = match key.form {
-                Form::Text => Value::String(value),
+                Form::Text | Form::Table => Value::String(value),
                 Form::List => {
                     Value::Array(value.split(',').map(|piece| Value::String(piece.trim().to_owned())).collect())
                 }
@@ -124,7 +124,12 @@ impl Layer {
                     return Err(CommandError::config(anyhow!(
                         "read the configuration {place}: a project may not set {name:?}"
                     ))
-                    .hint(format!("set it in your own configuration, or as {}", key.variable())));
+                    .hint(match key.form {
+                        Form::Table => "set it in your own configuration".to_owned(),
+                        Form::Text | Form::Number | Form::List => {
+                            format!("set it in your own configuration, or as {}", key.variable())
+                        }
+                    }));
                 }
                 Some(_) => drop(table.insert(name, value.into_inner())),
             }

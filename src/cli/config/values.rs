@@ -1,5 +1,7 @@
 //! The values of all keys.
 
+use std::collections::BTreeMap;
+
 use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -8,6 +10,7 @@ use super::key::KEYS;
 use super::layer::{Layer, Source};
 use crate::cli::args::Estimate;
 use crate::cli::error::CommandError;
+use crate::engine::Price;
 
 /// The value of every key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,6 +35,8 @@ pub(crate) struct Config {
     pub(crate) threshold: f64,
     /// The part of that which truncation leaves.
     pub(crate) headroom: f64,
+    /// What models cost, before what the built-in table says.
+    pub(crate) prices: BTreeMap<String, Price>,
 }
 
 /// One key as it is set.
@@ -56,6 +61,7 @@ impl Default for Config {
             context_window: 200_000,
             threshold: 0.85,
             headroom: 1.0,
+            prices: BTreeMap::new(),
         }
     }
 }

@@ -1,0 +1,230 @@
+//! What models cost: a table that is built in, what the user says instead, and what a run is expected to cost (G-02, G-06).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Usd;
+use crate::text::Tokens;
+
+/// What a model costs, for a million tokens each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Dollars")]
+pub struct Price {
+    /// Of the request.
+    pub input: Usd,
+    /// Of the reply, its reasoning included.
+    pub output: Usd,
+}
+
+/// The prices that are known.
+#[derive(Clone, Debug, Default)]
+pub struct Prices {
+    models: BTreeMap<String, Price>,
+    /// When the built-in prices were read, such as `2026-11-22`.
+    pub as_of: String,
+    /// Where they were read.
+    pub source: String,
+}
+
+/// A model whose price nobody told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("keep to a limit of costs: the price of the model {0} is not known")]
+pub struct UnknownPrice(pub String);
+
+/// The size of a call before it is made, in tokens of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The request: between these two by experience.
+    input: (Tokens, Tokens),
+    /// The request at most: tokenizers have a token for every byte.
+    input_limit: Tokens,
+    /// The reply, at least.
+    output: Tokens,
+    /// The reply at most: the `max_tokens` of the request.
+    output_limit: Tokens,
+}
+
+/// Two sums between which the cost is expected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CostRange {
+    /// The least.
+    pub low: Usd,
+    /// The most.
+    pub high: Usd,
+}
+
+/// A price that is no sum of money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a price is not below 0, in US dollars for a million tokens")]
+pub struct NotAPrice;
+
+/// A price as it is written in a configuration.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table of input and output")]
+struct Dollars {
+    input: f64,
+    output: f64,
+}
+
+impl TryFrom<Dollars> for Price {
+    type Error = NotAPrice;
+    fn try_from(dollars: Dollars) -> Result<Self, NotAPrice> {
+        Self::of(dollars.input, dollars.output).ok_or(NotAPrice)
+    }
+}
+
+/// As in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    as_of: String,
+    source: String,
+    models: BTreeMap<String, [f64; 2]>,
+}
+
+/// Tokens of a model for a hundred ASCII characters, at least and at most: prose has some 20, base64 and hexadecimal up to 60.
+const TOKENS_OF_ASCII: (u64, u64) = (17, 60);
+/// The same for other characters: Chinese has some 60 to 130, rare characters up to three each.
+const TOKENS_OF_OTHERS: (u64, u64) = (40, 150);
+/// What wraps one message of a request, at most.
+const TOKENS_OF_FRAME: u64 = 16;
+
+impl Call {
+    /// A call that sends `messages` and asks for a reply of `target` tokens by `chars4`, of which the API shall not let more than
+    /// `output_limit` through.
+    #[must_use]
+    pub fn new(messages: &[&str], target: Tokens, output_limit: Tokens) -> Self {
+        let n_bytes: u64 = messages.iter().map(|text| text.len() as u64).sum();
+        let n_chars: u64 = messages.iter().map(|text| text.chars().count() as u64).sum();
+        let n_ascii: u64 = messages.iter().map(|text| text.bytes().filter(u8::is_ascii).count() as u64).sum();
+        let n_others = n_chars - n_ascii;
+        let frames = TOKENS_OF_FRAME * messages.len() as u64;
+        let tokens = |of_ascii: u64, of_others: u64| (n_ascii * of_ascii + n_others * of_others).div_ceil(100);
+        let (least, most) =
+            (tokens(TOKENS_OF_ASCII.0, TOKENS_OF_OTHERS.0), tokens(TOKENS_OF_ASCII.1, TOKENS_OF_OTHERS.1));
+        Self {
+            input: (Tokens(least), Tokens(most.min(n_bytes) + frames)),
+            input_limit: Tokens(n_bytes + frames),
+            output: Tokens(target.0 / 4),
+            output_limit,
+        }
+    }
+}
+
+impl Price {
+    /// A price in dollars for a million tokens of input and of output; `None` when one is below zero or no number.
+    #[must_use]
+    pub fn of(input: f64, output: f64) -> Option<Self> {
+        Some(Self { input: Usd::from_dollars(input)?, output: Usd::from_dollars(output)? })
+    }
+
+    /// What these tokens cost, as the API counted them.
+    #[must_use]
+    pub fn cost(&self, input: Tokens, output: Tokens) -> Usd {
+        self.input.per_million(input) + self.output.per_million(output)
+    }
+
+    /// Between what and what `call` is expected to cost: from a reply of a quarter of its target to the longest that the
+    /// request allows. Calls that fail and are made again cost more.
+    #[must_use]
+    pub fn expect(&self, call: &Call) -> CostRange {
+        CostRange { low: self.cost(call.input.0, call.output), high: self.cost(call.input.1, call.output_limit) }
+    }
+
+    /// What `call` costs at most, whatever its text: what has to be put aside for it.
+    #[must_use]
+    pub fn most(&self, call: &Call) -> Usd {
+        self.cost(call.input_limit, call.output_limit)
+    }
+}
+
+impl Prices {
+    /// The built-in table.
+    #[must_use]
+    pub fn built_in() -> Self {
+        // The table is part of the program, and a test holds it to its form.
+        let table: Option<Table> = toml::from_str(include_str!("prices.toml")).ok();
+        let Some(Table { as_of, source, models }) = table else { return Self::default() };
+        let models = models.into_iter().filter_map(|(model, [input, output])| Some((model, Price::of(input, output)?)));
+        Self { models: models.collect(), as_of, source }
+    }
+
+    /// Sets the price of `model`, whatever the table says.
+    pub fn set(&mut self, model: String, price: Price) {
+        self.models.insert(model, price);
+    }
+
+    /// The price of `model`. A variant such as `:nitro` may cost more than the model, so that it has none
+    /// but its own; `:free` costs nothing.
+    #[must_use]
+    pub fn get(&self, model: &str) -> Option<Price> {
+        let free = || model.ends_with(":free").then_some(Price { input: Usd::ZERO, output: Usd::ZERO });
+        self.models.get(model).copied().or_else(free)
+    }
+
+    /// As [`Self::get`], for a run that has a limit of costs.
+    ///
+    /// # Errors
+    /// When the price is not known: a limit cannot be kept by guessing.
+    pub fn require(&self, model: &str) -> Result<Price, UnknownPrice> {
+        self.get(model).ok_or_else(|| UnknownPrice(model.to_owned()))
+    }
+}
+
+impl std::iter::Sum for CostRange {
+    fn sum<I: Iterator<Item = Self>>(ranges: I) -> Self {
+        ranges.fold(Self::default(), |sum, range| Self { low: sum.low + range.low, high: sum.high + range.high })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // G-06
+    #[test]
+    fn the_built_in_table_is_whole_and_dated() {
+        let prices = Prices::built_in();
+        let table: Table = toml::from_str(include_str!("prices.toml")).unwrap();
+        assert_eq!(prices.models.len(), table.models.len());
+        assert!(prices.as_of.parse::<jiff::civil::Date>().is_ok() && prices.source.contains("openrouter"));
+        assert_eq!(prices.get("openai/gpt-5-mini"), Price::of(0.25, 2.0));
+    }
+
+    // G-06
+    #[test]
+    fn the_user_knows_better_and_nobody_guesses() {
+        let mut prices = Prices::built_in();
+        assert_eq!(prices.require("local/tiny"), Err(UnknownPrice("local/tiny".to_owned())));
+        assert_eq!(prices.require("openai/gpt-5-mini:nitro"), Err(UnknownPrice("openai/gpt-5-mini:nitro".to_owned())));
+        assert_eq!(prices.get("qwen/qwen3-coder:free"), Price::of(0.0, 0.0));
+        for (model, price) in [("local/tiny", (0.0, 0.0)), ("openai/gpt-5-mini", (1.0, 2.0))] {
+            prices.set(model.to_owned(), Price::of(price.0, price.1).unwrap());
+            assert_eq!(prices.require(model), Ok(Price::of(price.0, price.1).unwrap()));
+        }
+        assert_eq!(Price::of(-1.0, 0.0), None);
+    }
+
+    // G-02
+    #[test]
+    fn a_run_is_expected_to_cost_between_two_sums() {
+        let price = Price::of(1.0, 10.0).unwrap();
+        let (english, chinese) = ("The lock is taken per shard. ".repeat(100), "锁是按分片获取的。".repeat(100));
+        // What tokenizers make of them: about 700 and 700 tokens.
+        for (text, n_tokens) in [(&english, 700), (&chinese, 700), (&"9f86d081".repeat(100), 450)] {
+            let call = Call::new(&["You shorten texts.", text], Tokens(200), Tokens(500));
+            let CostRange { low, high } = price.expect(&call);
+            for n_out in [60, 200, 500] {
+                let cost = price.cost(Tokens(n_tokens), Tokens(n_out));
+                assert!(low <= cost && cost <= high, "{low} {cost} {high}");
+            }
+            assert!(high <= price.most(&call));
+        }
+        let call = Call::new(&[&english], Tokens(200), Tokens(500));
+        let range = price.expect(&call);
+        assert_eq!((range.low.to_string(), range.high.to_string()), ("0.0010 USD".to_owned(), "0.0068 USD".to_owned()));
+        let sum: CostRange = [range, range].into_iter().sum();
+        assert_eq!(sum.high.to_string(), "0.0136 USD");
+    }
+}

@@ -1,0 +1,136 @@
+//! Sums of money.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+use crate::text::Tokens;
+
+/// A sum in US dollars, exact to a millionth of a millionth: prices of a million tokens have six decimals at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Usd(u64);
+
+/// Parts of a dollar that a sum is counted in.
+const PARTS: u64 = 1_000_000_000_000;
+
+/// A text that is no sum of money.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("take {0:?} for US dollars, such as 0.50")]
+pub struct NotUsd(pub String);
+
+impl Usd {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// The sum of `dollars`; `None` when it is below zero, no number, or above a million.
+    #[must_use]
+    pub fn from_dollars(dollars: f64) -> Option<Self> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "not below zero, and a million of them is far below 2^64 parts"
+        )]
+        let parts = |dollars: f64| (dollars * PARTS as f64).round() as u64;
+        (0.0..=1e6).contains(&dollars).then(|| Self(parts(dollars)))
+    }
+
+    /// The sum in dollars.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "for reports: 15 digits are enough")]
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / PARTS as f64
+    }
+
+    /// What `tokens` cost at `self` for a million of them, rounded up.
+    #[must_use]
+    pub fn per_million(self, tokens: Tokens) -> Self {
+        let parts = (u128::from(self.0) * u128::from(tokens.0)).div_ceil(1_000_000);
+        Self(u64::try_from(parts).unwrap_or(u64::MAX))
+    }
+
+    /// What is left of it after `other`; nothing where that is more.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Usd {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Usd {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for Usd {
+    fn sum<I: Iterator<Item = Self>>(sums: I) -> Self {
+        sums.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// With four decimals, rounded up, so that no cost is told too low; `0 USD` is nothing at all.
+impl fmt::Display for Usd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::ZERO {
+            return f.write_str("0 USD");
+        }
+        let units = self.0.div_ceil(PARTS / 10_000);
+        write!(f, "{}.{:04} USD", units / 10_000, units % 10_000)
+    }
+}
+
+impl FromStr for Usd {
+    type Err = NotUsd;
+    fn from_str(text: &str) -> Result<Self, NotUsd> {
+        text.parse().ok().and_then(Self::from_dollars).ok_or_else(|| NotUsd(text.to_owned()))
+    }
+}
+
+impl Serialize for Usd {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.dollars())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_never_told_too_low() {
+        let cases = [
+            (0, "0 USD"),
+            (1, "0.0001 USD"),
+            (100_000_000, "0.0001 USD"),
+            (100_000_001, "0.0002 USD"),
+            (PARTS, "1.0000 USD"),
+            (1234 * PARTS + PARTS / 2, "1234.5000 USD"),
+        ];
+        for (parts, text) in cases {
+            assert_eq!(Usd(parts).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn sums_are_read_and_multiplied_exactly() {
+        for (text, parts) in [("0", 0), ("0.5", PARTS / 2), ("2", 2 * PARTS), ("0.0375", 37_500_000_000)] {
+            assert_eq!(text.parse(), Ok(Usd(parts)), "{text}");
+        }
+        for text in ["", "-1", "a", "NaN", "inf", "1e9", "1 USD"] {
+            assert_eq!(text.parse::<Usd>(), Err(NotUsd(text.to_owned())));
+        }
+        assert_eq!(Usd(37_500_000_000).per_million(Tokens(1_000_000)), Usd(37_500_000_000));
+        assert_eq!(Usd(37_500_000_000).per_million(Tokens(3)), Usd(112_500));
+        assert_eq!(Usd(1).per_million(Tokens(1)), Usd(1));
+    }
+}

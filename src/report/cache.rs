@@ -1,0 +1,107 @@
+//! What a rewrite costs in the prompt cache (G-05).
+//!
+//! The API keeps the beginning of a request, and reads it again for a tenth of the price of input. From the first byte that
+//! differs, all of it is input again, at a quarter more than the price, for it is written to the cache. After that, every step
+//! reads less than it would have.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::size::count;
+use crate::text::Tokens;
+
+/// The price of what is read from the cache and of what is written to it, for a price of input of 100. Those of Anthropic for a
+/// cache of five minutes (platform.claude.com/docs/en/build-with-claude/prompt-caching); for one of an hour a write costs 200.
+const READ: u64 = 10;
+const WRITE: u64 = 125;
+
+/// What a rewrite costs in the prompt cache, in tokens of the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CacheCost {
+    /// What stands before the first change, system prompt and tools included: the cache still holds for it.
+    pub still_cached: Tokens,
+    /// What stands behind it in the result, and is written to the cache again.
+    pub written_again: Tokens,
+    /// What every step from then on reads less.
+    pub saved_per_step: Tokens,
+    /// After how many steps less has been paid than without the rewrite; none where that never comes.
+    pub steps_to_gain: Option<u64>,
+}
+
+impl CacheCost {
+    /// The cost of a rewrite by which a context of `before` tokens became one of `after`, of which the first `unchanged`
+    /// are as they were. The cache is taken to hold all of the context before; where it has run out, the rewrite costs
+    /// nothing.
+    #[must_use]
+    pub fn of(before: Tokens, after: Tokens, unchanged: Tokens) -> Self {
+        let written_again = after.saturating_sub(unchanged);
+        let saved_per_step = before.saturating_sub(after);
+        // Without the rewrite n steps cost n * READ * before; with it the first costs READ * unchanged + WRITE * written_again,
+        // and each later one READ * after.
+        let gain = u128::from(READ) * u128::from(saved_per_step.0);
+        let cost = u128::from(WRITE - READ) * u128::from(written_again.0);
+        let steps = cost.checked_div(gain).map(|steps| steps + 1);
+        let steps_to_gain = steps.and_then(|steps| u64::try_from(steps).ok());
+        Self { still_cached: unchanged, written_again, saved_per_step, steps_to_gain }
+    }
+}
+
+impl fmt::Display for CacheCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "prompt cache: {} tokens are written again once; ", count(self.written_again.0))?;
+        match self.steps_to_gain {
+            Some(1) => f.write_str("the saving outweighs that with the first step"),
+            Some(steps) => write!(f, "the saving outweighs that after {} steps", count(steps)),
+            None => f.write_str("nothing is saved that could outweigh that"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop_assert, proptest};
+
+    use super::*;
+
+    // G-05
+    #[test]
+    fn it_takes_steps_until_the_saving_outweighs_the_cost() {
+        let cases = [
+            // 11.5 tokens of saving for each that is written again.
+            ((100_000, 60_000, 20_000), Some(12)),
+            ((100_000, 50_000, 50_000), Some(1)),
+            ((100_000, 99_000, 9_000), Some(1036)),
+            ((100_000, 100_000, 0), None),
+            ((100_000, 110_000, 0), None),
+            ((100_000, 20_000, 0), Some(3)),
+        ];
+        for ((before, after, unchanged), steps) in cases {
+            let cost = CacheCost::of(Tokens(before), Tokens(after), Tokens(unchanged));
+            assert_eq!(cost.steps_to_gain, steps, "{before} {after} {unchanged}");
+        }
+        let cost = CacheCost::of(Tokens(100_000), Tokens(60_000), Tokens(20_000));
+        assert_eq!(
+            cost.to_string(),
+            "prompt cache: 40,000 tokens are written again once; the saving outweighs that after 12 steps"
+        );
+    }
+
+    proptest! {
+        // G-05: the sums of both ways, step by step.
+        #[test]
+        fn before_those_steps_the_rewrite_has_cost_more(before in 1_u64..300_000, after in 0_u64..300_000, unchanged in 0_u64..300_000) {
+            let unchanged = unchanged.min(after).min(before);
+            let cost = CacheCost::of(Tokens(before), Tokens(after), Tokens(unchanged));
+            let without = |steps: u64| steps * READ * before;
+            let with = |steps: u64| READ * unchanged + WRITE * (after - unchanged) + (steps - 1) * READ * after;
+            match cost.steps_to_gain {
+                Some(steps) => {
+                    prop_assert!(with(steps) < without(steps));
+                    prop_assert!(steps == 1 || with(steps - 1) >= without(steps - 1));
+                }
+                None => prop_assert!(after >= before),
+            }
+        }
+    }
+}

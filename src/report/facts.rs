@@ -1,0 +1,139 @@
+//! Which facts were kept, as data and as text (G-03, G-04).
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::size::{count, percent};
+use crate::plan::Task;
+use crate::run::Outcome;
+use crate::text::{Fact, FactCounts, FactsKept, Redactor};
+
+/// How much of the facts that were lost is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lost {
+    /// How many there are.
+    #[default]
+    Counted,
+    /// Each of them: `--show-lost`.
+    Named,
+}
+
+/// The facts of all texts that were compressed.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FactsReport {
+    kept: u64,
+    total: u64,
+    kinds: Vec<KindRow>,
+    invented: u64,
+    #[serde(skip)]
+    counts: FactCounts,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct KindRow {
+    kind: &'static str,
+    kept: u64,
+    total: u64,
+}
+
+/// The facts of one text that was compressed.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskFacts {
+    kept: u64,
+    total: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<FactRow>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    invented: Vec<FactRow>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct FactRow {
+    kind: &'static str,
+    text: String,
+}
+
+/// Looks for the facts of texts in what they became. Secrets among them are told as their placeholders.
+#[derive(Debug, Default)]
+pub struct FactsReader {
+    lost: Lost,
+    redactor: Redactor,
+}
+
+impl FactsReader {
+    /// A reader that knows the secrets of `tasks`.
+    #[must_use]
+    pub fn new(lost: Lost, tasks: &[Task]) -> Self {
+        let mut redactor = Redactor::default();
+        for task in tasks.iter().filter(|_| lost == Lost::Named) {
+            redactor.learn(&task.text);
+        }
+        Self { lost, redactor }
+    }
+
+    /// The facts of `task`, where `outcome` is a shorter text; they are counted in `sum`.
+    pub fn read(&mut self, task: &Task, outcome: &Outcome, sum: &mut FactsReport) -> Option<TaskFacts> {
+        let Outcome::Compressed { text, .. } = outcome else { return None };
+        let facts = FactsKept::of(&task.text, text);
+        sum.add(&facts);
+        let count = facts.counts.all();
+        let lost = if self.lost == Lost::Named { self.rows(&facts.lost) } else { Vec::new() };
+        Some(TaskFacts { kept: count.kept, total: count.total, lost, invented: self.rows(&facts.invented) })
+    }
+
+    fn rows(&mut self, facts: &[Fact<'_>]) -> Vec<FactRow> {
+        let mut facts = facts.to_vec();
+        facts.sort_by_key(|fact| fact.kind);
+        let row = |fact: &Fact<'_>| FactRow { kind: fact.kind.name(), text: self.redactor.redact(fact.text).text };
+        facts.iter().map(row).collect()
+    }
+}
+
+impl FactsReport {
+    fn add(&mut self, facts: &FactsKept<'_>) {
+        self.counts.merge(&facts.counts);
+        let all = self.counts.all();
+        (self.kept, self.total) = (all.kept, all.total);
+        let kinds = self.counts.by_kind();
+        self.kinds =
+            kinds.map(|(kind, count)| KindRow { kind: kind.name(), kept: count.kept, total: count.total }).collect();
+        self.invented += facts.invented.len() as u64;
+    }
+}
+
+/// One line, or two where something was invented; nothing where the texts have no facts.
+impl fmt::Display for FactsReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.total > 0 {
+            let kinds: Vec<String> = self
+                .kinds
+                .iter()
+                .map(|row| format!("{} {} of {}", row.kind, count(row.kept), count(row.total)))
+                .collect();
+            let (kept, total) = (count(self.kept), count(self.total));
+            writeln!(f, "facts kept: {kept} of {total} ({}): {}", percent(self.kept, self.total), kinds.join(", "))?;
+        }
+        if self.invented > 0 {
+            writeln!(f, "facts invented: {}", count(self.invented))?;
+        }
+        Ok(())
+    }
+}
+
+/// The facts by kind, each kind on a line of its own; nothing where none is named.
+impl fmt::Display for TaskFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (what, rows) in [("lost", &self.lost), ("invented", &self.invented)] {
+            for of_kind in rows.chunk_by(|a, b| a.kind == b.kind) {
+                let texts: Vec<&str> = of_kind.iter().map(|row| row.text.as_str()).collect();
+                if let Some(row) = of_kind.first() {
+                    // What a tool printed may steer a terminal.
+                    let texts = texts.join(" | ").replace(char::is_control, " ");
+                    writeln!(f, "    {what} {}: {texts}", row.kind)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

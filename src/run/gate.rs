@@ -1,0 +1,99 @@
+//! What a shorter text has to keep of the original to take its place (G-03, G-04).
+
+use std::str::FromStr;
+
+use super::{Kept, Outcome};
+use crate::plan::Task;
+use crate::text::FactsKept;
+
+/// The share of its facts that a text has to keep, between 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MinKept(f64);
+
+/// A text that is no share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is no number from 0 to 1, such as 0.8")]
+pub struct NotAShare;
+
+impl MinKept {
+    /// `outcome` as it is, or the reason why its text is refused: too few facts of the original are left, or it has some that
+    /// the original does not have.
+    #[must_use]
+    pub fn judge(self, task: &Task, outcome: Outcome) -> Outcome {
+        let Outcome::Compressed { text, .. } = &outcome else { return outcome };
+        let facts = FactsKept::of(&task.text, text);
+        let count = facts.counts.all();
+        #[expect(clippy::cast_precision_loss, reason = "a text has far fewer than 2^52 facts")]
+        let is_enough = count.kept as f64 >= self.0 * count.total as f64;
+        match facts.invented.len() {
+            _ if !is_enough => Outcome::Kept(Kept::TooFewFacts(count)),
+            0 => outcome,
+            n_invented => Outcome::Kept(Kept::Invented(n_invented)),
+        }
+    }
+}
+
+impl FromStr for MinKept {
+    type Err = NotAShare;
+    fn from_str(text: &str) -> Result<Self, NotAShare> {
+        let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+        share.map(Self).ok_or(NotAShare)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Level, TaskPart};
+    use crate::text::{FactCount, Tokens, chars4};
+    use crate::transcript::{LineNo, TurnIdx};
+
+    const TEXT: &str = "The run of src/run/gate.rs took 120 ms in v1.2.3, and parse_all was called 35 times.";
+
+    fn judged(min_kept: &str, reply: &str) -> Outcome {
+        let task = Task {
+            line: LineNo(0),
+            part: TaskPart::Text,
+            turn: TurnIdx(0),
+            level: Level::Heavy,
+            text: TEXT.to_owned(),
+            tokens: chars4(TEXT),
+            target: Tokens(15),
+        };
+        let min_kept: MinKept = min_kept.parse().unwrap();
+        min_kept.judge(&task, Outcome::of_reply(&task, reply.to_owned()))
+    }
+
+    fn kept(text: &str) -> Outcome {
+        Outcome::Compressed { text: text.to_owned(), tokens: chars4(text) }
+    }
+
+    // G-03
+    #[test]
+    fn a_text_that_keeps_too_few_facts_is_refused() {
+        let reply = "src/run/gate.rs: 120 ms, v1.2.3, parse_all";
+        assert_eq!(judged("0.8", reply), kept(reply));
+        let refused = Outcome::Kept(Kept::TooFewFacts(FactCount { kept: 4, total: 5 }));
+        assert_eq!(judged("0.81", reply), refused);
+        assert_eq!(judged("0", "It ran."), kept("It ran."));
+        let Outcome::Kept(reason) = refused else { unreachable!() };
+        assert_eq!(reason.to_string(), "the reply keeps 4 of 5 facts");
+    }
+
+    // G-04
+    #[test]
+    fn a_text_with_an_invented_fact_is_refused() {
+        let reply = "src/run/gate.rs: 120 ms, v1.2.3, 35 times, parse_all";
+        assert_eq!(judged("1", reply), kept(reply));
+        let reply = "src/run/gates.rs: 130 ms, v1.2.3, parse_all, 35 times";
+        assert_eq!(judged("0", reply), Outcome::Kept(Kept::Invented(2)));
+        assert_eq!(judged("0.9", " "), Outcome::Kept(Kept::Blank));
+    }
+
+    #[test]
+    fn a_share_lies_between_0_and_1() {
+        for text in ["", "80", "-0.1", "NaN", "80%"] {
+            assert_eq!(text.parse::<MinKept>(), Err(NotAShare));
+        }
+    }
+}

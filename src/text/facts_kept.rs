@@ -1,0 +1,220 @@
+//! Which facts of a text a shorter one keeps, and which it invents (G-03, G-04).
+//!
+//! Judged by their letters, not by what they say: an error line that is told in other words counts as lost, and a number
+//! that is right but has another unit as kept.
+
+use std::collections::HashSet;
+
+use super::facts::{Carried, Fact, FactKind, facts};
+use super::words::words;
+
+/// What became of the facts of a text in a shorter one.
+#[derive(Clone, Debug, Default)]
+pub struct FactsKept<'t> {
+    /// How many there are, and how many are kept.
+    pub counts: FactCounts,
+    /// Those that are lost, as the text has them.
+    pub lost: Vec<Fact<'t>>,
+    /// Paths, addresses, identifiers, numbers, versions and hashes that the text does not have.
+    pub invented: Vec<Fact<'t>>,
+}
+
+/// Facts kept of those that there are, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FactCounts([FactCount; FactKind::ALL.len()]);
+
+/// Facts kept of those that there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct FactCount {
+    /// Those that are kept.
+    pub kept: u64,
+    /// All of them.
+    pub total: u64,
+}
+
+impl<'t> FactsKept<'t> {
+    /// Looks for the facts of `original` in `result`, and for those of `result` in `original`.
+    #[must_use]
+    pub fn of(original: &'t str, result: &'t str) -> Self {
+        let mut kept = Self::default();
+        let (in_original, in_result) = (Carried::by(original), Carried::by(result));
+        for fact in facts(original) {
+            let is_kept = in_result.has(&fact) || stands_in(&fact, result);
+            kept.counts.add(fact.kind, FactCount { kept: is_kept.into(), total: 1 });
+            if !is_kept {
+                kept.lost.push(fact);
+            }
+        }
+        let mut seen = HashSet::new();
+        let named =
+            words(result).filter_map(|word| FactKind::of(word.shape).map(|kind| Fact { kind, text: word.text }));
+        kept.invented =
+            named.filter(|fact| seen.insert(*fact) && !in_original.has(fact) && !stands_in(fact, original)).collect();
+        kept
+    }
+}
+
+impl FactCounts {
+    /// The kinds of which there are any, in the order of reports.
+    pub fn by_kind(&self) -> impl Iterator<Item = (FactKind, FactCount)> {
+        FactKind::ALL.into_iter().zip(self.0).filter(|(_, count)| count.total > 0)
+    }
+
+    /// All kinds together.
+    #[must_use]
+    pub fn all(&self) -> FactCount {
+        self.0.iter().fold(FactCount::default(), |sum, count| sum.with(*count))
+    }
+
+    /// Adds the counts of another text.
+    pub fn merge(&mut self, other: &Self) {
+        for (sum, count) in self.0.iter_mut().zip(other.0) {
+            *sum = sum.with(count);
+        }
+    }
+
+    fn add(&mut self, kind: FactKind, count: FactCount) {
+        for (sum, _) in self.0.iter_mut().zip(FactKind::ALL).filter(|(_, of)| *of == kind) {
+            *sum = sum.with(count);
+        }
+    }
+}
+
+impl FactCount {
+    const fn with(self, other: Self) -> Self {
+        Self { kept: self.kept + other.kept, total: self.total + other.total }
+    }
+}
+
+/// Whether what `fact` says stands in `text`, in a form of its own: `1024` for `1,024 tokens`, `parse` for `parse()`,
+/// `src/a.rs` for `./src/a.rs`, a commit in full for a short one.
+fn stands_in(fact: &Fact<'_>, text: &str) -> bool {
+    match fact.kind {
+        FactKind::Number => number_stands_in(fact.text, text),
+        FactKind::Version => {
+            let version = fact.text.trim_start_matches('v');
+            is_word_of(version, text) || is_word_of(&format!("v{version}"), text)
+        }
+        FactKind::Hash => text.contains(fact.text),
+        FactKind::Path => {
+            let path = fact.text.trim_start_matches("./").trim_end_matches('/');
+            is_word_of(path, text)
+        }
+        FactKind::Url => text.contains(fact.text.trim_end_matches('/')),
+        FactKind::Identifier => {
+            let name = fact.text.trim_end_matches("()").trim_start_matches(['-', '$', '@', '#']);
+            // `Store::open` of a text that has `impl Store` and `fn open`.
+            is_word_of(name, text)
+                || name.split("::").flat_map(|part| part.split('.')).all(|part| is_word_of(part, text))
+        }
+        FactKind::ErrorLine | FactKind::Quoted => false,
+    }
+}
+
+fn number_stands_in(number: &str, text: &str) -> bool {
+    let start = number.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
+    let figures = number.get(start..).unwrap_or_default();
+    let end = figures
+        .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',' | ':' | '-' | '/'))
+        .unwrap_or(figures.len());
+    let figures = figures.get(..end).unwrap_or_default().trim_end_matches(['.', ',', ':', '-', '/']);
+    let ungrouped = |text: &str| text.replace(',', "");
+    is_word_of(figures, text) || figures.len() >= 4 && is_word_of(&ungrouped(figures), &ungrouped(text))
+}
+
+/// Whether `word` stands in `text` with no letter or digit at either end. A unit may follow a number, and a point may
+/// not make a part of a longer number of it.
+fn is_word_of(word: &str, text: &str) -> bool {
+    if word.is_empty() {
+        return false;
+    }
+    let is_number = word.ends_with(|c: char| c.is_ascii_digit());
+    let is_part = |outwards: (Option<char>, Option<char>), joins: &dyn Fn(char) -> bool| match outwards {
+        (Some('.'), Some(c)) if is_number => c.is_ascii_digit(),
+        (Some(c), _) => joins(c),
+        (None, _) => false,
+    };
+    let joins_before = |c: char| c.is_alphanumeric() || c == '_';
+    let joins_after = |c: char| if is_number { c.is_ascii_digit() } else { c.is_alphanumeric() || c == '_' };
+    text.match_indices(word).any(|(at, _)| {
+        let mut before = text.get(..at).unwrap_or_default().chars().rev();
+        let mut after = text.get(at + word.len()..).unwrap_or_default().chars();
+        !is_part((before.next(), before.next()), &joins_before) && !is_part((after.next(), after.next()), &joins_after)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "Ran `cargo test --all` in ./src/lib.rs: 1,024 tests took 12 ms.\n\
+        error[E0308]: mismatched types\n\
+        See https://a.b/c, v1.2.3 and 3f786850e387550fdab836ed7e6dc881de23001b; three files, `impl Store`, fn open().";
+
+    fn texts<'t>(facts: &[Fact<'t>]) -> Vec<&'t str> {
+        facts.iter().map(|fact| fact.text).collect()
+    }
+
+    // G-03
+    #[test]
+    fn kept_and_lost_facts_are_told_by_kind() {
+        let kept = FactsKept::of(TEXT, "In src/lib.rs 1024 tests, 12 ms; https://a.b/c");
+        let told: Vec<_> = kept.counts.by_kind().map(|(kind, count)| (kind.name(), count.kept, count.total)).collect();
+        assert_eq!(
+            told,
+            [
+                ("paths", 1, 1),
+                ("URLs", 1, 1),
+                ("identifiers", 0, 2),
+                ("numbers", 2, 2),
+                ("versions", 0, 1),
+                ("hashes", 0, 1),
+                ("error lines", 0, 1),
+                ("quoted strings", 0, 2),
+            ]
+        );
+        assert_eq!(
+            texts(&kept.lost),
+            [
+                "--all",
+                "v1.2.3",
+                "3f786850e387550fdab836ed7e6dc881de23001b",
+                "open()",
+                "error[E0308]: mismatched types",
+                "cargo test --all",
+                "impl Store",
+            ]
+        );
+        assert_eq!(kept.counts.all(), FactCount { kept: 4, total: 11 });
+        assert!(kept.invented.is_empty(), "{:?}", kept.invented);
+    }
+
+    // G-03
+    #[test]
+    fn a_text_keeps_its_own_facts_and_invents_none() {
+        let kept = FactsKept::of(TEXT, TEXT);
+        assert!(kept.lost.is_empty() && kept.invented.is_empty() && kept.counts.all().kept > 8);
+        assert_eq!(FactsKept::of("no facts here", "none").counts.all(), FactCount::default());
+        let mut sum = kept.counts;
+        sum.merge(&kept.counts);
+        assert_eq!(sum.all().total, 2 * kept.counts.all().total);
+    }
+
+    // G-04
+    #[test]
+    fn what_the_original_does_not_have_is_invented() {
+        let cases = [
+            ("In src/lib.rs", &[][..]),
+            ("src/main.rs and lib/src/lib.rs", &["src/main.rs", "lib/src/lib.rs"]),
+            ("open_all and Store::open", &["open_all"]),
+            ("--all in 12ms", &[]),
+            ("120 ms, 24 tests, 0.12 s", &["120 ms", "24 tests", "0.12 s"]),
+            ("1.2.3, v1.2.4", &["v1.2.4"]),
+            ("3f78685 and 3f78686", &["3f78686"]),
+            ("https://a.b/d", &["https://a.b/d"]),
+        ];
+        for (result, invented) in cases {
+            assert_eq!(texts(&FactsKept::of(TEXT, result).invented), invented, "{result}");
+        }
+    }
+}

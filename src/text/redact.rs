@@ -1,0 +1,212 @@
+//! Secrets out of a text, and back into another.
+//!
+//! Before a text leaves the machine, each secret in it gives way to a placeholder, `[SECRET-1]`; what comes back gets the
+//! secrets again. A secret that a rule finds in one text is replaced wherever it stands in any (G-01). What already looks
+//! like a placeholder is replaced as a secret is, so that nothing of a text can be taken for one of ours.
+//!
+//! Rules find what has a form: the keys of providers, PEM blocks, values that are assigned to names such as `password`.
+//! What has none, such as a password in a sentence, is not found.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::{self, Write};
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
+use rules::Finding;
+
+mod rules;
+mod screen;
+#[cfg(test)]
+mod tests;
+
+/// What looks like a placeholder and is a text.
+const LOOKALIKE: &str = "text in the form of a placeholder";
+
+/// A secret of fewer bytes is replaced only where a rule finds it: it may be an ordinary word elsewhere.
+const WIDE_FROM: usize = 12;
+
+/// Replaces secrets by numbered placeholders. Equal secrets have equal numbers, in all texts that go through the same
+/// redactor.
+#[derive(Default)]
+pub struct Redactor {
+    numbers: HashMap<String, Placeholder>,
+    /// Those that are replaced wherever they stand, with what they are.
+    wide: BTreeMap<String, &'static str>,
+    /// Finds these; made anew when one is learnt.
+    finder: Option<AhoCorasick>,
+}
+
+/// What stands for a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Placeholder {
+    /// Its number, from 1.
+    pub number: usize,
+    /// What the secret is, such as `GitHub token`.
+    pub family: &'static str,
+}
+
+/// A text without its secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Redacted {
+    /// The text with placeholders.
+    pub text: String,
+    /// What each of its placeholders stands for.
+    secrets: BTreeMap<Placeholder, String>,
+}
+
+/// A reply that has its secrets again.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The reply.
+    pub text: String,
+    /// The placeholders that were given and did not come back.
+    pub lost: Vec<Placeholder>,
+}
+
+/// A reply with a placeholder that it was not given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the reply has the placeholder {0}, which it was not given")]
+pub struct ForeignPlaceholder(pub String);
+
+impl Redactor {
+    /// Learns the secrets of `text`, so that they are replaced in every text, also where no rule would find them.
+    pub fn learn(&mut self, text: &str) {
+        self.note(text, &rules::find(text));
+    }
+
+    /// `text` with a placeholder for each secret: those that rules find in it, and those that were learnt.
+    #[must_use]
+    pub fn redact(&mut self, text: &str) -> Redacted {
+        let findings = rules::find(text);
+        self.note(text, &findings);
+        let mut redacted = Redacted { text: String::with_capacity(text.len()), secrets: BTreeMap::new() };
+        let mut end = 0;
+        for Finding { range, family } in self.all_of(text, findings) {
+            let (Some(before), Some(secret)) = (text.get(end..range.start), text.get(range.clone())) else { continue };
+            let number = self.numbers.len() + 1;
+            let placeholder = *self.numbers.entry(secret.to_owned()).or_insert(Placeholder { number, family });
+            redacted.text.push_str(before);
+            let _ = write!(redacted.text, "{placeholder}"); // Writing to a string never fails.
+            redacted.secrets.entry(placeholder).or_insert_with(|| secret.to_owned());
+            end = range.end;
+        }
+        redacted.text.push_str(text.get(end..).unwrap_or_default());
+        redacted
+    }
+
+    /// How many different secrets have been replaced so far.
+    #[must_use]
+    pub fn n_secrets(&self) -> usize {
+        self.numbers.values().filter(|placeholder| placeholder.family != LOOKALIKE).count()
+    }
+
+    fn note(&mut self, text: &str, findings: &[Finding]) {
+        for Finding { range, family } in findings {
+            let Some(secret) = text.get(range.clone()).filter(|secret| secret.len() >= WIDE_FROM) else { continue };
+            if !self.wide.contains_key(secret) {
+                self.wide.insert(secret.to_owned(), family);
+                self.finder = None;
+            }
+        }
+    }
+
+    /// What is to be replaced in `text`, in order and apart from each other.
+    fn all_of(&mut self, text: &str, mut found: Vec<Finding>) -> Vec<Finding> {
+        found.extend(lookalikes(text).map(|range| Finding { range, family: LOOKALIKE }));
+        if self.finder.is_none() && !self.wide.is_empty() {
+            self.finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(self.wide.keys()).ok();
+        }
+        for hit in self.finder.iter().flat_map(|finder| finder.find_iter(text)) {
+            let family = text.get(hit.range()).and_then(|secret| self.wide.get(secret));
+            found.extend(family.map(|family| Finding { range: hit.range(), family }));
+        }
+        found.sort_by_key(|finding| (finding.range.start, Reverse(finding.range.end)));
+        let mut apart: Vec<Finding> = Vec::new();
+        for finding in found {
+            match apart.last_mut() {
+                // What overlaps goes as one: a part that stayed would be a part of a secret.
+                Some(last) if finding.range.start < last.range.end => {
+                    last.range.end = last.range.end.max(finding.range.end);
+                }
+                _ => apart.push(finding),
+            }
+        }
+        apart
+    }
+}
+
+impl Redacted {
+    /// The placeholders of the text, by number.
+    pub fn placeholders(&self) -> impl Iterator<Item = Placeholder> {
+        self.secrets.keys().copied()
+    }
+
+    /// `reply` with the secrets of this text in the place of their placeholders.
+    ///
+    /// # Errors
+    /// When the reply has a placeholder that this text has not, or one that is not written as it was given.
+    pub fn restore(&self, reply: &str) -> Result<Restored, ForeignPlaceholder> {
+        let mut restored = Restored { text: String::with_capacity(reply.len()), lost: Vec::new() };
+        let given: HashMap<String, (Placeholder, &str)> = self
+            .secrets
+            .iter()
+            .map(|(placeholder, secret)| (placeholder.to_string(), (*placeholder, secret.as_str())))
+            .collect();
+        let mut back = HashSet::new();
+        let mut end = 0;
+        for range in placeholders(reply) {
+            let (Some(before), Some(name)) = (reply.get(end..range.start), reply.get(range.clone())) else { continue };
+            let (placeholder, secret) = given.get(name).ok_or_else(|| ForeignPlaceholder(name.to_owned()))?;
+            restored.text.push_str(before);
+            restored.text.push_str(secret);
+            back.insert(placeholder.number);
+            end = range.end;
+        }
+        restored.text.push_str(reply.get(end..).unwrap_or_default());
+        restored.lost = self.placeholders().filter(|placeholder| !back.contains(&placeholder.number)).collect();
+        Ok(restored)
+    }
+}
+
+/// As it stands in a text that leaves the machine.
+impl fmt::Display for Placeholder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[SECRET-{}]", self.number)
+    }
+}
+
+// Secrets are shown nowhere, in no message of a failed assertion either.
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").field("n_secrets", &self.n_secrets()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Redacted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redacted").field("text", &self.text).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Restored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Restored").field("lost", &self.lost).finish_non_exhaustive()
+    }
+}
+
+/// What in a text could be taken for a placeholder: in brackets in any case, without them in capitals.
+fn lookalikes(text: &str) -> impl Iterator<Item = Range<usize>> {
+    static LOOKALIKES: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\[(?i:secret)-[0-9]+\]|SECRET-[0-9]+").ok());
+    LOOKALIKES.iter().flat_map(move |regex| regex.find_iter(text)).map(|found| found.range())
+}
+
+/// The placeholders of a reply, with those that lost a bracket or their case.
+fn placeholders(reply: &str) -> impl Iterator<Item = Range<usize>> {
+    static PLACEHOLDERS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\[(?i:secret)-[0-9]+\]|\[?SECRET-[0-9]+\]?").ok());
+    PLACEHOLDERS.iter().flat_map(move |regex| regex.find_iter(reply)).map(|found| found.range())
+}
