@@ -1,6 +1,6 @@
 //! What rules and presets save, as a table: `cargo run --release --example savings -- FOLDER`.
 //!
-//! Every transcript below FOLDER with at least twenty steps is rewritten by `ctxc` as a user would do it, into a
+//! Every transcript below FOLDER with at least twelve steps is rewritten by `ctxc` as a user would do it, into a
 //! temporary folder. What the model sees of source and result is counted anew from the two files.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example prints what it finds")]
@@ -14,7 +14,7 @@ use ctxc::transcript::foreign;
 use ctxc::transcript::{Chain, Groups, Index, Totals};
 
 /// How many steps a transcript has at least; shorter ones have nothing old to cut.
-const MIN_STEPS: u32 = 20;
+const MIN_STEPS: u32 = 12;
 
 /// What is measured: the name of the row, and the arguments of `ctxc` before and behind the session.
 const ROWS: [(&str, &[&str]); 13] = [
@@ -61,11 +61,13 @@ fn run() -> anyhow::Result<()> {
         let (mut before, mut after, mut bytes_before, mut bytes_after) = (0, 0, 0, 0);
         for (source, path) in &counted {
             let result = home.path().join("result.jsonl");
-            let archive = format!("sqlite:{}", home.path().join("archive.sqlite").display());
             let output = Command::new(&program)
                 .args(args)
                 .arg(path)
-                .args(["--force", "--quiet", "--archive", &archive, "-o"])
+                // The usual archive, which placeholders need not name, in a home of its own.
+                .env_remove("CTXC_ARCHIVE")
+                .env("XDG_DATA_HOME", home.path())
+                .args(["--force", "--quiet", "-o"])
                 .arg(&result)
                 .output()?;
             ensure!(

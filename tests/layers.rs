@@ -272,6 +272,34 @@ fn only_the_chat_engine_and_the_archive_open_connections() {
     check(opens_connections_elsewhere, &[("engine/wire.rs", "use reqwest::Client;")]);
 }
 
+// 001 REQ-CS-003.1, D-01: what truncates asks no model, for it knows of none.
+fn truncates_with_a_model(source: &Source) -> Vec<String> {
+    let words = ["engine", "Engine", "run::", "run_tasks", "Outcome"];
+    let truncates = [
+        "plan/truncate",
+        "apply/truncate",
+        "apply/outlook",
+        "apply/dependents",
+        "apply/hang",
+        "cli/commands/truncate",
+        "report/truncate",
+    ];
+    if source.is_in(&truncates) { source.lines(|line| names_any(line, &words)) } else { Vec::new() }
+}
+
+#[test]
+fn nothing_that_truncates_knows_of_a_model() {
+    check(
+        truncates_with_a_model,
+        &[
+            ("apply/truncate.rs", "use crate::engine::Engine;"),
+            ("cli/commands/truncate.rs", "let outcomes = crate::run::run(&tasks, &Extract, |_| ());"),
+        ],
+    );
+    let n_found = sources().iter().filter(|source| source.path.contains("truncate")).count();
+    assert!(n_found >= 5, "{n_found}");
+}
+
 // Lints are expected with a reason, never allowed.
 fn allows_lints(source: &Source) -> Vec<String> {
     source.lines(|line| line.contains("[allow(") || line.contains(", allow("))

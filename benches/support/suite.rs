@@ -74,7 +74,11 @@ fn cases(stage: &Stage) -> Vec<Case> {
         stdout: stage.home.join("stdout.txt"),
         proof: None,
     };
-    let target = (stage.context / 10 * 9).to_string();
+    // A tenth goes, or nine of them.
+    let [most, least] = [9, 1].map(|tenths| (stage.context / 10 * tenths).to_string());
+    let truncate = |target| -> [&str; 9] {
+        ["truncate", &file, "--target-tokens", target, "--tokens=chars4", "--no-archive", "--force", "-o", &out]
+    };
     let said = || Some(stage.home.join("stdout.txt"));
     let wrote = || Some(stage.out.clone());
     let rewrite = &[Limit::AtMost(3.0, "cp"), Limit::Faster(30.0, "jq -c .")];
@@ -98,11 +102,19 @@ fn cases(stage: &Stage) -> Vec<Case> {
             limits: rewrite,
             peak_limit: Some(PEAK_LIMIT),
             proof: wrote(),
-            ..peer(
-                "ctxc truncate -o",
-                CTXC,
-                &["truncate", &file, "--target-tokens", &target, "--no-archive", "--force", "-o", &out],
-            )
+            ..peer("ctxc truncate -o, a tenth goes", CTXC, &truncate(&most))
+        },
+        Case {
+            limits: rewrite,
+            peak_limit: Some(PEAK_LIMIT),
+            proof: wrote(),
+            ..peer("ctxc truncate -o, a tenth stays", CTXC, &truncate(&least))
+        },
+        Case {
+            limits: rewrite,
+            peak_limit: Some(PEAK_LIMIT),
+            proof: wrote(),
+            ..peer("ctxc prune -o", CTXC, &["prune", &file, "--no-archive", "--force", "-o", &out])
         },
         // Q-02 adds the texts that compress works on to its memory, so its rows show the sum and no limit.
         Case {

@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 
-use xxhash_rust::xxh3::Xxh3Default;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::cut::Page;
 use super::input::{Input, repeat_of};
 use super::placeholder::is_placeholder;
+use super::read_note::ReadNote;
 use crate::plan::{Access, Answer, Call, Handles, Lines, Place, Protected, Subject};
 use crate::text::{Tokens, json_digest, json_string};
-use crate::transcript::scan::{Block, BlockKind, Kind, Scan, each_field};
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Span, result_blocks, revisit, turns};
+use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
+use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, result_blocks, revisit, turns};
 
 /// The live tool calls of a transcript.
 #[derive(Debug, Default)]
@@ -50,16 +51,19 @@ pub fn read_calls(file: &File, index: &Index, chain: &Chain, protected: &Protect
         }
         io::Result::Ok(())
     })?;
+    // What is not needed any more goes first: a long transcript has very many calls.
+    let Found { mut calls, mut names, tools, .. } = found;
+    let key = |call: &Call| (call.step, numbering.place(call.call.line), call.call.block);
     // Of one step in the order of the conversation, which is nearly always that of the file.
-    let mut order: Vec<usize> = (0..found.calls.len()).collect();
-    let key =
-        |at: &usize| found.calls.get(*at).map(|call| (call.step, numbering.place(call.call.line), call.call.block));
-    order.sort_by_key(key);
-    let calls = order.iter().filter_map(|&at| found.calls.get(at).copied()).collect();
-    let names = order.iter().filter_map(|&at| found.names.get(at));
-    let tools = &found.tools;
-    let handles = Handles::of(names.map(|(tool, id)| (tools.get(*tool).map_or("", String::as_str), &**id)));
-    Ok(Calls { calls, handles, n_steps: numbering.n_steps, n_turns: numbering.n_turns })
+    if !calls.is_sorted_by_key(key) {
+        let mut both: Vec<_> = calls.into_iter().zip(names).collect();
+        both.sort_by_key(|(call, _)| key(call));
+        (calls, names) = both.into_iter().unzip();
+    }
+    calls.shrink_to_fit();
+    let handles = Handles::of(names.iter().map(|(tool, id)| (tools.get(*tool).map_or("", String::as_str), &**id)));
+    let (n_steps, n_turns) = (numbering.n_steps, numbering.n_turns);
+    Ok(Calls { calls, handles, n_steps, n_turns })
 }
 
 /// Which step and which turn each message is.
@@ -193,7 +197,7 @@ fn answer(call: &mut Call, given: Given) {
 
 fn given(page: Page<'_>, at: u32, block: &Block) -> Given {
     let beginning = beginning(page, at);
-    let copy = Copy::read(page);
+    let copy = ReadNote::of(page);
     let answer = if block.is_error || is_refusal(&beginning) {
         Answer::Failed
     } else if copy.is_unchanged || POINTS_BACK.iter().any(|start| beginning.starts_with(start)) {
@@ -203,7 +207,8 @@ fn given(page: Page<'_>, at: u32, block: &Block) -> Given {
     };
     Given {
         place: Place { line: page.line, block: at },
-        output: json_digest(block.content.map_or(&[][..], |it| it.of(page.bytes))),
+        // As it is written: one client writes equal results alike.
+        output: xxh3_64(block.content.map_or(&[][..], |it| it.of(page.bytes))),
         answer,
         access: if is_placeholder(&beginning) { Access::Cut } else { Access::Open },
         tokens: page.result_tokens(at as usize),
@@ -232,46 +237,6 @@ fn beginning(page: Page<'_>, at: u32) -> String {
     let mut texts = result_blocks(page.scan, at as usize).flat_map(|block| [block.content, block.text]).flatten();
     let raw = texts.find_map(|span| span.string(page.bytes)).unwrap_or_default();
     json_string::decode(raw.get(..LEN).unwrap_or(raw)).into_owned()
-}
-
-/// What the client's copy of a result says of a file that was read.
-#[derive(Default)]
-struct Copy {
-    lines: Option<Lines>,
-    is_unchanged: bool,
-}
-
-impl Copy {
-    fn read(page: Page<'_>) -> Self {
-        let mut copy = Self::default();
-        let Some(span) = page.scan.tool_use_result else { return copy };
-        let object = span.of(page.bytes);
-        let mut file = None;
-        if object.starts_with(b"{") {
-            each_field(object, |key, value| match key {
-                b"type" => copy.is_unchanged = value.string(object) == Some(b"file_unchanged"),
-                b"file" => file = Some(value.of(object)),
-                _ => {}
-            });
-        }
-        copy.lines = file.and_then(lines_of);
-        copy
-    }
-}
-
-/// The lines that were read, from the client's note of them; to the end of the file where they reach it.
-fn lines_of(file: &[u8]) -> Option<Lines> {
-    let number = |value: Span| std::str::from_utf8(value.of(file)).ok().and_then(|digits| digits.parse::<u32>().ok());
-    let (mut start, mut n_lines, mut n_all) = (None, None, None);
-    each_field(file, |key, value| match key {
-        b"startLine" => start = number(value),
-        b"numLines" => n_lines = number(value),
-        b"totalLines" => n_all = number(value),
-        _ => {}
-    });
-    let start = start?.max(1);
-    let end = start.saturating_add(n_lines?);
-    Some(Lines { start, end: if n_all.is_some_and(|n_all| end > n_all) { u32::MAX } else { end } })
 }
 
 fn params_digest(tool: &str, input: Input<'_>) -> u64 {

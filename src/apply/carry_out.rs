@@ -17,7 +17,7 @@ use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remo
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, operation_id};
 use crate::text::Tokens;
-use crate::transcript::{Chain, Fingerprint, Index, Totals};
+use crate::transcript::{Chain, Fingerprint, Index, LineSet, Totals};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 const REST: u64 = 30;
@@ -127,13 +127,15 @@ pub fn carry_out(
     destination: Destination<'_>,
     errand: &Errand<'_>,
 ) -> Result<Done, ApplyError> {
+    let chain = Chain::find(index);
     let own;
     let (file, before) = if let Some(Draft { file, before }) = &origin.draft {
         (*file, *before)
     } else {
-        own = Before::of(index, &Chain::find(index));
+        own = Before::of(index, &chain);
         (origin.file, &own)
     };
+    let live = left_of(chain, rewrite);
     let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
     if let (Destination::InPlace(Existing::Respect), Some(guard)) = (&destination, &guard) {
         refuse_unless_at_rest(guard, origin.path, errand.now)?;
@@ -152,6 +154,9 @@ pub fn carry_out(
         return Err(changed());
     }
     let chain = Chain::find(index);
+    if let Some(other) = live.first_difference(&chain.live) {
+        return Err(ApplyError::OtherConversation(other.number()));
+    }
     let left = check(index, &chain);
     let caused = new_problems(&before.problems, left.clone());
     if !caused.is_empty() {
@@ -196,6 +201,15 @@ pub fn carry_out(
     let Written { len: bytes_after, .. } = written;
     let bytes_before = before.fingerprint.len;
     Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
+}
+
+/// The live lines that stay.
+fn left_of(chain: Chain, rewrite: &Rewrite) -> LineSet {
+    let mut live = chain.live;
+    for line in rewrite.dropped.iter() {
+        live.remove(line);
+    }
+    live
 }
 
 /// A path is asked for later, from other folders.

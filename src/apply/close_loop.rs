@@ -1,15 +1,16 @@
 //! Ending a tool loop that is still open, so that its thinking can go (S-05, `--close-loop`).
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
 use uuid::Uuid;
 
+use super::pairing::check_pairs;
 use super::pointers::uuid_of;
+use super::problem::ProblemKind;
 use crate::text::json_string;
 use crate::transcript::scan::Kind;
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, read_line};
+use crate::transcript::{Chain, Flags, Index, LineNo, read_line};
 
 /// What the entry says.
 const TEXT: &str = "(The transcript was compressed here. I go on from the results above.)";
@@ -47,13 +48,12 @@ pub(super) fn closing_entry(file: &File, index: &Index, chain: &Chain) -> io::Re
     )))
 }
 
-/// Whether every call of the last assistant message has its result.
+/// Whether every call that the conversation ends in has its result: those of the last message, and of the ones that the
+/// API takes as one with it.
 fn all_are_answered(index: &Index, chain: &Chain) -> bool {
-    let last = chain.messages(index).rev().find_map(|(_, line)| index.record(line).message());
-    let live = || index.tools.iter().filter(|end| chain.is_live(end.line));
-    let answered: HashSet<IdHash> = live().filter(|end| end.is_result).map(|end| end.id).collect();
-    let mut calls = live().filter(|end| !end.is_result && index.record(end.line).message() == last);
-    calls.all(|call| answered.contains(&call.id))
+    let mut problems = Vec::new();
+    check_pairs(index, chain, &mut problems);
+    !problems.iter().any(|problem| problem.kind == ProblemKind::InterruptedCall)
 }
 
 /// The raw value of a top-level field.

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 
 use super::cut::{Page, is_cut};
+use super::named::beginning;
 use super::placeholder::is_placeholder;
 use super::rewrite::Rewrite;
 use crate::archive::Cut;
@@ -99,16 +100,4 @@ pub fn add_edits(
         }
     }
     Ok(())
-}
-
-/// How many characters of a text name it.
-const NAME_LEN: usize = 48;
-
-/// The words that `text` begins with, by which people know it.
-fn beginning(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if words.chars().count() <= NAME_LEN {
-        return words;
-    }
-    words.chars().take(NAME_LEN - 1).chain(['…']).collect()
 }

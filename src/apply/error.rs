@@ -33,6 +33,11 @@ pub enum ApplyError {
     /// The result would have problems that the source does not have.
     #[error("write a transcript that resumes: the result would have {} that the source does not have: {}", n_problems(.0), .0.join("; "))]
     NewProblems(Vec<String>),
+    /// The result would be another conversation than was planned.
+    #[error(
+        "write a transcript that resumes: from line {0} on it would not be the conversation that is meant to be left"
+    )]
+    OtherConversation(u32),
     /// A splice does not fit its line: a fault in ctxc.
     #[error("edit line {line}")]
     Edit {

@@ -27,6 +27,18 @@ pub struct Consequences {
     pub closed_loop: bool,
 }
 
+impl Consequences {
+    /// What the model will see, of what was `left` before.
+    #[must_use]
+    pub fn expected(&self, left: Totals) -> Totals {
+        Totals {
+            thinking: left.thinking.saturating_sub(self.thinking.tokens),
+            signatures: left.signatures.saturating_sub(self.thinking.signature_tokens),
+            ..left
+        }
+    }
+}
+
 /// What becomes of thinking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Thinking {
@@ -82,6 +94,8 @@ fn remove(
 ) -> io::Result<()> {
     let is_thinking = |line| index.record(line).flags.any(Flags::THINKING) && !rewrite.dropped.contains(line);
     let behind = match thinking.reach {
+        // A conversation of nothing but thinking would be none without it.
+        ThinkingReach::Everywhere if is_all_thinking(index, chain, rewrite) => return Ok(()),
         ThinkingReach::Everywhere => None,
         ThinkingReach::BehindChange => {
             let Some(first_change) = first_change else { return Ok(()) };
@@ -103,6 +117,11 @@ fn remove(
     Ok(())
 }
 
+fn is_all_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
+    let mut left = chain.messages(index).filter(|(_, line)| !rewrite.dropped.contains(*line));
+    left.all(|(_, line)| !index.record(line).flags.any(Flags::BEYOND_THINKING))
+}
+
 /// By how much the gauge moves.
 fn change(
     index: &Index,
@@ -116,11 +135,11 @@ fn change(
     let unmeasured: LineSet =
         chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE)).copied().collect();
     let later: i64 = rewrite.saved.iter().filter(|(line, _)| unmeasured.contains(**line)).map(|(_, saved)| saved).sum();
-    // Where the head of the conversation is lost, the recorded figure tells of what no resume will send.
     let left = Tokens(Totals::of(index, chain).context().0.saturating_add_signed(-saved));
     Change {
         saved: calibration.scale_signed(saved - later),
-        limit: calibration.lost_head.then(|| calibration.context(left)),
+        left: calibration.context(left),
+        lost_head: calibration.lost_head,
     }
 }
 

@@ -24,8 +24,20 @@ pub struct Gauge {
 pub(super) struct Change {
     /// What was saved, in tokens of the API; below zero where text was given back.
     pub(super) saved: i64,
-    /// What the gauge shall show at most, where that is known.
-    pub(super) limit: Option<Tokens>,
+    /// The estimate of what is left, in tokens of the API.
+    pub(super) left: Tokens,
+    /// Whether the recorded figure tells of a head of the conversation that no resume will send.
+    pub(super) lost_head: bool,
+}
+
+impl Change {
+    /// What the gauge shall show, where `before` was recorded.
+    fn after(&self, before: Tokens) -> Tokens {
+        let after = Tokens(before.0.saturating_add_signed(-self.saved));
+        let after = if self.lost_head { after.min(self.left) } else { after };
+        // Where the estimate was far above what was recorded, their difference says nothing, and what is left is more.
+        if after.0 < self.left.0 / 2 { self.left.min(before) } else { after }
+    }
 }
 
 /// Lowers the usage of the last live assistant message, on all its lines, by what was saved, or raises it by what was
@@ -55,9 +67,8 @@ pub(super) fn move_gauge(
         let bytes = read_line(file, index, line, &mut buffer)?;
         let Some(usage) = Scan::of(bytes).message.and_then(|message| message.usage) else { continue };
         let before = Usage::of(usage.of(bytes)).context();
-        // Where there is no limit, what is given back raises the figure.
-        let over_limit = change.limit.map_or(i64::MIN, |limit| before.cast_signed() - limit.0.cast_signed());
-        let (splices, lowered) = lowered(usage, bytes, change.saved.max(over_limit));
+        let wanted = before.cast_signed() - change.after(Tokens(before)).0.cast_signed();
+        let (splices, lowered) = lowered(usage, bytes, wanted);
         rewrite.edit_unseen(line, splices);
         gauge = Some(Gauge { before: Tokens(before), after: Tokens(before.saturating_add_signed(-lowered)) });
     }
@@ -105,6 +116,24 @@ fn lowered_counts(object: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
 mod tests {
     use super::*;
     use crate::transcript::edit::render;
+
+    // S-06
+    #[test]
+    fn the_gauge_is_never_far_below_what_is_left() {
+        let change = |saved, left, lost_head| Change { saved, left: Tokens(left), lost_head };
+        let cases = [
+            (change(30, 72, false), 70),
+            (change(-5, 72, false), 105),
+            (change(30, 40, true), 40),
+            // Saved by the estimate, more than was ever measured.
+            (change(99, 30, false), 30),
+            (change(500, 30, false), 30),
+            (change(500, 300, false), 100),
+        ];
+        for (change, expected) in cases {
+            assert_eq!(change.after(Tokens(100)), Tokens(expected), "{change:?}");
+        }
+    }
 
     // S-06
     #[test]

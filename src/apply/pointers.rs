@@ -13,7 +13,7 @@ use crate::transcript::{IdHash, Index, LineNo, Parent, PreservedSegment, read_li
 
 /// Mends every reference to a line that `rewrite` drops: titles and last prompts move to the nearest ancestor that
 /// stays, or go where there is none; snapshots of files go with their message; compact boundaries forget the entry.
-/// A reference that has an edit already stays as that has it.
+/// What has an edit already stays as that has it.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -37,7 +37,8 @@ pub(super) fn mend_pointers(file: &File, index: &Index, rewrite: &mut Rewrite) -
         }
     }
     for segment in &index.preserved {
-        if segment.ids().any(|id| dropped.contains_key(&id)) && !rewrite.dropped.contains(segment.boundary) {
+        let is_settled = rewrite.dropped.contains(segment.boundary) || rewrite.edits.contains_key(&segment.boundary);
+        if segment.ids().any(|id| dropped.contains_key(&id)) && !is_settled {
             mend_segment(file, index, segment, &dropped, rewrite)?;
         }
     }
@@ -79,10 +80,6 @@ fn mend_segment(
     let Some(metadata) = Scan::of(&line).compact_metadata else { return Ok(()) };
     let mut splices = Vec::new();
     let text = metadata.of(&line);
-    if is_gone(index, segment, dropped, rewrite) {
-        rewrite.edit_unseen(segment.boundary, [Splice::new(metadata, without_segment(text))]);
-        return Ok(());
-    }
     let mut ends = Vec::new();
     each_field(text, |part, object| {
         if part != b"preservedSegment" && part != b"preservedMessages" {
@@ -113,12 +110,22 @@ fn mend_segment(
     Ok(())
 }
 
-/// Whether nothing stays of what the boundary keeps.
-fn is_gone(index: &Index, segment: &PreservedSegment, dropped: &HashMap<IdHash, LineNo>, rewrite: &Rewrite) -> bool {
-    let is_dropped = |id: &IdHash| dropped.contains_key(id);
-    let Some(&head) = dropped.get(&segment.head).filter(|_| is_dropped(&segment.tail)) else { return false };
-    segment.entries.iter().all(is_dropped)
-        && (!segment.entries.is_empty() || first_surviving_below(index, segment, head, rewrite).is_none())
+/// Lets the boundary of `segment` keep nothing of what stands before it.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(super) fn forget_segment(
+    file: &File,
+    index: &Index,
+    segment: &PreservedSegment,
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    let line = read_line(file, index, segment.boundary, &mut buffer)?;
+    let metadata = Scan::of(line).compact_metadata;
+    let splice = metadata.map(|metadata| Splice::new(metadata, without_segment(metadata.of(line))));
+    rewrite.edit_unseen(segment.boundary, splice);
+    Ok(())
 }
 
 /// The metadata of a boundary without what it says of a segment.

@@ -172,6 +172,14 @@ impl Problem {
         }
     }
 
+    /// By what it is known again in another transcript. A conversation has one head, whichever entry that is.
+    const fn identity(&self) -> (ProblemKind, IdHash) {
+        match self.kind {
+            ProblemKind::AssistantFirst | ProblemKind::AssistantAfterCut => (self.kind.family(), IdHash::NONE),
+            _ => (self.kind.family(), self.subject),
+        }
+    }
+
     /// The same with something else that is known of it.
     #[must_use]
     pub const fn with(self, detail: Detail) -> Self {
@@ -197,7 +205,7 @@ impl fmt::Display for Problem {
 pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
     let mut known: HashMap<(ProblemKind, IdHash), (Severity, u32)> = HashMap::new();
     for problem in source {
-        let (worst, n) = known.entry((problem.kind.family(), problem.subject)).or_insert((problem.severity, 0));
+        let (worst, n) = known.entry(problem.identity()).or_insert((problem.severity, 0));
         *worst = problem.severity.max(*worst);
         *n += problem.weight();
         if problem.kind == ProblemKind::TornLine {
@@ -208,7 +216,7 @@ pub fn new_problems(source: &[Problem], output: Vec<Problem>) -> Vec<Problem> {
     }
     let mut new = output;
     new.retain_mut(|problem| {
-        if let Some((worst, n_left)) = known.get_mut(&(problem.kind.family(), problem.subject))
+        if let Some((worst, n_left)) = known.get_mut(&problem.identity())
             && problem.severity <= *worst
             && problem.weight() <= *n_left
         {
@@ -239,6 +247,7 @@ mod tests {
             of(ProblemKind::InterruptedCall, 8, 4),
             of(ProblemKind::TornLine, 9, 40),
             of(ProblemKind::DanglingParent, 9, 5),
+            of(ProblemKind::AssistantAfterCut, 9, 5),
         ];
         let output = vec![
             of(ProblemKind::Cycle, 3, 1),
@@ -248,6 +257,8 @@ mod tests {
             of(ProblemKind::CallWithoutResult, 7, 4),
             of(ProblemKind::MalformedLine, 8, 41),
             of(ProblemKind::DanglingHead, 9, 5),
+            // Where the first message was thinking alone, the next is the head.
+            of(ProblemKind::AssistantFirst, 10, 6),
         ];
         let new = new_problems(&source, output);
         let found: Vec<_> = new.iter().map(|it| (it.kind, it.line.0, it.severity)).collect();

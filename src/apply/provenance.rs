@@ -103,9 +103,10 @@ fn made_by(
     Ok(whole.map(|operation| (operation, Standing::Exact)).or(grown))
 }
 
-/// The newest of `candidates` that wrote to `path`, or of all of them.
+/// The newest of `candidates` that wrote to `path`; of all of them where there is none. A file that none of them wrote
+/// is one that they read.
 fn wrote_there(path: Option<&Path>, candidates: Vec<Operation>) -> Option<Operation> {
     let path = path.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
-    let is_there = |operation: &Operation| path.is_some() && operation.output.path == path;
-    candidates.into_iter().max_by(|a, b| (is_there(a), &a.id).cmp(&(is_there(b), &b.id)))
+    let is_there = |operation: &Operation| path.is_none() || operation.output.path == path;
+    candidates.into_iter().filter(is_there).max_by(|a, b| a.id.cmp(&b.id))
 }

@@ -9,10 +9,10 @@ use super::calls::{Calls, read_calls};
 use super::cut::{Label, Page, cut_input, cut_result};
 use super::describe::{Described, describe};
 use super::images::{self, Staying, cut_images};
-use super::mask::digest;
 use super::placeholder::{Placeholder, Shelf};
 use super::unseen::{Gone, drop_dead, drop_progress, shorten_copies};
 use crate::archive::Cut;
+use crate::engine::digest;
 use crate::plan::{Access, Call, Horizon, Place, Protected, Rule, Superseded, supersede};
 use crate::text::{Tokens, chars4};
 use crate::transcript::scan::Scan;
@@ -40,8 +40,8 @@ pub struct Pruning {
     pub mask: Option<Mask>,
     /// What else goes.
     pub extras: BTreeSet<Extra>,
-    /// The archive that has what goes.
-    pub shelf: Shelf,
+    /// The results that may be cut, by their handles; all without a list.
+    pub only: Option<BTreeSet<String>>,
 }
 
 /// Which results become digests.
@@ -107,7 +107,8 @@ pub struct PrunedCall {
     pub by: Option<(String, LineNo)>,
 }
 
-/// Adds to `rewrite` all that `pruning` asks for, and that the rewrite has not done already.
+/// Adds to `rewrite` all that `pruning` asks for, and that the rewrite has not done already. The archive at `shelf` will
+/// have what goes.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -116,6 +117,7 @@ pub fn prune(
     index: &Index,
     chain: &Chain,
     pruning: &Pruning,
+    shelf: &Shelf,
     rewrite: &mut Rewrite,
 ) -> io::Result<Pruned> {
     let mut calls = read_calls(file, index, chain, &pruning.protected)?;
@@ -133,7 +135,7 @@ pub fn prune(
         rows.row(name);
     }
     let described = describe(file, index, planned.values().flatten().filter_map(|it| it.place(&calls)))?;
-    let work = Work { file, index, pruning, calls: &calls, described: &described };
+    let work = Work { file, index, pruning, shelf, calls: &calls, described: &described };
     let pruned = work.cut_results(&planned, &mut rows, rewrite)?;
     let mut keeps_dead = false;
     for &extra in &pruning.extras {
@@ -141,7 +143,7 @@ pub fn prune(
             Extra::Images => {
                 let staying = Staying { horizon, turns: &turns, calls: &calls.calls };
                 rows.row(images::RULE);
-                let cuts = cut_images(file, index, chain, staying, &pruning.shelf, rewrite)?;
+                let cuts = cut_images(file, index, chain, staying, shelf, rewrite)?;
                 for cut in &cuts {
                     rows.add(images::RULE, cut);
                 }
@@ -170,6 +172,9 @@ pub fn prune(
 }
 
 impl Extra {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Images, Self::Inputs, Self::UiCopies, Self::Progress, Self::Dead];
+
     /// The name of the row.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -210,17 +215,23 @@ fn plan(calls: &Calls, pruning: &Pruning, horizon: Horizon) -> BTreeMap<LineNo, 
     for (call_idx, call) in calls.calls.iter().enumerate() {
         let superseded = by_call.get(&call_idx).copied();
         let is_masked = mask_from.is_some_and(|from| call.step < from) && horizon.opens(call);
-        if let Some(result) = call.result.filter(|_| superseded.is_some() || is_masked) {
+        let is_open = || pruning.only.as_ref().is_none_or(|only| only.contains(&handle(calls, call_idx)));
+        if let Some(result) = call.result.filter(|_| (superseded.is_some() || is_masked) && is_open()) {
             planned.entry(result.line).or_default().push(Planned { call_idx, superseded });
         }
     }
     planned
 }
 
+fn handle(calls: &Calls, call_idx: usize) -> String {
+    calls.handles.get(call_idx).map(|handle| handle.to_string()).unwrap_or_default()
+}
+
 struct Work<'a> {
     file: &'a File,
     index: &'a Index,
     pruning: &'a Pruning,
+    shelf: &'a Shelf,
     calls: &'a Calls,
     described: &'a HashMap<Place, Described>,
 }
@@ -271,14 +282,15 @@ impl Work<'_> {
         let what = described.brief(ARGUMENT_LEN);
         let fate = if planned.superseded.is_some() { "superseded" } else { "masked" };
         let placeholder =
-            Placeholder { what: &what, fate, tokens: call.tokens, line: page.digest(), shelf: &self.pruning.shelf };
+            Placeholder { what: &what, fate, tokens: call.tokens, line: page.digest(), shelf: self.shelf };
         let digest = match (self.pruning.mask, planned.superseded) {
             (Some(mask), None) => digest(&page.result_text(result.block as usize), mask.digest),
             (None, _) | (_, Some(_)) => String::new(),
         };
         if digest.is_empty() {
-            let text = placeholder.fitting();
-            return Some(text).filter(|text| chars4(text) < call.tokens);
+            // What saves less than it costs is not worth what it hides.
+            let is_worth = |text: &String| chars4(text).0 * 2 <= call.tokens.0;
+            return Some(placeholder.full()).filter(is_worth).or_else(|| Some(placeholder.bare()).filter(is_worth));
         }
         let text = format!("{}\n{digest}", placeholder.full());
         Some(text).filter(|text| chars4(text) < call.tokens)
@@ -296,7 +308,7 @@ impl Work<'_> {
             let of_line = Place { line, block: 0 }..=Place { line, block: u32::MAX };
             for (place, name) in names.range(of_line) {
                 let label = Label { name, rule: INPUTS };
-                let cut = cut_input(page, place.block as usize, &self.pruning.shelf, label, rewrite);
+                let cut = cut_input(page, place.block as usize, self.shelf, label, rewrite);
                 if let Some(cut) = cut {
                     rows.add(INPUTS, &cut);
                 }
@@ -306,7 +318,7 @@ impl Work<'_> {
     }
 
     fn handle(&self, call_idx: usize) -> String {
-        self.calls.handles.get(call_idx).map(|handle| handle.to_string()).unwrap_or_default()
+        handle(self.calls, call_idx)
     }
 
     fn line_of(&self, call_idx: usize) -> LineNo {

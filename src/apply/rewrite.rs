@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::NewSession;
 use crate::archive::Cut;
+use crate::text::Tokens;
 use crate::transcript::edit::Splice;
-use crate::transcript::{LineNo, LineSet};
+use crate::transcript::{Chain, Index, LineNo, LineSet, Totals};
 
 /// What is to change in a transcript. Every line that it does not name is written byte for byte.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Rewrite {
     /// Edits inside lines.
     pub edits: BTreeMap<LineNo, Vec<Splice>>,
@@ -66,6 +67,27 @@ impl Rewrite {
     pub fn cut(&mut self, line: LineNo, cut: Cut) {
         self.save(line, cut.saved());
         self.cuts.entry(line).or_default().push(cut);
+    }
+
+    /// What the model sees of `line` so far, thinking aside, in `chars4` tokens.
+    #[must_use]
+    pub fn tokens(&self, index: &Index, line: LineNo) -> Tokens {
+        let saved = self.saved.get(&line).copied().unwrap_or(0);
+        Tokens(u64::from(index.record(line).tokens).saturating_add_signed(-saved))
+    }
+
+    /// What the model sees of what is left, before anything has followed from it.
+    #[must_use]
+    pub fn left(&self, index: &Index, chain: &Chain) -> Totals {
+        let mut left = Totals::default();
+        for &line in chain.lines.iter().filter(|&&line| !self.dropped.contains(line)) {
+            left.messages += self.tokens(index, line);
+            if let Some(thinking) = index.thinking_of(line) {
+                left.thinking += Tokens(thinking.text.into());
+                left.signatures += Tokens(thinking.signature.into());
+            }
+        }
+        left
     }
 
     /// Whether what the model sees of `line` changes.

@@ -5,15 +5,14 @@ use std::fs::File;
 use std::io;
 
 use super::Rewrite;
-use super::close_loop::closing_entry;
 use super::dependents::drop_dependents;
 use super::follow_up::Thinking;
-use super::pointers::point;
-use super::thinking::{ThinkingPolicy, ThinkingReach, open_loop};
+use super::hang::{hang, mend_tips};
+use super::outlook::{Outlook, Sizes};
 use crate::plan::{As, Kept, Message, Opening, TopDownTruncation, Truncation};
 use crate::text::Tokens;
 use crate::transcript::scan::Kind;
-use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Parent, Totals};
+use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
 
 /// What was cut.
 #[derive(Clone, Copy, Debug)]
@@ -46,26 +45,21 @@ pub fn truncate(
     rewrite: &mut Rewrite,
 ) -> io::Result<Truncated> {
     let messages = Messages::of(index, chain, &rewrite.dropped);
-    let (outlook, added) = Outlook::new(file, index, chain, thinking, rewrite)?;
-    let strategy = TopDownTruncation { added: strategy.added + added, ..*strategy };
-    let sizes = Sizes::new(index, chain, &messages, &outlook, rewrite);
-    let opener_tokens = |at| messages.first_line(chain, at).map_or(Tokens::ZERO, |line| tokens(index, line, rewrite));
-    let estimate = |at: usize, what| {
-        Ok::<_, Infallible>(match what {
-            As::Now => sizes.now.get(at).copied().unwrap_or_default(),
-            As::Rest => sizes.rest.get(at).copied().unwrap_or_default(),
-            As::Opener => opener_tokens(at),
-        })
-    };
-    let Ok(truncation) = strategy.plan(&described(index, chain, &messages), estimate);
+    let outlook = Outlook::new(file, index, chain, thinking, rewrite)?;
+    let strategy = TopDownTruncation { added: strategy.added + outlook.end, ..*strategy };
+    let truncation = planned(index, chain, &messages, &strategy, &outlook, rewrite);
     let mut truncated = Truncated {
         truncation,
         n_before: messages.len(),
         n_after: messages.len(),
         start: None,
         opener: None,
-        left: Totals::of(index, chain),
+        left: rewrite.left(index, chain),
     };
+    if messages.is_empty() {
+        // What is no message, such as thinking that nothing follows, counts all the same.
+        truncated.truncation.size = strategy.calibration.context(truncated.left.context());
+    }
     let Kept::Suffix { opener, start } = truncation.kept else { return Ok(truncated) };
     truncated.n_after = messages.len() - u32::try_from(start).unwrap_or(u32::MAX) + u32::from(opener.is_some());
     truncated.start = messages.first_line(chain, start);
@@ -73,11 +67,35 @@ pub fn truncate(
     if let (Some(first), Some(&place)) = (truncated.start, messages.firsts.get(start)) {
         let cut = Cut { messages: &messages, opener: truncated.opener, start, first, place };
         cut.drop_lines(index, chain, rewrite);
-        cut.hang(index, chain, rewrite);
+        hang(file, index, chain, first, truncated.opener, rewrite)?;
         mend_tips(file, index, chain, rewrite)?;
+        if !outlook.is_ended(index, chain, rewrite) {
+            truncated.truncation.size = strategy.calibration.context(truncation.tokens);
+        }
     }
-    truncated.left = left(index, chain, rewrite);
+    truncated.left = rewrite.left(index, chain);
     Ok(truncated)
+}
+
+/// Where to cut.
+fn planned(
+    index: &Index,
+    chain: &Chain,
+    messages: &Messages,
+    strategy: &TopDownTruncation,
+    outlook: &Outlook,
+    rewrite: &Rewrite,
+) -> Truncation {
+    let sizes = Sizes::new(index, chain, messages, outlook, rewrite);
+    let estimate = |at: usize, what| {
+        Ok::<_, Infallible>(match what {
+            As::Now => sizes.now.get(at).copied().unwrap_or_default(),
+            As::Rest => sizes.rest.get(at).copied().unwrap_or_default(),
+            As::Opener => messages.first_line(chain, at).map_or(Tokens::ZERO, |line| rewrite.tokens(index, line)),
+        })
+    };
+    let Ok(truncation) = strategy.plan(&described(index, chain, messages), estimate);
+    truncation
 }
 
 /// The messages as the plan sees them.
@@ -114,91 +132,6 @@ fn opening(index: &Index, chain: &Chain, line: LineNo) -> Opening {
     } else {
         Opening::User
     }
-}
-
-/// Which thinking counts.
-struct Outlook {
-    /// All of it stays.
-    keeps_all: bool,
-    /// Before this place, it stays as long as nothing is cut.
-    stable_until: usize,
-    /// From this place on, it stays whatever is cut.
-    kept_from: usize,
-}
-
-impl Outlook {
-    /// What will become of thinking, and the tokens of what is added behind the last entry once something is cut.
-    fn new(
-        file: &File,
-        index: &Index,
-        chain: &Chain,
-        thinking: Thinking,
-        rewrite: &Rewrite,
-    ) -> io::Result<(Self, Tokens)> {
-        let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
-        let mut outlook = Self {
-            keeps_all: thinking.policy == ThinkingPolicy::Keep,
-            stable_until: match thinking.reach {
-                ThinkingReach::BehindChange => first_change.unwrap_or(usize::MAX),
-                ThinkingReach::Everywhere => 0,
-            },
-            kept_from: open_loop(index, chain).unwrap_or(usize::MAX),
-        };
-        let is_thinking = |line: &LineNo| index.record(*line).flags.any(Flags::THINKING);
-        let mut added = Totals::default();
-        if thinking.policy == ThinkingPolicy::CloseLoop
-            && chain.lines.iter().skip(outlook.kept_from).any(is_thinking)
-            && let Some(entry) = closing_entry(file, index, chain)?
-        {
-            added.add(entry.as_bytes());
-            outlook.kept_from = usize::MAX;
-        }
-        Ok((outlook, added.context()))
-    }
-
-    fn stays_in_rest(&self, place: usize) -> bool {
-        self.keeps_all || place >= self.kept_from
-    }
-
-    fn is_there(&self, place: usize) -> bool {
-        place < self.stable_until || self.stays_in_rest(place)
-    }
-}
-
-/// The `chars4` tokens of each message with what stands behind it.
-struct Sizes {
-    now: Vec<Tokens>,
-    rest: Vec<Tokens>,
-}
-
-impl Sizes {
-    fn new(index: &Index, chain: &Chain, messages: &Messages, outlook: &Outlook, rewrite: &Rewrite) -> Self {
-        let none = vec![Tokens::ZERO; messages.firsts.len()];
-        let mut sizes = Self { now: none.clone(), rest: none };
-        for (place, &line) in chain.lines.iter().enumerate().filter(|(_, line)| !rewrite.dropped.contains(**line)) {
-            // What stands before the first message goes when anything goes.
-            let at = match messages.owner(line) {
-                Owner::Of(at) | Owner::Behind(at) => at as usize,
-                Owner::None => 0,
-            };
-            let tokens = tokens(index, line, rewrite);
-            let thinking = index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
-            let add = |sizes: &mut Vec<Tokens>, has_thinking: bool| {
-                if let Some(size) = sizes.get_mut(at) {
-                    *size += if has_thinking { tokens + thinking } else { tokens };
-                }
-            };
-            add(&mut sizes.now, outlook.is_there(place));
-            add(&mut sizes.rest, outlook.stays_in_rest(place));
-        }
-        sizes
-    }
-}
-
-/// What the model sees of `line` as `rewrite` has it so far, thinking aside, in `chars4` tokens.
-fn tokens(index: &Index, line: LineNo, rewrite: &Rewrite) -> Tokens {
-    let saved = rewrite.saved.get(&line).copied().unwrap_or(0);
-    Tokens(u64::from(index.record(line).tokens).saturating_add_signed(-saved))
 }
 
 /// Where the messages are cut.
@@ -243,31 +176,6 @@ impl Cut<'_> {
                 Owner::Behind(_) | Owner::None => place >= self.place,
             }
     }
-
-    /// Hangs what is left of the conversation on its new head. Its links alone would lead there but where the client
-    /// found the chain by other means: past a segment that a boundary keeps, or out of a circle.
-    fn hang(&self, index: &Index, chain: &Chain, rewrite: &mut Rewrite) {
-        let boundary = chain.lines.first().copied();
-        let boundary = boundary.filter(|&line| index.record(line).flags.any(Flags::COMPACT_BOUNDARY));
-        let head = self.opener.unwrap_or(self.first);
-        // What stands before its boundary is part of a segment, which has its place by what the boundary says.
-        let is_in_segment = boundary.is_some_and(|boundary| head < boundary);
-        if !is_in_segment {
-            hang_on(index, head, boundary, rewrite);
-        }
-        if let Some(opener) = self.opener {
-            hang_on(index, self.first, Some(opener), rewrite);
-        }
-    }
-}
-
-/// Hangs `line` on `parent`, unless it hangs there already, or on something that the file does not have.
-fn hang_on(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Rewrite) {
-    if let Parent::At(old) = index.record(line).parent()
-        && Some(old) != parent
-    {
-        rewrite.parents.insert(line, parent);
-    }
 }
 
 /// What is saved, in two sums: what the last measurement of the client knew, and what came after it.
@@ -289,51 +197,3 @@ impl Saved {
         sum.get_or_insert((line, 0)).1 += tokens;
     }
 }
-
-/// Lets the last prompt that a resume goes by, and the last title of what went, name the tip of the conversation.
-fn mend_tips(file: &File, index: &Index, chain: &Chain, rewrite: &mut Rewrite) -> io::Result<()> {
-    let targets = index.lines_of(index.pointers.iter().map(|pointer| pointer.target));
-    let Some(tip) = tip(index, chain, rewrite) else { return Ok(()) };
-    for kind in [Kind::LastPrompt, Kind::Summary] {
-        let pointers = index.pointers.iter().filter(|pointer| index.record(pointer.line).kind == kind);
-        let mut known = pointers.filter_map(|pointer| Some((pointer.line, *targets.get(&pointer.target)?)));
-        // A title may be that of another conversation of the file; a last prompt is gone by wherever it leads.
-        let last = known.rfind(|(_, target)| kind == Kind::LastPrompt || chain.is_live(*target));
-        if let Some((line, _)) =
-            last.filter(|(line, target)| rewrite.dropped.contains(*target) && !rewrite.dropped.contains(*line))
-        {
-            point(file, index, line, tip, rewrite)?;
-        }
-    }
-    Ok(())
-}
-
-/// The last message of the conversation that stays even where thinking goes.
-fn tip(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Option<LineNo> {
-    let mut at = chain.leaf?;
-    for _ in 0..chain.lines.len() {
-        let record = index.record(at);
-        if record.is_message() && (record.kind == Kind::User || record.flags.any(Flags::BEYOND_THINKING)) {
-            return Some(at).filter(|&at| !rewrite.dropped.contains(at));
-        }
-        let Parent::At(parent) = record.parent() else { return None };
-        at = parent;
-    }
-    None
-}
-
-/// What the model sees of what is left.
-fn left(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Totals {
-    let mut left = Totals::default();
-    for &line in chain.lines.iter().filter(|&&line| !rewrite.dropped.contains(line)) {
-        left.messages += tokens(index, line, rewrite);
-        if let Some(thinking) = index.thinking_of(line) {
-            left.thinking += Tokens(thinking.text.into());
-            left.signatures += Tokens(thinking.signature.into());
-        }
-    }
-    left
-}
-
-#[cfg(test)]
-mod tests;

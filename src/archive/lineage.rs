@@ -1,8 +1,8 @@
 //! The way that a transcript has come.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
-use super::{Archive, ArchiveError, Cut, Operation, Output};
+use super::{Archive, ArchiveError, Operation, Output};
 
 /// `newest` and the operations that led to its source, newest first: each read what the next one wrote. Where a client
 /// has added to a transcript before the next operation read it, its path and its length tell; the digest of the one's
@@ -28,22 +28,6 @@ fn parent(archive: &dyn Archive, operation: &Operation) -> Result<Option<Operati
         (None, Some(path)) => archive.operation_before(&operation.id, Output::Beginning(path, source.bytes)),
         (exact, _) => Ok(exact),
     }
-}
-
-/// The cuts of `lineage`, newest operation first, that no later operation took back, each with its operation; of an item
-/// that was cut several times the newest.
-#[must_use]
-pub fn open_cuts(lineage: &[Operation]) -> Vec<(&Operation, &Cut)> {
-    let mut settled = HashSet::new();
-    let mut open = Vec::new();
-    for operation in lineage {
-        for cut in &operation.cuts {
-            if settled.insert((&cut.uuid, &cut.call)) && cut.rule != Cut::RESTORE {
-                open.push((operation, cut));
-            }
-        }
-    }
-    open
 }
 
 /// `sessions` and those that they were made out of, by `operations`, oldest first.

@@ -31,7 +31,7 @@ pub use cleanup::{Cleanup, Contents, Dropped, RESULT_DAYS, Sweep};
 pub use copy::{Copied, copy};
 pub use document::{Document, DocumentId, Kind, NotAKind};
 pub use error::ArchiveError;
-pub use lineage::{ancestors, lineage, open_cuts};
+pub use lineage::{ancestors, lineage};
 pub use open::open;
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};

@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{archive, check, compress, config, cutting, log, refs, restore, stats, truncate};
+use super::commands::{archive, check, compress, config, cutting, log, prune, refs, restore, run, stats, truncate};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -21,7 +21,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage_shown(&error),
     };
     let ui = Ui::new(args.global.verbosity(), args.global.color.into(), interrupt::watch());
-    match run(args, &ui) {
+    match dispatch(args, &ui) {
         Ok(completion) => completion.exit_code(),
         Err(error) => {
             error.print(&ui);
@@ -30,14 +30,16 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
+fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
     let environment = Environment::read()?;
     let context = Context { environment: &environment, ui, reporting: args.global.reporting() };
     match args.verb {
         Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
+        Verb::Prune(typed) => prune::run(&typed.resolve(context)?, ui),
         Verb::Truncate(typed) => truncate::run(&typed.resolve(context)?, ui),
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
+        Verb::Run(typed) => run::run(&typed.resolve(context)?, ui),
         Verb::Discard(typed) => cutting::run(&typed.resolve(context)?, ui),
         Verb::Distill(typed) => cutting::run(&typed.resolve(context)?, ui),
         Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),

@@ -158,6 +158,9 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
         ApplyError::LostOriginal(_) | ApplyError::NotTheSource => {
             Some("nothing was written; look for a backup ending in .bak beside the session")
         }
+        ApplyError::OtherConversation(_) => {
+            Some("nothing was written; `ctxc check` may name what is odd about the source")
+        }
         ApplyError::NewProblems(_) | ApplyError::Edit { .. } | ApplyError::Broken(_) => {
             Some("nothing was written; this is a fault in ctxc, please report it")
         }

@@ -5,6 +5,7 @@
 
 pub mod args;
 mod commands;
+mod compressing;
 mod config;
 mod dispatch;
 pub mod error;
@@ -12,6 +13,7 @@ pub mod input;
 mod interrupt;
 mod landing;
 mod places;
+mod plan_file;
 pub mod progress;
 mod reading;
 mod rewriting;

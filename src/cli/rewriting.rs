@@ -12,7 +12,7 @@ use super::reading::Reading;
 use super::settings::{Form, Mode, Output, Rewriting};
 use super::tell::{self, report_file};
 use super::ui::Ui;
-use crate::apply::{Consequences, Rewrite, Thinking, ThinkingPolicy, ThinkingReach, follow_up};
+use crate::apply::{Rewrite, Thinking, ThinkingPolicy, ThinkingReach, follow_up};
 use crate::report::rewritten::{BeforeAfter, Rewritten};
 use crate::text::Tokens;
 use crate::transcript::{Calibration, ChainEnd, Flags, Totals};
@@ -54,6 +54,26 @@ impl<'a> Work<'a> {
         probe(&self.settings.output, &self.reading)
     }
 
+    /// The size of the context if `rewrite` were carried out as it is by now, in the tokens that the user asked for.
+    pub(super) fn size(&self, rewrite: &Rewrite, reach: ThinkingReach) -> Result<Tokens, CommandError> {
+        let Self { settings, reading, .. } = self;
+        let left = rewrite.left(&reading.index, &reading.chain);
+        let calibration = self.estimate();
+        let thinking = Thinking { policy: settings.thinking, reach };
+        let consequences =
+            follow_up(&reading.file, &reading.index, &reading.chain, &calibration, thinking, &mut rewrite.clone())
+                .with_context(|| format!("read {}", reading.name))?;
+        Ok(calibration.context(consequences.expected(left).context()))
+    }
+
+    /// How tokens are held against a target: calibrated unless something else was asked for.
+    pub(super) fn estimate(&self) -> Calibration {
+        match self.settings.estimate {
+            Some(Estimate::Chars4) => Calibration::CHARS4,
+            Some(Estimate::Calibrated) | None => self.calibration,
+        }
+    }
+
     /// Carries `rewrite` out with all that follows from it; of a dry run, only finds out what would follow. `unchanged`
     /// is the reason where nothing changes. Afterwards the index and the chain are those of the result.
     pub(super) fn finish(
@@ -63,8 +83,9 @@ impl<'a> Work<'a> {
         unchanged: &str,
         rewritten: &mut Rewritten,
     ) -> Result<(), CommandError> {
-        let Self { settings, ui, reading, calibration, totals } = self;
+        let Self { settings, ui, reading, calibration, .. } = self;
         let thinking = Thinking { policy: settings.thinking, reach };
+        let left = rewrite.left(&reading.index, &reading.chain);
         let consequences =
             follow_up(&reading.file, &reading.index, &reading.chain, calibration, thinking, &mut rewrite)
                 .with_context(|| format!("read {}", reading.name))?;
@@ -78,7 +99,7 @@ impl<'a> Work<'a> {
             );
         }
         if settings.mode == Mode::Show {
-            rewritten.set_totals(calibration, expected(*totals, &rewrite, &consequences));
+            rewritten.set_totals(calibration, consequences.expected(left));
             return Ok(());
         }
         // Without a place of its own a result that is the source is not written again.
@@ -137,17 +158,6 @@ impl<'a> Work<'a> {
             ui.warning(format_args!("the report is not written: cannot {}", error.text()));
         }
         Ok(())
-    }
-}
-
-/// What a dry run expects the model to see.
-fn expected(totals: Totals, rewrite: &Rewrite, consequences: &Consequences) -> Totals {
-    let thinking = consequences.thinking;
-    let saved: i64 = rewrite.saved.values().sum();
-    Totals {
-        messages: Tokens(totals.messages.0.saturating_add_signed(-saved)),
-        thinking: totals.thinking.saturating_sub(thinking.tokens),
-        signatures: totals.signatures.saturating_sub(thinking.signature_tokens),
     }
 }
 

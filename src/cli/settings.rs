@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::args::Estimate;
 use super::places::Environment;
 use super::ui::Ui;
-use crate::apply::ThinkingPolicy;
+use crate::apply::{Shelf, ThinkingPolicy};
 use crate::transcript::session::Found;
 
 /// What every command that rewrites a session needs.
@@ -19,6 +19,8 @@ pub(crate) struct Rewriting {
     pub(crate) thinking: ThinkingPolicy,
     pub(crate) output: Output,
     pub(crate) keep: Keep,
+    /// That archive, as what takes the place of a text names it.
+    pub(crate) shelf: Shelf,
     pub(crate) mode: Mode,
     pub(crate) reporting: Reporting,
 }

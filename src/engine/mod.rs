@@ -1,11 +1,13 @@
 //! What shrinks text. An engine gets a [`Job`] and answers with a [`Reply`]; it knows nothing of transcripts.
 
+mod digest;
 mod extract;
 #[cfg(test)]
 mod scripted;
 
 use crate::text::Tokens;
 
+pub use digest::digest;
 pub use extract::Extract;
 #[cfg(test)]
 pub(crate) use scripted::Scripted;

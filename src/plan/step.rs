@@ -14,6 +14,17 @@ pub enum Step {
 }
 
 impl Step {
+    /// The name of the step, as that of its verb.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Prune => "prune",
+            Self::Compress => "compress",
+            Self::Compact => "compact",
+            Self::Truncate => "truncate",
+        }
+    }
+
     /// The steps in their order, whatever order they were asked for in; each once.
     #[must_use]
     pub fn in_order(asked: &[Self]) -> Vec<Self> {

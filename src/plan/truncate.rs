@@ -97,6 +97,8 @@ impl Unchanged {
 pub struct Truncation {
     /// What stays.
     pub kept: Kept,
+    /// Its `chars4` tokens, without what is added to it.
+    pub tokens: Tokens,
     /// The size of the context with it.
     pub size: Tokens,
 }
@@ -143,7 +145,7 @@ impl TopDownTruncation {
             now += estimate(at, As::Now)?;
         }
         let size = self.calibration.context(now);
-        let all = |why| Truncation { kept: Kept::All(why), size };
+        let all = |why| Truncation { kept: Kept::All(why), tokens: now, size };
         if messages.is_empty() {
             return Ok(all(Unchanged::Empty));
         }
@@ -193,7 +195,8 @@ impl TopDownTruncation {
     }
 
     fn suffix(&self, rest: &Rest<'_>, opener: Option<usize>, start: usize, opener_tokens: Tokens) -> Truncation {
-        Truncation { kept: Kept::Suffix { opener, start }, size: self.size(rest.sum(start) + opener_tokens) }
+        let tokens = rest.sum(start) + opener_tokens;
+        Truncation { kept: Kept::Suffix { opener, start }, tokens, size: self.size(tokens) }
     }
 
     /// The size of a context with a rest of `tokens`.

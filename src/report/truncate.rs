@@ -9,6 +9,7 @@ use super::size::{count, counted};
 use crate::apply::Truncated;
 use crate::plan::{Kept, TopDownTruncation, Unchanged};
 use crate::text::Tokens;
+use crate::transcript::LineNo;
 
 /// What `ctxc truncate` did, or would do.
 #[derive(Clone, Debug, Serialize)]
@@ -53,8 +54,8 @@ impl TruncateReport {
             over_target: Some(size).filter(|size| strategy.is_over(*size)),
             reason: why.map(Unchanged::name),
             messages: BeforeAfter { before: truncated.n_before, after: truncated.n_after },
-            start: truncated.start.map(|line| line.number()),
-            opener: truncated.opener.map(|line| line.number()),
+            start: truncated.start.map(LineNo::number),
+            opener: truncated.opener.map(LineNo::number),
             why,
         }
     }
@@ -66,7 +67,7 @@ impl TruncateReport {
         match self.why {
             Some(Unchanged::Empty) => "there are no messages".to_owned(),
             Some(Unchanged::AlreadyUnderTarget) => {
-                format!("the context is already under the target: {size} tokens, and {target} are allowed")
+                format!("the context is already under the target: {size} tokens, the target is {target}")
             }
             Some(Unchanged::BelowMinimum) => {
                 format!(

@@ -52,9 +52,7 @@ impl Chain {
         let Some(leaf) = find_leaf(index, &parents, is_sidechain) else {
             return Self { is_sidechain, ..Self::default() };
         };
-        let tip = newest_descendant(index, &parents, leaf, is_sidechain, |index, line| index.record(line).is_chained())
-            .unwrap_or(leaf);
-        let (path, end) = walk(index, &parents, tip);
+        let (path, end) = walk(index, &parents, tip(index, &parents, leaf, is_sidechain));
         let lines = with_siblings(index, &parents, path);
         let live: LineSet = lines.iter().copied().collect();
         let newest_elsewhere = index.newest.filter(|&line| !is_sidechain && !live.contains(line));
@@ -65,6 +63,15 @@ impl Chain {
     #[must_use]
     pub fn is_live(&self, line: LineNo) -> bool {
         self.live.contains(line)
+    }
+
+    /// The live lines of which each hangs on the one before, whatever its link says: all but what parallel tool calls leave
+    /// beside them.
+    #[must_use]
+    pub fn path(&self, index: &Index) -> Vec<LineNo> {
+        let Some(leaf) = self.leaf else { return Vec::new() };
+        let links = Links::new(index);
+        walk(index, &links, tip(index, &links, leaf, self.is_sidechain)).0
     }
 
     /// The live messages with their places in the chain, system entries and attachments left out.
@@ -84,7 +91,8 @@ impl<'a> Links<'a> {
     fn new(index: &'a Index) -> Self {
         let mut rehung = HashMap::new();
         let ids = index.lines_of(index.preserved.iter().flat_map(super::PreservedSegment::ids));
-        for segment in &index.preserved {
+        let is_there = |boundary: LineNo| !index.record(boundary).flags.any(Flags::DROPPED);
+        for segment in index.preserved.iter().filter(|segment| is_there(segment.boundary)) {
             let at = |id| ids.get(&id).copied();
             let (Some(anchor), Some(head), Some(tail)) = (at(segment.anchor), at(segment.head), at(segment.tail))
             else {
@@ -141,6 +149,11 @@ fn find_leaf(index: &Index, links: &Links<'_>, is_sidechain: bool) -> Option<Lin
         return newest.or_else(|| message_at_or_above(index, links, noted));
     }
     index.lines().rev().find(|&line| is_candidate(index, line))
+}
+
+/// The last entry that hangs on the leaf.
+fn tip(index: &Index, links: &Links<'_>, leaf: LineNo, is_sidechain: bool) -> LineNo {
+    newest_descendant(index, links, leaf, is_sidechain, |index, line| index.record(line).is_chained()).unwrap_or(leaf)
 }
 
 /// The first message on the way from `line` to the root.

@@ -51,6 +51,15 @@ impl LineSet {
         self.n_lines == 0
     }
 
+    /// The first line that is in this set or in `other`, and not in both.
+    #[must_use]
+    pub fn first_difference(&self, other: &Self) -> Option<LineNo> {
+        let word = |set: &Self, at| set.words.get(at).copied().unwrap_or(0);
+        let n_words = self.words.len().max(other.words.len());
+        let mut words = (0u32..).zip((0..n_words).map(|at| word(self, at) ^ word(other, at)));
+        words.find(|(_, differ)| *differ != 0).map(|(at, differ)| LineNo(at * 64 + differ.trailing_zeros()))
+    }
+
     /// The lines, in file order.
     pub fn iter(&self) -> impl Iterator<Item = LineNo> {
         (0u32..).zip(&self.words).flat_map(|(at, &word)| {
@@ -83,5 +92,8 @@ mod tests {
         assert!(set.remove(LineNo(64)) && !set.remove(LineNo(64)) && !set.remove(LineNo(9999)));
         assert_eq!(set.iter().collect::<Vec<_>>(), [3, 63, 700].map(LineNo));
         assert_eq!(set.len(), 3);
+        let other: LineSet = [3, 63, 65].map(LineNo).into_iter().collect();
+        assert_eq!((set.first_difference(&other), other.first_difference(&set)), (Some(LineNo(65)), Some(LineNo(65))));
+        assert_eq!(set.first_difference(&set), None);
     }
 }

@@ -85,11 +85,16 @@ const REFUSED: [&str; 2] = ["codex-rollout", "pi-session"];
 // T-01, T-03, B-07, B-09, S-01, S-04, S-05, S-06, S-07, V-02, P-05, E-01
 #[test]
 fn every_fixture_keeps_the_promise() {
+    each(&fixtures(), keeps_the_promise);
+}
+
+/// Every fixture that is a transcript of Claude Code.
+pub(crate) fn fixtures() -> Vec<PathBuf> {
     let fixtures = names(fixture_path("x").parent().unwrap());
     let transcripts = fixtures.iter().filter_map(|name| name.strip_suffix(".jsonl"));
     let paths: Vec<PathBuf> = transcripts.filter(|name| !REFUSED.contains(name)).map(fixture_path).collect();
     assert!(paths.len() > 20);
-    each(&paths, keeps_the_promise);
+    paths
 }
 
 // T-07: other agents' files are refused by name, and nothing is written.
@@ -106,22 +111,10 @@ fn other_agents_are_refused_by_name() {
 // The same over real transcripts.
 #[test]
 fn every_real_transcript_keeps_the_promise() {
-    let Some(corpus) = env::var_os("CTXC_CORPUS").map(PathBuf::from) else {
+    let Some((ours, foreign)) = real_transcripts() else {
         eprintln!("left out: CTXC_CORPUS names no folder of transcripts");
         return;
     };
-    let manifest = fs::read_to_string(corpus.join("MANIFEST.tsv")).unwrap();
-    let only = env::var("CTXC_CORPUS_ONLY").unwrap_or_default();
-    let (mut ours, mut foreign) = (Vec::new(), Vec::new());
-    for row in manifest.lines().skip(1) {
-        let mut columns = row.split('\t');
-        let (file, kind) = (columns.next().unwrap(), columns.next().unwrap());
-        // The manifest counts the files of Qwen among the kin of Claude Code; Muse stands among other formats.
-        let is_foreign = matches!(kind, "codex" | "pi") || file.contains("qwencode") || file.contains("musecode");
-        if file.contains(&only) {
-            if is_foreign { &mut foreign } else { &mut ours }.push(corpus.join(file));
-        }
-    }
     each(&ours, keeps_the_promise);
     // T-07
     each(&foreign, |path| {
@@ -132,8 +125,27 @@ fn every_real_transcript_keeps_the_promise() {
     });
 }
 
+/// The real transcripts that `CTXC_CORPUS` leads to, and those of other agents among them. `CTXC_CORPUS_ONLY` is a part of
+/// their names. `None` where it leads nowhere.
+pub(crate) fn real_transcripts() -> Option<(Vec<PathBuf>, Vec<PathBuf>)> {
+    let corpus = env::var_os("CTXC_CORPUS").map(PathBuf::from)?;
+    let (mut ours, mut foreign) = (Vec::new(), Vec::new());
+    let manifest = fs::read_to_string(corpus.join("MANIFEST.tsv")).unwrap();
+    let only = env::var("CTXC_CORPUS_ONLY").unwrap_or_default();
+    for row in manifest.lines().skip(1) {
+        let mut columns = row.split('\t');
+        let (file, kind) = (columns.next().unwrap(), columns.next().unwrap());
+        // The manifest counts the files of Qwen among the kin of Claude Code; Muse stands among other formats.
+        let is_foreign = matches!(kind, "codex" | "pi") || file.contains("qwencode") || file.contains("musecode");
+        if file.contains(&only) {
+            if is_foreign { &mut foreign } else { &mut ours }.push(corpus.join(file));
+        }
+    }
+    Some((ours, foreign))
+}
+
 /// Tries every path, and names all that fail.
-fn each(paths: &[PathBuf], check: impl Fn(&Path) + Copy + Send + Sync) {
+pub(crate) fn each(paths: &[PathBuf], check: impl Fn(&Path) + Copy + Send + Sync) {
     let failed: Vec<String> = thread::scope(|scope| {
         let halves = (0..2).map(|half| {
             scope.spawn(move || {

@@ -10,7 +10,7 @@ use crate::stage::Stage;
 
 /// What is written next; the numbers choose among what is there.
 #[derive(Clone, Debug)]
-enum Piece {
+pub(crate) enum Piece {
     Prompt { words: u8, blocks: u8, more: u8 },
     Answer { thinking: u8, words: u8, calls: u8, one_line: bool, order: u8 },
     Beside { kind: u8 },
@@ -21,7 +21,7 @@ enum Piece {
     Damage { kind: u8, back: u8 },
 }
 
-fn piece() -> impl Strategy<Value = Piece> {
+pub(crate) fn piece() -> impl Strategy<Value = Piece> {
     let n = || 0..=255u8;
     prop_oneof![
         4 => (n(), 0..4u8, 0..10u8).prop_map(|(words, blocks, more)| Piece::Prompt { words, blocks, more }),
@@ -226,7 +226,7 @@ impl Draft {
     }
 }
 
-fn transcript(pieces: &[Piece], is_torn: bool) -> Vec<u8> {
+pub(crate) fn transcript(pieces: &[Piece], is_torn: bool) -> Vec<u8> {
     let mut draft = Draft::default();
     for piece in pieces {
         draft.add(piece);
@@ -238,15 +238,19 @@ fn transcript(pieces: &[Piece], is_torn: bool) -> Vec<u8> {
     bytes
 }
 
-proptest! {
-    // The same cases each time, so that a build fails by a change and not by chance; more, and others, when asked for.
-    #![proptest_config(ProptestConfig {
+/// The same cases each time, so that a build fails by a change and not by chance; more, and others, when asked for.
+pub(crate) fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig {
         failure_persistence: None,
         max_shrink_iters: 200,
-        rng_seed: if std::env::var_os("PROPTEST_CASES").is_some() { RngSeed::Random } else { RngSeed::Fixed(1) },
-        ..ProptestConfig::with_cases(
-        std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(48)
-    ) })]
+        rng_seed: if cases.is_some() { RngSeed::Random } else { RngSeed::Fixed(1) },
+        ..ProptestConfig::with_cases(cases.unwrap_or(48))
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
 
     // B-02, B-04, B-06, B-09, B-15, S-04, S-05, S-06, S-07, V-02, P-05, T-01
     #[test]

@@ -13,7 +13,7 @@ Examples:
   ctxc archive list --session latest
   ctxc archive search \"connection refused\" --kind tool-result
   ctxc archive show 3f9a1c2b7d4e
-  ctxc archive copy --to sqlite:/mnt/backup/archive.sqlite
+  ctxc archive copy --to sqlite:backup.sqlite
   ctxc archive gc --dry-run";
 
 const SEARCH_EXAMPLES: &str = "\

@@ -63,6 +63,16 @@ pub(crate) enum Only {
     Assistant,
 }
 
+impl Only {
+    /// The name of the role, as it is typed.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
 /// Texts that are compressed on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Include {

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{archive, check, compress, discard, distill, log, refs, restore, stats, truncate};
+use super::{archive, check, compress, discard, distill, log, prune, refs, restore, run, stats, truncate};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
 const EXAMPLES: &str = "\
 Examples:
   ctxc stats latest
+  ctxc prune latest --mask 5
   ctxc compress latest --bands 0-30:heavy,50-80:compress
   ctxc compress session.jsonl --bands 0-50:compress -o smaller.jsonl
   ctxc check smaller.jsonl --against session.jsonl
@@ -33,6 +34,9 @@ pub(crate) enum Verb {
     /// Shorten the messages of whole bands of turns
     #[command(after_help = compress::EXAMPLES)]
     Compress(compress::Args),
+    /// Cut tool results that later ones supersede, and what nobody needs any more
+    #[command(after_help = prune::EXAMPLES)]
+    Prune(prune::Args),
     /// Drop the oldest messages until the rest fits
     #[command(after_help = truncate::EXAMPLES)]
     Truncate(truncate::Args),
@@ -54,6 +58,9 @@ pub(crate) enum Verb {
     /// Bring back what was taken out
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
+    /// Take several steps in one: prune, compress, truncate; towards a target, or by a preset
+    #[command(after_help = run::EXAMPLES)]
+    Run(run::Args),
     /// Tell how a session came to be what it is
     #[command(after_help = log::EXAMPLES)]
     Log(log::Args),

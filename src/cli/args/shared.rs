@@ -8,7 +8,8 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::apply::ThinkingPolicy;
+use crate::apply::{Shelf, ThinkingPolicy};
+use crate::archive::ArchiveUrl;
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
@@ -104,6 +105,7 @@ impl RewriteArgs {
                 (false, false) => ThinkingPolicy::Remove,
             },
             output,
+            shelf: self.archive.shelf(context.environment)?,
             keep: self.archive.keep(context.environment)?,
             mode: if self.dry_run { Mode::Show } else { Mode::Do },
             reporting: context.reporting,
@@ -167,6 +169,23 @@ impl OutputArgs {
 }
 
 impl ArchiveArgs {
+    /// Where a later command finds what is kept, from any folder.
+    fn shelf(&self, environment: &Environment) -> Result<Shelf, CommandError> {
+        let Keep::In(url) = self.keep(environment)? else { return Ok(Shelf::Nowhere) };
+        if environment.default_archive_url().is_ok_and(|default| default == url) {
+            return Ok(Shelf::Default);
+        }
+        match url.parse() {
+            Ok(ArchiveUrl::Memory) => Ok(Shelf::Nowhere),
+            Ok(ArchiveUrl::Sqlite(path)) => {
+                let path = std::path::absolute(&path).unwrap_or(path);
+                Ok(Shelf::At(format!("sqlite:{}", path.display())))
+            }
+            // What is wrong with it is said when it is opened.
+            Err(_) => Ok(Shelf::At(url)),
+        }
+    }
+
     /// Where originals are kept.
     pub(super) fn keep(&self, environment: &Environment) -> Result<Keep, CommandError> {
         if self.no_archive {

@@ -4,6 +4,7 @@ use std::num::NonZeroU64;
 
 use super::shared::{RewriteArgs, SessionArg};
 use crate::cli::commands::truncate::Settings;
+use crate::cli::config::Config;
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 use crate::text::Tokens;
@@ -17,10 +18,6 @@ Examples:
   ctxc truncate latest
   ctxc truncate latest --target-tokens 50000 --dry-run
   ctxc truncate session.jsonl --context-window 1000000 --threshold 0.5 -o smaller.jsonl";
-
-/// The context window of the model, in tokens, and the part of it that may be filled.
-const CONTEXT_WINDOW: u64 = 200_000;
-const THRESHOLD: Share = Share(0.85);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -44,9 +41,9 @@ struct TargetArgs {
     /// Fill this part of the context window, above 0 and up to 1 [default: 0.85]
     #[arg(long, value_name = "PART", value_parser = share)]
     threshold: Option<Share>,
-    /// Keep only this part of the target, above 0 and up to 1
-    #[arg(long, value_name = "PART", value_parser = share, default_value = "1.0")]
-    headroom: Share,
+    /// Keep only this part of the target, above 0 and up to 1 [default: 1.0]
+    #[arg(long, value_name = "PART", value_parser = share)]
+    headroom: Option<Share>,
 }
 
 /// A part of a whole: above 0 and up to 1.
@@ -59,12 +56,11 @@ fn share(text: &str) -> Result<Share, String> {
 }
 
 impl TargetArgs {
-    fn resolve(&self) -> Tokens {
-        let whole = self.target_tokens.map_or_else(
-            || self.threshold.unwrap_or(THRESHOLD).of(self.context_window.map_or(CONTEXT_WINDOW, NonZeroU64::get)),
-            NonZeroU64::get,
-        );
-        Tokens(self.headroom.of(whole))
+    fn resolve(&self, config: &Config) -> Tokens {
+        let window = || self.context_window.map_or(config.context_window, NonZeroU64::get);
+        let threshold = self.threshold.unwrap_or(Share(config.threshold));
+        let whole = self.target_tokens.map_or_else(|| threshold.of(window()), NonZeroU64::get);
+        Tokens(self.headroom.unwrap_or(Share(config.headroom)).of(whole))
     }
 }
 
@@ -83,6 +79,7 @@ impl Share {
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
-        Ok(Settings { target: self.target.resolve(), rewriting: self.rewrite.resolve(&self.session, context)? })
+        let target = self.target.resolve(&context.environment.config);
+        Ok(Settings { target, rewriting: self.rewrite.resolve(&self.session, context)? })
     }
 }

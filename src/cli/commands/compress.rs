@@ -1,23 +1,18 @@
 //! `ctxc compress`: shorten the messages of whole bands of turns.
 
-use std::ops::ControlFlow;
-
-use anyhow::Context;
-
-use crate::apply::{Rewrite, Tasks, ThinkingReach, add_edits, read_tasks};
+use crate::apply::{Rewrite, Tasks, ThinkingReach};
 use crate::cli::args::{EngineName, Include, Only};
+use crate::cli::compressing::{shorten, tasks};
 use crate::cli::error::{CommandError, Completion};
-use crate::cli::progress::Progress;
 use crate::cli::rewriting::Work;
 use crate::cli::settings::{Mode, Rewriting, Strictness};
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::engine::{Engine, Extract};
-use crate::plan::{self, Bands, Roles, Selection, candidates};
+use crate::plan::{self, Bands, Roles, Selection};
 use crate::report::compress::{CompressReport, Plan};
 use crate::report::rewritten::BeforeAfter;
-use crate::run::{Event, Outcome, run as run_tasks};
-use crate::text::{Stopped, Tokens};
+use crate::text::Tokens;
 use crate::transcript::{Totals, turns};
 
 /// What to compress and how.
@@ -39,11 +34,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let mut work = Work::open(&settings.rewriting, ui)?;
     let reading = &work.reading;
     let turns = turns(&reading.index, &reading.chain);
-    let candidates = candidates(&reading.index, &reading.chain, &turns, &selection);
     let mut rewrite = Rewrite::default();
-    let Tasks { tasks, n_skipped } =
-        read_tasks(&reading.file, &reading.index, &candidates, settings.min_tokens, &rewrite)
-            .with_context(|| format!("read {}", reading.name))?;
+    let Tasks { tasks, n_skipped } = tasks(&work, &turns, &selection, settings.min_tokens, &rewrite)?;
     let EngineName::Extract = settings.engine;
     let engine = Extract;
     let mut report = CompressReport::new(work.rewritten("compress"), engine.name(), &selection.bands, turns.len());
@@ -63,10 +55,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         work.probe()?;
         ui.status("engine: extract, which is built in and works offline");
     }
-    let outcomes = run_with_progress(&tasks, &engine, ui)?;
-    report.set_tasks(&reading.index, &tasks, n_skipped, Some(&outcomes));
-    add_edits(&reading.file, &reading.index, &tasks, &outcomes, &mut rewrite)
-        .with_context(|| format!("read {}", reading.name))?;
+    let outcomes = shorten(&work, &tasks, &engine, &mut rewrite)?;
+    report.set_tasks(&work.reading.index, &tasks, n_skipped, Some(&outcomes));
     let unchanged = unchanged(&selection.bands, turns.len(), tasks.len());
     work.finish(rewrite, ThinkingReach::BehindChange, unchanged, &mut report.rewritten)?;
     work.say(&report.rewritten, &report, &report)?;
@@ -101,19 +91,6 @@ fn warn_of_newest(selection: &Selection, n_turns: usize, ui: &Ui) {
         ui.warning(format_args!("the newest turn lies in the band {band}"));
         ui.hint("--protect-turns 1 leaves it alone");
     }
-}
-
-fn run_with_progress(tasks: &[plan::Task], engine: &dyn Engine, ui: &Ui) -> Result<Vec<Outcome>, CommandError> {
-    let mut progress = Progress::start(ui, "compressing", tasks.iter().map(|task| task.tokens.0).sum());
-    let mut flow = Ok(());
-    let outcomes = run_tasks(tasks, engine, |Event::Finished { task, .. }| {
-        progress.advance(task.tokens.0);
-        flow = Stopped::check(ui.stop());
-        if flow.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    progress.finish();
-    flow?;
-    Ok(outcomes)
 }
 
 /// Why nothing changes, when nothing does.

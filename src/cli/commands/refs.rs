@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::Context;
 
-use crate::apply::{Calls, describe, each_text, is_placeholder, open_cuts, provenance, read_calls};
+use crate::apply::{Calls, Standing, describe, each_text, is_placeholder, open_cuts, provenance, read_calls};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
@@ -77,7 +77,9 @@ impl Summaries {
         let Some(archive) = archive else { return Self::default() };
         let Ok(sessions) = stored::sessions(&mut reading.file, reading.path.as_deref()) else { return Self::default() };
         let known = provenance(&mut reading.file, reading.path.as_deref(), &sessions, &*archive);
-        let Ok(Some(provenance)) = known else { return Self::default() };
+        // A file that ctxc did not write has nothing of ours in it, whatever was made of it.
+        let known = known.ok().flatten().filter(|known| known.standing != Standing::Changed);
+        let Some(provenance) = known else { return Self::default() };
         let open = open_cuts(&provenance.lineage);
         let uuids = open.iter().filter(|cut| cut.call.is_none()).map(|cut| IdHash::of(cut.uuid.as_bytes()));
         let lines: HashMap<IdHash, LineNo> = Index::lines_of(&reading.index, uuids);

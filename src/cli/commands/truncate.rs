@@ -3,16 +3,16 @@
 use anyhow::Context;
 
 use crate::apply::{Rewrite, Thinking, ThinkingReach, truncate};
-use crate::cli::args::Estimate;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::rewriting::Work;
 use crate::cli::settings::{Mode, Rewriting};
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::plan::TopDownTruncation;
+use crate::report::size::tokens;
 use crate::report::truncate::{Plan, TruncateReport};
 use crate::text::Tokens;
-use crate::transcript::{Calibration, LineSet, Messages, Totals};
+use crate::transcript::{LineSet, Messages};
 
 /// How far to truncate.
 #[derive(Debug)]
@@ -24,11 +24,7 @@ pub(crate) struct Settings {
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let mut work = Work::open(&settings.rewriting, ui)?;
-    let estimate = settings.rewriting.estimate.unwrap_or(Estimate::Calibrated);
-    let calibration = match estimate {
-        Estimate::Chars4 => Calibration::CHARS4,
-        Estimate::Calibrated => work.calibration,
-    };
+    let calibration = work.estimate();
     let strategy = TopDownTruncation::new(settings.target, calibration);
     let thinking = Thinking { policy: settings.rewriting.thinking, reach: ThinkingReach::BehindChange };
     let mut rewrite = Rewrite::default();
@@ -38,21 +34,14 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let mut report = TruncateReport::new(work.rewritten("truncate"), &strategy, &truncated);
     if strategy.is_over(truncated.truncation.size) && calibration.overhead >= settings.target {
         ui.warning(format_args!(
-            "what stands before the first message is {} tokens by itself: no cut comes below the target",
-            calibration.overhead.0
+            "what stands before the first message is {} by itself: no cut comes below the target",
+            tokens(calibration.overhead)
         ));
         ui.hint("--tokens chars4 counts the messages alone");
     }
     let unchanged = report.why_unchanged();
     work.finish(rewrite, thinking.reach, &unchanged, &mut report.rewritten)?;
     if settings.rewriting.mode == Mode::Show {
-        let removed = report.rewritten.thinking_removed;
-        let left = Totals {
-            thinking: truncated.left.thinking.saturating_sub(removed.tokens),
-            signatures: truncated.left.signatures.saturating_sub(removed.signature_tokens),
-            ..truncated.left
-        };
-        report.rewritten.set_totals(&work.calibration, left);
         tell(&settings.rewriting.reporting, ui, &report, Plan(&report))?;
         return Ok(Completion::Full);
     }

@@ -1,5 +1,6 @@
 //! The values of all keys.
 
+use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -60,6 +61,17 @@ impl Default for Config {
 }
 
 impl Config {
+    /// What the context is truncated to where nothing else is said: the part of the window that may be full.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "the parts are above 0 and up to 1, and no context window comes near 2^52 tokens"
+    )]
+    pub(crate) fn target_tokens(&self) -> u64 {
+        (self.context_window as f64 * self.threshold * self.headroom).round() as u64
+    }
+
     /// What `layers`, the strongest first, come to.
     ///
     /// # Errors
@@ -73,7 +85,22 @@ impl Config {
                 return Err(layer.wrong(&error));
             }
         }
-        Value::Table(table).try_into().map_err(CommandError::config)
+        let config: Self = Value::Table(table).try_into().map_err(CommandError::config)?;
+        config.validate()
+    }
+
+    fn validate(self) -> Result<Self, CommandError> {
+        for (name, part) in [("threshold", self.threshold), ("headroom", self.headroom)] {
+            if !(part > 0.0 && part <= 1.0) {
+                return Err(CommandError::config(anyhow!(
+                    "take {part} for {name}: it is no number above 0 and up to 1, such as 0.85"
+                )));
+            }
+        }
+        if self.context_window == 0 {
+            return Err(CommandError::config(anyhow!("take 0 for context_window: it has to hold something")));
+        }
+        Ok(self)
     }
 
     /// Every key with its value, and where that comes from; a key without a value has none.

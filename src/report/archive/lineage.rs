@@ -5,7 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::OperationRow;
-use crate::archive::{Operation, open_cuts};
+use crate::apply::open_cuts;
+use crate::archive::Operation;
 use crate::report::size::counted;
 use crate::text::Digest;
 
@@ -37,7 +38,7 @@ impl Log {
         let read = std::iter::once(now).chain(lineage.iter().map(|operation| operation.source.digest));
         let steps = lineage.iter().zip(read).map(|(operation, read)| Step {
             operation: OperationRow::new(operation),
-            open_cuts: open.iter().filter(|(cutter, _)| cutter.id == operation.id).count() as u64,
+            open_cuts: open.iter().filter(|cut| cut.last == operation.id).count() as u64,
             added_since: operation.output.digest != read,
         });
         Self { schema: 1, verb: "log", session, operations: steps.collect() }

@@ -58,7 +58,7 @@ impl Live {
         let is_cut_off = root.value["parentUuid"].is_string() && !root.is_compact_boundary();
         path.retain(|at| lines[*at].kind() != "progress");
         path.reverse();
-        Self { order: with_siblings(lines, &messages, &by_uuid, &path), is_sidechain, is_cut_off }
+        Self { order: with_siblings(lines, &messages, &parents, &path), is_sidechain, is_cut_off }
     }
 }
 
@@ -98,7 +98,7 @@ fn walk(parents: &HashMap<usize, usize>, tip: usize) -> Vec<usize> {
 }
 
 /// With the other lines of each message and the results that hang on them, behind its last line on the path.
-fn with_siblings(lines: &[Line], messages: &[usize], by_uuid: &HashMap<&str, usize>, path: &[usize]) -> Vec<usize> {
+fn with_siblings(lines: &[Line], messages: &[usize], parents: &HashMap<usize, usize>, path: &[usize]) -> Vec<usize> {
     let last: HashMap<&str, usize> = path.iter().filter_map(|at| Some((lines[*at].message_id()?, *at))).collect();
     let on_path: HashSet<usize> = path.iter().copied().collect();
     let mut beside: BTreeMap<(usize, bool), Vec<usize>> = BTreeMap::new();
@@ -107,16 +107,17 @@ fn with_siblings(lines: &[Line], messages: &[usize], by_uuid: &HashMap<&str, usi
         if let Some(behind) = line.message_id().and_then(|id| last.get(id)) {
             beside.entry((*behind, false)).or_default().push(at);
         } else if line.has_block("tool_result") {
-            let parent = line.value["parentUuid"].as_str().and_then(|uuid| by_uuid.get(uuid));
+            // Progress is passed over, and segments that a boundary keeps hang where it says.
+            let parent = walk(parents, at).into_iter().skip(1).find(|at| lines[*at].kind() != "progress");
             let behind = parent.and_then(|parent| {
-                let call = &lines[*parent];
-                if on_path.contains(parent) && call.message_id().is_none() && call.kind() == "assistant" {
+                let call = &lines[parent];
+                if on_path.contains(&parent) && call.message_id().is_none() && call.kind() == "assistant" {
                     return Some(parent);
                 }
-                last.get(call.message_id()?)
+                last.get(call.message_id()?).copied()
             });
             if let Some(behind) = behind {
-                beside.entry((*behind, true)).or_default().push(at);
+                beside.entry((behind, true)).or_default().push(at);
             }
         }
     }

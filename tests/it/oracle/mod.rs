@@ -5,6 +5,8 @@ mod allowed;
 mod count;
 mod live;
 mod transcript;
+mod truncated;
 
 pub(crate) use allowed::{Rewritten, hold};
 pub(crate) use transcript::{Line, Transcript};
+pub(crate) use truncated::{Truncated, hold_truncated};

@@ -1,0 +1,105 @@
+//! What will become of the messages once something before them is cut: which thinking counts, and how large they are.
+
+use std::fs::File;
+use std::io;
+
+use super::Rewrite;
+use super::close_loop::closing_entry;
+use super::follow_up::Thinking;
+use super::thinking::{ThinkingPolicy, ThinkingReach, open_loop};
+use crate::text::Tokens;
+use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
+
+/// Which thinking counts.
+pub(super) struct Outlook {
+    /// All of it stays.
+    keeps_all: bool,
+    /// Before this place, it stays as long as nothing is cut.
+    stable_until: usize,
+    /// From this place on, it stays whatever is cut.
+    kept_from: usize,
+    /// Where the tool loop starts that is ended where it has thinking, and the tokens of what ends it.
+    ended_from: usize,
+    pub(super) end: Tokens,
+}
+
+impl Outlook {
+    /// What will become of thinking.
+    pub(super) fn new(
+        file: &File,
+        index: &Index,
+        chain: &Chain,
+        thinking: Thinking,
+        rewrite: &Rewrite,
+    ) -> io::Result<Self> {
+        let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
+        let mut outlook = Self {
+            keeps_all: thinking.policy == ThinkingPolicy::Keep,
+            stable_until: match thinking.reach {
+                ThinkingReach::BehindChange => first_change.unwrap_or(usize::MAX),
+                ThinkingReach::Everywhere => 0,
+            },
+            kept_from: open_loop(index, chain).unwrap_or(usize::MAX),
+            ended_from: usize::MAX,
+            end: Tokens::ZERO,
+        };
+        if thinking.policy == ThinkingPolicy::CloseLoop
+            && let Some(entry) = closing_entry(file, index, chain)?
+        {
+            let mut added = Totals::default();
+            added.add(entry.as_bytes());
+            outlook.end = added.context();
+            outlook.ended_from = std::mem::replace(&mut outlook.kept_from, usize::MAX);
+            if !outlook.is_ended(index, chain, rewrite) {
+                outlook.end = Tokens::ZERO;
+            }
+        }
+        Ok(outlook)
+    }
+
+    /// Whether the open tool loop still has thinking on account of which it is ended.
+    pub(super) fn is_ended(&self, index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
+        let is_thinking = |line: &LineNo| index.record(*line).flags.any(Flags::THINKING);
+        chain.lines.iter().skip(self.ended_from).any(|line| is_thinking(line) && !rewrite.dropped.contains(*line))
+    }
+
+    fn stays_in_rest(&self, place: usize) -> bool {
+        self.keeps_all || place >= self.kept_from
+    }
+
+    fn is_there(&self, place: usize) -> bool {
+        place < self.stable_until || self.stays_in_rest(place)
+    }
+}
+
+/// The `chars4` tokens of each message with what stands behind it.
+pub(super) struct Sizes {
+    /// As they are.
+    pub(super) now: Vec<Tokens>,
+    /// As a part of the rest.
+    pub(super) rest: Vec<Tokens>,
+}
+
+impl Sizes {
+    pub(super) fn new(index: &Index, chain: &Chain, messages: &Messages, outlook: &Outlook, rewrite: &Rewrite) -> Self {
+        let none = vec![Tokens::ZERO; messages.firsts.len()];
+        let mut sizes = Self { now: none.clone(), rest: none };
+        for (place, &line) in chain.lines.iter().enumerate().filter(|(_, line)| !rewrite.dropped.contains(**line)) {
+            // What stands before the first message goes when anything goes.
+            let at = match messages.owner(line) {
+                Owner::Of(at) | Owner::Behind(at) => at as usize,
+                Owner::None => 0,
+            };
+            let tokens = rewrite.tokens(index, line);
+            let thinking = index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
+            let add = |sizes: &mut Vec<Tokens>, has_thinking: bool| {
+                if let Some(size) = sizes.get_mut(at) {
+                    *size += if has_thinking { tokens + thinking } else { tokens };
+                }
+            };
+            add(&mut sizes.now, outlook.is_there(place));
+            add(&mut sizes.rest, outlook.stays_in_rest(place));
+        }
+        sizes
+    }
+}

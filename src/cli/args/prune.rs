@@ -1,0 +1,174 @@
+//! What `ctxc prune` is told.
+
+use super::shared::{RewriteArgs, SessionArg};
+use crate::apply::pruning;
+use crate::cli::commands::prune::Settings;
+use crate::cli::config::Config;
+use crate::cli::error::CommandError;
+use crate::cli::settings::Context;
+use crate::plan::{PruneStage, Rule};
+
+pub(super) const EXAMPLES: &str = "\
+Rules, in the order in which they claim a result:
+  hash   the same tool was called with the same parameters again, or a newer read of the file shows
+         these lines and more; commands count as the same only with the same output
+  file   the file was written or edited since
+  todo   the list of tasks was written, or read, again
+  url    the same address was fetched again
+  error  the call failed, and the same call succeeded later
+
+Examples:
+  ctxc prune latest --dry-run
+  ctxc prune latest --mask 5
+  ctxc prune session.jsonl --rules hash,file,todo,url,error --inputs -o smaller.jsonl
+  ctxc prune latest --rules \"\" --ui-copies --progress --dead --in-place
+  ctxc prune latest --protect-tool WebFetch --protect-file 'docs/**'";
+
+/// How many tokens a digest has at most.
+const DIGEST_TOKENS: u64 = 40;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    select: SelectArgs,
+    #[command(flatten)]
+    protect: ProtectArgs,
+    #[command(flatten)]
+    extras: ExtraArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "What to cut")]
+pub(super) struct SelectArgs {
+    /// Cut the tool results that are superseded by these rules; with \"\" by none [default: hash,file,todo]
+    #[arg(long, value_name = "RULE,...")]
+    rules: Option<String>,
+    /// Cut the tool results older than the newest STEPS steps too, and leave a digest of each
+    #[arg(long, value_name = "STEPS")]
+    mask: Option<u32>,
+    /// Give a digest at most N tokens, 0 for no digest
+    #[arg(long, value_name = "N", default_value_t = DIGEST_TOKENS)]
+    digest_tokens: u64,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "What to leave alone")]
+pub(super) struct ProtectArgs {
+    /// Leave the newest N steps alone [default: 4]
+    #[arg(id = "protect_steps", long = "protect-steps", value_name = "N")]
+    steps: Option<u64>,
+    /// Leave the newest N turns alone [default: 0]
+    #[arg(id = "protect_turns", long = "protect-turns", value_name = "N")]
+    pub(super) turns: Option<u64>,
+    /// Never cut what this tool gave back; can be given several times
+    #[arg(id = "protect_tool", long = "protect-tool", value_name = "NAME")]
+    tools: Vec<String>,
+    /// Never cut reads and edits of the files that this pattern fits; can be given several times
+    #[arg(id = "protect_file", long = "protect-file", value_name = "GLOB")]
+    files: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "What else goes")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that was typed")]
+pub(super) struct ExtraArgs {
+    /// Put a line of text in the place of each image
+    #[arg(long)]
+    images: bool,
+    /// Remove all thinking, except in a tool loop that is still open
+    #[arg(long, conflicts_with = "keep_thinking")]
+    thinking: bool,
+    /// Shorten the long parameters of the calls whose results are cut
+    #[arg(long)]
+    inputs: bool,
+    /// Shorten the client's own copies of tool results; saves bytes and no tokens
+    #[arg(long)]
+    ui_copies: bool,
+    /// Drop the signs of life of tools and subagents; saves bytes and no tokens
+    #[arg(long)]
+    progress: bool,
+    /// Drop the entries that no resume would send; saves bytes and no tokens
+    #[arg(long)]
+    dead: bool,
+}
+
+impl Args {
+    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        let stage = self.select.put_in(self.protect.stage(&context.environment.config))?;
+        let (pruning, reach) = pruning(&self.extras.added_to(stage)).map_err(CommandError::usage)?;
+        Ok(Settings { pruning, reach, rewriting: self.rewrite.resolve(&self.session, context)? })
+    }
+}
+
+impl SelectArgs {
+    /// Whether anything of this was said.
+    pub(super) fn is_typed(&self) -> bool {
+        self.rules.is_some() || self.mask.is_some()
+    }
+
+    /// `stage` with what was said, and the usual rules where none were.
+    pub(super) fn put_in(&self, stage: PruneStage) -> Result<PruneStage, CommandError> {
+        let rules = match self.rules.as_deref() {
+            None if stage.rules.is_empty() => Rule::DEFAULT.map(|rule| rule.name().to_owned()).to_vec(),
+            None => stage.rules,
+            Some(typed) => rules(typed)?,
+        };
+        Ok(PruneStage { rules, mask: self.mask.or(stage.mask), digest_tokens: self.digest_tokens, ..stage })
+    }
+}
+
+impl ProtectArgs {
+    /// A stage that only knows what is never cut.
+    pub(super) fn stage(&self, config: &Config) -> PruneStage {
+        let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let both = |config: &[String], typed: &[String]| config.iter().chain(typed).cloned().collect();
+        PruneStage {
+            protect_steps: clamp(self.steps.unwrap_or(config.protect_steps)),
+            protect_turns: clamp(self.turns.unwrap_or(config.protect_turns)),
+            protected_tools: both(&config.protected_tools, &self.tools),
+            protected_files: both(&config.protected_files, &self.files),
+            ..PruneStage::default()
+        }
+    }
+}
+
+impl ExtraArgs {
+    /// What was said, by the names that a plan uses.
+    fn typed(&self) -> impl Iterator<Item = &'static str> {
+        let typed = [
+            (self.images, "images"),
+            (self.thinking, "thinking"),
+            (self.inputs, "inputs"),
+            (self.ui_copies, "ui-copies"),
+            (self.progress, "progress"),
+            (self.dead, "dead"),
+        ];
+        typed.into_iter().filter(|(is_typed, _)| *is_typed).map(|(_, name)| name)
+    }
+
+    /// Whether anything of this was said.
+    pub(super) fn is_typed(&self) -> bool {
+        self.typed().next().is_some()
+    }
+
+    /// `stage` with what was said besides.
+    pub(super) fn added_to(&self, mut stage: PruneStage) -> PruneStage {
+        stage.also.extend(self.typed().map(str::to_owned));
+        stage.also.sort_unstable();
+        stage.also.dedup();
+        stage
+    }
+}
+
+/// The names of rules in a list, each once and in their order.
+fn rules(typed: &str) -> Result<Vec<String>, CommandError> {
+    let names = typed.split(',').map(str::trim).filter(|_| !typed.trim().is_empty());
+    let mut rules: Vec<Rule> = names.map(str::parse).collect::<Result<_, _>>().map_err(CommandError::usage)?;
+    rules.sort_unstable();
+    rules.dedup();
+    Ok(rules.into_iter().map(|rule| rule.name().to_owned()).collect())
+}

@@ -1,0 +1,201 @@
+//! What `ctxc run` is told.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
+
+use super::prune::{ExtraArgs, ProtectArgs, SelectArgs};
+use super::shared::{RewriteArgs, SessionArg};
+use super::{Include, Only};
+use crate::cli::commands::run::Settings;
+use crate::cli::error::CommandError;
+use crate::cli::plan_file;
+use crate::cli::settings::Context;
+use crate::plan::{CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
+
+pub(super) const EXAMPLES: &str = "\
+Presets say how far tool results are pruned:
+  gentle      what is superseded, and what is never read again
+  standard    the same, and results older than fifteen steps and images, with a digest of each result
+  aggressive  all but the newest results, images, thinking, and the parameters of calls that were cut
+Every typed prompt and every answer stays. Without a word about steps or a preset it is standard.
+
+With --target-tokens the gentlest stages come first, and the run stops as soon as the context is
+below N: gentle, standard, aggressive, then the model's messages are compressed, then the oldest
+messages go.
+
+Examples:
+  ctxc run latest
+  ctxc run latest --target-tokens 60000
+  ctxc run latest --preset aggressive --dry-run > plan.toml
+  ctxc run --plan plan.toml
+  ctxc run session.jsonl --steps prune,compress,truncate --bands 0-50:compress --target-tokens 90000";
+
+/// The bands that are compressed where none are named.
+const BANDS: &str = "0-80:compress";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A path, a session id or the beginning of one, `latest`, or `-` for standard input
+    #[arg(value_name = "SESSION", value_parser = NonEmptyStringValueParser::new(), required_unless_present = "plan")]
+    session: Option<String>,
+    #[command(flatten)]
+    what: WhatArgs,
+    #[command(flatten)]
+    select: SelectArgs,
+    #[command(flatten)]
+    protect: ProtectArgs,
+    #[command(flatten)]
+    extras: ExtraArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "What to do")]
+struct WhatArgs {
+    /// Take these steps, whatever the order in which they are named [default: prune, and all with --target-tokens]
+    #[arg(long, value_enum, value_name = "STEP,...", value_delimiter = ',')]
+    steps: Vec<StepName>,
+    /// Prune as this preset does
+    #[arg(long, value_enum, value_name = "NAME")]
+    preset: Option<PresetName>,
+    /// Stop as soon as the context is below N tokens
+    #[arg(long, value_name = "N")]
+    target_tokens: Option<NonZeroU64>,
+    /// Compress these bands of turns [default: with --target-tokens 0-80:compress, the model's messages alone]
+    #[arg(long)]
+    bands: Option<String>,
+    /// Compress the messages of one role alone
+    #[arg(long, value_enum, value_name = "ROLE")]
+    only: Option<Only>,
+    /// Compress these texts too
+    #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
+    include: Vec<Include>,
+    /// Leave texts of fewer tokens alone when compressing [default: 20]
+    #[arg(long, value_name = "N")]
+    min_tokens: Option<u64>,
+    /// Carry out the plan in FILE, which --dry-run has printed
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "steps", "preset", "target_tokens", "bands", "only", "include", "min_tokens",
+        "rules", "mask", "images", "thinking", "inputs", "ui_copies", "progress", "dead", "dry_run",
+    ])]
+    plan: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StepName {
+    Prune,
+    Compress,
+    Truncate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PresetName {
+    Gentle,
+    Standard,
+    Aggressive,
+}
+
+impl Args {
+    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        if let Some(path) = &self.what.plan {
+            let plan = plan_file::read(path)?;
+            let session = self.session.clone().or_else(|| plan.session.clone());
+            let session = session.ok_or_else(|| {
+                CommandError::usage(anyhow!("tell which session the plan {} is for", path.display()))
+                    .hint("name the session before --plan")
+            })?;
+            let fingerprint = Some(plan.fingerprint);
+            let rewriting = self.rewrite.resolve(&SessionArg { session }, context)?;
+            return Ok(Settings { rewriting, stages: plan.stages, target: None, fingerprint });
+        }
+        let steps = self.steps();
+        let mut stages = Vec::new();
+        for step in Step::in_order(&steps) {
+            match step {
+                Step::Prune => stages.extend(self.prunings(&context)?.into_iter().map(Stage::Prune)),
+                Step::Compress => stages.push(Stage::Compress(self.compression(&context)?)),
+                Step::Compact => {}
+                Step::Truncate => stages.push(Stage::Truncate(self.truncation(&context))),
+            }
+        }
+        let target = self.what.target_tokens.map(|target| crate::text::Tokens(target.get()));
+        let session = SessionArg { session: self.session.unwrap_or_default() };
+        Ok(Settings { rewriting: self.rewrite.resolve(&session, context)?, stages, target, fingerprint: None })
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let typed = self.what.steps.iter().map(|step| match step {
+            StepName::Prune => Step::Prune,
+            StepName::Compress => Step::Compress,
+            StepName::Truncate => Step::Truncate,
+        });
+        let typed: Vec<Step> = typed.collect();
+        match (typed.is_empty(), self.what.target_tokens) {
+            (false, _) => typed,
+            (true, Some(_)) => vec![Step::Prune, Step::Compress, Step::Truncate],
+            (true, None) => vec![Step::Prune],
+        }
+    }
+
+    /// The stages that prune: as was said, or as presets do it, one after the other towards a target.
+    fn prunings(&self, context: &Context<'_>) -> Result<Vec<PruneStage>, CommandError> {
+        let protections = self.protect.stage(&context.environment.config);
+        let preset = self.what.preset.map(|preset| match preset {
+            PresetName::Gentle => Preset::Gentle,
+            PresetName::Standard => Preset::Standard,
+            PresetName::Aggressive => Preset::Aggressive,
+        });
+        let is_custom = self.select.is_typed() || self.extras.is_typed();
+        if preset.is_none() && (is_custom || (!self.what.steps.is_empty() && self.what.target_tokens.is_none())) {
+            let stage = PruneStage { name: "prune".to_owned(), ..protections };
+            return Ok(vec![self.extras.added_to(self.select.put_in(stage)?)]);
+        }
+        let last =
+            preset.unwrap_or(if self.what.target_tokens.is_some() { Preset::Aggressive } else { Preset::Standard });
+        let presets = Preset::ALL
+            .into_iter()
+            .filter(|&preset| if self.what.target_tokens.is_some() { preset <= last } else { preset == last });
+        // What is said beside a preset goes before what it says.
+        let stage = |preset: Preset| {
+            let stage = preset.stage(protections.clone());
+            let stage = if self.select.is_typed() { self.select.put_in(stage)? } else { stage };
+            Ok(self.extras.added_to(stage))
+        };
+        presets.map(stage).collect()
+    }
+
+    fn compression(&self, context: &Context<'_>) -> Result<CompressStage, CommandError> {
+        let config = &context.environment.config;
+        let (bands, only) = match (&self.what.bands, self.what.target_tokens) {
+            (Some(bands), _) => (bands.clone(), self.what.only),
+            (None, Some(_)) => (BANDS.to_owned(), self.what.only.or(Some(Only::Assistant))),
+            (None, None) => {
+                return Err(CommandError::usage(anyhow!("compress without bands"))
+                    .hint("name them, such as --bands 0-50:compress, or give --target-tokens"));
+            }
+        };
+        let protect_turns = self.protect.turns.unwrap_or(config.protect_turns);
+        Ok(CompressStage {
+            name: "compress".to_owned(),
+            bands,
+            only: only.map(|only| only.name().to_owned()),
+            tool_results: self.what.include.contains(&Include::ToolResults),
+            min_tokens: self.what.min_tokens.unwrap_or(config.min_tokens),
+            protect_turns: u32::try_from(protect_turns).unwrap_or(u32::MAX),
+            texts: None,
+        })
+    }
+
+    fn truncation(&self, context: &Context<'_>) -> TruncateStage {
+        let target = self.what.target_tokens.map(NonZeroU64::get);
+        TruncateStage {
+            name: "truncate".to_owned(),
+            target_tokens: target.unwrap_or_else(|| context.environment.config.target_tokens()),
+        }
+    }
+}

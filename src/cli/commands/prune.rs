@@ -1,0 +1,43 @@
+//! `ctxc prune`: cut what is superseded, and what nobody needs any more.
+
+use anyhow::Context;
+
+use crate::apply::{Pruning, Rewrite, ThinkingReach, prune};
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::rewriting::Work;
+use crate::cli::settings::{Mode, Rewriting};
+use crate::cli::tell::tell;
+use crate::cli::ui::Ui;
+use crate::report::prune::{PruneReport, Told};
+
+/// What to prune.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) rewriting: Rewriting,
+    pub(crate) pruning: Pruning,
+    pub(crate) reach: ThinkingReach,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let Settings { rewriting, pruning, reach } = settings;
+    let mut work = Work::open(rewriting, ui)?;
+    if rewriting.mode == Mode::Do {
+        work.probe()?;
+    }
+    let mut rewrite = Rewrite::default();
+    let reading = &work.reading;
+    let pruned = prune(&reading.file, &reading.index, &reading.chain, pruning, &rewriting.shelf, &mut rewrite)
+        .with_context(|| format!("read {}", reading.name))?;
+    if pruned.keeps_dead {
+        ui.warning("the entries off the live chain stay, for the newest message is one of them");
+    }
+    let mut report = PruneReport::new(work.rewritten("prune"), pruned);
+    work.finish(rewrite, *reach, report.nothing(), &mut report.rewritten)?;
+    let look = ui.look();
+    if rewriting.mode == Mode::Show {
+        tell(&rewriting.reporting, ui, &report, Told::plan(&report, look))?;
+    } else {
+        work.say(&report.rewritten, &report, Told::run(&report, look))?;
+    }
+    Ok(Completion::Full)
+}

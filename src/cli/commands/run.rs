@@ -1,0 +1,197 @@
+//! `ctxc run`: several verbs on one session, in one reading, one writing and one operation.
+
+use anyhow::{Context, anyhow};
+
+use crate::apply::{Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, pruning, truncate};
+use crate::cli::compressing::{shorten, tasks};
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::plan_file;
+use crate::cli::rewriting::Work;
+use crate::cli::settings::{Form, Mode, Rewriting};
+use crate::cli::tell::report_file;
+use crate::cli::ui::Ui;
+use crate::engine::Extract;
+use crate::plan::{
+    CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, Task, TaskPart, TopDownTruncation,
+    TruncateStage,
+};
+use crate::report::prune::{CallRow, RuleRow};
+use crate::report::rewritten::BeforeAfter;
+use crate::report::run::{Did, RunReport, StageRow, TextRow};
+use crate::run::Outcome;
+use crate::text::Tokens;
+use crate::transcript::turns;
+
+/// The stages of a run.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) rewriting: Rewriting,
+    pub(crate) stages: Vec<Stage>,
+    /// What the context shall come below; stages that are not needed for it are left out.
+    pub(crate) target: Option<Tokens>,
+    /// The session that a plan was made for.
+    pub(crate) fingerprint: Option<String>,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let mut work = Work::open(&settings.rewriting, ui)?;
+    let fingerprint = plan_file::name_of(work.reading.index.fingerprint);
+    if settings.fingerprint.as_ref().is_some_and(|planned| *planned != fingerprint) {
+        return Err(CommandError::from(anyhow!("carry out the plan: {} is not what it was", work.reading.name))
+            .hint("make a new plan with --dry-run"));
+    }
+    if settings.rewriting.mode == Mode::Do {
+        work.probe()?;
+    }
+    let mut fold = Fold { work: &work, rewrite: Rewrite::default(), reach: ThinkingReach::BehindChange };
+    let mut size = fold.size()?;
+    let mut rows = Vec::new();
+    let mut spared = Vec::new();
+    for stage in &settings.stages {
+        if settings.target.is_some_and(|target| size < target) {
+            spared.push(stage.name().to_owned());
+            continue;
+        }
+        let did = fold.take(stage)?;
+        let before = std::mem::replace(&mut size, fold.size()?);
+        let (name, step) = (stage.name().to_owned(), stage.step().name());
+        rows.push(StageRow { name, step, size: BeforeAfter { before, after: size }, did, stage: stage.clone() });
+    }
+    let Fold { rewrite, reach, .. } = fold;
+    let reached = settings.target.map(|target| size < target);
+    let mut report =
+        RunReport { rewritten: work.rewritten("run"), target: settings.target, size, reached, stages: rows, spared };
+    let unchanged = match (reached, report.stages.is_empty()) {
+        (Some(true), true) => "the context is below the target already",
+        (Some(_) | None, _) => "no step found anything to do",
+    };
+    work.finish(rewrite, reach, unchanged, &mut report.rewritten)?;
+    if settings.rewriting.mode == Mode::Do {
+        work.say(&report.rewritten, &report, &report)?;
+        return Ok(Completion::Full);
+    }
+    let reporting = &settings.rewriting.reporting;
+    report_file(reporting, &report)?;
+    match reporting.form {
+        Form::Json => ui.data_line(serde_json::to_string(&report)?)?,
+        Form::Text => {
+            let path = work.reading.path.as_deref().map(|path| std::path::absolute(path).unwrap_or(path.to_owned()));
+            let session = path.and_then(|path| path.to_str().map(str::to_owned));
+            ui.data(report.plan(session.as_deref(), &fingerprint)?)?;
+        }
+    }
+    ui.status(report.to_string().trim_end());
+    Ok(Completion::Full)
+}
+
+/// A run so far: each stage works on what the one before has left.
+struct Fold<'a, 'w> {
+    work: &'a Work<'w>,
+    rewrite: Rewrite,
+    reach: ThinkingReach,
+}
+
+impl Fold<'_, '_> {
+    fn size(&self) -> Result<Tokens, CommandError> {
+        self.work.size(&self.rewrite, self.reach)
+    }
+
+    fn take(&mut self, stage: &Stage) -> Result<Did, CommandError> {
+        match stage {
+            Stage::Prune(stage) => self.prune(stage),
+            Stage::Compress(stage) => self.compress(stage),
+            Stage::Truncate(stage) => self.truncate(stage),
+        }
+    }
+
+    fn prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
+        let (pruning, reach) = pruning(stage).map_err(CommandError::usage)?;
+        let Work { reading, settings, ui, .. } = self.work;
+        let pruned = prune(&reading.file, &reading.index, &reading.chain, &pruning, &settings.shelf, &mut self.rewrite)
+            .with_context(|| format!("read {}", reading.name))?;
+        if pruned.keeps_dead {
+            ui.warning("the entries off the live chain stay, for the newest message is one of them");
+        }
+        if reach == ThinkingReach::Everywhere {
+            self.reach = reach;
+        }
+        let rules = pruned.rows.into_iter().map(RuleRow::from).collect();
+        Ok(Did::Pruned { rules, calls: pruned.calls.into_iter().map(CallRow::from).collect() })
+    }
+
+    fn compress(&mut self, stage: &CompressStage) -> Result<Did, CommandError> {
+        let reading = &self.work.reading;
+        let turns = turns(&reading.index, &reading.chain);
+        let selection = selection(stage)?;
+        let Tasks { mut tasks, .. } = tasks(self.work, &turns, &selection, Tokens(stage.min_tokens), &self.rewrite)?;
+        if let Some(texts) = &stage.texts {
+            tasks = planned(tasks, texts);
+        }
+        let texts = tasks.iter().map(row).collect();
+        if self.work.settings.mode == Mode::Show {
+            for task in &tasks {
+                let saved = task.tokens.0.cast_signed() - task.target.0.cast_signed();
+                self.rewrite.save(task.line, saved.max(0));
+            }
+            return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, texts });
+        }
+        let outcomes = shorten(self.work, &tasks, &Extract, &mut self.rewrite)?;
+        let compressed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Compressed { .. })).count();
+        Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, texts })
+    }
+
+    fn truncate(&mut self, stage: &TruncateStage) -> Result<Did, CommandError> {
+        let Work { reading, settings, .. } = self.work;
+        let strategy = TopDownTruncation::new(Tokens(stage.target_tokens), self.work.estimate());
+        let thinking = Thinking { policy: settings.thinking, reach: self.reach };
+        let truncated = truncate(&reading.file, &reading.index, &reading.chain, &strategy, thinking, &mut self.rewrite)
+            .with_context(|| format!("read {}", reading.name))?;
+        let reason = match truncated.truncation.kept {
+            Kept::All(why) => Some(why.name()),
+            Kept::Suffix { .. } => None,
+        };
+        Ok(Did::Truncated { messages: BeforeAfter { before: truncated.n_before, after: truncated.n_after }, reason })
+    }
+}
+
+/// Which messages `stage` compresses.
+fn selection(stage: &CompressStage) -> Result<Selection, CommandError> {
+    let roles = match stage.only.as_deref() {
+        None => Roles::Both,
+        Some("user") => Roles::User,
+        Some("assistant") => Roles::Assistant,
+        Some(other) => return Err(CommandError::usage(anyhow!("find the role {other:?}: it is user or assistant"))),
+    };
+    Ok(Selection {
+        bands: stage.bands.parse().map_err(CommandError::usage)?,
+        roles,
+        include: if stage.tool_results { Include::ToolResults } else { Include::Messages },
+        n_protected_turns: stage.protect_turns as usize,
+    })
+}
+
+/// Those of `tasks` that a plan has, with the targets that it gives them.
+fn planned(tasks: Vec<Task>, texts: &[PlannedText]) -> Vec<Task> {
+    let target = |task: &Task| {
+        let is_it = |text: &&PlannedText| text.line == task.line.number() && text.result == result_of(task);
+        texts.iter().find(is_it).map(|text| Tokens(text.target))
+    };
+    tasks.into_iter().filter_map(|task| Some(Task { target: target(&task)?, ..task })).collect()
+}
+
+fn result_of(task: &Task) -> Option<usize> {
+    match task.part {
+        TaskPart::Text => None,
+        TaskPart::ToolResult(at) => Some(at),
+    }
+}
+
+fn row(task: &Task) -> TextRow {
+    TextRow {
+        line: task.line.number(),
+        result: result_of(task),
+        begins: beginning(&task.text),
+        tokens: task.tokens,
+        target: task.target,
+    }
+}

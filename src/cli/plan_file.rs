@@ -1,0 +1,55 @@
+//! The file with the plan of a run.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use serde::Deserialize;
+
+use super::error::CommandError;
+use crate::plan::Stage;
+use crate::transcript::Fingerprint;
+
+/// The form of plans that this version reads.
+const FORM: u32 = 1;
+
+/// A plan.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlanFile {
+    plan: u32,
+    /// The session that it is for.
+    pub(super) session: Option<String>,
+    /// What that session was.
+    pub(super) fingerprint: String,
+    /// The stages, in order.
+    #[serde(default, rename = "stage")]
+    pub(super) stages: Vec<Stage>,
+}
+
+/// Reads the plan in the file at `path`.
+///
+/// # Errors
+/// When it cannot be read, or is no plan of this version; the message has the line.
+pub(super) fn read(path: &Path) -> Result<PlanFile, CommandError> {
+    let text = fs::read_to_string(path).with_context(|| format!("read the plan {}", path.display()))?;
+    let plan: PlanFile = toml::from_str(&text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map_or_else(String::new, |before| format!(", line {}", before.matches('\n').count() + 1));
+        CommandError::usage(anyhow!("read the plan {}{line}: {}", path.display(), error.message()))
+            .hint("make one with ctxc run SESSION --dry-run > plan.toml")
+    })?;
+    if plan.plan != FORM {
+        return Err(CommandError::usage(anyhow!(
+            "read the plan {}: it has the form {}, and this version knows {FORM}",
+            path.display(),
+            plan.plan
+        )));
+    }
+    Ok(plan)
+}
+
+/// What a file was, as a plan names it.
+pub(super) fn name_of(fingerprint: Fingerprint) -> String {
+    format!("{}-{:016x}", fingerprint.len, fingerprint.checksum)
+}

@@ -1,0 +1,327 @@
+//! What is kept of a tool result when it goes: the few things that a reader would miss most (P-12).
+//!
+//! Of numbered source these are the lines and what they define, of a listing how many lines it has and the files, of
+//! all else the pieces that `extract` picks: errors, counts, paths.
+
+use std::collections::HashSet;
+
+use super::{Engine, Extract, Job};
+use crate::text::{Tokens, chars4, grouped};
+
+/// Notes of the client to the model, which are not part of what the tool said.
+const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
+/// What stands for the rest of a list.
+const MORE: &str = ", …";
+
+/// A digest of `text` of at most `limit` tokens. Empty where nothing can be told in so few.
+#[must_use]
+pub fn digest(text: &str, limit: Tokens) -> String {
+    if limit == Tokens::ZERO {
+        return String::new();
+    }
+    let text = without_colors(&without_reminders(text));
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    if let Some(source) = Source::of(&lines) {
+        return source.digest(limit);
+    }
+    listing(&lines, limit).unwrap_or_else(|| extract(&text, limit))
+}
+
+fn without_reminders(text: &str) -> String {
+    let (open, close) = REMINDER;
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, inside)) = rest.split_once(open) {
+        kept.push_str(before);
+        rest = inside.split_once(close).map_or("", |(_, behind)| behind);
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// Without what moves the cursor of a terminal and colors what it prints: `ESC [ ... letter`.
+fn without_colors(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut pieces = text.split("\u{1b}[");
+    kept.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit() || ";?".contains(c));
+        kept.push_str(rest.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest));
+    }
+    kept
+}
+
+/// The pieces that the engine picks. It comes within 15 % of its target, and the limit is a limit.
+fn extract(text: &str, limit: Tokens) -> String {
+    let mut target = limit;
+    while target.0 > 2 {
+        let reply = Extract.shrink(&Job { text, target });
+        let digest = reply.map(|reply| reply.text).unwrap_or_default();
+        let digest = digest.trim();
+        if chars4(digest) <= limit {
+            return digest.to_owned();
+        }
+        target = Tokens(target.0 * 3 / 4);
+    }
+    String::new()
+}
+
+/// `head` and as many of `names` as fit, a comma between them; `None` where not even the head does.
+fn listed(head: &str, names: &[&str], limit: Tokens) -> Option<String> {
+    let fits = |text: &str| chars4(text) <= limit;
+    let mut text = head.to_owned();
+    for (at, name) in names.iter().enumerate() {
+        let longer = if at == 0 { format!("{text}: {name}") } else { format!("{text}, {name}") };
+        let is_last = at + 1 == names.len();
+        if !fits(&if is_last { longer.clone() } else { format!("{longer}{MORE}") }) {
+            let more = if at == 0 { String::new() } else { format!("{text}{MORE}") };
+            return Some(if more.is_empty() { text } else { more }).filter(|text| fits(text));
+        }
+        text = longer;
+    }
+    Some(text).filter(|text| fits(text))
+}
+
+/// Lines of a file with their numbers before them, as clients show them.
+struct Source<'t> {
+    first: &'t str,
+    last: &'t str,
+    lines: Vec<&'t str>,
+}
+
+impl<'t> Source<'t> {
+    fn of(lines: &[&'t str]) -> Option<Self> {
+        let numbered: Vec<(&str, &str)> = lines.iter().filter_map(|line| numbered(line)).collect();
+        let (first, last) = (numbered.first()?.0, numbered.last()?.0);
+        let is_source = numbered.len() * 10 >= lines.len() * 8;
+        is_source.then(|| Self { first, last, lines: numbered.into_iter().map(|(_, line)| line).collect() })
+    }
+
+    fn digest(&self, limit: Tokens) -> String {
+        let head = format!("lines {}-{}", self.first, self.last);
+        let mut names = once_each(self.lines.iter().filter_map(|line| defined(line)));
+        // In source a line with a hash in front is a comment; where nothing is defined it is a heading.
+        if names.is_empty() {
+            names = once_each(self.lines.iter().filter_map(|line| heading(line)));
+        }
+        if names.is_empty() {
+            return extract(&self.lines.join("\n"), limit);
+        }
+        listed(&head, &names, limit).unwrap_or_default()
+    }
+}
+
+fn once_each<'t>(names: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+    let mut seen = HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
+}
+
+/// The number before a line, and the line.
+fn numbered(line: &str) -> Option<(&str, &str)> {
+    let (number, rest) = line.split_once(['→', '\t'])?;
+    let number = number.trim();
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some((number, rest))
+}
+
+/// What stands before the word that says what is defined.
+const MODIFIERS: [&str; 16] = [
+    "pub",
+    "pub(crate)",
+    "pub(super)",
+    "export",
+    "default",
+    "async",
+    "public",
+    "private",
+    "protected",
+    "static",
+    "final",
+    "abstract",
+    "unsafe",
+    "const",
+    "declare",
+    "override",
+];
+/// The words that say what is defined.
+const DEFINERS: [&str; 15] = [
+    "fn",
+    "func",
+    "function",
+    "def",
+    "class",
+    "struct",
+    "enum",
+    "trait",
+    "interface",
+    "type",
+    "module",
+    "mod",
+    "impl",
+    "namespace",
+    "record",
+];
+
+/// The heading that a line is, without what follows its first words: `## Install`.
+fn heading(line: &str) -> Option<&str> {
+    let is_heading = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
+    is_heading.then(|| line.char_indices().nth(60).map_or(line, |(at, _)| line.get(..at).unwrap_or(line)).trim_end())
+}
+
+/// What a line of source defines: `func GetByAgentType`.
+fn defined(line: &str) -> Option<&str> {
+    let mut rest = line.trim();
+    let definer = loop {
+        let (word, behind) = rest.split_once(' ')?;
+        if DEFINERS.contains(&word) {
+            break rest;
+        }
+        if !MODIFIERS.contains(&word) {
+            return None;
+        }
+        rest = behind.trim_start();
+    };
+    let (word, name) = definer.split_once(' ')?;
+    // The receiver of a method stands in brackets before its name.
+    let receiver = if name.starts_with('(') { name.find(')').map_or(0, |at| at + 1) } else { 0 };
+    let is_end = |c: char| !(c.is_alphanumeric() || "_ <>:$.&'".contains(c));
+    let name_len = name.get(receiver..)?.find(is_end).unwrap_or(name.len() - receiver);
+    let end = (word.len() + 1 + receiver + name_len).min(word.len() + 61);
+    let found = definer.get(..end)?.trim_end_matches([' ', ':', '<', '.', '&']);
+    (found.len() > word.len() + 1).then_some(found)
+}
+
+/// How many lines, in how many files, and which; `None` where most lines name no file.
+fn listing(lines: &[&str], limit: Tokens) -> Option<String> {
+    let mut files: Vec<&str> = Vec::new();
+    let mut n_named = 0;
+    for line in lines {
+        let Some(file) = named(line) else { continue };
+        n_named += 1;
+        if files.last() != Some(&file) && !files.iter().any(|known| are_same(known, file)) {
+            files.push(file);
+        }
+        if files.len() > 500 {
+            break;
+        }
+    }
+    if lines.len() < 3 || n_named * 10 < lines.len().min(500) * 8 {
+        return None;
+    }
+    let folder = shared_folder(&files);
+    let inside: Vec<&str> = files.iter().map(|file| file.get(folder.len()..).unwrap_or(file)).collect();
+    let place = if folder.is_empty() { String::new() } else { format!(" below {folder}") };
+    let plural = |n: usize| if n == 1 { "" } else { "s" };
+    let n_files = grouped(files.len() as u64);
+    let head = if n_named == files.len() {
+        format!("{n_files} file{}{place}", plural(files.len()))
+    } else {
+        format!("{} lines in {n_files} file{}{place}", grouped(lines.len() as u64), plural(files.len()))
+    };
+    listed(&head, &inside, limit)
+}
+
+/// The file that a line of a listing names: alone, or before the number and the text of a match.
+fn named(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let is_path = |file: &&str| {
+        (file.contains('/') || file.contains('.')) && !file.contains(char::is_whitespace) && !file.starts_with("http")
+    };
+    // Lines around a match have dashes where the match has colons.
+    let dash = line.match_indices('-').map(|(at, _)| at).find(|at| is_line_number(line.get(at + 1..)));
+    let before = |at: Option<usize>| at.and_then(|at| line.get(..at)).filter(is_path);
+    before(line.find(':')).or_else(|| before(dash)).or_else(|| Some(line).filter(is_path))
+}
+
+/// Whether both name one file, one of them perhaps from the root.
+fn are_same(left: &str, right: &str) -> bool {
+    let (long, short) = if left.len() >= right.len() { (left, right) } else { (right, left) };
+    long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+fn is_line_number(rest: Option<&str>) -> bool {
+    let digits = rest.and_then(|rest| rest.split_once('-')).map_or("", |(digits, _)| digits);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The folder that all files lie in, with the slash behind it.
+fn shared_folder<'t>(files: &[&'t str]) -> &'t str {
+    let Some((first, rest)) = files.split_first() else { return "" };
+    let mut len = first.rfind('/').map_or(0, |at| at + 1);
+    for file in rest {
+        let folder = |len: usize| first.get(..len).unwrap_or_default();
+        while len > 0 && !file.starts_with(folder(len)) {
+            len = folder(len - 1).rfind('/').map_or(0, |at| at + 1);
+        }
+    }
+    first.get(..len).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(text: &str) -> String {
+        digest(text, Tokens(40))
+    }
+
+    // P-12
+    #[test]
+    fn p_12_of_output_errors_and_counts_are_kept() {
+        let passed = (0..60).map(|n| format!("test store::case_{n} ... ok")).collect::<Vec<_>>().join("\n");
+        let digest = of(&format!(
+            "{passed}\ntest store::flush ... FAILED\nerror[E0308]: mismatched types in src/store/flush.rs\ntest result: FAILED. 60 passed; 1 failed\n<system-reminder>be brief</system-reminder>"
+        ));
+        assert!(digest.contains("src/store/flush.rs") && digest.contains("1 failed"), "{digest}");
+        assert!(!digest.contains("brief"), "{digest}");
+        assert_eq!(of("\u{1b}[31m\u{1b}[1merror\u{1b}[22m: no such file\u{1b}[39m\u{1b}[K"), "error: no such file");
+        assert_eq!(super::digest(&passed, Tokens::ZERO), "");
+    }
+
+    // P-12
+    #[test]
+    fn p_12_of_source_the_lines_and_what_they_define_are_kept() {
+        let source = "   171\u{2192}// DetectAgentType detects it.\n   172\u{2192}\n   173\u{2192}func DetectAgentType(content []byte) string {\n   174\u{2192}\treturn \"error\"\n   175\u{2192}}\n   176\u{2192}func (s *Store) Flush(n int) error {\n   177\u{2192}pub(crate) async fn run<T>(x: T) -> u8 {\n   178\u{2192}export default class App extends Base {\n   179\u{2192}type Id = u8;\n   180\u{2192}# a comment\n";
+        assert_eq!(
+            of(source),
+            "lines 171-180: func DetectAgentType, func (s *Store) Flush, fn run<T>, class App extends Base, type Id"
+        );
+        assert_eq!(
+            of("1\u{2192}# Use\n2\u{2192}Call it.\n3\u{2192}## Install it\n"),
+            "lines 1-3: # Use, ## Install it"
+        );
+        let data = (1..40).map(|n| format!("{n}\u{2192}value {n} of the table")).collect::<Vec<_>>().join("\n");
+        assert!(of(&data).contains("value"), "{}", of(&data));
+    }
+
+    // P-12
+    #[test]
+    fn p_12_of_listings_counts_and_files_are_kept() {
+        let cases = [
+            ("/p/src/a.rs\n/p/src/deep/b.rs\n/p/src/c.rs\n", "3 files below /p/src/: a.rs, deep/b.rs, c.rs"),
+            (
+                "src/a.rs:12:fn a()\nsrc/a.rs-13-  x: y\nsrc/b.rs:7:fn b()\n",
+                "3 lines in 2 files below src/: a.rs, b.rs",
+            ),
+            ("a.rs:1:x\na.rs:2:y\na.rs:3:z\n", "3 lines in 1 file: a.rs"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(of(text), expected);
+        }
+        let many = (0..90).map(|n| format!("/p/module_{n}/file.rs")).collect::<Vec<_>>().join("\n");
+        let digest = of(&many);
+        assert!(digest.starts_with("90 files below /p/: module_0/file.rs, ") && digest.ends_with(", …"), "{digest}");
+    }
+
+    proptest! {
+        // P-12
+        #[test]
+        fn p_12_a_digest_is_never_over_its_limit(
+            text in "([a-zA-Z/._-]{1,90}[ \n:]|[0-9]{1,9}[ \n\u{2192}\t]|漢字|\\{\"a\":|fn a\\(|# b\n|😀){0,90}",
+            limit in 0..90u64,
+        ) {
+            prop_assert!(chars4(&digest(&text, Tokens(limit))) <= Tokens(limit));
+        }
+    }
+}

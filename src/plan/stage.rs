@@ -1,0 +1,122 @@
+//! The stages of a run: verbs with all that they need to know, one after the other (B-11, U-09).
+//!
+//! Stages are data, so that a plan can be written down, read by a person, changed, and carried out.
+
+use serde::{Deserialize, Serialize};
+
+use super::Step;
+
+/// One stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum Stage {
+    /// Cuts tool results that are superseded or old, and what else is not needed.
+    Prune(PruneStage),
+    /// Shortens the messages of bands of turns.
+    Compress(CompressStage),
+    /// Drops the oldest messages.
+    Truncate(TruncateStage),
+}
+
+/// A stage that prunes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PruneStage {
+    /// What people call it.
+    pub name: String,
+    /// The names of the rules.
+    pub rules: Vec<String>,
+    /// How many of the newest steps keep their results; without a number no result is masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mask: Option<u32>,
+    /// How many tokens the digest of a masked result has at most.
+    pub digest_tokens: u64,
+    /// The newest steps that are left alone.
+    pub protect_steps: u32,
+    /// The newest turns that are left alone.
+    pub protect_turns: u32,
+    /// Tools whose results are never cut.
+    pub protected_tools: Vec<String>,
+    /// Files whose reads and edits are never cut.
+    pub protected_files: Vec<String>,
+    /// What else goes: `images`, `inputs`, `thinking`, `ui-copies`, `progress`, `dead`.
+    pub also: Vec<String>,
+    /// The results that may be cut; all without a list.
+    #[serde(skip_serializing)]
+    pub cut: Option<Vec<PlannedCut>>,
+}
+
+/// A stage that compresses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CompressStage {
+    /// What people call it.
+    pub name: String,
+    /// The bands.
+    pub bands: String,
+    /// The role whose messages alone are compressed: `user` or `assistant`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<String>,
+    /// Whether the text of tool results is compressed too.
+    pub tool_results: bool,
+    /// Texts of fewer tokens are left alone.
+    pub min_tokens: u64,
+    /// The newest turns that are left alone.
+    pub protect_turns: u32,
+    /// The texts that may be compressed; all without a list.
+    #[serde(skip_serializing)]
+    pub texts: Option<Vec<PlannedText>>,
+}
+
+/// A stage that truncates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TruncateStage {
+    /// What people call it.
+    pub name: String,
+    /// What the context comes below, in tokens.
+    pub target_tokens: u64,
+}
+
+/// A tool result in a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedCut {
+    /// Its handle.
+    pub item: String,
+}
+
+/// A text in a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedText {
+    /// The line of the entry.
+    pub line: u32,
+    /// The place of the tool result in it, for the text of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<usize>,
+    /// The size that it shall come down to, in `chars4` tokens.
+    pub target: u64,
+}
+
+impl Stage {
+    /// Which step it is.
+    #[must_use]
+    pub const fn step(&self) -> Step {
+        match self {
+            Self::Prune(_) => Step::Prune,
+            Self::Compress(_) => Step::Compress,
+            Self::Truncate(_) => Step::Truncate,
+        }
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Prune(stage) => &stage.name,
+            Self::Compress(stage) => &stage.name,
+            Self::Truncate(stage) => &stage.name,
+        }
+    }
+}

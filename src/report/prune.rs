@@ -1,0 +1,227 @@
+//! What `ctxc prune` did, or would do, as data and as text.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::rewritten::Rewritten;
+use super::size::{bytes, count, counted};
+use super::table::{Cell, Look, Table};
+use crate::apply::{Pruned, PrunedCall, PrunedRow, shortened};
+use crate::text::Tokens;
+
+/// What `ctxc prune` did, or would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct PruneReport {
+    /// What every rewrite tells.
+    #[serde(flatten)]
+    pub rewritten: Rewritten,
+    /// A row for everything that was asked for, also where it found nothing.
+    pub rules: Vec<RuleRow>,
+    /// All rows together.
+    pub total: RuleRow,
+    /// Whether entries off the live chain were asked for and stay, because the newest message is one of them.
+    pub dead_kept: bool,
+    /// The results that were cut, in the order of the file.
+    pub calls: Vec<CallRow>,
+}
+
+/// What one rule did.
+#[derive(Clone, Debug, Serialize)]
+pub struct RuleRow {
+    rule: &'static str,
+    /// How many results, images, parameters or entries went or were shortened.
+    count: u64,
+    /// `chars4` tokens of what the model sees.
+    tokens_saved: i64,
+    /// By how many bytes the file is smaller, for what is never sent.
+    bytes_saved: u64,
+    /// What stays because a placeholder would be no shorter.
+    too_small: u64,
+}
+
+/// One result that was cut.
+#[derive(Clone, Debug, Serialize)]
+pub struct CallRow {
+    handle: String,
+    tool: String,
+    argument: String,
+    /// The line of the result.
+    line: u32,
+    rule: String,
+    tokens_before: Tokens,
+    tokens_after: Tokens,
+    superseded_by: Option<SupersededBy>,
+}
+
+/// The call that supersedes another.
+#[derive(Clone, Debug, Serialize)]
+pub struct SupersededBy {
+    handle: String,
+    /// The line of the call.
+    line: u32,
+}
+
+impl PruneReport {
+    /// The report of what was pruned.
+    #[must_use]
+    pub fn new(rewritten: Rewritten, pruned: Pruned) -> Self {
+        let mut total = RuleRow { rule: "total", count: 0, tokens_saved: 0, bytes_saved: 0, too_small: 0 };
+        let rules: Vec<RuleRow> = pruned.rows.into_iter().map(RuleRow::from).collect();
+        for row in &rules {
+            total.count += row.count;
+            total.tokens_saved += row.tokens_saved;
+            total.bytes_saved += row.bytes_saved;
+            total.too_small += row.too_small;
+        }
+        let calls = pruned.calls.into_iter().map(CallRow::from).collect();
+        Self { rewritten, rules, total, dead_kept: pruned.keeps_dead, calls }
+    }
+
+    /// Why nothing changes, where nothing does.
+    #[must_use]
+    pub fn nothing(&self) -> &'static str {
+        if self.rules.is_empty() {
+            "no rule was asked for"
+        } else if self.total.too_small > 0 {
+            "what could go is no longer than what would stand in its place"
+        } else {
+            "there is nothing to prune"
+        }
+    }
+}
+
+impl RuleRow {
+    /// How many items it cut.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl CallRow {
+    /// The result as a plan lists it.
+    pub(super) fn as_item(&self) -> String {
+        format!("{{ item = \"{}\" }}", self.handle)
+    }
+
+    /// What it is, for a person who reads the plan.
+    pub(super) fn as_comment(&self) -> String {
+        let (before, after) = (count(self.tokens_before.0), count(self.tokens_after.0));
+        let named = format!("{} {}", self.tool, shortened(&self.argument, ARGUMENT_LEN));
+        format!("{}, line {}: {before} -> {after} tokens, {}", named.trim_end(), count(self.line.into()), self.rule)
+    }
+}
+
+impl From<PrunedRow> for RuleRow {
+    fn from(row: PrunedRow) -> Self {
+        let PrunedRow { rule, n_items, saved, bytes, n_too_small } = row;
+        Self { rule, count: n_items, tokens_saved: saved, bytes_saved: bytes, too_small: n_too_small }
+    }
+}
+
+impl From<PrunedCall> for CallRow {
+    fn from(call: PrunedCall) -> Self {
+        let PrunedCall { cut, line, described, by } = call;
+        Self {
+            handle: cut.name,
+            tool: described.tool,
+            argument: described.argument,
+            line: line.number(),
+            rule: cut.rule,
+            tokens_before: cut.before,
+            tokens_after: cut.after,
+            superseded_by: by.map(|(handle, line)| SupersededBy { handle, line: line.number() }),
+        }
+    }
+}
+
+/// How many results the text of a run names; a plan names all.
+const N_NAMED: usize = 20;
+/// How many characters of an argument people are shown.
+const ARGUMENT_LEN: usize = 50;
+
+/// What people read of a run or of a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    report: &'a PruneReport,
+    look: Look,
+    n_named: usize,
+}
+
+impl<'a> Told<'a> {
+    /// What was done.
+    #[must_use]
+    pub const fn run(report: &'a PruneReport, look: Look) -> Self {
+        Self { report, look, n_named: N_NAMED }
+    }
+
+    /// What would be done.
+    #[must_use]
+    pub const fn plan(report: &'a PruneReport, look: Look) -> Self {
+        Self { report, look, n_named: usize::MAX }
+    }
+
+    fn rules(&self) -> String {
+        let PruneReport { rules, total, .. } = self.report;
+        let heads = ["rule", "cut", "tokens saved", "too small", "file smaller by"];
+        let n_heads = if total.bytes_saved > 0 { heads.len() } else { heads.len() - 1 };
+        let mut table = Table::new(heads.get(..n_heads).unwrap_or_default());
+        for row in rules.iter().chain((rules.len() > 1).then_some(total)) {
+            let mut cells = vec![
+                row.rule.into(),
+                Cell::Count(row.count),
+                // Whatever is cut is shorter than it was.
+                Cell::Count(row.tokens_saved.unsigned_abs()),
+                Cell::Count(row.too_small),
+            ];
+            if row.bytes_saved > 0 {
+                cells.push(Cell::Bytes(row.bytes_saved));
+            }
+            table.push(cells);
+        }
+        table.render(self.look)
+    }
+
+    fn calls(&self) -> String {
+        let mut table = Table::new(&["handle", "call", "line", "rule", "tokens", "now", "superseded by"]);
+        for call in self.report.calls.iter().take(self.n_named) {
+            let by = call.superseded_by.as_ref();
+            let named = format!("{} {}", call.tool, shortened(&call.argument, ARGUMENT_LEN));
+            table.push(vec![
+                call.handle.as_str().into(),
+                named.trim_end().into(),
+                Cell::Count(call.line.into()),
+                call.rule.as_str().into(),
+                Cell::Count(call.tokens_before.0),
+                Cell::Count(call.tokens_after.0),
+                by.map_or(Cell::Empty, |by| format!("{}, line {}", by.handle, count(by.line.into())).into()),
+            ]);
+        }
+        table.render(self.look)
+    }
+}
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let report = self.report;
+        if !report.rules.is_empty() {
+            writeln!(f, "{}", self.rules())?;
+        }
+        if report.total.bytes_saved > 0 {
+            writeln!(
+                f,
+                "{} of that are never sent: they save room in the file and no tokens\n",
+                bytes(report.total.bytes_saved)
+            )?;
+        }
+        if !report.calls.is_empty() {
+            writeln!(f, "{}", self.calls())?;
+        }
+        let n_more = report.calls.len().saturating_sub(self.n_named);
+        if n_more > 0 {
+            writeln!(f, "and {}; --dry-run or --json names all\n", counted(n_more as u64, "more result"))?;
+        }
+        report.rewritten.fmt(f)
+    }
+}

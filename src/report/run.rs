@@ -1,0 +1,202 @@
+//! What `ctxc run` did, or would do, as data, as text and as a plan that can be changed and carried out.
+
+use std::fmt::{self, Write};
+
+use serde::Serialize;
+
+use super::prune::{CallRow, RuleRow};
+use super::rewritten::{BeforeAfter, Rewritten};
+use super::size::{count, counted};
+use crate::plan::Stage;
+use crate::text::Tokens;
+
+/// What `ctxc run` did, or would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunReport {
+    /// What every rewrite tells.
+    #[serde(flatten)]
+    pub rewritten: Rewritten,
+    /// What the context was to come below.
+    pub target: Option<Tokens>,
+    /// The size of the context at the end, by the estimate that is held against the target.
+    pub size: Tokens,
+    /// Whether it is below the target, where there is one.
+    pub reached: Option<bool>,
+    /// The stages that were taken, in order.
+    pub stages: Vec<StageRow>,
+    /// Those that were not, because the target was met before.
+    pub spared: Vec<String>,
+}
+
+/// What one stage did.
+#[derive(Clone, Debug, Serialize)]
+pub struct StageRow {
+    /// What people call it.
+    pub name: String,
+    /// The verb.
+    pub step: &'static str,
+    /// The size of the context before and after, by the estimate that is held against a target.
+    pub size: BeforeAfter<Tokens>,
+    /// What it did.
+    #[serde(flatten)]
+    pub did: Did,
+    /// The stage itself, for a plan.
+    #[serde(skip)]
+    pub stage: Stage,
+}
+
+/// What a stage did.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Did {
+    /// Results were cut.
+    Pruned {
+        /// A row for each rule.
+        rules: Vec<RuleRow>,
+        /// The results.
+        calls: Vec<CallRow>,
+    },
+    /// Texts were shortened.
+    Compressed {
+        /// How many.
+        compressed: u64,
+        /// How many kept their text or had no reply.
+        left: u64,
+        /// The texts, as a plan lists them.
+        texts: Vec<TextRow>,
+    },
+    /// Messages were dropped.
+    Truncated {
+        /// Messages as the API sees them.
+        messages: BeforeAfter<u32>,
+        /// Why nothing was dropped.
+        reason: Option<&'static str>,
+    },
+}
+
+/// One text that is shortened.
+#[derive(Clone, Debug, Serialize)]
+pub struct TextRow {
+    /// The line of the entry.
+    pub line: u32,
+    /// The place of the tool result in it, for the text of one.
+    pub result: Option<usize>,
+    /// How the text begins.
+    pub begins: String,
+    /// Its size.
+    pub tokens: Tokens,
+    /// The size that it shall come down to.
+    pub target: Tokens,
+}
+
+impl Did {
+    fn count(&self) -> String {
+        match self {
+            Self::Pruned { rules, .. } => counted(rules.iter().map(RuleRow::count).sum(), "item"),
+            Self::Compressed { compressed, .. } => counted(*compressed, "text"),
+            Self::Truncated { messages, .. } => {
+                counted(u64::from(messages.before.saturating_sub(messages.after)), "message")
+            }
+        }
+    }
+}
+
+/// What people read of a run.
+impl fmt::Display for RunReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, row) in (1..).zip(&self.stages) {
+            writeln!(
+                f,
+                "{at}. {}: {}, {} -> {} tokens",
+                if row.name == row.step { row.name.clone() } else { format!("{} ({})", row.name, row.step) },
+                row.did.count(),
+                count(row.size.before.0),
+                count(row.size.after.0),
+            )?;
+        }
+        if let Some(target) = self.target {
+            let (size, target) = (count(self.size.0), count(target.0));
+            let verdict = if self.reached == Some(true) { "below" } else { "not below" };
+            writeln!(f, "the context is {size} tokens now, {verdict} the target of {target}")?;
+            if !self.spared.is_empty() {
+                writeln!(f, "not needed: {}", self.spared.join(", "))?;
+            }
+            if let Some(reason) = self.why_above() {
+                writeln!(f, "{reason}")?;
+            }
+        }
+        self.rewritten.fmt(f)
+    }
+}
+
+impl RunReport {
+    /// Why the target was not met.
+    fn why_above(&self) -> Option<String> {
+        if self.reached != Some(false) {
+            return None;
+        }
+        Some(match self.stages.last().map(|row| &row.did) {
+            Some(Did::Truncated { .. }) => "less cannot stay: the newest messages alone are over it".to_owned(),
+            Some(Did::Pruned { .. } | Did::Compressed { .. }) | None => {
+                "no step was left to take; --steps prune,compress,truncate would drop the oldest messages".to_owned()
+            }
+        })
+    }
+
+    /// The plan as a file that `ctxc run --plan` carries out: `session` is where the transcript is, and `fingerprint`
+    /// what it is.
+    ///
+    /// # Errors
+    /// When a stage cannot be written as TOML.
+    pub fn plan(&self, session: Option<&str>, fingerprint: &str) -> Result<String, toml::ser::Error> {
+        let mut plan = String::from(
+            "# A plan of `ctxc run`. A line of a list can be taken out, to leave that item as it is; numbers can be\n\
+             # changed. Then: ctxc run --plan FILE\n\nplan = 1\n",
+        );
+        // Writing to a string does not fail.
+        if let Some(session) = session {
+            let _ = writeln!(plan, "session = {}", toml::Value::from(session));
+        }
+        let _ = writeln!(plan, "fingerprint = {}  # the plan is for this very file", toml::Value::from(fingerprint));
+        let _ = writeln!(
+            plan,
+            "# {} -> {} tokens",
+            count(self.stages.first().map_or(self.size, |row| row.size.before).0),
+            count(self.size.0)
+        );
+        for row in &self.stages {
+            let _ = write!(plan, "\n[[stage]]\n{}", toml::to_string(&row.stage)?);
+            match &row.did {
+                Did::Pruned { calls, .. } => {
+                    list(&mut plan, "cut", calls.iter().map(|call| (call.as_item(), call.as_comment())));
+                }
+                Did::Compressed { texts, .. } => {
+                    list(&mut plan, "texts", texts.iter().map(|text| (text.as_item(), text.as_comment())));
+                }
+                Did::Truncated { .. } => {}
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// Writes a list with one item on each line, and a remark behind each.
+fn list(plan: &mut String, name: &str, items: impl Iterator<Item = (String, String)>) {
+    let _ = writeln!(plan, "{name} = [");
+    for (item, comment) in items {
+        let comment: String = comment.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let _ = writeln!(plan, "    {item},  # {comment}");
+    }
+    let _ = writeln!(plan, "]");
+}
+
+impl TextRow {
+    fn as_item(&self) -> String {
+        let result = self.result.map_or_else(String::new, |result| format!(", result = {result}"));
+        format!("{{ line = {}{result}, target = {} }}", self.line, self.target.0)
+    }
+
+    fn as_comment(&self) -> String {
+        format!("{} tokens: {}", count(self.tokens.0), self.begins)
+    }
+}

@@ -1,0 +1,485 @@
+//! `ctxc prune`: the rules on transcripts, what else goes, and the promise.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::promise::{each, fixtures, real_transcripts};
+use crate::stage::{Stage, fixture};
+use crate::talk::{Talk, Tool, tool};
+
+/// Protects nothing, as the tests of the seed do.
+const BARE: [&str; 4] = ["--protect-steps", "0", "--protect-turns", "0"];
+
+fn long(what: &str) -> String {
+    let line = |n| format!("{n:>6}\u{2192}{what} number {n} of the file, with some words\n");
+    (1..=40).map(line).collect::<Vec<_>>().concat()
+}
+
+fn read(path: &str) -> Tool {
+    tool("Read", json!({ "file_path": path }), long(path))
+}
+
+fn write(path: &str) -> Tool {
+    tool(
+        "Write",
+        json!({ "file_path": path, "content": "new content" }),
+        format!("File created successfully at: {path}"),
+    )
+}
+
+fn edit(path: &str) -> Tool {
+    let input = json!({ "file_path": path, "old_string": "a", "new_string": "b" });
+    tool("Edit", input, format!("The file {path} has been updated successfully."))
+}
+
+fn todos(status: &str) -> Tool {
+    let input = json!({ "todos": [{ "content": "Task A", "status": status, "activeForm": "Doing task A" }] });
+    let done =
+        "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress.";
+    tool("TodoWrite", input, done)
+}
+
+/// A pruned transcript: the report, and the texts of the results by the ids of their calls.
+struct Pruned {
+    report: Value,
+    output: Vec<u8>,
+    text: String,
+}
+
+impl Pruned {
+    /// How many results a rule cut; the report has a row for it.
+    fn count(&self, rule: &str) -> u64 {
+        let rows = self.report["rules"].as_array().unwrap();
+        rows.iter().find(|row| row["rule"] == rule).unwrap_or_else(|| panic!("no row {rule}"))["count"]
+            .as_u64()
+            .unwrap()
+    }
+
+    fn result(&self, call: &str) -> String {
+        let text = String::from_utf8(self.output.clone()).unwrap();
+        let entries = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let mut blocks = entries.flat_map(|entry| entry["message"]["content"].as_array().cloned().unwrap_or_default());
+        let block = blocks.find(|block| block["tool_use_id"] == call).unwrap();
+        block["content"].as_str().map_or_else(|| block["content"].to_string(), str::to_owned)
+    }
+
+    fn is_cut(&self, call: &str) -> bool {
+        self.result(call).starts_with("[ctxc")
+    }
+}
+
+/// A stage with the usual archive, which placeholders need not name.
+fn stage() -> Stage {
+    Stage::new().env("CTXC_ARCHIVE", "")
+}
+
+/// Prunes `source`, and holds the result to what every rewrite promises.
+fn prune(source: &[u8], args: &[&str]) -> Pruned {
+    let stage = stage().file("in.jsonl", source);
+    let mut all = vec!["prune", "in.jsonl", "-o", "out.jsonl", "--report", "report.json"];
+    all.extend(args);
+    let run = stage.run(all).ended(0);
+    let report: Value = serde_json::from_slice(&stage.bytes("report.json")).unwrap();
+    let output = stage.bytes("out.jsonl");
+    stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
+    if report["unchanged"].is_null() {
+        stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+        assert!(stage.bytes("back.jsonl") == source, "P-05: the source does not come back");
+    } else {
+        assert!(output == source, "B-07: a copy differs");
+    }
+    Pruned { report, output, text: run.text }
+}
+
+fn bare(talk: &Talk) -> Pruned {
+    prune(&talk.bytes(), &BARE)
+}
+
+// P-07, P-10, seed 003 Test 11
+#[test]
+fn test_11_hash_based_supersede() {
+    let talk = Talk::default().prompt("look").step([read("package.json")]).says("I see.").prompt("again");
+    let pruned = bare(&talk.step([read("package.json")]).says("Done."));
+    assert_eq!((pruned.count("hash"), pruned.count("file"), pruned.count("todo")), (1, 0, 0));
+    assert!(pruned.is_cut("toolu_0_0") && !pruned.is_cut("toolu_2_0"), "only the latest read is visible");
+    assert!(pruned.result("toolu_0_0").starts_with("[ctxc: Read package.json superseded, "));
+}
+
+// P-07, seed 003 Test 12
+#[test]
+fn test_12_file_based_supersede_by_a_write() {
+    let talk = Talk::default().prompt("go").step([read("test-file.txt")]).says("Now.").step([write("./test-file.txt")]);
+    let pruned = bare(&talk.says("Done."));
+    assert_eq!((pruned.count("hash"), pruned.count("file")), (0, 1));
+    assert!(pruned.is_cut("toolu_0_0") && !pruned.is_cut("toolu_2_0"));
+}
+
+// P-07, seed 003 Test 13
+#[test]
+fn test_13_file_based_supersede_by_an_edit() {
+    let talk = Talk::default().prompt("go").step([read("/home/ann/shop/package.json")]).step([edit("package.json")]);
+    let pruned = bare(&talk.says("Done."));
+    assert_eq!(pruned.count("file"), 1);
+    assert!(pruned.is_cut("toolu_0_0"));
+    let by = &pruned.report["calls"][0]["superseded_by"];
+    assert_eq!(by["line"], 4, "{by}");
+}
+
+// P-07, seed 003 Test 14
+#[test]
+fn test_14_todo_based_supersede_by_todowrite() {
+    let talk = Talk::default().prompt("go").step([todos("pending")]).says("Working.").step([todos("completed")]);
+    let pruned = bare(&talk.says("Done."));
+    assert_eq!((pruned.count("todo"), pruned.count("hash")), (1, 0));
+    assert!(pruned.is_cut("toolu_0_0") && !pruned.is_cut("toolu_2_0"));
+}
+
+// P-07, seed 003 Test 15: reads of the list have no parameters, so that the hash rule would claim them first.
+#[test]
+fn test_15_todo_based_supersede_by_todoread() {
+    let list = || tool("TodoRead", json!({}), long("task"));
+    let talk = Talk::default().prompt("go").step([list()]).says("Working.").step([list()]).says("Done.");
+    assert_eq!(bare(&talk).count("hash"), 1);
+    let pruned = prune(&talk.bytes(), &[&BARE[..], &["--rules", "todo"]].concat());
+    assert_eq!(pruned.count("todo"), 1);
+    assert!(pruned.is_cut("toolu_0_0") && !pruned.is_cut("toolu_2_0"));
+}
+
+// P-08, seed 003 Test 16
+#[test]
+fn test_16_no_supersede_for_different_files() {
+    let talk = Talk::default().prompt("go").step([read("package.json")]).step([write("other-file.txt")]).says("Done.");
+    let pruned = bare(&talk);
+    assert_eq!(pruned.count("file"), 0, "P-10: zero rows too");
+    assert!(!pruned.is_cut("toolu_0_0"));
+    assert_eq!(pruned.report["unchanged"], "there is nothing to prune");
+}
+
+// P-09, P-13, seed 003 Test 17
+#[test]
+fn test_17_no_supersede_for_protected_tools() {
+    let talk = Talk::default().prompt("go").step([read("package.json")]).step([read("package.json")]).says("Done.");
+    let by_flag = prune(&talk.bytes(), &[&BARE[..], &["--protect-tool", "Read"]].concat());
+    let by_file = prune(&talk.bytes(), &[&BARE[..], &["--protect-file", "*.json"]].concat());
+    for pruned in [by_flag, by_file] {
+        assert_eq!(pruned.count("hash"), 0);
+        assert!(!pruned.is_cut("toolu_0_0") && !pruned.is_cut("toolu_1_0"));
+    }
+    let config = "protected_tools = [\"Read\"]\nprotect_steps = 0\n";
+    let stage = stage().file("in.jsonl", talk.bytes()).file("ctxc.toml", config);
+    let run = stage.run(["prune", "in.jsonl", "-o", "out.jsonl", "--json"]).ended(0);
+    assert_eq!(run.json()["rules"][0]["count"], 0);
+}
+
+// P-10, seed 003 Test 18
+#[test]
+fn test_18_combined_auto_supersede_stats() {
+    let talk = Talk::default()
+        .prompt("go")
+        .step([read("package.json"), read("test-file.txt"), todos("pending")])
+        .says("Some other work.")
+        .step([read("package.json")])
+        .step([write("test-file.txt")])
+        .step([todos("completed")])
+        .says("Done.");
+    let pruned = bare(&talk);
+    assert_eq!((pruned.count("hash"), pruned.count("file"), pruned.count("todo")), (1, 1, 1));
+    assert_eq!(pruned.report["total"]["count"], 3);
+    let saved: i64 =
+        pruned.report["rules"].as_array().unwrap().iter().map(|row| row["tokens_saved"].as_i64().unwrap()).sum();
+    assert_eq!(pruned.report["total"]["tokens_saved"], saved);
+    let tokens = &pruned.report["tokens"]["chars4"];
+    let of = |side: &str| tokens[side]["messages"].as_i64().unwrap();
+    assert_eq!(of("before") - of("after"), saved, "P-13: the saving is what a recount gives");
+    insta::assert_snapshot!(pruned.text, @"
+    exit code: 0
+    ----- standard output
+    out.jsonl
+    ----- standard error
+    rule   cut  tokens saved  too small
+    hash     1           568          0
+    file     1           577          0
+    todo     1            22          0
+    total    3         1,167          0
+
+    handle   call                line  rule  tokens  now  superseded by
+    r_94955  Read package.json      5  hash     588   20  r_f6963, line 9
+    r_4102f  Read test-file.txt     6  file     598   21  w_72c01, line 11
+    t_b30b4  TodoWrite              7  todo      27    5  t_8766c, line 13
+
+    live tokens: 1,923 -> 756 by chars4, 2,885 -> 1,134 calibrated (estimates)
+    file: 22.2 kB -> 12.4 kB
+    ");
+}
+
+// P-08: recent turns are left alone.
+#[test]
+fn p_08_the_newest_steps_and_turns_are_left_alone() {
+    let talk =
+        Talk::default().prompt("go").step([read("a")]).step([read("a")]).prompt("on").step([read("a")]).says("Done.");
+    let cuts = |args: &[&str]| prune(&talk.bytes(), args).report["total"]["count"].as_u64().unwrap();
+    assert_eq!(cuts(&[]), 0, "four steps are protected");
+    assert_eq!(cuts(&["--protect-steps", "3"]), 1);
+    assert_eq!(cuts(&["--protect-steps", "0"]), 2);
+    assert_eq!(cuts(&["--protect-steps", "0", "--protect-turns", "1"]), 2, "those of the older turn");
+    assert_eq!(cuts(&["--protect-steps", "0", "--protect-turns", "2"]), 0);
+}
+
+// P-08: what failed, was denied or only points back supersedes nothing.
+#[test]
+fn p_08_what_failed_supersedes_nothing() {
+    let denied = tool(
+        "Edit",
+        json!({ "file_path": "a", "old_string": "a", "new_string": "b" }),
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+    );
+    let same = tool(
+        "Read",
+        json!({ "file_path": "a" }),
+        "File unchanged since last read. The content from the earlier Read is still current.",
+    )
+    .copy(json!({ "type": "file_unchanged", "file": { "filePath": "a" } }));
+    for last in [edit("a").failed(), denied.failed(), read("a").failed(), same] {
+        let pruned = bare(&Talk::default().prompt("go").step([read("a")]).step([last]).says("Done."));
+        assert!(!pruned.is_cut("toolu_0_0"));
+    }
+}
+
+// P-07: `--rules url,error`
+#[test]
+fn p_07_addresses_and_errors_are_rules_on_demand() {
+    let fetch =
+        |prompt: &str| tool("WebFetch", json!({ "url": "https://example.com/a", "prompt": prompt }), long("page"));
+    let test = |output: &str| tool("Bash", json!({ "command": "make test" }), output.to_owned() + &long("line"));
+    let talk =
+        Talk::default().prompt("go").step([fetch("what"), test("failed").failed()]).step([fetch("who"), test("ok")]);
+    let talk = talk.says("Done.");
+    assert_eq!(bare(&talk).report["total"]["count"], 0);
+    let pruned = prune(&talk.bytes(), &[&BARE[..], &["--rules", "url,error"]].concat());
+    assert_eq!((pruned.count("url"), pruned.count("error")), (1, 1));
+}
+
+// P-10: a result that is no longer than what would stand in its place stays, and is counted apart.
+#[test]
+fn p_10_what_is_too_small_is_counted_apart() {
+    let tiny = || tool("Read", json!({ "file_path": "a" }), "1\u{2192}x");
+    let small = || tool("Read", json!({ "file_path": "b" }), "a file of nine tokens, or ten of them");
+    let talk = Talk::default().prompt("go").step([tiny(), small()]).step([tiny(), small()]).says("Done.");
+    let pruned = bare(&talk);
+    assert_eq!(
+        pruned.report["rules"][0],
+        json!({ "rule": "hash", "count": 1, "tokens_saved": 5, "bytes_saved": 0, "too_small": 1 })
+    );
+    let name = pruned.result("toolu_0_1");
+    assert!(name.len() == 19 && name.starts_with("[ctxc "), "{name}");
+}
+
+// P-03; format: "How resume rebuilds", 8. The client would put its preview back over what stands there.
+#[test]
+fn p_03_replacements_of_results_that_are_cut_go() {
+    let replacement =
+        |call: &str| json!({ "kind": "tool-result", "toolUseId": call, "replacement": "<persisted-output>" });
+    let entry = |replacements: &[Value]| json!({ "type": "content-replacement", "sessionId": "5e551011-0000-4000-8000-00000000000a", "replacements": replacements });
+    let all = entry(&[replacement("toolu_0_0"), replacement("toolu_1_0")]);
+    let talk = Talk::default().prompt("go").step([read("a")]).step([read("a")]).says("Done.").line(&all);
+    let pruned = bare(&talk);
+    let output = String::from_utf8(pruned.output).unwrap();
+    assert_eq!(output.lines().last(), Some(entry(&[replacement("toolu_1_0")]).to_string().as_str()));
+}
+
+// P-12
+#[test]
+fn p_12_old_results_become_digests() {
+    let test = || {
+        let passed = (1..=61).map(|n| format!("test store::case_{n} ... ok\n")).collect::<Vec<_>>().concat();
+        tool(
+            "Bash",
+            json!({ "command": "make test" }),
+            passed + "error: assertion failed in src/store/flush.rs\n61 passed; 1 failed\n",
+        )
+    };
+    let mut talk = Talk::default().prompt("go");
+    for _ in 0..8 {
+        talk = talk.step([test()]);
+    }
+    let talk = talk.says("Done.");
+    let digests = prune(&talk.bytes(), &["--rules", "", "--mask", "5"]);
+    assert_eq!(digests.count("mask"), 4);
+    let masked = digests.result("toolu_0_0");
+    let (head, digest) = masked.split_once('\n').unwrap();
+    assert!(head.starts_with("[ctxc: Bash make test masked, ") && head.ends_with(']'), "{head}");
+    assert!(digest.contains("src/store/flush.rs") && digest.contains("1 failed"), "{digest}");
+    assert!(digest.len() <= 160 && !digests.is_cut("toolu_4_0"));
+    let plain = prune(&talk.bytes(), &["--rules", "", "--mask", "5", "--digest-tokens", "0"]);
+    assert!(!plain.result("toolu_0_0").contains('\n'));
+    // What is cut is not cut again.
+    let again = prune(&plain.output, &["--rules", "", "--mask", "5"]);
+    assert_eq!(again.report["total"]["count"], 0);
+    // The newest steps that are protected stay, whatever is masked.
+    assert_eq!(prune(&talk.bytes(), &["--rules", "", "--mask", "0"]).count("mask"), 5);
+}
+
+// P-03, P-11: long parameters of calls whose results are cut.
+#[test]
+fn p_11_inputs_are_shortened_on_demand() {
+    let big = || {
+        tool(
+            "Write",
+            json!({ "file_path": "/home/ann/shop/a", "content": long("line"), "mode": 7 }),
+            "File created successfully, and more of it",
+        )
+    };
+    let talk = Talk::default().prompt("go").step([big()]).step([big()]).says("Done.");
+    let kept = bare(&talk);
+    let pruned = prune(&talk.bytes(), &[&BARE[..], &["--inputs"]].concat());
+    let input = |pruned: &Pruned| {
+        let line = String::from_utf8(pruned.output.clone()).unwrap().lines().nth(1).unwrap().to_owned();
+        serde_json::from_str::<Value>(&line).unwrap()["message"]["content"][0]["input"].clone()
+    };
+    assert_eq!(input(&kept)["content"], long("line"));
+    let shortened = input(&pruned);
+    assert_eq!((shortened["file_path"].as_str(), shortened["mode"].as_u64()), (Some("/home/ann/shop/a"), Some(7)));
+    let content = shortened["content"].as_str().unwrap();
+    assert!(
+        content.starts_with("[ctxc: 2,") && content.contains(" characters taken out; ctxc archive show "),
+        "{content}"
+    );
+    assert_eq!(pruned.count("inputs"), 1);
+}
+
+// P-11
+#[test]
+fn p_11_images_become_lines_of_text() {
+    let source = fixture("image");
+    let pruned = prune(&source, &["--rules", "", "--images", "--protect-steps", "0"]);
+    assert!(pruned.count("images") > 0);
+    let output = String::from_utf8(pruned.output).unwrap();
+    assert!(
+        !output.contains(r#""type":"image","source""#) && output.contains("[ctxc: image taken out, 1,600 tokens; ")
+    );
+    let protected = prune(&source, &["--rules", "", "--images", "--protect-steps", "99"]);
+    assert_eq!(protected.count("images"), 0);
+}
+
+// P-11: these save bytes and no tokens.
+#[test]
+fn p_11_what_is_never_sent_saves_bytes_and_no_tokens() {
+    let cases = [
+        ("progress-parents", "--progress", "progress"),
+        ("compact-boundary", "--dead", "dead"),
+        ("compact-preserved-segment", "--dead", "dead"),
+        ("compact-preserved-messages", "--dead", "dead"),
+        ("rewind", "--dead", "dead"),
+        ("session-small", "--ui-copies", "ui-copies"),
+    ];
+    for (name, flag, rule) in cases {
+        let source = fixture(name);
+        let pruned = prune(&source, &["--rules", "", flag]);
+        assert!(pruned.count(rule) > 0, "{name}");
+        assert_eq!(pruned.report["tokens"]["chars4"]["before"], pruned.report["tokens"]["chars4"]["after"], "{name}");
+        assert_eq!(pruned.report["gauge"], Value::Null, "{name}: what is sent is the same");
+        assert_eq!(pruned.report["thinking_removed"]["entries"], 0, "{name}: so that thinking stays");
+        assert!(pruned.output.len() < source.len(), "{name}");
+        assert!(pruned.text.contains("are never sent: they save room in the file and no tokens"), "{}", pruned.text);
+    }
+}
+
+// P-11, S-05
+#[test]
+fn p_11_thinking_goes_except_in_an_open_tool_loop() {
+    let blocks = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap().matches(r#""type":"thinking""#).count();
+    let source = fixture("session-small");
+    assert!(blocks(&source) > 0);
+    let pruned = prune(&source, &["--rules", "", "--thinking"]);
+    assert_eq!(blocks(&pruned.output), 0);
+    let open = prune(&fixture("open-tool-loop"), &["--rules", "", "--thinking"]);
+    assert!(open.report["thinking_removed"]["kept_in_open_loop"].as_u64().unwrap() > 0);
+}
+
+// P-10: which calls, in text and as data; a dry run writes nothing.
+#[test]
+fn p_10_a_dry_run_names_every_call() {
+    let talk = Talk::default().prompt("go").step([read("a.rs"), todos("pending")]).step([read("a.rs")]).says("Done.");
+    let stage = stage().file("in.jsonl", talk.bytes());
+    let run = stage.run(["prune", "in.jsonl", "--protect-steps", "0", "--dry-run"]).ended(0);
+    assert_eq!(stage.names(), ["in.jsonl"]);
+    insta::assert_snapshot!(run.text, @"
+    exit code: 0
+    ----- standard output
+    rule   cut  tokens saved  too small
+    hash     1           490          0
+    file     0             0          0
+    todo     0             0          0
+    total    1           490          0
+
+    handle   call       line  rule  tokens  now  superseded by
+    r_94955  Read a.rs     4  hash     508   18  r_83cd9, line 6
+
+    live tokens: 1,076 -> 586 by chars4, 1,614 -> 879 calibrated (estimates)
+    ----- standard error
+    ");
+}
+
+// U-02, U-03
+#[test]
+fn what_makes_no_sense_is_said() {
+    let stage = stage().session("small");
+    for (args, message) in [
+        (vec!["--rules", "hash,hsah"], "find a rule `hsah`: the rules are hash, file, todo, url and error"),
+        (vec!["--protect-file", "a["], "read `a[` as a pattern of files"),
+        (vec!["--thinking", "--keep-thinking"], "cannot be used with"),
+        (vec!["--mask", "-1"], "unexpected argument"),
+    ] {
+        let run = stage.run([vec!["prune", "latest"], args].concat()).ended(2);
+        assert!(run.stderr.contains(message), "{}", run.text);
+    }
+    let run = stage.run(["prune", "latest", "--rules", ""]).ended(0);
+    assert!(run.stderr.contains("nothing changed: no rule was asked for"), "{}", run.text);
+}
+
+/// All that prune can do at once.
+const ALL: [&str; 10] = [
+    "--rules",
+    "hash,file,todo,url,error",
+    "--mask",
+    "5",
+    "--images",
+    "--inputs",
+    "--ui-copies",
+    "--progress",
+    "--dead",
+    "--thinking",
+];
+
+fn keeps_the_promise(path: &Path) {
+    let source = fs::read(path).unwrap();
+    for args in [&[][..], &ALL] {
+        let first = prune(&source, args);
+        assert!(prune(&source, args).output == first.output, "E-01: two runs differ");
+        let rows = first.report["rules"].as_array().unwrap();
+        let saved: i64 = rows.iter().map(|row| row["tokens_saved"].as_i64().unwrap()).sum();
+        let of = |side: &str| first.report["tokens"]["chars4"][side]["messages"].as_i64().unwrap();
+        assert_eq!(of("before") - of("after"), saved, "P-13: the saving is not what a recount gives");
+        // Nothing is left to prune, but for what has grown old because messages of thinking alone went.
+        if args.is_empty() {
+            assert_eq!(prune(&first.output, args).report["total"]["count"], 0);
+        }
+    }
+}
+
+// P-05, P-13, V-02
+#[test]
+fn every_fixture_is_pruned_and_comes_back() {
+    each(&fixtures(), keeps_the_promise);
+}
+
+// The same over real transcripts.
+#[test]
+fn every_real_transcript_is_pruned_and_comes_back() {
+    match real_transcripts() {
+        Some((transcripts, _)) => each(&transcripts, keeps_the_promise),
+        None => eprintln!("left out: CTXC_CORPUS names no folder of transcripts"),
+    }
+}
