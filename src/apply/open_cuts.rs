@@ -72,12 +72,18 @@ pub fn turned(now: &[OpenCut], then: &[OpenCut]) -> Vec<Cut> {
         before,
         after,
     };
-    let are_open: HashSet<_> = now.iter().map(key).collect();
+    let are_open: HashMap<_, _> = now.iter().map(|cut| (key(cut), cut)).collect();
     let will_be_open: HashSet<_> = then.iter().map(key).collect();
     let closed = now.iter().filter(|cut| !will_be_open.contains(&key(cut)));
     let closed = closed.map(|cut| noted(cut, Cut::RESTORE, cut.after, cut.before));
-    let opened = then.iter().filter(|cut| !are_open.contains(&key(cut)));
-    closed.chain(opened.map(|cut| noted(cut, &cut.rule, cut.before, cut.after))).collect()
+    let opened = then.iter().filter(|cut| !are_open.contains_key(&key(cut)));
+    let opened = opened.map(|cut| noted(cut, &cut.rule, cut.before, cut.after));
+    // What was cut twice is as the first of both left it.
+    let again = then.iter().filter_map(|cut| {
+        let other = are_open.get(&key(cut)).filter(|other| other.last != cut.last)?;
+        Some(noted(cut, &cut.rule, other.after, cut.after))
+    });
+    closed.chain(opened).chain(again).collect()
 }
 
 fn first_cut(cut: &Cut, operation: &Operation) -> OpenCut {

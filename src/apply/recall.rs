@@ -10,7 +10,7 @@ use super::give_back::original;
 use super::named::texts;
 use super::{ApplyError, Calls, Named, OpenCut, find_named, read_calls};
 use crate::archive::Archive;
-use crate::plan::{Fits, Handles, Protected, Roles, Target};
+use crate::plan::{Fits, Handle, Handles, Protected, Roles, Target};
 use crate::text::{Pattern, Patterns};
 use crate::transcript::scan::Kind;
 use crate::transcript::{Chain, Index, LineNo};
@@ -71,7 +71,7 @@ pub fn recall(
     };
     let named = find_named(file, index, chain, &calls, &unknown, roles).map_err(ApplyError::Read)?;
     let ids = ids(stock, &calls, &named)?;
-    let ours = Handles::of(open.iter().filter_map(|cut| Some((cut.name.as_str(), cut.call.as_deref()?))));
+    let mut ours: HashMap<String, Handles> = HashMap::new();
     for ((at, target), named) in left.into_iter().zip(unknown).zip(named) {
         let answer = match (target, named) {
             (_, Named::Call(call_idx)) => match of_calls(open, |cut| cut.call.as_ref() == ids.get(&call_idx)) {
@@ -87,7 +87,7 @@ pub fn recall(
             }
             (_, Named::Message(_) | Named::Messages(_)) => Recalled::NotCut,
             // The call is gone from the transcript: its cut still knows its id.
-            (Target::Call(handle), Named::Nothing) => match ours.find(handle) {
+            (Target::Call(handle), Named::Nothing) => match gone(open, handle, &mut ours) {
                 Fits::None => Recalled::Nothing,
                 Fits::One(at) => of_one(open, at),
                 Fits::Several(places) => {
@@ -102,6 +102,19 @@ pub fn recall(
         }
     }
     Ok(recalled)
+}
+
+/// The cuts of calls, by their places among these, that `handle` may stand for. A cut that is not known by a handle does
+/// not tell its tool, so that its letter is taken for the right one.
+fn gone(open: &[OpenCut], handle: &Handle, ours: &mut HashMap<String, Handles>) -> Fits {
+    let letter: String = handle.to_string().chars().take(1).collect();
+    let handles = ours.entry(letter.clone()).or_insert_with(|| {
+        let tool = |cut: &OpenCut| if cut.name.parse::<Handle>().is_ok() { cut.name.clone() } else { letter.clone() };
+        let calls: Vec<(String, &str)> =
+            open.iter().filter_map(|cut| Some((tool(cut), cut.call.as_deref()?))).collect();
+        Handles::of(calls.iter().map(|(tool, call)| (tool.as_str(), *call)))
+    });
+    handles.find(handle)
 }
 
 /// The cuts of calls that are wanted.

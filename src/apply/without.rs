@@ -105,7 +105,9 @@ impl Without {
         }
         let lines = index.lines_of(self.cuts.iter().map(|cut| IdHash::of(cut.uuid.as_bytes())));
         for cut in &self.cuts {
-            let line = lines.get(&IdHash::of(cut.uuid.as_bytes())).copied().unwrap_or_default();
+            // What is not there comes back, if it does, as it was when it went.
+            let line = lines.get(&IdHash::of(cut.uuid.as_bytes())).copied();
+            let Some(line) = line.filter(|line| !self.going.contains(*line)) else { continue };
             rewrite.cuts.entry(line).or_default().push(cut.clone());
         }
         rewrite

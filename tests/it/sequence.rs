@@ -380,7 +380,10 @@ impl Model {
         let later_gone: BTreeSet<usize> =
             self.operations[at + 1..].iter().flat_map(|it| it.gone.union(&it.again)).copied().collect();
         let mut effect = Effect::default();
-        for item in cut.into_iter().chain(back).filter(|item| !later.contains(item)) {
+        let was_there = |item: &usize| !self.gone.contains(item);
+        let items: Vec<usize> =
+            cut.into_iter().chain(back).filter(|item| !later.contains(item)).filter(was_there).collect();
+        for item in items {
             if self.was_cut(at, item) {
                 effect.cut.extend(self.cut.insert(item).then_some(item));
             } else {
@@ -393,7 +396,8 @@ impl Model {
         for item in again.into_iter().filter(|item| !later_gone.contains(item)) {
             effect.gone.extend(self.gone.insert(item).then_some(item));
         }
-        let noted = if at == last { report["noted"].as_str().map(str::to_owned) } else { operation_of(&report) };
+        // Behind a copy that has grown, the newest is an older one.
+        let noted = report["noted"].as_str().map(str::to_owned).or_else(|| operation_of(&report));
         let is_nothing = effect.cut.len() + effect.back.len() + effect.gone.len() + effect.again.len() == 0;
         assert!(noted.is_some() || is_nothing, "{}", run.text);
         if let Some(id) = noted {
