@@ -9,13 +9,13 @@ use super::named::beginning;
 use super::placeholder::is_placeholder;
 use super::rewrite::Rewrite;
 use crate::archive::Cut;
-use crate::plan::{Candidate, Task, TaskPart};
+use crate::plan::{Candidate, Handles, Task, TaskPart};
 use crate::run::Outcome;
 use crate::text::Tokens;
 use crate::transcript::edit::{replace_text, replace_tool_result};
 use crate::transcript::entry;
 use crate::transcript::scan::Scan;
-use crate::transcript::{Index, LineNo, read_line};
+use crate::transcript::{IdHash, Index, LineNo, read_line};
 
 /// The texts that are to be compressed.
 #[derive(Debug, Default)]
@@ -94,10 +94,18 @@ pub fn add_edits(
             };
             let Some(splices) = splices else { continue };
             rewrite.edit(line_no, splices);
-            let name = call.clone().unwrap_or_else(|| beginning(&task.text));
+            let name = call.as_ref().map_or_else(|| beginning(&task.text), |call| handle(index, call));
             let rule = "compress".to_owned();
             rewrite.cut(line_no, Cut { uuid: page.uuid(), call, name, rule, before: task.tokens, after });
         }
     }
     Ok(())
+}
+
+/// The handle of `call`, as far as it alone goes.
+fn handle(index: &Index, call: &str) -> String {
+    let id = IdHash::of(call.as_bytes());
+    let tool = index.tools.iter().find(|end| !end.is_result && end.id == id).and_then(|end| end.tool);
+    let tool = tool.map(|tool| index.tools.name(tool)).unwrap_or_default();
+    Handles::of([(&*tool, call)]).get(0).map(|handle| handle.to_string()).unwrap_or_default()
 }

@@ -13,6 +13,7 @@ mod check;
 mod close_loop;
 mod compress;
 mod cut;
+mod cut_inputs;
 mod cut_named;
 mod dependents;
 mod describe;
@@ -70,6 +71,7 @@ pub use carry_out::{Before, Destination, Done, Draft, Errand, Origin, carry_out,
 pub use check::check;
 pub use compress::{Tasks, add_edits, read_tasks};
 pub use cut::{BLANK, Label, Page, cut_input, cut_result, cut_text, is_cut, shorten_copy};
+pub use cut_inputs::cut_inputs;
 pub use cut_named::{CutOutcome, Instead, Item, cut_named};
 pub use describe::{Described, describe, shortened};
 pub use document::{Said, document, texts};

@@ -6,7 +6,8 @@ use std::io;
 
 use super::Rewrite;
 use super::calls::{Calls, read_calls};
-use super::cut::{Label, Page, cut_input, cut_result};
+use super::cut::{Label, Page, cut_result};
+use super::cut_inputs::{INPUTS, cut_inputs};
 use super::describe::{Described, describe};
 use super::images::{self, Staying, cut_images};
 use super::placeholder::{Placeholder, Shelf};
@@ -22,8 +23,6 @@ use crate::transcript::{Chain, Index, LineNo, LineSet, revisit, turns};
 const ARGUMENT_LEN: usize = 40;
 /// The name of masking among the rules.
 const MASK: &str = "mask";
-/// The name of shortening the parameters of calls that are cut.
-const INPUTS: &str = "inputs";
 
 /// What to prune.
 #[derive(Clone, Debug)]
@@ -150,7 +149,11 @@ pub fn prune(
                 continue;
             }
             Extra::Inputs => {
-                work.cut_inputs(&pruned, &mut rows, rewrite)?;
+                let named = pruned.iter().map(|(place, call)| (*place, call.cut.name.clone())).collect();
+                rows.row(INPUTS);
+                for cut in cut_inputs(file, index, &named, shelf, rewrite)? {
+                    rows.add(INPUTS, &cut);
+                }
                 continue;
             }
             Extra::UiCopies => continue,
@@ -294,27 +297,6 @@ impl Work<'_> {
         }
         let text = format!("{}\n{digest}", placeholder.full());
         Some(text).filter(|text| chars4(text) < call.tokens)
-    }
-
-    fn cut_inputs(&self, pruned: &[(Place, PrunedCall)], rows: &mut Rows, rewrite: &mut Rewrite) -> io::Result<()> {
-        rows.row(INPUTS);
-        let mut names: BTreeMap<Place, &str> = BTreeMap::new();
-        names.extend(pruned.iter().map(|(place, call)| (*place, call.cut.name.as_str())));
-        let lines: LineSet = names.keys().map(|place| place.line).collect();
-        let mut scan = Scan::default();
-        revisit(self.file, self.index, &lines, |line, bytes| {
-            scan.read(bytes);
-            let page = Page { line, bytes, scan: &scan };
-            let of_line = Place { line, block: 0 }..=Place { line, block: u32::MAX };
-            for (place, name) in names.range(of_line) {
-                let label = Label { name, rule: INPUTS };
-                let cut = cut_input(page, place.block as usize, self.shelf, label, rewrite);
-                if let Some(cut) = cut {
-                    rows.add(INPUTS, &cut);
-                }
-            }
-            io::Result::Ok(())
-        })
     }
 
     fn handle(&self, call_idx: usize) -> String {

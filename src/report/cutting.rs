@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
+use crate::archive::Cut;
 use crate::text::Tokens;
 
 /// What was cut by name.
@@ -22,6 +23,8 @@ pub struct CuttingReport {
     pub cut: BeforeAfter<Tokens>,
     /// The difference.
     pub tokens_saved: i64,
+    /// The calls whose long parameters were shortened too.
+    pub inputs: u64,
     /// A row for each target, in the order in which they were given.
     pub targets: Vec<TargetRow>,
     /// What was done, as a person says it.
@@ -98,9 +101,18 @@ impl CuttingReport {
             messages: items().count() as u64 - n_results,
             cut,
             tokens_saved: targets.iter().map(|row| row.tokens_saved).sum(),
+            inputs: 0,
             targets,
             done,
         }
+    }
+
+    /// Counts the parameters that were shortened.
+    pub fn add_inputs(&mut self, cuts: &[Cut]) {
+        self.inputs += cuts.len() as u64;
+        self.cut.before += cuts.iter().map(|cut| cut.before).sum();
+        self.cut.after += cuts.iter().map(|cut| cut.after).sum();
+        self.tokens_saved += cuts.iter().map(Cut::saved).sum::<i64>();
     }
 
     /// Why nothing changed, when nothing did.
@@ -135,6 +147,9 @@ impl fmt::Display for CuttingReport {
                 counted(*tool_results, "tool result"),
                 counted(*messages, "message")
             )?,
+        }
+        if self.inputs > 0 {
+            write!(f, ", and shortened the parameters of {}", counted(self.inputs, "call"))?;
         }
         if tool_results + messages > 0 {
             let sign = if self.tokens_saved < 0 { "-" } else { "" };

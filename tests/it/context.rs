@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::stage::{Run, Stage};
+use crate::talk::{Talk, tool};
 
 /// A conversation with the calls and the messages of the seed.
 fn conversation() -> String {
@@ -240,7 +241,7 @@ fn what_people_read() {
     ----- standard error
     "#);
     let run = scene.stage.run(["discard", "in.jsonl", read, "nothing...there", read, "-o", "out.jsonl"]);
-    insta::assert_snapshot!(run.text, @r#"
+    insta::assert_snapshot!(run.text, @"
     exit code: 0
     ----- standard output
     out.jsonl
@@ -250,8 +251,9 @@ fn what_people_read() {
       nothing...there: nothing fits
       r_9f92f: named above already
     live tokens: 250 -> 142 by chars4, 375 -> 213 calibrated (estimates)
+    prompt cache: 190 tokens are written again once; the saving outweighs that after 14 steps
     file: 6.5 kB -> 5.3 kB
-    "#);
+    ");
     insta::assert_snapshot!(scene.stage.run(["discard", "out.jsonl", read, glob, "--dry-run"]).text, @r#"
     exit code: 0
     ----- standard output
@@ -371,4 +373,26 @@ fn p_05_an_item_whose_entry_is_gone_comes_back_with_the_operation_that_took_it()
     assert!(text.contains("1.2.3") && !text.contains("restore capability..."), "{text}");
     scene.run(&["restore", "5.jsonl", "--all", "-o", "6.jsonl"]).ended(0);
     assert_eq!(scene.text("6.jsonl"), scene.source);
+}
+
+// P-03: the parameters of a call only on demand, and they come back with its result.
+#[test]
+fn p_03_long_parameters_go_only_when_that_is_asked_for() {
+    let content = "a line of the file\n".repeat(80);
+    let write = tool("Write", json!({ "file_path": "/shop/a.txt", "content": content }), "x".repeat(900));
+    let talk = Talk::default().prompt("write it").step([write]).says("Done.");
+    let stage = Stage::new().file("in.jsonl", talk.bytes());
+    let handle = stage.run(["refs", "in.jsonl", "--json"]).ended(0).json()["calls"][0]["handle"].clone();
+    let handle = handle.as_str().unwrap();
+    let has_input =
+        |name: &str| String::from_utf8(stage.bytes(name)).unwrap().matches("a line of the file").count() >= 80;
+
+    stage.run(["discard", "in.jsonl", handle, "-o", "left.jsonl"]).ended(0);
+    assert!(has_input("left.jsonl"));
+    let run = stage.run(["discard", "in.jsonl", handle, "--inputs", "-o", "cut.jsonl"]).ended(0);
+    assert!(run.stderr.contains("and shortened the parameters of 1 call"), "{}", run.text);
+    assert!(!has_input("cut.jsonl"));
+    stage.run(["check", "cut.jsonl", "--against", "in.jsonl"]).ended(0);
+    stage.run(["restore", "cut.jsonl", handle, "-o", "back.jsonl"]).ended(0);
+    assert!(stage.bytes("back.jsonl") == stage.bytes("in.jsonl"));
 }

@@ -210,6 +210,7 @@ fn test_18_combined_auto_supersede_stats() {
     t_b30b4  TodoWrite              7  todo      27    5  t_8766c, line 13
 
     live tokens: 1,923 -> 756 by chars4, 2,885 -> 1,134 calibrated (estimates)
+    prompt cache: 1,080 tokens are written again once; the saving outweighs that after 8 steps
     file: 22.2 kB -> 12.4 kB
     ");
 }
@@ -418,6 +419,7 @@ fn p_10_a_dry_run_names_every_call() {
     r_94955  Read a.rs     4  hash     508   18  r_83cd9, line 6
 
     live tokens: 1,076 -> 586 by chars4, 1,614 -> 879 calibrated (estimates)
+    prompt cache: 840 tokens are written again once; the saving outweighs that after 14 steps
     ----- standard error
     ");
 }

@@ -73,6 +73,7 @@ fn a_cut_is_told_with_its_messages_and_tokens() {
     would drop the oldest 8 of 80 messages; model calls: 0
     live tokens: 10,182 -> 8,140 by chars4, 31,803 -> 28,800 calibrated (estimates)
     of which thinking behind the first change: 7 entries, 325 tokens and 645 of signatures
+    prompt cache: 11,971 tokens are written again once; the saving outweighs that after 46 steps
     context gauge of the client: 31,662 -> 28,659 tokens
     ----- standard error
     ");
@@ -123,6 +124,7 @@ fn a_prompt_that_stays_and_a_target_that_is_missed_are_told() {
     the prompt of the turn that was cut stays: line 10
     live tokens: 169 -> 48 by chars4 (estimates)
     thinking kept in the tool loop that is still open: 1
+    prompt cache: 95 tokens are written again once; the saving outweighs that after 5 steps
     context gauge of the client: 17,155 -> 16,916 tokens
     file: 13.9 kB -> 3.6 kB
     ");

@@ -2,10 +2,9 @@
 
 use super::shared::{RewriteArgs, SessionArg};
 use super::targets::{Summaries, TargetArgs};
-use crate::cli::commands::cutting::{Action, Settings};
+use crate::cli::commands::cutting::{Action, Inputs, Settings};
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
-use crate::cli::shelf::shelf;
 
 pub(super) const EXAMPLES: &str = "\
 A TARGET is the handle of a tool call, such as r_3f9a1, or the start and the end of a message, such as
@@ -26,20 +25,22 @@ pub(crate) struct Args {
     target: Vec<String>,
     #[command(flatten)]
     targets: TargetArgs,
+    /// Shorten the long parameters of the calls too; a model may imitate what it sees then
+    #[arg(long)]
+    inputs: bool,
     #[command(flatten)]
     rewrite: RewriteArgs,
 }
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
-        let environment = context.environment;
         let rewriting = self.rewrite.resolve(&self.session, context)?;
         Ok(Settings {
             action: Action::Discard,
             aims: self.targets.aims(&self.target, &rewriting.source, Summaries::None)?,
             roles: self.targets.roles(),
             matches: self.targets.matches(),
-            shelf: shelf(&rewriting.keep, environment)?,
+            inputs: if self.inputs { Inputs::Shorten } else { Inputs::Leave },
             rewriting,
         })
     }

@@ -2,10 +2,9 @@
 
 use super::shared::{RewriteArgs, SessionArg};
 use super::targets::{Summaries, TargetArgs};
-use crate::cli::commands::cutting::{Action, Settings};
+use crate::cli::commands::cutting::{Action, Inputs, Settings};
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
-use crate::cli::shelf::shelf;
 
 pub(super) const EXAMPLES: &str = "\
 A TARGET is the handle of a tool call, or the start and the end of a message. The summary stands behind the first = that
@@ -31,14 +30,13 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
-        let environment = context.environment;
         let rewriting = self.rewrite.resolve(&self.session, context)?;
         Ok(Settings {
             action: Action::Distill,
             aims: self.targets.aims(&self.target, &rewriting.source, Summaries::Required)?,
             roles: self.targets.roles(),
             matches: self.targets.matches(),
-            shelf: shelf(&rewriting.keep, environment)?,
+            inputs: Inputs::Leave,
             rewriting,
         })
     }

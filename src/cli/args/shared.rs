@@ -8,11 +8,11 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::apply::{Shelf, ThinkingPolicy};
-use crate::archive::ArchiveUrl;
+use crate::apply::ThinkingPolicy;
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
+use crate::cli::shelf::shelf;
 use crate::transcript::session::{self, By, Found};
 
 #[derive(Debug, clap::Args)]
@@ -96,6 +96,7 @@ impl RewriteArgs {
         if output == Output::StandardOutput && context.reporting.form == Form::Json && !self.dry_run {
             return Err(both_printed());
         }
+        let keep = self.archive.keep(context.environment)?;
         Ok(Rewriting {
             source,
             estimate: self.how.tokens.or(context.environment.config.tokens),
@@ -105,8 +106,8 @@ impl RewriteArgs {
                 (false, false) => ThinkingPolicy::Remove,
             },
             output,
-            shelf: self.archive.shelf(context.environment)?,
-            keep: self.archive.keep(context.environment)?,
+            shelf: shelf(&keep, context.environment)?,
+            keep,
             mode: if self.dry_run { Mode::Show } else { Mode::Do },
             reporting: context.reporting,
         })
@@ -169,23 +170,6 @@ impl OutputArgs {
 }
 
 impl ArchiveArgs {
-    /// Where a later command finds what is kept, from any folder.
-    fn shelf(&self, environment: &Environment) -> Result<Shelf, CommandError> {
-        let Keep::In(url) = self.keep(environment)? else { return Ok(Shelf::Nowhere) };
-        if environment.default_archive_url().is_ok_and(|default| default == url) {
-            return Ok(Shelf::Default);
-        }
-        match url.parse() {
-            Ok(ArchiveUrl::Memory) => Ok(Shelf::Nowhere),
-            Ok(ArchiveUrl::Sqlite(path)) => {
-                let path = std::path::absolute(&path).unwrap_or(path);
-                Ok(Shelf::At(format!("sqlite:{}", path.display())))
-            }
-            // What is wrong with it is said when it is opened.
-            Err(_) => Ok(Shelf::At(url)),
-        }
-    }
-
     /// Where originals are kept.
     pub(super) fn keep(&self, environment: &Environment) -> Result<Keep, CommandError> {
         if self.no_archive {

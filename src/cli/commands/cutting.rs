@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use anyhow::{Context, anyhow};
 
-use crate::apply::{Calls, cut_named, find_named, read_calls};
-use crate::apply::{CutOutcome, Instead, Item, Named, Rewrite, Shelf, Text, ThinkingReach};
+use crate::apply::{Calls, cut_inputs, cut_named, find_named, read_calls};
+use crate::apply::{CutOutcome, Instead, Item, Named, Rewrite, Text, ThinkingReach};
 use crate::cli::args::{Aim, Matches};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
@@ -13,7 +13,7 @@ use crate::cli::rewriting::Work;
 use crate::cli::settings::{Mode, Rewriting};
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
-use crate::plan::{Protected, Roles, Target};
+use crate::plan::{Place, Protected, Roles, Target};
 use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow};
 use crate::report::rewritten::BeforeAfter;
 
@@ -25,7 +25,16 @@ pub(crate) struct Settings {
     pub(crate) aims: Vec<Aim>,
     pub(crate) roles: Roles,
     pub(crate) matches: Matches,
-    pub(crate) shelf: Shelf,
+    pub(crate) inputs: Inputs,
+}
+
+/// What becomes of the long parameters of calls whose results go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inputs {
+    /// They stay.
+    Leave,
+    /// They are shortened.
+    Shorten,
 }
 
 /// What becomes of what is named.
@@ -54,7 +63,7 @@ impl Action {
 }
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let Settings { rewriting, action, aims, roles, matches, shelf } = settings;
+    let Settings { rewriting, action, aims, roles, matches, inputs } = settings;
     let mut work = Work::open(rewriting, ui)?;
     let reading = &work.reading;
     let calls = calls_for(aims.iter().map(|aim| &aim.target), reading)?;
@@ -66,7 +75,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         .iter()
         .zip(&items)
         .flat_map(|(aim, items)| {
-            let instead = aim.summary.as_deref().map_or(Instead::Placeholder(shelf), Instead::Summary);
+            let instead = aim.summary.as_deref().map_or(Instead::Placeholder(&rewriting.shelf), Instead::Summary);
             items.iter().map(move |item| (*item, instead))
         })
         .collect();
@@ -74,9 +83,19 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let mut rewrite = Rewrite::default();
     let outcomes = cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
+    let shortened = match inputs {
+        Inputs::Leave => Vec::new(),
+        Inputs::Shorten => {
+            let cut = outcomes.iter().filter(|(_, outcome)| is_cut(outcome));
+            let named = cut.filter_map(|(item, _)| call_of(*item, &calls)).collect();
+            cut_inputs(&reading.file, &reading.index, &named, &rewriting.shelf, &mut rewrite)
+                .with_context(|| format!("read {}", reading.name))?
+        }
+    };
     let n_results = outcomes.iter().filter(|(item, outcome)| is_result(item) && is_cut(outcome)).count() as u64;
     let rows = rows(aims, &items, outcomes, &calls);
     let mut report = CuttingReport::new(work.rewritten(action.verb()), action.done(), rows, n_results);
+    report.add_inputs(&shortened);
     let unchanged = report.why_unchanged();
     work.finish(rewrite, ThinkingReach::BehindChange, unchanged, &mut report.rewritten)?;
     if rewriting.mode == Mode::Show {
@@ -85,6 +104,12 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         work.say(&report.rewritten, &report, &report)?;
     }
     Ok(Completion::Full)
+}
+
+/// The place and the handle of the call whose result `item` is.
+fn call_of(item: Item, calls: &Calls) -> Option<(Place, String)> {
+    let Item::Result(call_idx) = item else { return None };
+    Some((calls.calls.get(call_idx)?.call, calls.handles.get(call_idx)?.to_string()))
 }
 
 /// The calls of the session, where any of `targets` is a handle.

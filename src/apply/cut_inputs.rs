@@ -1,0 +1,44 @@
+//! The long parameters of calls whose results were cut, shortened too (P-03, P-11).
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+use super::Rewrite;
+use super::cut::{Label, Page, cut_input};
+use super::placeholder::Shelf;
+use crate::archive::Cut;
+use crate::plan::Place;
+use crate::transcript::scan::Scan;
+use crate::transcript::{Index, LineSet, revisit};
+
+/// The name of this way to cut.
+pub(super) const INPUTS: &str = "inputs";
+
+/// Shortens the long strings among the parameters of `calls`, which are given by their places with their handles.
+/// Returns what was cut.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn cut_inputs(
+    file: &File,
+    index: &Index,
+    calls: &BTreeMap<Place, String>,
+    shelf: &Shelf,
+    rewrite: &mut Rewrite,
+) -> io::Result<Vec<Cut>> {
+    let lines: LineSet = calls.keys().map(|place| place.line).collect();
+    let mut scan = Scan::default();
+    let mut cuts = Vec::new();
+    revisit(file, index, &lines, |line, bytes| {
+        scan.read(bytes);
+        let page = Page { line, bytes, scan: &scan };
+        let of_line = Place { line, block: 0 }..=Place { line, block: u32::MAX };
+        for (place, name) in calls.range(of_line) {
+            let label = Label { name, rule: INPUTS };
+            cuts.extend(cut_input(page, place.block as usize, shelf, label, rewrite));
+        }
+        io::Result::Ok(())
+    })?;
+    Ok(cuts)
+}
