@@ -149,9 +149,9 @@ pub fn prune(
                 continue;
             }
             Extra::Inputs => {
-                let named = pruned.iter().map(|(place, call)| (*place, call.cut.name.clone())).collect();
+                let cut_calls = pruned.iter().map(|(place, call)| (*place, call.cut.name.clone())).collect();
                 rows.row(INPUTS);
-                for cut in cut_inputs(file, index, &named, shelf, rewrite)? {
+                for cut in cut_inputs(file, index, &cut_calls, shelf, rewrite)? {
                     rows.add(INPUTS, &cut);
                 }
                 continue;

@@ -86,6 +86,7 @@ fn a_cut_is_told_with_its_messages_and_tokens() {
     dropped the oldest 8 of 80 messages; model calls: 0
     live tokens: 10,182 -> 8,140 by chars4, 31,803 -> 28,800 calibrated (estimates)
     of which thinking behind the first change: 7 entries, 325 tokens and 645 of signatures
+    prompt cache: 11,971 tokens are written again once; the saving outweighs that after 46 steps
     context gauge of the client: 31,662 -> 28,659 tokens
     file: 179.8 kB -> 149.1 kB
     to resume it with claude --resume [ID], put it into the folder of its project below ~/.claude/projects
@@ -142,6 +143,7 @@ fn a_prompt_that_stays_and_a_target_that_is_missed_are_told() {
     the 3 messages left are 16,936 tokens, still over the target of 90
     live tokens: 169 -> 48 by chars4, 17,175 -> 16,936 calibrated (estimates)
     thinking kept in the tool loop that is still open: 1
+    prompt cache: 95 tokens are written again once; the saving outweighs that after 5 steps
     context gauge of the client: 17,155 -> 16,916 tokens
     file: 13.9 kB -> 3.6 kB
     ");
