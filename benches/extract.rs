@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ctxc::engine::{Engine, Extract, Job};
+use ctxc::engine::{Extract, Job};
 use ctxc::text::{Tokens, chars4};
 
 const SIZE: usize = 12_000_000;
@@ -53,7 +53,7 @@ fn small_texts() {
     let total: usize = texts.iter().map(String::len).sum();
     let start = Instant::now();
     for text in &texts {
-        let _ = black_box(Extract.shrink(&Job { text, target: Tokens(chars4(text).0 * 35 / 100) }));
+        black_box(Extract.shrink(&Job { text, target: Tokens(chars4(text).0 * 35 / 100) }));
     }
     let rate = megabytes(total) / start.elapsed().as_secs_f64();
     println!("{:<32} {:>9.1} {rate:>9.1}", "2000 messages", megabytes(total));

@@ -15,7 +15,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use ctxc::engine::{Engine, Extract, Job};
+use ctxc::engine::{Extract, Job};
 use ctxc::text::{Carried, Classes, FactKind, PieceKind, Tokens, chars4, classes, facts, segment};
 use serde_json::Value;
 
@@ -78,8 +78,8 @@ fn target(text: &str, percent: u64) -> Tokens {
     Tokens((chars4(text).0 * percent / 100).max(LEAST_TOKENS))
 }
 
-fn extract(text: &str, percent: u64) -> Result<String, Box<dyn Error>> {
-    Ok(Extract.shrink(&Job { text, target: target(text, percent) })?.text)
+fn extract(text: &str, percent: u64) -> String {
+    Extract.shrink(&Job { text, target: target(text, percent) }).text
 }
 
 fn head(text: &str, percent: u64) -> String {
@@ -124,8 +124,7 @@ fn count(score: &mut Score, row: (usize, &'static str), is_kept: bool) {
 }
 
 fn table(texts: &[String], percent: u64, other: Option<&Vec<String>>) -> Result<(), Box<dyn Error>> {
-    let mut columns =
-        vec![("extract", texts.iter().map(|text| extract(text, percent)).collect::<Result<Vec<_>, _>>()?)];
+    let mut columns = vec![("extract", texts.iter().map(|text| extract(text, percent)).collect::<Vec<_>>())];
     columns.push(("head", texts.iter().map(|text| head(text, percent)).collect()));
     columns.extend(other.map(|other| ("TextRank", other.clone())));
     let scores: Vec<Score> = columns
@@ -181,7 +180,7 @@ fn show(texts: &[String], range: &str) -> Result<(), Box<dyn Error>> {
     for (n, text) in texts.iter().enumerate().take(to).skip(from) {
         println!("=========== {n}: {} tokens\n{text}", chars4(text));
         for percent in [35, 10] {
-            let result = extract(text, percent)?;
+            let result = extract(text, percent);
             println!("----------- {percent} %: {} of {} tokens\n{result}", chars4(&result), target(text, percent));
         }
     }

@@ -1,18 +1,16 @@
 //! Shortening texts, as `compress` and `run` do it.
 
-use std::ops::ControlFlow;
-
 use anyhow::Context;
 
 use super::error::CommandError;
-use super::progress::Progress;
 use super::rewriting::Work;
-use super::ui::Ui;
+use super::settings::EngineChoice;
+use super::shrinking::{Shrunk, shrink};
 use crate::apply::{Rewrite, Tasks, add_edits, read_tasks};
-use crate::engine::Engine;
 use crate::plan::{Selection, Task, candidates};
-use crate::run::{Event, MinKept, Outcome, run as run_tasks};
-use crate::text::{Stopped, Tokens};
+use crate::report::calls::Calls;
+use crate::run::{MinKept, Outcome};
+use crate::text::Tokens;
 use crate::transcript::Turn;
 
 /// The texts that `selection` wants, of what `rewrite` has left.
@@ -29,34 +27,31 @@ pub(super) fn tasks(
         .with_context(|| format!("read {}", reading.name))?)
 }
 
-/// Runs `tasks` through `engine`, and adds to `rewrite` what came of them. Texts that keep fewer facts than `min_kept`
-/// asks for are refused.
+/// What came of tasks.
+pub(super) struct Shortened {
+    /// What came of each, in their order.
+    pub(super) outcomes: Vec<Outcome>,
+    /// What was asked for them, where a server was.
+    pub(super) calls: Option<Calls>,
+}
+
+/// Runs `tasks` through the engine, refuses what keeps less of its facts than it has to, and adds to `rewrite` what came
+/// of them.
 pub(super) fn shorten(
     work: &Work<'_>,
     tasks: &[Task],
-    engine: &dyn Engine,
+    engine: &EngineChoice,
     min_kept: Option<MinKept>,
     rewrite: &mut Rewrite,
-) -> Result<Vec<Outcome>, CommandError> {
+) -> Result<Shortened, CommandError> {
     let reading = &work.reading;
-    let mut outcomes = run_with_progress(tasks, engine, work.ui)?;
-    if let Some(min_kept) = min_kept {
-        outcomes = tasks.iter().zip(outcomes).map(|(task, outcome)| min_kept.judge(task, outcome)).collect();
-    }
+    let Shrunk { ran, calls } = shrink(tasks, engine, &work.settings.keep, reading.stem.as_deref(), work.ui)?;
+    let outcomes = tasks.iter().zip(ran.outcomes).map(|(task, outcome)| match min_kept {
+        Some(min_kept) => min_kept.judge(task, outcome),
+        None => outcome,
+    });
+    let outcomes: Vec<Outcome> = outcomes.collect();
     add_edits(&reading.file, &reading.index, tasks, &outcomes, rewrite)
         .with_context(|| format!("read {}", reading.name))?;
-    Ok(outcomes)
-}
-
-fn run_with_progress(tasks: &[Task], engine: &dyn Engine, ui: &Ui) -> Result<Vec<Outcome>, CommandError> {
-    let mut progress = Progress::start(ui, "compressing", tasks.iter().map(|task| task.tokens.0).sum());
-    let mut flow = Ok(());
-    let outcomes = run_tasks(tasks, engine, |Event::Finished { task, .. }| {
-        progress.advance(task.tokens.0);
-        flow = Stopped::check(ui.stop());
-        if flow.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    progress.finish();
-    flow?;
-    Ok(outcomes)
+    Ok(Shortened { outcomes, calls })
 }

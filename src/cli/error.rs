@@ -10,6 +10,7 @@ use jiff::{Timestamp, Unit};
 use super::interrupt::INTERRUPTED;
 use super::ui::Ui;
 use crate::apply::ApplyError;
+use crate::engine::{EngineError, Remedy};
 use crate::text::Stopped;
 use crate::transcript::session::{Candidate, SessionError};
 
@@ -142,7 +143,23 @@ fn explain(error: anyhow::Error) -> CommandError {
     let kind = if is_closed_pipe { Kind::ClosedPipe } else { Kind::Failed };
     let mut hints = error.chain().find_map(|cause| cause.downcast_ref()).map(session_hints).unwrap_or_default();
     hints.extend(error.chain().find_map(|cause| cause.downcast_ref().and_then(apply_hint)).map(str::to_owned));
+    let engine_error: Option<&EngineError> = error.chain().find_map(|cause| cause.downcast_ref());
+    hints.extend(engine_error.and_then(|error| error.remedy).map(remedy_hint).map(str::to_owned));
     CommandError { kind, error, hints }
+}
+
+/// What to do where a server does not answer as it should.
+pub(super) fn remedy_hint(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Key => "check OPENROUTER_API_KEY or CTXC_API_KEY, and that it is a key of this server",
+        Remedy::Credit => "add credit to the account, or choose a cheaper model with --model",
+        Remedy::Permission => "check what the key may do, and the privacy settings of the account",
+        Remedy::Model => "name a model that the server has with --model; --base-url ends in /v1 most often",
+        Remedy::Address => "check that the server runs, and --base-url, which ends in /v1 most often",
+        Remedy::Proxy => "check HTTPS_PROXY with its name and password, or name the host in NO_PROXY",
+        Remedy::Rate => "make fewer calls with --concurrency or --rpm",
+        Remedy::Patience => "give --timeout more seconds, or choose a faster model",
+    }
 }
 
 /// What to do where a result has no place, or its source no original.

@@ -19,6 +19,7 @@ mod reading;
 mod rewriting;
 pub mod settings;
 mod shelf;
+mod shrinking;
 mod stored;
 mod tell;
 pub mod ui;

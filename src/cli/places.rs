@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use etcetera::BaseStrategy;
 
-use super::config::{Config, Layer};
+use super::config::{Config, Layer, Source};
 use super::error::CommandError;
+use crate::engine::chat::{Endpoint, Key};
 use crate::transcript::session::Places;
 
 /// The folder of ctxc in the folder for data.
 const APP: &str = "ctxc";
+
+/// The variable that holds the key of OpenRouter.
+pub(crate) const OPENROUTER_API_KEY: &str = "OPENROUTER_API_KEY";
 
 /// What surrounds the command: variables of the environment, of which those that are empty count as not set, the
 /// current folder, and the configuration.
@@ -23,6 +27,8 @@ pub(crate) struct Environment {
     pub(crate) layers: Vec<Layer>,
     /// What they come to.
     pub(crate) config: Config,
+    /// `OPENROUTER_API_KEY`.
+    openrouter_key: Option<Key>,
 }
 
 impl Environment {
@@ -37,7 +43,34 @@ impl Environment {
         let user_folder = base_folders().ok().map(|folders| folders.config_dir().join(APP));
         let layers = Layer::all(set, &cwd, user_folder.as_deref())?;
         let config = Config::of(&layers)?;
-        Ok(Self { claude_config_dir: set("CLAUDE_CONFIG_DIR").map(PathBuf::from), cwd, layers, config })
+        let openrouter_key = set(OPENROUTER_API_KEY).map(|value| value.to_string_lossy().parse()).transpose();
+        let openrouter_key =
+            openrouter_key.context(format!("read {OPENROUTER_API_KEY}")).map_err(CommandError::config)?;
+        let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+        Ok(Self { claude_config_dir, cwd, layers, config, openrouter_key })
+    }
+
+    /// Whether a key or a server is configured.
+    pub(crate) fn has_server(&self) -> bool {
+        self.has_key() || self.config.base_url.is_some()
+    }
+
+    /// Whether any key is configured.
+    pub(crate) fn has_key(&self) -> bool {
+        self.openrouter_key.is_some() || self.layers.iter().any(|layer| layer.api_key.is_some())
+    }
+
+    /// The key for `endpoint`: the one that was configured for it, else that of OpenRouter where it is OpenRouter
+    /// or something on this machine. No other server gets to see that one.
+    pub(crate) fn key_for(&self, endpoint: &Endpoint) -> Option<Key> {
+        let own = self.layers.iter().find_map(|layer| layer.api_key.clone());
+        let is_for_it = endpoint.is_openrouter() || endpoint.is_loopback();
+        own.or_else(|| self.openrouter_key.clone().filter(|_| is_for_it))
+    }
+
+    /// Whether the user's own configuration names the engine.
+    pub(crate) fn user_names_engine(&self) -> bool {
+        self.layers.iter().any(|layer| matches!(layer.source, Source::User(_)) && layer.sets("engine"))
     }
 
     /// Where sessions are looked for.

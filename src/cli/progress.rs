@@ -41,6 +41,13 @@ impl Progress {
         }
     }
 
+    /// Says more about the work; the text is made only where it is drawn.
+    pub fn note(&self, text: impl FnOnce() -> String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text());
+        }
+    }
+
     /// The work is over; the bar goes.
     pub fn finish(self) {}
 }

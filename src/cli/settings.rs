@@ -8,6 +8,8 @@ use super::args::Estimate;
 use super::places::Environment;
 use super::ui::Ui;
 use crate::apply::{Shelf, ThinkingPolicy};
+use crate::engine::{Prices, chat};
+use crate::run::Terms;
 use crate::transcript::session::Found;
 
 /// What every command that rewrites a session needs.
@@ -72,6 +74,62 @@ pub enum Strictness {
     Lenient,
     /// It ends with exit code 3: `--strict`.
     Strict,
+}
+
+/// What shortens texts, and how it is asked.
+#[derive(Debug)]
+pub(crate) enum EngineChoice {
+    /// What is built in.
+    Extract,
+    /// A model behind a server.
+    Chat(Box<Asking>),
+}
+
+impl EngineChoice {
+    /// Its name, as `--engine` takes it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Extract => "extract",
+            Self::Chat(_) => "chat",
+        }
+    }
+}
+
+/// How a server is asked.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    pub(crate) server: chat::Settings,
+    pub(crate) terms: Terms,
+    pub(crate) prices: Prices,
+    pub(crate) consent: Consent,
+    pub(crate) secrets: Secrets,
+}
+
+/// What becomes of secrets in texts that leave the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    /// Placeholders stand for them.
+    Replaced,
+    /// They are sent as they are: `--no-redact`.
+    Sent,
+}
+
+/// Whether texts may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// They may: `--yes`, or the user's configuration names the engine.
+    Given,
+    /// A person at a terminal is asked.
+    Ask,
+}
+
+/// How much is told of tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Their sums.
+    Sums,
+    /// Each of them: `--explain`.
+    EachTask,
 }
 
 /// How results are told.

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::{Engine, Extract, Job};
+use super::{Extract, Job};
 use crate::text::{Tokens, chars4, grouped};
 
 /// Notes of the client to the model, which are not part of what the tool said.
@@ -56,8 +56,7 @@ fn extract(text: &str, limit: Tokens) -> String {
     let mut target = limit;
     while target.0 > 2 {
         let reply = Extract.shrink(&Job { text, target });
-        let digest = reply.map(|reply| reply.text).unwrap_or_default();
-        let digest = digest.trim();
+        let digest = reply.text.trim();
         if chars4(digest) <= limit {
             return digest.to_owned();
         }

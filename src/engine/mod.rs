@@ -1,17 +1,22 @@
-//! What shrinks text. An engine gets a [`Job`] and answers with a [`Reply`]; it knows nothing of transcripts.
+//! What shrinks text. An engine gets an [`Ask`] and answers with a [`Reply`]; it knows nothing of transcripts.
 
 mod budget;
+pub mod chat;
 mod digest;
+mod error;
 mod extract;
 mod price;
 #[cfg(test)]
 mod scripted;
 mod usd;
 
+use std::pin::Pin;
+
 use crate::text::Tokens;
 
 pub use budget::{Budget, OverBudget, Reservation};
 pub use digest::digest;
+pub use error::{EngineError, Fault, Remedy};
 pub use extract::Extract;
 pub use price::{Call, CostRange, NotAPrice, Price, Prices, UnknownPrice};
 #[cfg(test)]
@@ -27,29 +32,75 @@ pub struct Job<'a> {
     pub target: Tokens,
 }
 
+/// Where a text comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// A person or a model wrote it.
+    #[default]
+    Message,
+    /// A tool gave it back.
+    Tool,
+}
+
+/// A job as an engine is asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// The job.
+    pub job: Job<'a>,
+    /// Where its text comes from.
+    pub origin: Origin,
+    /// How many times the engine has been asked for it, this one included.
+    pub attempt: u32,
+}
+
 /// A shrunken text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// The text that may take the place of the job's.
     pub text: String,
+    /// What it took, where that was said.
+    pub usage: Option<Usage>,
 }
 
-/// Why an engine has no reply.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// There is none, for this reason.
-    #[error("{0}")]
-    NoReply(String),
+/// What a call took, as the server counted it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the request, as the model counts them.
+    pub input: Tokens,
+    /// Tokens of the reply.
+    pub output: Tokens,
+    /// The cost, where the server names it.
+    pub cost: Option<Usd>,
 }
+
+/// What a job would be as a call to a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inquiry {
+    /// The model that would be asked.
+    pub model: String,
+    /// The version of what it would be told beside the text.
+    pub prompt: &'static str,
+    /// The size of the call.
+    pub call: Call,
+}
+
+/// A reply that may take its time.
+pub type Replying<'a> = Pin<Box<dyn Future<Output = Result<Reply, EngineError>> + 'a>>;
 
 /// What shrinks text.
 pub trait Engine {
     /// The engine's name, as `--engine` takes it.
     fn name(&self) -> &'static str;
 
-    /// Shrinks `job.text` to about `job.target` tokens.
+    /// Shrinks the text of `ask.job` to about its target. Dropping the future cancels what it does.
     ///
     /// # Errors
     /// When there is no reply; the caller keeps the text as it was.
-    fn shrink(&self, job: &Job<'_>) -> Result<Reply, EngineError>;
+    fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a>;
+
+    /// The call that `ask` would be; `None` where an engine calls nobody.
+    fn inquiry(&self, ask: &Ask<'_>) -> Option<Inquiry> {
+        let _ = ask;
+        None
+    }
 }

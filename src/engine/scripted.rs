@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use super::{Engine, EngineError, Job, Reply};
+use super::{Ask, Engine, EngineError, Fault, Reply, Replying};
 
 /// Answers each job with the next of its lines: a text, or the reason why there is none.
 #[derive(Debug)]
@@ -29,9 +29,10 @@ impl Engine for Scripted {
         "scripted"
     }
 
-    fn shrink(&self, _: &Job<'_>) -> Result<Reply, EngineError> {
+    fn shrink<'a>(&'a self, _: Ask<'a>) -> Replying<'a> {
         let line = self.lines.borrow_mut().pop_front();
         let line = line.unwrap_or_else(|| Err("the script has ended".to_owned()));
-        line.map(|text| Reply { text }).map_err(EngineError::NoReply)
+        let reply = line.map(|text| Reply { text, usage: None });
+        Box::pin(std::future::ready(reply.map_err(|message| EngineError::new(Fault::Permanent, message))))
     }
 }

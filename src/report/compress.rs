@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::calls::{Calls, CallsReport, TaskCalls};
 use super::facts::{FactsReader, FactsReport, Lost, TaskFacts};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted, percent};
@@ -27,6 +28,9 @@ pub struct CompressReport {
     pub turns_in_bands: u64,
     /// What came of the messages.
     pub messages: Messages,
+    /// What was asked of a server, or would be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<CallsReport>,
     /// One row for each level.
     pub levels: Vec<LevelRow>,
     /// What became of the facts of the compressed ones.
@@ -81,6 +85,7 @@ pub struct TaskRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    calls: Option<TaskCalls>,
     facts: Option<TaskFacts>,
 }
 
@@ -95,6 +100,7 @@ impl CompressReport {
             turns: n_turns as u64,
             turns_in_bands: in_bands as u64,
             messages: Messages::default(),
+            calls: None,
             levels: Vec::new(),
             facts: FactsReport::default(),
             lost: Lost::Counted,
@@ -133,6 +139,15 @@ impl CompressReport {
                 }
             }
             self.tasks.push(row);
+        }
+    }
+
+    /// Takes what was asked of a server for the tasks, or would be. The tasks have been set before.
+    pub fn set_calls(&mut self, calls: Option<Calls>) {
+        let Some(Calls { sum, of_tasks }) = calls else { return };
+        self.calls = Some(sum);
+        for (row, calls) in self.tasks.iter_mut().zip(of_tasks) {
+            row.calls = calls;
         }
     }
 
@@ -178,6 +193,7 @@ impl TaskRow {
             tokens_after: after,
             outcome: name,
             reason,
+            calls: None,
             facts,
         }
     }
@@ -187,6 +203,10 @@ impl TaskRow {
 impl fmt::Display for CompressReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.rewritten.unchanged.is_some() {
+            // What was paid was paid.
+            if let Some(calls) = self.calls.as_ref().filter(|calls| calls.calls > 0) {
+                writeln!(f, "{calls}")?;
+            }
             return self.rewritten.fmt(f);
         }
         let Messages { compressed, skipped, kept, failed, .. } = self.messages;
@@ -211,6 +231,9 @@ impl fmt::Display for CompressReport {
                 count(row.target_tokens.0),
                 row.target_percent,
             )?;
+        }
+        if let Some(calls) = &self.calls {
+            writeln!(f, "{calls}")?;
         }
         self.facts.fmt(f)?;
         for row in &self.tasks {
@@ -278,11 +301,12 @@ impl fmt::Display for Plan<'_> {
         let BeforeAfter { before, after } = report.messages.tokens;
         writeln!(
             f,
-            "would compress {} from {} to about {} tokens by chars4; {} too short; calls 0, cost 0 USD (engine {})",
+            "would compress {} from {} to about {} tokens by chars4; {} too short; {} (engine {})",
             counted(report.tasks.len() as u64, "message"),
             count(before.0),
             count(after.0),
             count(report.messages.skipped),
+            expected_calls(report.calls.as_ref()),
             report.engine,
         )?;
         let expected = report.rewritten.tokens.calibrated;
@@ -299,5 +323,18 @@ impl fmt::Display for Plan<'_> {
     }
 }
 
+/// The calls that a run would make, and their cost.
+fn expected_calls(calls: Option<&CallsReport>) -> String {
+    let Some(calls) = calls else { return "calls 0, cost 0 USD".to_owned() };
+    let cost = match &calls.expected_cost {
+        Some(range) if range.low == range.high => format!("cost {}", range.low),
+        Some(range) => format!("cost {} to {}", range.low, range.high),
+        None => "cost not known".to_owned(),
+    };
+    let cached = if calls.cached == 0 { String::new() } else { format!(" and {} there already", count(calls.cached)) };
+    format!("calls {}{cached}, {cost}", count(calls.calls))
+}
+
+pub mod explain;
 #[cfg(test)]
 mod tests;

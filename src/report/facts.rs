@@ -48,6 +48,14 @@ pub struct TaskFacts {
     invented: Vec<FactRow>,
 }
 
+impl TaskFacts {
+    /// How many facts the original has that the text has lost.
+    #[must_use]
+    pub const fn n_lost(&self) -> u64 {
+        self.total - self.kept
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 struct FactRow {
     kind: &'static str,

@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod cache;
+pub mod calls;
 pub mod check;
 pub mod compress;
 pub mod cutting;

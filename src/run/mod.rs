@@ -1,9 +1,26 @@
 //! Tasks through an engine: what came of each.
+//!
+//! [`Questions`] says what is to be asked, each text once and as it leaves the machine. [`run`] asks: [`window`] keeps
+//! calls under way, [`queue`] and [`limit`] say which is next and when, [`retry`] what follows from a failure. What comes back is judged in [`outcome`], and kept in [`cache`].
 
+mod cache;
+mod clock;
 mod gate;
+mod limit;
 mod outcome;
+mod question;
+mod queue;
+mod retry;
 mod runner;
+mod spent;
+mod terms;
+mod window;
 
+pub use cache::Cache;
 pub use gate::{MinKept, NotAShare};
 pub use outcome::{Kept, Outcome};
-pub use runner::{Event, run};
+pub use question::{Question, Questions};
+pub use retry::Timeouts;
+pub use runner::{Event, Ran, run, run_at_once};
+pub use spent::Spent;
+pub use terms::{End, Order, Terms};

@@ -21,7 +21,7 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// Why a reply was refused (B-08, G-01, G-03, G-04).
+/// Why an entry keeps its text (B-08, G-01, G-03, G-04).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kept {
     /// It was blank.
@@ -36,6 +36,8 @@ pub enum Kept {
     TooFewFacts(FactCount),
     /// It had so many facts that the original does not have.
     Invented(usize),
+    /// There was none: the run ended before it was asked for.
+    NotAsked,
 }
 
 impl fmt::Display for Kept {
@@ -48,6 +50,7 @@ impl fmt::Display for Kept {
             Self::TooFewFacts(FactCount { kept, total }) => write!(f, "the reply keeps {kept} of {total} facts"),
             Self::Invented(1) => f.write_str("the reply has a fact that the original does not have"),
             Self::Invented(n) => write!(f, "the reply has {n} facts that the original does not have"),
+            Self::NotAsked => f.write_str("the run ended before it was asked for"),
         }
     }
 }
@@ -65,6 +68,12 @@ const ERROR_TEXTS: [&str; 8] = [
 ];
 
 impl Outcome {
+    /// Whether the run ended before the task was asked for.
+    #[must_use]
+    pub fn is_not_asked(&self) -> bool {
+        *self == Self::Kept(Kept::NotAsked)
+    }
+
     /// Takes `reply` for the text of `task`, or says why not.
     #[must_use]
     pub fn of_reply(task: &Task, reply: String) -> Self {

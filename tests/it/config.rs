@@ -10,7 +10,10 @@ use crate::stage::Stage;
 fn u_04_config_prints_each_value_and_where_it_comes_from() {
     let stage = Stage::new()
         .file("ctxc.toml", "protect_steps = 6\nprotected_tools = [\"Task\"]\nmin_tokens = 30\n")
-        .file("../config/ctxc/ctxc.toml", "min_tokens = 40\nthreshold = 0.8\narchive = \"sqlite:/never/used\"\n")
+        .file(
+            "../config/ctxc/ctxc.toml",
+            "min_tokens = 40\nthreshold = 0.8\narchive = \"sqlite:/never/used\"\napi_key = \"sk-planted\"\n",
+        )
         .env("CTXC_PROTECTED_FILES", "docs/**, *.md")
         .env("CTXC_PROTECT_TURNS", "2");
     // The width of the first column follows the path of the home.
@@ -19,6 +22,17 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     exit code: 0
     ----- standard output
     archive = "sqlite:[HOME]/archive.sqlite"  # environment
+    # engine is not set  # default
+    # base_url is not set  # default
+    api_key = "(set)"  # [HOME]/config/ctxc/ctxc.toml
+    # model is not set  # default
+    # large_model is not set  # default
+    # max_cost is not set  # default
+    concurrency = 10  # default
+    attempts = 4  # default
+    timeout = 5.0  # default
+    timeout_step = 5.0  # default
+    # rpm is not set  # default
     # tokens is not set  # default
     min_tokens = 30  # [HOME]/shop/ctxc.toml
     protect_turns = 2  # environment
@@ -31,7 +45,9 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     prices = {}  # default
     ----- standard error
     "#);
-    let json = stage.run(["config", "--json"]).json();
+    let run = stage.run(["config", "--json"]);
+    assert!(!run.text.contains("sk-planted"), "R-14");
+    let json = run.json();
     assert_eq!(json["values"][1]["source"], "default");
     assert!(json["values"][1]["value"].is_null());
 }
@@ -60,6 +76,7 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
     let cases = [
         ("ctxc.toml", "tokens = \"chars4\"\nmin_token = 3\n", ("CTXC_MIN_TOKENS", "")),
         ("ctxc.toml", "\narchive = \"sqlite:/elsewhere\"\n", ("CTXC_MIN_TOKENS", "")),
+        ("ctxc.toml", "base_url = \"https://elsewhere.example/v1\"\n", ("CTXC_MIN_TOKENS", "")),
         ("ctxc.toml", "min_tokens = \"many\"\n", ("CTXC_MIN_TOKENS", "")),
         ("ctxc.toml", "min_tokens = 3\n\nthis is no TOML", ("CTXC_MIN_TOKENS", "")),
         ("../config/ctxc/ctxc.toml", "min_tokens = -3\n", ("CTXC_MIN_TOKENS", "")),
@@ -76,9 +93,11 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
         .collect();
     assert_snapshot!(said.concat(), @r#"
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: there is no key "min_token"
-    hint: the keys are archive, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices
+    hint: the keys are archive, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: a project may not set "archive"
     hint: set it in your own configuration, or as CTXC_ARCHIVE
+    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 1: a project may not set "base_url"
+    hint: set it in your own configuration, or as CTXC_BASE_URL
     error: cannot take the configuration of [HOME]/shop/ctxc.toml: invalid type: string "many", expected u64
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 3: key with no value, expected `=`
     error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: invalid value: integer `-3`, expected u64

@@ -2,10 +2,11 @@
 
 use clap::ValueEnum;
 
+use super::engine::EngineArgs;
 use super::shared::{RewriteArgs, SessionArg};
 use crate::cli::commands::compress::Settings;
 use crate::cli::error::CommandError;
-use crate::cli::settings::{Context, Strictness};
+use crate::cli::settings::{Context, Detail, Strictness};
 use crate::report::facts::Lost;
 use crate::run::MinKept;
 use crate::text::Tokens;
@@ -26,9 +27,11 @@ pub(crate) struct Args {
     session: SessionArg,
     #[command(flatten)]
     select: SelectArgs,
-    /// Let this engine shorten the texts
-    #[arg(long, value_enum, default_value_t = EngineName::Extract, help_heading = "How to compress")]
-    engine: EngineName,
+    #[command(flatten)]
+    engine: EngineArgs,
+    /// List each task: what was asked, what came of it, and what it took
+    #[arg(long, help_heading = "Output")]
+    explain: bool,
     #[command(flatten)]
     facts: FactsArgs,
     /// Exit with 3 when a message was kept as it was or failed
@@ -96,24 +99,18 @@ pub(crate) enum Include {
     ToolResults,
 }
 
-/// What shortens texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EngineName {
-    /// Built in: offline, no key, same input same output
-    Extract,
-}
-
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
         let config = &context.environment.config;
         Ok(Settings {
             min_tokens: Tokens(self.select.min_tokens.unwrap_or(config.min_tokens)),
             protect_turns: self.select.protect_turns.unwrap_or(config.protect_turns),
+            engine: self.engine.resolve(context.environment)?,
             rewriting: self.rewrite.resolve(&self.session, context)?,
             bands: self.select.bands,
             only: self.select.only,
             include: self.select.include,
-            engine: self.engine,
+            detail: if self.explain { Detail::EachTask } else { Detail::Sums },
             min_kept: self.facts.min_kept,
             lost: if self.facts.show_lost { Lost::Named } else { Lost::Counted },
             strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },

@@ -6,6 +6,7 @@ pub(super) mod check;
 pub(super) mod compress;
 pub(super) mod discard;
 pub(super) mod distill;
+mod engine;
 pub(super) mod log;
 pub(super) mod prune;
 pub(super) mod refs;
@@ -17,7 +18,8 @@ pub(super) mod stats;
 mod targets;
 pub(super) mod truncate;
 
-pub(super) use compress::{EngineName, Include, Only};
+pub(super) use compress::{Include, Only};
+pub(super) use engine::EngineName;
 pub use root::Args;
 pub(super) use root::Verb;
 pub(super) use shared::Estimate;

@@ -33,7 +33,7 @@ pub struct Args {
 pub(crate) enum Verb {
     /// Shorten the messages of whole bands of turns
     #[command(after_help = compress::EXAMPLES)]
-    Compress(compress::Args),
+    Compress(Box<compress::Args>),
     /// Cut tool results that later ones supersede, and what nobody needs any more
     #[command(after_help = prune::EXAMPLES)]
     Prune(prune::Args),
@@ -60,7 +60,7 @@ pub(crate) enum Verb {
     Restore(restore::Args),
     /// Take several steps in one: prune, compress, truncate; towards a target, or by a preset
     #[command(after_help = run::EXAMPLES)]
-    Run(run::Args),
+    Run(Box<run::Args>),
     /// Tell how a session came to be what it is
     #[command(after_help = log::EXAMPLES)]
     Log(log::Args),

@@ -7,13 +7,14 @@ use anyhow::anyhow;
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 
+use super::engine::EngineArgs;
 use super::prune::{ExtraArgs, ProtectArgs, SelectArgs};
 use super::shared::{RewriteArgs, SessionArg};
 use super::{Include, Only};
 use crate::cli::commands::run::Settings;
 use crate::cli::error::CommandError;
 use crate::cli::plan_file;
-use crate::cli::settings::Context;
+use crate::cli::settings::{Context, EngineChoice};
 use crate::plan::{CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
 
 pub(super) const EXAMPLES: &str = "\
@@ -50,6 +51,8 @@ pub(crate) struct Args {
     protect: ProtectArgs,
     #[command(flatten)]
     extras: ExtraArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
     #[command(flatten)]
     rewrite: RewriteArgs,
 }
@@ -100,8 +103,15 @@ enum PresetName {
     Aggressive,
 }
 
+/// The engine for `stages`; where none of them shortens a text, nothing has to be configured for one.
+fn engine_of(stages: &[Stage], typed: EngineArgs, context: &Context<'_>) -> Result<EngineChoice, CommandError> {
+    let shortens = stages.iter().any(|stage| matches!(stage, Stage::Compress(_)));
+    if shortens { typed.resolve(context.environment) } else { Ok(EngineChoice::Extract) }
+}
+
 impl Args {
-    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+    pub(crate) fn resolve(mut self, context: Context<'_>) -> Result<Settings, CommandError> {
+        let engine = std::mem::take(&mut self.engine);
         if let Some(path) = &self.what.plan {
             let plan = plan_file::read(path)?;
             let session = self.session.clone().or_else(|| plan.session.clone());
@@ -110,8 +120,9 @@ impl Args {
                     .hint("name the session before --plan")
             })?;
             let fingerprint = Some(plan.fingerprint);
+            let engine = engine_of(&plan.stages, engine, &context)?;
             let rewriting = self.rewrite.resolve(&SessionArg { session }, context)?;
-            return Ok(Settings { rewriting, stages: plan.stages, target: None, fingerprint });
+            return Ok(Settings { rewriting, stages: plan.stages, engine, target: None, fingerprint });
         }
         let steps = self.steps();
         let mut stages = Vec::new();
@@ -125,7 +136,8 @@ impl Args {
         }
         let target = self.what.target_tokens.map(|target| crate::text::Tokens(target.get()));
         let session = SessionArg { session: self.session.unwrap_or_default() };
-        Ok(Settings { rewriting: self.rewrite.resolve(&session, context)?, stages, target, fingerprint: None })
+        let engine = engine_of(&stages, engine, &context)?;
+        Ok(Settings { rewriting: self.rewrite.resolve(&session, context)?, stages, engine, target, fingerprint: None })
     }
 
     fn steps(&self) -> Vec<Step> {

@@ -1,19 +1,21 @@
 //! `ctxc compress`: shorten the messages of whole bands of turns.
 
 use crate::apply::{Rewrite, Tasks, ThinkingReach, tokens_before};
-use crate::cli::args::{EngineName, Include, Only};
-use crate::cli::compressing::{shorten, tasks};
+use crate::cli::args::{Include, Only};
+use crate::cli::compressing::{Shortened, shorten, tasks};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::rewriting::Work;
-use crate::cli::settings::{Mode, Rewriting, Strictness};
+use crate::cli::settings::{Detail, EngineChoice, Mode, Rewriting, Strictness};
+use crate::cli::shrinking::expect;
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
-use crate::engine::{Engine, Extract};
 use crate::plan::{self, Bands, Roles, Selection};
+use crate::report::compress::explain::Explained;
 use crate::report::compress::{CompressReport, Messages, Plan};
 use crate::report::facts::Lost;
 use crate::report::rewritten::BeforeAfter;
 use crate::report::size::count;
+use crate::report::table::Look;
 use crate::run::MinKept;
 use crate::text::Tokens;
 use crate::transcript::{Totals, turns};
@@ -28,7 +30,8 @@ pub(crate) struct Settings {
     pub(crate) include: Vec<Include>,
     pub(crate) min_tokens: Tokens,
     pub(crate) protect_turns: u64,
-    pub(crate) engine: EngineName,
+    pub(crate) engine: EngineChoice,
+    pub(crate) detail: Detail,
     /// The share of its facts that a text has to keep.
     pub(crate) min_kept: Option<MinKept>,
     pub(crate) lost: Lost,
@@ -42,14 +45,14 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let turns = turns(&reading.index, &reading.chain);
     let mut rewrite = Rewrite::default();
     let Tasks { tasks, n_skipped } = tasks(&work, &turns, &selection, settings.min_tokens, &rewrite)?;
-    let EngineName::Extract = settings.engine;
-    let engine = Extract;
+    let engine = &settings.engine;
     let mut report = CompressReport::new(work.rewritten("compress"), engine.name(), &selection.bands, turns.len());
     report.lost = settings.lost;
     warn_of_newest(&selection, turns.len(), ui);
 
     if settings.rewriting.mode == Mode::Show {
         report.set_tasks(&reading.index, &tasks, n_skipped, None);
+        report.set_calls(expect(&tasks, engine, &settings.rewriting.keep)?);
         let BeforeAfter { before, after } = report.messages.tokens;
         let saved = before.saturating_sub(after);
         let messages = work.totals.messages.saturating_sub(saved);
@@ -62,13 +65,19 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     }
     if !tasks.is_empty() {
         work.probe()?;
-        ui.status("engine: extract, which is built in and works offline");
+        if matches!(engine, EngineChoice::Extract) {
+            ui.status("engine: extract, which is built in and works offline");
+        }
     }
-    let outcomes = shorten(&work, &tasks, &engine, settings.min_kept, &mut rewrite)?;
+    let Shortened { outcomes, calls } = shorten(&work, &tasks, engine, settings.min_kept, &mut rewrite)?;
     report.set_tasks(&work.reading.index, &tasks, n_skipped, Some(&outcomes));
+    report.set_calls(calls);
     let unchanged = unchanged(&selection.bands, turns.len(), &report.messages, tasks.len());
     work.finish(rewrite, ThinkingReach::BehindChange, &unchanged, &mut report.rewritten)?;
     work.say(&report.rewritten, &report, &report)?;
+    if settings.detail == Detail::EachTask {
+        ui.status(Explained { report: &report, look: Look::Plain });
+    }
     let is_partial = report.messages.kept + report.messages.failed > 0;
     Ok(if is_partial && settings.strictness == Strictness::Strict { Completion::Partial } else { Completion::Full })
 }

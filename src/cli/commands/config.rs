@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::cli::config::{Config, Row};
+use crate::cli::config::{Config, Row, SET, Source};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::Context;
 use crate::cli::tell::tell;
@@ -25,6 +25,11 @@ pub(crate) fn run(context: &Context<'_>, ui: &Ui) -> Result<Completion, CommandE
         // The archive has a place even where nobody named one.
         let place = || environment.default_archive_url().ok().map(toml::Value::String);
         let value = if row.key == "archive" { row.value.or_else(place) } else { row.value };
+        // The key of one server has a variable of its own.
+        let is_set = row.key == "api_key" && value.is_none() && environment.has_key();
+        if is_set {
+            return Row { value: Some(SET.into()), source: Source::Environment, ..row };
+        }
         Row { value, ..row }
     });
     let report = Report { schema: 1, verb: "config", values: rows.collect() };

@@ -3,14 +3,13 @@
 use anyhow::{Context, anyhow};
 
 use crate::apply::{Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, pruning, truncate};
-use crate::cli::compressing::{shorten, tasks};
+use crate::cli::compressing::{Shortened, shorten, tasks};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::plan_file;
 use crate::cli::rewriting::Work;
-use crate::cli::settings::{Form, Mode, Rewriting};
+use crate::cli::settings::{EngineChoice, Form, Mode, Rewriting};
 use crate::cli::tell::report_file;
 use crate::cli::ui::Ui;
-use crate::engine::Extract;
 use crate::plan::{
     CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, Task, TaskPart, TopDownTruncation,
     TruncateStage,
@@ -27,6 +26,7 @@ use crate::transcript::turns;
 pub(crate) struct Settings {
     pub(crate) rewriting: Rewriting,
     pub(crate) stages: Vec<Stage>,
+    pub(crate) engine: EngineChoice,
     /// What the context shall come below; stages that are not needed for it are left out.
     pub(crate) target: Option<Tokens>,
     /// The session that a plan was made for.
@@ -43,7 +43,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     if settings.rewriting.mode == Mode::Do {
         work.probe()?;
     }
-    let mut fold = Fold { work: &work, rewrite: Rewrite::default(), reach: ThinkingReach::BehindChange };
+    let mut fold =
+        Fold { work: &work, engine: &settings.engine, rewrite: Rewrite::default(), reach: ThinkingReach::BehindChange };
     let mut size = fold.size()?;
     let mut rows = Vec::new();
     let mut spared = Vec::new();
@@ -87,6 +88,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 /// A run so far: each stage works on what the one before has left.
 struct Fold<'a, 'w> {
     work: &'a Work<'w>,
+    engine: &'a EngineChoice,
     rewrite: Rewrite,
     reach: ThinkingReach,
 }
@@ -135,7 +137,10 @@ impl Fold<'_, '_> {
             }
             return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, texts });
         }
-        let outcomes = shorten(self.work, &tasks, &Extract, None, &mut self.rewrite)?;
+        let Shortened { outcomes, calls } = shorten(self.work, &tasks, self.engine, None, &mut self.rewrite)?;
+        if let Some(calls) = calls {
+            self.work.ui.status(calls.sum);
+        }
         let compressed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Compressed { .. })).count();
         Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, texts })
     }

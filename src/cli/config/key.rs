@@ -16,6 +16,8 @@ pub(super) enum Form {
     Number,
     /// Pieces between commas.
     List,
+    /// The key of a server, which is not shown.
+    Secret,
     /// Not at all.
     Table,
 }
@@ -29,8 +31,19 @@ pub(super) struct Key {
 }
 
 /// Every key, in the order in which `ctxc config` shows them.
-pub(super) const KEYS: [Key; 11] = [
+pub(super) const KEYS: [Key; 22] = [
     Key { name: "archive", scope: Scope::Personal, form: Form::Text },
+    Key { name: "engine", scope: Scope::Personal, form: Form::Text },
+    Key { name: "base_url", scope: Scope::Personal, form: Form::Text },
+    Key { name: "api_key", scope: Scope::Personal, form: Form::Secret },
+    Key { name: "model", scope: Scope::Personal, form: Form::Text },
+    Key { name: "large_model", scope: Scope::Personal, form: Form::Text },
+    Key { name: "max_cost", scope: Scope::Personal, form: Form::Number },
+    Key { name: "concurrency", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "attempts", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "timeout", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "timeout_step", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "rpm", scope: Scope::Anywhere, form: Form::Number },
     Key { name: "tokens", scope: Scope::Anywhere, form: Form::Text },
     Key { name: "min_tokens", scope: Scope::Anywhere, form: Form::Number },
     Key { name: "protect_turns", scope: Scope::Anywhere, form: Form::Number },

@@ -12,6 +12,7 @@ use toml::{Spanned, Table, Value};
 
 use super::key::{Form, KEYS, Key, Scope};
 use crate::cli::error::CommandError;
+use crate::engine::chat::Key as ApiKey;
 
 /// The name of the file, in a project and in the folder of the user's configuration.
 const FILE: &str = "ctxc.toml";
@@ -45,6 +46,8 @@ impl Display for Source {
 pub(crate) struct Layer {
     pub(crate) source: Source,
     pub(super) table: Table,
+    /// The key of the server, of which the table only says that it is set.
+    pub(crate) api_key: Option<ApiKey>,
 }
 
 impl Layer {
@@ -72,6 +75,7 @@ impl Layer {
 
     fn of_environment(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, CommandError> {
         let mut table = Table::new();
+        let mut api_key = None;
         for key in KEYS.into_iter().filter(|key| key.form != Form::Table) {
             let name = key.variable();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
@@ -79,6 +83,10 @@ impl Layer {
                 value.into_string().map_err(|_| CommandError::config(anyhow!("read {name}: it is no UTF-8")))?;
             let value = match key.form {
                 Form::Text | Form::Table => Value::String(value),
+                Form::Secret => {
+                    api_key = Some(secret(&value, &name)?);
+                    Value::String(SET.to_owned())
+                }
                 Form::List => {
                     Value::Array(value.split(',').map(|piece| Value::String(piece.trim().to_owned())).collect())
                 }
@@ -87,7 +95,7 @@ impl Layer {
             };
             table.insert(key.name.to_owned(), value);
         }
-        Ok(Self { source: Source::Environment, table })
+        Ok(Self { source: Source::Environment, table, api_key })
     }
 
     fn of_file(source: Source, path: &Path) -> Result<Option<Self>, CommandError> {
@@ -109,6 +117,7 @@ impl Layer {
             CommandError::config(anyhow!("read the configuration {place}: {}", error.message()))
         })?;
         let mut table = Table::new();
+        let mut api_key = None;
         for (name, value) in pairs {
             let place = place(Some(name.span().start));
             let name = name.into_inner();
@@ -126,21 +135,40 @@ impl Layer {
                     ))
                     .hint(match key.form {
                         Form::Table => "set it in your own configuration".to_owned(),
-                        Form::Text | Form::Number | Form::List => {
+                        Form::Text | Form::Number | Form::List | Form::Secret => {
                             format!("set it in your own configuration, or as {}", key.variable())
                         }
                     }));
                 }
+                Some(key) if key.form == Form::Secret => {
+                    let value = value.into_inner();
+                    let text = value.as_str().unwrap_or_default();
+                    api_key = Some(secret(text, &place)?);
+                    table.insert(name, Value::String(SET.to_owned()));
+                }
                 Some(_) => drop(table.insert(name, value.into_inner())),
             }
         }
-        Ok(Some(Self { source, table }))
+        Ok(Some(Self { source, table, api_key }))
+    }
+
+    /// Whether it has a value for the key called `name`.
+    pub(crate) fn sets(&self, name: &str) -> bool {
+        self.table.contains_key(name)
     }
 
     /// The error of a value that has the wrong form.
     pub(super) fn wrong(&self, error: &toml::de::Error) -> CommandError {
         CommandError::config(anyhow!("take the configuration of {}: {}", self.source, error.message()))
     }
+}
+
+/// What is shown of a key.
+pub(crate) const SET: &str = "(set)";
+
+/// The key that stands at `place`.
+fn secret(text: &str, place: &str) -> Result<ApiKey, CommandError> {
+    text.parse().map_err(|error| CommandError::config(anyhow::Error::new(error).context(format!("read {place}"))))
 }
 
 /// A number as TOML has it, whole or with a point.

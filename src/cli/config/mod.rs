@@ -4,5 +4,5 @@ mod key;
 mod layer;
 mod values;
 
-pub(super) use layer::Layer;
+pub(super) use layer::{Layer, SET, Source};
 pub(super) use values::{Config, Row};

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::key::KEYS;
 use super::layer::{Layer, Source};
-use crate::cli::args::Estimate;
+use crate::cli::args::{EngineName, Estimate};
 use crate::cli::error::CommandError;
 use crate::engine::Price;
 
@@ -17,6 +17,28 @@ use crate::engine::Price;
 pub(crate) struct Config {
     /// The URL of the archive; without one it is a file in the user's data folder.
     pub(crate) archive: Option<String>,
+    /// What shortens texts; without a word it follows from what is configured.
+    pub(crate) engine: Option<EngineName>,
+    /// The server that is asked.
+    pub(crate) base_url: Option<String>,
+    /// That its key is set.
+    pub(crate) api_key: Option<String>,
+    /// The model that is asked.
+    pub(crate) model: Option<String>,
+    /// The model for long texts.
+    pub(crate) large_model: Option<String>,
+    /// The most that a run may cost, in USD.
+    pub(crate) max_cost: Option<f64>,
+    /// The most calls under way at a time.
+    pub(crate) concurrency: u32,
+    /// The most calls for one text.
+    pub(crate) attempts: u32,
+    /// How long the first call for a text may take, in seconds.
+    pub(crate) timeout: f64,
+    /// By how much longer each of the next two.
+    pub(crate) timeout_step: f64,
+    /// The most calls in a minute.
+    pub(crate) rpm: Option<u32>,
     /// How tokens are estimated; without a word it follows the purpose.
     pub(crate) tokens: Option<Estimate>,
     /// Texts of fewer tokens are not compressed.
@@ -52,6 +74,17 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             archive: None,
+            engine: None,
+            base_url: None,
+            api_key: None,
+            model: None,
+            large_model: None,
+            max_cost: None,
+            concurrency: 10,
+            attempts: 4,
+            timeout: 5.0,
+            timeout_step: 5.0,
+            rpm: None,
             tokens: None,
             min_tokens: 20,
             protect_turns: 0,

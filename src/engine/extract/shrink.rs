@@ -1,12 +1,14 @@
 //! The engine itself: read, choose, put together, check the size.
 
+use std::future::ready;
+
 use super::reading::Reading;
 use super::render::{MARK, render};
 use super::select::select;
 use super::tidy::tidy;
 use super::window;
 
-use crate::engine::{Engine, EngineError, Job, Reply};
+use crate::engine::{Ask, Engine, Job, Reply, Replying};
 use crate::text::{Tokens, chars4};
 
 /// The built-in engine `extract`: keeps the pieces of a text that say the most for their size, word for word
@@ -17,13 +19,21 @@ pub struct Extract;
 /// Above this many pieces one try is close enough.
 const MANY: usize = 2000;
 
+impl Extract {
+    /// Shrinks `job.text` to about `job.target` tokens.
+    #[must_use]
+    pub fn shrink(&self, job: &Job<'_>) -> Reply {
+        Reply { text: extract(job.text, job.target), usage: None }
+    }
+}
+
 impl Engine for Extract {
     fn name(&self) -> &'static str {
         "extract"
     }
 
-    fn shrink(&self, job: &Job<'_>) -> Result<Reply, EngineError> {
-        Ok(Reply { text: extract(job.text, job.target) })
+    fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
+        Box::pin(ready(Ok(Self::shrink(self, &ask.job))))
     }
 }
 

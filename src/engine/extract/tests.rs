@@ -6,7 +6,7 @@ use crate::engine::{Engine, Extract, Job};
 use crate::text::{Tokens, chars4};
 
 fn shrink(text: &str, target: u64) -> String {
-    Extract.shrink(&Job { text, target: Tokens(target) }).map(|reply| reply.text).unwrap_or_default()
+    Extract.shrink(&Job { text, target: Tokens(target) }).text
 }
 
 fn percent(text: &str, percent: u64) -> String {

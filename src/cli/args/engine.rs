@@ -1,0 +1,193 @@
+//! What verbs that shorten texts are told of the engine.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::error::CommandError;
+use crate::cli::places::{Environment, OPENROUTER_API_KEY};
+use crate::cli::settings::{Asking, Consent, EngineChoice, Secrets};
+use crate::engine::chat::{Endpoint, Models, Settings};
+use crate::engine::{Price, Prices, Usd};
+use crate::run::{Order, Terms, Timeouts};
+
+/// The models of OpenRouter that are asked where nobody names one.
+const DEFAULT_MODELS: (&str, &str) = ("google/gemini-3.1-flash-lite", "google/gemini-2.5-flash");
+
+/// What shortens texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum EngineName {
+    /// A model of OpenRouter, or of any other server that speaks its language
+    Chat,
+    /// Built in: offline, no key, same input same output
+    Extract,
+}
+
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Engine")]
+pub(crate) struct EngineArgs {
+    /// Let this engine shorten the texts [default: chat where a key or a base URL is configured, else extract]
+    #[arg(long, value_enum)]
+    engine: Option<EngineName>,
+    /// Ask this model [env: CTXC_MODEL=]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    model: Option<String>,
+    /// Ask this model for texts of more than 1000 tokens [env: CTXC_LARGE_MODEL=] [default: that of --model]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    large_model: Option<String>,
+    /// Ask the server at this URL, which ends in /v1 most often [env: CTXC_BASE_URL=] [default: that of OpenRouter]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    base_url: Option<String>,
+    /// Make so many calls at a time [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    concurrency: Option<u32>,
+    /// Ask at most so often for one text [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    attempts: Option<u32>,
+    /// Wait so many seconds for the first reply to a text; longer for one of more than 1000 tokens [default: 5]
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<f64>,
+    /// Wait so many seconds more each of the next two times [default: 5]
+    #[arg(long, value_name = "SECONDS")]
+    timeout_step: Option<f64>,
+    /// Make at most so many calls in a minute
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rpm: Option<u32>,
+    /// Start no call that could take the cost of the run over this
+    #[arg(long, value_name = "USD")]
+    max_cost: Option<Usd>,
+    /// Send the texts without asking
+    #[arg(short, long)]
+    yes: bool,
+    /// Send secrets as they are, instead of placeholders for them
+    #[arg(long)]
+    no_redact: bool,
+}
+
+impl EngineArgs {
+    /// The engine that was asked for, or that follows from what is configured.
+    pub(crate) fn resolve(self, environment: &Environment) -> Result<EngineChoice, CommandError> {
+        let config = &environment.config;
+        let named = self.engine.or(config.engine);
+        let has_server = environment.has_server() || self.base_url.is_some();
+        match named {
+            Some(EngineName::Extract) => Ok(EngineChoice::Extract),
+            None if !has_server => Ok(EngineChoice::Extract),
+            Some(EngineName::Chat) | None => Ok(EngineChoice::Chat(Box::new(self.chat(environment)?))),
+        }
+    }
+
+    fn chat(self, environment: &Environment) -> Result<Asking, CommandError> {
+        let config = &environment.config;
+        let typed = self.base_url.as_ref().or(config.base_url.as_ref());
+        let endpoint: Endpoint =
+            typed.map_or(Endpoint::DEFAULT, String::as_str).parse().map_err(CommandError::config)?;
+        let key = environment.key_for(&endpoint);
+        if key.is_none() && !endpoint.is_loopback() {
+            return Err(no_key(&endpoint, environment));
+        }
+        let models = models(
+            self.model.or_else(|| config.model.clone()),
+            self.large_model.or_else(|| config.large_model.clone()),
+            &endpoint,
+        )?;
+        let mut prices = Prices::built_in();
+        config.prices.iter().for_each(|(model, price)| prices.set(model.clone(), *price));
+        // A model of this machine costs nothing that anybody could count; one that is known may be asked by way of it.
+        let free = Price { input: Usd::ZERO, output: Usd::ZERO };
+        for model in [&models.small, &models.large] {
+            if endpoint.is_loopback() && prices.get(model).is_none() {
+                prices.set(model.clone(), free);
+            }
+        }
+        let max_cost = max_cost(self.max_cost, config.max_cost)?;
+        if max_cost.is_some() {
+            for model in [&models.small, &models.large] {
+                prices.require(model).map_err(|error| {
+                    CommandError::config(error).hint("leave --max-cost out, or choose a model whose price is known")
+                })?;
+            }
+        }
+        let timeouts = Timeouts {
+            first: seconds("--timeout", self.timeout.unwrap_or(config.timeout))?,
+            step: seconds("--timeout-step", self.timeout_step.unwrap_or(config.timeout_step))?,
+        };
+        if timeouts.first.is_zero() {
+            return Err(
+                CommandError::usage(anyhow!("wait no time at all for a reply")).hint("give --timeout some seconds")
+            );
+        }
+        Ok(Asking {
+            terms: Terms {
+                concurrency: self.concurrency.unwrap_or(config.concurrency).max(1) as usize,
+                attempts: self.attempts.unwrap_or(config.attempts).max(1),
+                timeouts: Some(timeouts),
+                rpm: self.rpm.or(config.rpm).and_then(NonZeroU32::new),
+                max_cost,
+                order: Order::LongestFirst,
+            },
+            prices,
+            consent: if self.yes || environment.user_names_engine() { Consent::Given } else { Consent::Ask },
+            secrets: if self.no_redact { Secrets::Sent } else { Secrets::Replaced },
+            server: Settings { endpoint, key, models, now: Timestamp::now },
+        })
+    }
+}
+
+/// The models that are asked, of those that were named.
+fn models(small: Option<String>, large: Option<String>, endpoint: &Endpoint) -> Result<Models, CommandError> {
+    let (default_small, default_large) = DEFAULT_MODELS;
+    match (small, large) {
+        (Some(small), large) => Ok(Models { large: large.unwrap_or_else(|| small.clone()), small }),
+        (None, _) if !endpoint.is_openrouter() => {
+            Err(CommandError::config(anyhow!("choose a model of {}: none is named", endpoint.host()))
+                .hint("name one that the server has with --model, or set CTXC_MODEL"))
+        }
+        (None, large) => {
+            Ok(Models { small: default_small.to_owned(), large: large.unwrap_or_else(|| default_large.to_owned()) })
+        }
+    }
+}
+
+/// The cap that was typed, or that of the configuration.
+fn max_cost(typed: Option<Usd>, configured: Option<f64>) -> Result<Option<Usd>, CommandError> {
+    let Some(dollars) = configured.filter(|_| typed.is_none()) else { return Ok(typed) };
+    let cost = Usd::from_dollars(dollars);
+    cost.map(Some).ok_or_else(|| CommandError::config(anyhow!("take {dollars} for max_cost: it is no amount of money")))
+}
+
+fn seconds(option: &str, seconds: f64) -> Result<Duration, CommandError> {
+    let is_sane = (0.0..=86_400.0).contains(&seconds);
+    if is_sane {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(CommandError::usage(anyhow!("take {seconds} for {option}: it is no number of seconds up to a day")))
+    }
+}
+
+/// The error of a server that wants a key, before any work.
+fn no_key(endpoint: &Endpoint, environment: &Environment) -> CommandError {
+    let host = endpoint.host();
+    let error = CommandError::config(anyhow!(
+        "ask {host}: {}",
+        if endpoint.is_openrouter() {
+            format!("{OPENROUTER_API_KEY} is not set")
+        } else {
+            "no key is set for it".to_owned()
+        }
+    ));
+    if environment.has_key() {
+        return error.hint(format!("{OPENROUTER_API_KEY} is for openrouter.ai alone; set CTXC_API_KEY to the key of {host}, or to any word where it wants none"));
+    }
+    if endpoint.is_openrouter() {
+        return error
+            .hint(format!("set {OPENROUTER_API_KEY}, or give --engine extract, which needs no key and sends nothing"));
+    }
+    error.hint("set CTXC_API_KEY to its key, or to any word where it wants none")
+}

@@ -1,0 +1,269 @@
+//! Shortening texts through an engine: what goes where is said and asked, calls are made and drawn, and what ended them
+//! early is explained. Tasks go in, what came of each comes out; nothing is written but cached results.
+
+use std::ops::ControlFlow;
+
+use anyhow::{Context, anyhow};
+use jiff::Timestamp;
+
+use super::error::{CommandError, remedy_hint};
+use super::progress::Progress;
+use super::settings::{Asking, Consent, EngineChoice, Keep, Secrets};
+use super::stored;
+use super::ui::Ui;
+use crate::archive::Archive;
+use crate::engine::chat::Chat;
+use crate::engine::{EngineError, Extract, Usd};
+use crate::plan::Task;
+use crate::report::calls::{Calls, CallsReport};
+use crate::report::size::{count, counted};
+use crate::run::{Cache, End, Event, Outcome, Questions, Ran, Spent, run, run_at_once};
+use crate::text::{Redactor, Stopped, Tokens};
+
+/// What came of tasks.
+pub(super) struct Shrunk {
+    /// What came of each, in their order.
+    pub(super) ran: Ran,
+    /// What was asked, where a server was.
+    pub(super) calls: Option<Calls>,
+}
+
+/// What would be asked for `tasks`; `None` where no server would be.
+pub(super) fn expect(tasks: &[Task], choice: &EngineChoice, keep: &Keep) -> Result<Option<Calls>, CommandError> {
+    let EngineChoice::Chat(asking) = choice else { return Ok(None) };
+    let engine = Chat::new(asking.server.clone());
+    // Looking makes no archive.
+    let mut archive = match keep {
+        Keep::In(url) => stored::open_existing(url).ok(),
+        Keep::Nowhere => None,
+    };
+    let cache = archive.as_mut().map(|archive| Cache::new(&mut **archive, None, Timestamp::now()));
+    let questions = questions(tasks, asking, &engine, cache.as_ref())?;
+    Ok(Some(Calls::expected(&questions, asking.server.endpoint.host())))
+}
+
+/// Shortens the texts of `tasks` through the engine of `choice`. Results are cached where originals are kept, as of
+/// `session`.
+///
+/// # Errors
+/// When the run was broken off, or ended in a way after which nothing is to be written.
+pub(super) fn shrink(
+    tasks: &[Task],
+    choice: &EngineChoice,
+    keep: &Keep,
+    session: Option<&str>,
+    ui: &Ui,
+) -> Result<Shrunk, CommandError> {
+    match choice {
+        EngineChoice::Extract => at_once(tasks, ui),
+        EngineChoice::Chat(asking) => {
+            let mut archive = match keep {
+                Keep::In(url) if !tasks.is_empty() => Some(stored::open(url)?),
+                Keep::In(_) | Keep::Nowhere => None,
+            };
+            let archive: Option<&mut dyn Archive> = match &mut archive {
+                Some(archive) => Some(&mut **archive),
+                None => None,
+            };
+            by_server(tasks, asking, archive, session, ui)
+        }
+    }
+}
+
+fn at_once(tasks: &[Task], ui: &Ui) -> Result<Shrunk, CommandError> {
+    let mut progress = Progress::start(ui, "compressing", tasks.iter().map(|task| task.tokens.0).sum());
+    let mut flow = Ok(());
+    let ran = run_at_once(tasks, &Extract, |event| {
+        if let Event::Finished { task, .. } = event {
+            progress.advance(task.tokens.0);
+        }
+        flow = Stopped::check(ui.stop());
+        if flow.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    progress.finish();
+    flow?;
+    Ok(Shrunk { ran, calls: None })
+}
+
+fn by_server(
+    tasks: &[Task],
+    asking: &Asking,
+    archive: Option<&mut dyn Archive>,
+    session: Option<&str>,
+    ui: &Ui,
+) -> Result<Shrunk, CommandError> {
+    let engine = Chat::new(asking.server.clone());
+    let host = asking.server.endpoint.host();
+    let mut cache = archive.map(|archive| Cache::new(archive, session.map(str::to_owned), Timestamp::now()));
+    let questions = questions(tasks, asking, &engine, cache.as_ref())?;
+    announce(&questions, asking, ui)?;
+    let mut running = Running::start(tasks, ui);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
+    let mut has_cache = cache.is_some();
+    let ran =
+        runtime.block_on(run(tasks, &questions, &engine, &asking.terms, cache.as_mut(), |event| running.take(&event)));
+    let Running { progress, not_cached, .. } = running;
+    progress.finish();
+    if let Some(error) = not_cached {
+        has_cache = false;
+        ui.warning(format_args!("results are not kept for another run: cannot {error}"));
+    }
+    refuse_unless_whole(&ran, &host, has_cache)?;
+    warn_of_end(&ran, asking, ui);
+    let calls = Calls::made(&questions, host, &ran);
+    Ok(Shrunk { ran, calls: Some(calls) })
+}
+
+fn questions(
+    tasks: &[Task],
+    asking: &Asking,
+    engine: &Chat,
+    cache: Option<&Cache<'_>>,
+) -> Result<Questions, CommandError> {
+    let mut redactor = match asking.secrets {
+        Secrets::Replaced => Some(Redactor::default()),
+        Secrets::Sent => None,
+    };
+    Ok(Questions::of(tasks, engine, redactor.as_mut(), cache, |model| asking.prices.get(model))?)
+}
+
+/// Says what goes where, and asks a person who has not said yes before.
+fn announce(questions: &Questions, asking: &Asking, ui: &Ui) -> Result<(), CommandError> {
+    let endpoint = &asking.server.endpoint;
+    let expected = CallsReport::expected(questions, endpoint.host());
+    if expected.cached > 0 {
+        ui.status(format_args!("{} there already, from an earlier run", were(expected.cached, "result")));
+    }
+    if expected.calls == 0 {
+        return Ok(());
+    }
+    let tokens: Tokens = questions.open().map(|question| crate::text::chars4(question.text())).sum();
+    let models: Vec<&str> = expected.models.keys().map(String::as_str).collect();
+    let secrets = match asking.secrets {
+        Secrets::Replaced => format!("{} replaced", counted(questions.n_secrets() as u64, "secret")),
+        Secrets::Sent => "secrets not replaced".to_owned(),
+    };
+    let cost = match &expected.expected_cost {
+        Some(range) if range.high == Usd::ZERO => "at no cost".to_owned(),
+        Some(range) => format!("for about {} to {}", range.low, range.high),
+        None => "for a price that is not known".to_owned(),
+    };
+    ui.status(format_args!(
+        "engine: chat, which sends {} of {} tokens to {} ({}), {secrets}, {cost}",
+        counted(expected.calls, "text"),
+        count(tokens.0),
+        endpoint.host(),
+        models.join(", "),
+    ));
+    if endpoint.is_in_the_clear() {
+        ui.warning(format_args!(
+            "{} is asked without encryption: others on the way can read the texts",
+            endpoint.host()
+        ));
+    }
+    if asking.consent == Consent::Ask && ui.confirm("send them?")? == Some(false) {
+        return Err(CommandError::from(anyhow!("send the texts: you did not want it"))
+            .hint("nothing was sent or written; --engine extract works offline"));
+    }
+    Ok(())
+}
+
+fn were(n: u64, noun: &str) -> String {
+    format!("{} {}", counted(n, noun), if n == 1 { "was" } else { "were" })
+}
+
+/// A run under way, as it is drawn.
+struct Running<'a> {
+    ui: &'a Ui,
+    progress: Progress,
+    n_tasks: usize,
+    n_done: usize,
+    n_again: u64,
+    saved: u64,
+    cost: Usd,
+    not_cached: Option<String>,
+}
+
+impl<'a> Running<'a> {
+    fn start(tasks: &[Task], ui: &'a Ui) -> Self {
+        let progress = Progress::start(ui, "asking", tasks.iter().map(|task| task.tokens.0).sum());
+        let n_tasks = tasks.len();
+        Self { ui, progress, n_tasks, n_done: 0, n_again: 0, saved: 0, cost: Usd::ZERO, not_cached: None }
+    }
+
+    fn take(&mut self, event: &Event<'_>) -> ControlFlow<()> {
+        match event {
+            Event::Finished { task, outcome, spent } => {
+                self.n_done += 1;
+                self.cost += spent.cost;
+                if let Outcome::Compressed { tokens, .. } = outcome {
+                    self.saved += task.tokens.saturating_sub(*tokens).0;
+                }
+                self.progress.advance(task.tokens.0);
+                self.draw();
+            }
+            Event::Again(error) => {
+                self.n_again += 1;
+                self.ui.detail(format_args!("asking again later: {error}"));
+                self.draw();
+            }
+            Event::NotCached(error) => self.not_cached = Some(error.to_string()),
+            Event::Waiting => {}
+        }
+        if Stopped::check(self.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// done and all, tokens saved, cost, calls made again; the bar itself has the time left.
+    fn draw(&self) {
+        let Self { n_done, n_tasks, n_again, saved, cost, .. } = self;
+        self.progress.note(|| format!("{n_done}/{n_tasks}, {} tokens saved, {cost}, {n_again} again", count(*saved)));
+    }
+}
+
+/// Fails where a run has ended so that nothing is to be written, and says what of it is kept.
+fn refuse_unless_whole(ran: &Ran, host: &str, has_cache: bool) -> Result<(), CommandError> {
+    let n_done =
+        ran.spent.iter().zip(&ran.outcomes).filter(|(spent, outcome)| has_reply(spent, outcome)).count() as u64;
+    let kept = if n_done == 0 || !has_cache {
+        "nothing was written".to_owned()
+    } else {
+        format!("nothing was written; {} kept, so that the next run asks for the rest alone", are(n_done, "result"))
+    };
+    let error = |error: &EngineError| anyhow::Error::new(error.clone());
+    match &ran.end {
+        End::Done | End::OverBudget => Ok(()),
+        End::Interrupted => Err(CommandError::interrupted().hint(kept)),
+        End::Refused(cause) => Err(CommandError::from(error(cause).context(format!("ask {host}"))).hint(kept)),
+        End::GaveUp(cause) => {
+            let context = format!("go on asking {host}: too many texts in a row got no reply, the last because");
+            Err(CommandError::from(error(cause).context(context)).hint(kept))
+        }
+    }
+}
+
+fn has_reply(spent: &Spent, outcome: &Outcome) -> bool {
+    spent.calls > 0 && !matches!(outcome, Outcome::Failed(_)) && !outcome.is_not_asked()
+}
+
+fn are(n: u64, noun: &str) -> String {
+    format!("{} {}", counted(n, noun), if n == 1 { "is" } else { "are" })
+}
+
+/// Says why tasks have no reply where the run has gone on all the same.
+fn warn_of_end(ran: &Ran, asking: &Asking, ui: &Ui) {
+    let n_failed = ran.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Failed(_))).count() as u64;
+    if let Some(error) = ran.last_error.as_ref().filter(|_| n_failed > 0) {
+        ui.warning(format_args!("{} got no reply, the last because {error}", counted(n_failed, "message")));
+        if let Some(remedy) = error.remedy {
+            ui.hint(remedy_hint(remedy));
+        }
+    }
+    if let (End::OverBudget, Some(cap)) = (&ran.end, asking.terms.max_cost) {
+        let n_left = ran.outcomes.iter().filter(|outcome| outcome.is_not_asked()).count() as u64;
+        ui.warning(format_args!(
+            "{} not asked for: another call could take the cost over {cap}",
+            were(n_left, "message")
+        ));
+        ui.hint("a higher --max-cost asks for the rest; what is done is kept and not paid for again");
+    }
+}

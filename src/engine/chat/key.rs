@@ -1,0 +1,70 @@
+//! The key of a server. It shows nowhere but in the header that carries it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use reqwest::header::HeaderValue;
+
+/// A key that prints as `[key]`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key(String);
+
+/// A key that no header can carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("take the key: it is empty, or has a line end or another character that no key has")]
+pub struct NotAKey;
+
+impl FromStr for Key {
+    type Err = NotAKey;
+
+    fn from_str(text: &str) -> Result<Self, NotAKey> {
+        let text = text.trim();
+        let is_key = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if is_key { Ok(Self(text.to_owned())) } else { Err(NotAKey) }
+    }
+}
+
+impl Key {
+    /// The header `Authorization`; `None` never, for a key has been read as one.
+    pub(super) fn header(&self) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    /// `text` without the key: a server may repeat it in what it says of it.
+    pub(super) fn hide(&self, text: &str) -> String {
+        // A key of a few letters is one that stands for none, as local servers take it.
+        if self.0.len() < 6 { text.to_owned() } else { text.replace(&self.0, "[key]") }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[key]")
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[key]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn r_14_a_key_shows_nothing_of_itself() {
+        let key: Key = " sk-or-v1-planted\n".parse().unwrap();
+        let header = key.header().unwrap();
+        assert_eq!(header.to_str().unwrap(), "Bearer sk-or-v1-planted");
+        let shown = format!("{key} {key:?} {:#?} {header:?} {}", Some(&key), key.hide("wrong key sk-or-v1-planted!"));
+        assert_eq!(shown, "[key] [key] Some(\n    [key],\n) Sensitive wrong key [key]!");
+        for text in ["", " ", "two words", "line\nend", "schlüssel"] {
+            assert_eq!(text.parse::<Key>(), Err(NotAKey), "{text:?}");
+        }
+    }
+}

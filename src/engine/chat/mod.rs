@@ -1,0 +1,22 @@
+//! The engine `chat`: a model behind an OpenAI-compatible server, OpenRouter or any other.
+//!
+//! [`prompt`] makes the messages, [`wire`] the request and what the server sends back, [`reply`] takes the text out of
+//! what the model wrote, [`refusal`] says what a failure means, [`client`] sends. How often is asked, when, and how
+//! many at once is for the runner to decide.
+
+mod client;
+mod dialect;
+mod endpoint;
+mod key;
+mod prompt;
+mod refusal;
+mod reply;
+mod retry_after;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use client::{Chat, Models, Settings};
+pub use endpoint::{Endpoint, NotAnEndpoint};
+pub use key::{Key, NotAKey};
+pub use prompt::PROMPT_VERSION;

@@ -1,0 +1,61 @@
+//! What a model wrote, and the text in it: a JSON object with a string `text` (R-08).
+
+use serde::Deserialize;
+
+/// Above this many braces that open no such object, a reply is none.
+const MOST_TRIES: usize = 200;
+
+#[derive(Deserialize)]
+struct Written {
+    text: String,
+}
+
+/// The string `text` of the JSON object in `content`: the object alone, in a fenced block, or after a preamble. What
+/// stands behind the object does not count. `None` where there is no such object.
+pub(super) fn text_of(content: &str) -> Option<String> {
+    let opened = content.match_indices('{').map(|(at, _)| at);
+    opened.take(MOST_TRIES).find_map(|at| {
+        let mut values = serde_json::Deserializer::from_str(content.get(at..)?).into_iter::<Written>();
+        Some(values.next()?.ok()?.text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // 004 TC-15, R-08
+    #[test]
+    fn tc_15_r_08_the_text_is_found_bare_fenced_and_after_a_preamble() {
+        let found = [
+            r#"{"text": "short"}"#,
+            "  {\"text\":\"short\"}\n",
+            "```json\n{\"text\": \"short\"}\n```",
+            "```\n{\n  \"text\": \"short\"\n}\n```",
+            "Here is the passage, shorter:\n\n{\"text\": \"short\"}",
+            "Sure: I keep `{a}` and {b: 1}.\n```json\n{\"text\": \"short\"}\n```\nAnything else?",
+            r#"{"tokens": 3, "text": "short", "note": null}"#,
+            r#"{"text": "short"} {"text": "not this one"}"#,
+        ];
+        for content in found {
+            assert_eq!(text_of(content).as_deref(), Some("short"), "{content}");
+        }
+        let malformed = [
+            "",
+            "short",
+            r#""short""#,
+            r#"{"summary": "short"}"#,
+            r#"{"text": 7}"#,
+            r#"{"text": "sho"#,
+            "[]",
+            "{text}",
+        ];
+        for content in malformed {
+            assert_eq!(text_of(content), None, "{content}");
+        }
+        // What is escaped comes out as it was meant; a blank one is for the caller to judge.
+        assert_eq!(text_of(r#"{"text": "a\n\u00e9 \"{\""}"#).as_deref(), Some("a\né \"{\""));
+        assert_eq!(text_of(r#"{"text": ""}"#).as_deref(), Some(""));
+        assert_eq!(text_of(&"{".repeat(100_000)), None);
+    }
+}

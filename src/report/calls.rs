@@ -1,0 +1,175 @@
+//! What was asked of a server, or would be, and what it took.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::size::{count, counted};
+use crate::engine::{CostRange, Usd};
+use crate::run::{Questions, Ran, Spent};
+use crate::text::Tokens;
+
+/// What was asked of a server, or would be.
+#[derive(Clone, Debug, Serialize)]
+pub struct CallsReport {
+    /// The server.
+    pub host: String,
+    /// How many texts each model is asked for.
+    pub models: BTreeMap<String, u64>,
+    /// Calls that were made, or would be.
+    pub calls: u64,
+    /// Calls among them that repeat one that failed.
+    pub repeated: u64,
+    /// Results that were there already.
+    pub cached: u64,
+    /// Different secrets for which placeholders were sent.
+    pub secrets_replaced: u64,
+    /// Tokens that the models read, as they count them.
+    pub input_tokens: Tokens,
+    /// Tokens that they wrote.
+    pub output_tokens: Tokens,
+    /// The cost that is expected where each call is made once; nothing where a price is unknown.
+    #[serde(rename = "expected_cost_usd")]
+    pub expected_cost: Option<CostRange>,
+    /// The cost of what was counted.
+    #[serde(rename = "cost_usd")]
+    pub cost: Usd,
+    /// What calls without a count may have cost beside it, at most.
+    #[serde(rename = "may_cost_usd")]
+    pub may_cost: Usd,
+    /// Calls whose cost nobody can tell.
+    pub unpriced_calls: u64,
+}
+
+/// What was asked of a server, or would be: as a whole, and of each task in their order.
+#[derive(Clone, Debug)]
+pub struct Calls {
+    /// As a whole.
+    pub sum: CallsReport,
+    /// Of each task; nothing for one that no server is asked for.
+    pub of_tasks: Vec<Option<TaskCalls>>,
+}
+
+impl Calls {
+    /// What would be asked of `host`.
+    #[must_use]
+    pub fn expected(questions: &Questions, host: String) -> Self {
+        Self { sum: CallsReport::expected(questions, host), of_tasks: TaskCalls::of_tasks(questions, None) }
+    }
+
+    /// What was asked of `host`.
+    #[must_use]
+    pub fn made(questions: &Questions, host: String, ran: &Ran) -> Self {
+        Self { sum: CallsReport::made(questions, host, ran), of_tasks: TaskCalls::of_tasks(questions, Some(ran)) }
+    }
+}
+
+/// What one task took.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskCalls {
+    /// The model.
+    pub model: String,
+    /// Calls that were made.
+    pub attempts: u32,
+    /// How long they took together, in seconds.
+    pub seconds: f64,
+    /// What they cost, as far as that was counted.
+    pub cost_usd: Usd,
+    /// Whether the result was there already.
+    pub cached: bool,
+    /// Placeholders of secrets that the reply has lost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secrets_lost: Vec<String>,
+}
+
+impl CallsReport {
+    /// What would be asked of `host`.
+    #[must_use]
+    pub fn expected(questions: &Questions, host: String) -> Self {
+        let mut models = BTreeMap::new();
+        for inquiry in questions.open().filter_map(|question| question.inquiry()) {
+            *models.entry(inquiry.model.clone()).or_default() += 1;
+        }
+        Self {
+            host,
+            models,
+            calls: questions.open().count() as u64,
+            repeated: 0,
+            cached: questions.n_cached() as u64,
+            secrets_replaced: questions.n_secrets() as u64,
+            input_tokens: Tokens::ZERO,
+            output_tokens: Tokens::ZERO,
+            expected_cost: questions.cost(),
+            cost: Usd::ZERO,
+            may_cost: Usd::ZERO,
+            unpriced_calls: 0,
+        }
+    }
+
+    /// What was asked of `host`.
+    #[must_use]
+    pub fn made(questions: &Questions, host: String, ran: &Ran) -> Self {
+        let sum: Spent = ran.spent.iter().copied().sum();
+        let n_asked = ran.spent.iter().filter(|spent| spent.calls > 0).count() as u64;
+        Self {
+            calls: sum.calls.into(),
+            repeated: u64::from(sum.calls).saturating_sub(n_asked),
+            input_tokens: sum.input,
+            output_tokens: sum.output,
+            cost: sum.cost,
+            may_cost: sum.may_cost,
+            unpriced_calls: sum.unpriced_calls.into(),
+            ..Self::expected(questions, host)
+        }
+    }
+}
+
+impl TaskCalls {
+    /// What each task took, in their order; nothing for one that is not for a server.
+    fn of_tasks(questions: &Questions, ran: Option<&Ran>) -> Vec<Option<Self>> {
+        let of = |(at, question): (usize, Option<&crate::run::Question>)| {
+            let question = question?;
+            let spent = ran.and_then(|ran| ran.spent.get(at)).copied().unwrap_or_default();
+            let lost = ran.and_then(|ran| ran.lost.get(at)).map(Vec::as_slice).unwrap_or_default();
+            Some(Self {
+                model: question.inquiry()?.model.clone(),
+                attempts: spent.calls,
+                seconds: spent.time.as_secs_f64(),
+                cost_usd: spent.cost,
+                cached: question.is_cached(),
+                secrets_lost: lost.iter().map(|lost| format!("{lost} {}", lost.family)).collect(),
+            })
+        };
+        questions.of_tasks().enumerate().map(of).collect()
+    }
+}
+
+/// What was done, in one line.
+impl fmt::Display for CallsReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", counted(self.calls, "call"), self.host)?;
+        if self.repeated > 0 {
+            write!(f, ", {} of them again", count(self.repeated))?;
+        }
+        if self.cached > 0 {
+            write!(f, ", {} there already", counted(self.cached, "result"))?;
+        }
+        if self.calls > 0 {
+            write!(
+                f,
+                "; {} tokens in, {} out; {}",
+                count(self.input_tokens.0),
+                count(self.output_tokens.0),
+                self.cost
+            )?;
+        }
+        if self.may_cost > Usd::ZERO {
+            write!(f, ", and up to {} for calls without a count", self.may_cost)?;
+        }
+        if self.unpriced_calls > 0 {
+            write!(f, "; the price of {} is not known", counted(self.unpriced_calls, "call"))?;
+        }
+        Ok(())
+    }
+}

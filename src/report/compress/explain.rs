@@ -1,0 +1,67 @@
+//! Each task of a run on a line of its own: what was asked, what came of it, what it took.
+
+use std::fmt;
+
+use super::{CompressReport, TaskRow};
+use crate::engine::Usd;
+use crate::report::table::{Cell, Look, Table};
+
+/// The tasks of a report, one a line.
+#[derive(Clone, Copy, Debug)]
+pub struct Explained<'a> {
+    /// The report.
+    pub report: &'a CompressReport,
+    /// How tables look.
+    pub look: Look,
+}
+
+impl fmt::Display for Explained<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = &self.report.tasks;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut head =
+            vec!["line", "turn", "role", "part", "level", "tokens", "target", "after", "facts lost", "outcome"];
+        let has_calls = rows.iter().any(|row| row.calls.is_some());
+        if has_calls {
+            head.extend(["attempts", "time", "model", "cost"]);
+        }
+        let mut table = Table::new(&head);
+        for row in rows {
+            let mut cells = cells(row);
+            if has_calls {
+                cells.extend(calls(row));
+            }
+            table.push(cells);
+        }
+        f.write_str(&table.render(self.look))
+    }
+}
+
+fn cells(row: &TaskRow) -> Vec<Cell> {
+    let outcome = match (row.outcome, &row.reason) {
+        (Some(outcome), Some(reason)) => format!("{outcome}: {reason}"),
+        (Some(outcome), None) => outcome.to_owned(),
+        (None, _) => "-".to_owned(),
+    };
+    vec![
+        Cell::Count(row.line.into()),
+        Cell::Count(row.turn as u64),
+        Cell::from(row.role),
+        Cell::from(row.part),
+        Cell::Text(row.level.clone()),
+        Cell::Count(row.tokens_before.0),
+        Cell::Count(row.target.0),
+        row.tokens_after.map_or(Cell::from("-"), |tokens| Cell::Count(tokens.0)),
+        row.facts.as_ref().map_or(Cell::from("-"), |facts| Cell::Count(facts.n_lost())),
+        Cell::Text(outcome),
+    ]
+}
+
+fn calls(row: &TaskRow) -> [Cell; 4] {
+    let Some(calls) = &row.calls else { return ["-"; 4].map(Cell::from) };
+    let cost = if calls.cost_usd == Usd::ZERO { "-".to_owned() } else { calls.cost_usd.to_string() };
+    let time = if calls.cached { "there already".to_owned() } else { format!("{:.1} s", calls.seconds) };
+    [Cell::Count(calls.attempts.into()), Cell::Text(time), Cell::Text(calls.model.clone()), Cell::Text(cost)]
+}

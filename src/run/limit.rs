@@ -1,0 +1,163 @@
+//! When the next call may start: not while the server wants to be left alone, and not above a rate.
+//!
+//! There is one for all calls, so that one `429` pauses every worker. After it half as many calls run at once: all of
+//! them would come back together, and be turned away together. Each reply lets one more in, up to where a call was
+//! turned away; from there on it takes many replies to try one more.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use governor::clock::Clock;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+use tokio::time::Instant;
+
+use super::clock;
+
+/// Above where a call was turned away, one more is tried after so many rounds of replies.
+const TRIAL: usize = 8;
+
+/// The gate that all calls go through.
+#[derive(Debug)]
+pub(super) struct Limit {
+    most_at_once: usize,
+    allowed_at_once: usize,
+    /// With so many at once one was turned away.
+    most_known: usize,
+    /// Replies since one more was let in.
+    n_replies: usize,
+    /// Since when fewer are allowed.
+    narrowed: Option<Instant>,
+    paused_until: Option<Instant>,
+    rate: Option<RateLimiter<NotKeyed, InMemoryState, RunClock>>,
+}
+
+/// Whether a call may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// It may, and has been counted.
+    Now,
+    /// Not before this time.
+    At(Instant),
+    /// When another one is done.
+    AfterAnother,
+}
+
+impl Limit {
+    /// At most `most_at_once` calls at a time, and `rpm` in a minute.
+    pub(super) fn new(most_at_once: usize, rpm: Option<NonZeroU32>) -> Self {
+        let most_at_once = most_at_once.max(1);
+        // The default would let a whole minute's calls go at once, and as many again within that minute.
+        let quota = |rpm| Quota::per_minute(rpm).allow_burst(NonZeroU32::MIN);
+        Self {
+            most_at_once,
+            allowed_at_once: most_at_once,
+            most_known: most_at_once,
+            n_replies: 0,
+            narrowed: None,
+            paused_until: None,
+            rate: rpm.map(|rpm| RateLimiter::direct_with_clock(quota(rpm), RunClock)),
+        }
+    }
+
+    /// Whether a call may start at `now`, with `n_running` under way.
+    pub(super) fn start(&mut self, now: Instant, n_running: usize) -> Start {
+        if n_running >= self.allowed_at_once {
+            return Start::AfterAnother;
+        }
+        if let Some(until) = self.paused_until.filter(|until| *until > now) {
+            return Start::At(until);
+        }
+        match self.rate.as_ref().map(RateLimiter::check) {
+            Some(Err(not_until)) => Start::At(now + not_until.wait_time_from(now.into_std())),
+            Some(Ok(())) | None => Start::Now,
+        }
+    }
+
+    /// A call got a reply.
+    pub(super) fn replied(&mut self) {
+        self.n_replies += 1;
+        let is_known = self.allowed_at_once < self.most_known;
+        if self.allowed_at_once < self.most_at_once && (is_known || self.n_replies > TRIAL * self.allowed_at_once) {
+            self.allowed_at_once += 1;
+            self.n_replies = 0;
+        }
+    }
+
+    /// A call that began at `started` was turned away at `now`, and the server wants no call for `wait`, where it said so.
+    pub(super) fn turned_away(&mut self, started: Instant, now: Instant, n_running: usize, wait: Option<Duration>) {
+        // Those that were under way when one was turned away tell nothing new.
+        if self.narrowed.is_none_or(|narrowed| started > narrowed) {
+            self.most_known = self.allowed_at_once.min(n_running);
+            self.allowed_at_once = (self.most_known.div_ceil(2)).max(1);
+            self.n_replies = 0;
+            self.narrowed = Some(now);
+        }
+        if let Some(wait) = wait {
+            self.paused_until = self.paused_until.max(Some(now + wait));
+        }
+    }
+}
+
+/// The clock of the run for the rate.
+#[derive(Clone, Debug)]
+struct RunClock;
+
+impl Clock for RunClock {
+    type Instant = std::time::Instant;
+
+    fn now(&self) -> std::time::Instant {
+        clock::now().into_std()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    //
+    #[test]
+    fn r_04_one_call_that_is_turned_away_pauses_all() {
+        let start = clock::now();
+        let mut limit = Limit::new(8, None);
+        assert_eq!(limit.start(start, 7), Start::Now);
+        assert_eq!(limit.start(start, 8), Start::AfterAnother);
+        limit.turned_away(start, start, 7, Some(seconds(30)));
+        limit.turned_away(start, start, 6, Some(seconds(20)));
+        assert_eq!(limit.start(start + seconds(29), 0), Start::At(start + seconds(30)));
+        // Half as many come back, and each reply lets one more in, up to where it was too many.
+        let later = start + seconds(30);
+        assert_eq!((limit.start(later, 3), limit.start(later, 4)), (Start::Now, Start::AfterAnother));
+        limit.replied();
+        assert_eq!((limit.start(later, 4), limit.start(later, 5)), (Start::Now, Start::AfterAnother));
+        limit.replied();
+        limit.replied();
+        assert_eq!((limit.start(later, 6), limit.start(later, 7)), (Start::Now, Start::AfterAnother));
+        (0..TRIAL * 7).for_each(|_| limit.replied());
+        assert_eq!(limit.start(later, 7), Start::AfterAnother);
+        limit.replied();
+        assert_eq!((limit.start(later, 7), limit.start(later, 8)), (Start::Now, Start::AfterAnother));
+    }
+
+    //
+    #[tokio::test(start_paused = true)]
+    async fn r_05_no_minute_has_more_calls_than_it_may() {
+        let mut limit = Limit::new(100, NonZeroU32::new(30));
+        let start = clock::now();
+        let mut starts = Vec::new();
+        while starts.len() < 100 {
+            match limit.start(clock::now(), 0) {
+                Start::Now => starts.push((clock::now() - start).as_secs_f64()),
+                Start::At(due) => tokio::time::sleep_until(due).await,
+                Start::AfterAnother => unreachable!(),
+            }
+        }
+        assert_eq!(starts.first(), Some(&0.0));
+        let is_spaced = |pair: &[f64]| pair[1] - pair[0] >= 2.0 && pair[1] - pair[0] < 2.1;
+        assert!(starts.windows(2).all(is_spaced), "{starts:?}");
+    }
+}

@@ -1,0 +1,81 @@
+//! What is still to be asked, in which order: a pure structure over times that it is told.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use tokio::time::Instant;
+
+/// Numbers that wait for their turn, some of them not before a time.
+#[derive(Debug)]
+pub(super) struct Queue {
+    ready: VecDeque<usize>,
+    /// Those that wait, the earliest first, and of the same time in the order in which they came.
+    later: BinaryHeap<Reverse<(Instant, u64, usize)>>,
+    n_put_back: u64,
+}
+
+impl Queue {
+    /// A queue of `items`.
+    pub(super) fn new(items: impl IntoIterator<Item = usize>) -> Self {
+        Self { ready: items.into_iter().collect(), later: BinaryHeap::new(), n_put_back: 0 }
+    }
+
+    /// Puts one back, behind all that are ready by `due`.
+    pub(super) fn put_back(&mut self, item: usize, due: Instant) {
+        self.later.push(Reverse((due, self.n_put_back, item)));
+        self.n_put_back += 1;
+    }
+
+    /// The next that may go at `now`; it stays until it is taken.
+    pub(super) fn peek(&mut self, now: Instant) -> Option<usize> {
+        while let Some(Reverse((due, _, item))) = self.later.peek().copied()
+            && due <= now
+        {
+            self.later.pop();
+            self.ready.push_back(item);
+        }
+        self.ready.front().copied()
+    }
+
+    /// Takes out what [`peek`](Self::peek) gave.
+    pub(super) fn take(&mut self) {
+        self.ready.pop_front();
+    }
+
+    /// When the first of those that wait is due.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.later.peek().map(|Reverse((due, _, _))| *due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    // a failed task goes to the back of the queue.
+    #[test]
+    fn r_02_what_is_put_back_comes_behind_what_is_ready() {
+        let start = super::super::clock::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut queue = Queue::new([3, 1, 2]);
+        let take = |queue: &mut Queue, now| {
+            let item = queue.peek(now);
+            queue.take();
+            item
+        };
+        assert_eq!(take(&mut queue, at(0)), Some(3));
+        queue.put_back(3, at(0));
+        assert_eq!(take(&mut queue, at(0)), Some(1));
+        queue.put_back(1, at(9));
+        queue.put_back(4, at(5));
+        assert_eq!(
+            (take(&mut queue, at(1)), take(&mut queue, at(1)), take(&mut queue, at(1))),
+            (Some(2), Some(3), None)
+        );
+        assert_eq!(queue.due(), Some(at(5)));
+        assert_eq!((take(&mut queue, at(9)), take(&mut queue, at(9))), (Some(4), Some(1)));
+        assert_eq!((queue.peek(at(99)), queue.due()), (None, None));
+    }
+}
