@@ -54,6 +54,9 @@ impl Part {
 
 /// The most that an image is counted as; also what one counts whose size cannot be read.
 const IMAGE_LIMIT: u64 = 1600;
+/// The attachment in which newer clients keep the system prompt and the tools: it is sent as those, never as a message
+/// (tried on 2.1.330).
+const PROMPT_SNAPSHOT: &[u8] = b"prompt_snapshot";
 /// The pixels that make one token, from the API's documentation of vision.
 const PIXELS_A_TOKEN: u64 = 750;
 
@@ -72,12 +75,15 @@ pub fn measure(scan: &Scan, line: &[u8], mut each: impl FnMut(Part, Tokens)) {
         Kind::Attachment => {
             let mut tokens = Tokens::ZERO;
             let text = scan.attachment.map_or(&[][..], |it| it.of(line));
+            let mut is_sent = true;
             each_string(text, |key, string| {
                 if key != Some(b"type") {
                     tokens += string_tokens(string);
+                } else if string == PROMPT_SNAPSHOT {
+                    is_sent = false;
                 }
             });
-            each(Part::Attachment, tokens);
+            each(Part::Attachment, if is_sent { tokens } else { Tokens::ZERO });
         }
         _ => {}
     }
@@ -139,4 +145,24 @@ fn image_tokens(source: Option<Span>, line: &[u8]) -> Tokens {
     }
     let by_size = data.map_or(IMAGE_LIMIT, |size| (size.width * size.height).div_ceil(PIXELS_A_TOKEN));
     Tokens(by_size.min(IMAGE_LIMIT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attachment(kind: &str) -> Tokens {
+        let line =
+            format!(r#"{{"type":"attachment","attachment":{{"content":"twelve chars","type":"{kind}"}},"uuid":"u"}}"#);
+        let mut sum = Tokens::ZERO;
+        measure(&Scan::of(line.as_bytes()), line.as_bytes(), |_, tokens| sum += tokens);
+        sum
+    }
+
+    // The system prompt that a client keeps for itself is no message.
+    #[test]
+    fn a_snapshot_of_the_prompt_counts_nothing() {
+        assert_eq!(attachment("file"), Tokens(3));
+        assert_eq!(attachment("prompt_snapshot"), Tokens::ZERO);
+    }
 }

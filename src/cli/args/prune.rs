@@ -44,7 +44,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What to cut")]
 pub(super) struct SelectArgs {
-    /// Cut the tool results that are superseded by these rules; with \"\" by none [default: hash,file,todo]
+    /// Cut the tool results that are superseded by these rules; with an empty list by none [default: hash,file,todo]
     #[arg(long, value_name = "RULE,...")]
     rules: Option<String>,
     /// Cut the tool results older than the newest STEPS steps too, and leave a digest of each
