@@ -33,10 +33,17 @@ pub(super) fn entropy(text: &str) -> f64 {
     runs.map(|share| -share * share.log2()).sum()
 }
 
-/// Whether a sixth of `text` or more are words of `stopwords`, which are sorted and in lower case.
+/// Whether a sixth of `text` or more are words of `stopwords`, which are sorted and in lower case, and letters and
+/// digits are not mixed as chance mixes them.
 pub(super) fn has_stopwords(text: &str, stopwords: &[String]) -> bool {
     let is_stopword = |part: &&str| stopwords.binary_search(&part.to_ascii_lowercase()).is_ok();
-    parts(text).filter(is_stopword).map(str::len).sum::<usize>() * 6 >= text.len()
+    parts(text).filter(is_stopword).map(str::len).sum::<usize>() * 6 >= text.len() && !is_mixed(text)
+}
+
+/// Whether digits and letters take turns as they rarely do in a name.
+fn is_mixed(text: &str) -> bool {
+    let is_digit: Vec<bool> = text.bytes().map(|byte| byte.is_ascii_digit()).collect();
+    is_digit.iter().zip(is_digit.iter().skip(1)).filter(|(one, next)| one != next).count() > 3
 }
 
 /// Whether `text` is put together of words, as names in code are, rather than of chance: two thirds of its letters and
@@ -95,11 +102,11 @@ mod tests {
 
     #[test]
     fn stopwords_stand_as_words() {
-        let stopwords = ["test".to_owned(), "your".to_owned()];
+        let stopwords = ["null".to_owned(), "test".to_owned(), "your".to_owned()];
         for text in ["YOUR_API_KEY_1", "sk-test-123", "myTestToken9"] {
             assert!(has_stopwords(text, &stopwords), "{text}");
         }
-        for text in ["contested7yours", "k3-test-sfkj2lskdjf83jdsk2jf83"] {
+        for text in ["NUllAa4x9K2aaaA", "contested7yours", "k3-test-sfkj2lskdjf83jdsk2jf83"] {
             assert!(!has_stopwords(text, &stopwords), "{text}");
         }
     }
