@@ -130,13 +130,11 @@ pub(super) fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The command as it was given.
+/// The command as it was given, whatever the path by which the program was found.
 pub(super) fn command_line() -> String {
-    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    words
-        .map(|word| if word.contains(char::is_whitespace) { format!("{word:?}") } else { word })
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = words.map(|word| if word.contains(char::is_whitespace) { format!("{word:?}") } else { word });
+    ["ctxc".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Says how the new session `id` at `path` is resumed: the client looks for it among its projects alone.
