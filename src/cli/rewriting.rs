@@ -59,6 +59,10 @@ impl<'a> Work<'a> {
         let Self { settings, reading, .. } = self;
         let left = rewrite.left(&reading.index, &reading.chain);
         let calibration = self.estimate();
+        // From nothing nothing follows, and what follows is found by reading the file again.
+        if rewrite.is_nothing() && reach == ThinkingReach::BehindChange {
+            return Ok(calibration.context(left.context()));
+        }
         let thinking = Thinking { policy: settings.thinking, reach };
         let consequences =
             follow_up(&reading.file, &reading.index, &reading.chain, &calibration, thinking, &mut rewrite.clone())
