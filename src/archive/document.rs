@@ -39,12 +39,28 @@ pub enum Kind {
     Other,
     /// A cached result of an engine.
     Result,
+    /// A summary of old messages of a session.
+    Batch,
+    /// What somebody said in a buffer.
+    Utterance,
+    /// The summary of what has left a buffer.
+    Summary,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Prompt, Self::Answer, Self::Thinking, Self::Call, Self::ToolResult, Self::Other, Self::Result];
+    pub const ALL: [Self; 10] = [
+        Self::Prompt,
+        Self::Answer,
+        Self::Thinking,
+        Self::Call,
+        Self::ToolResult,
+        Self::Other,
+        Self::Result,
+        Self::Batch,
+        Self::Utterance,
+        Self::Summary,
+    ];
 
     /// Its name, as it is stored and typed.
     #[must_use]
@@ -57,6 +73,9 @@ impl Kind {
             Self::ToolResult => "tool-result",
             Self::Other => "other",
             Self::Result => "result",
+            Self::Batch => "batch",
+            Self::Utterance => "utterance",
+            Self::Summary => "summary",
         }
     }
 }

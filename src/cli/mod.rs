@@ -9,6 +9,7 @@ mod compressing;
 mod config;
 mod dispatch;
 pub mod error;
+mod folding;
 pub mod input;
 mod interrupt;
 mod landing;

@@ -10,6 +10,7 @@ use super::ui::Ui;
 use crate::apply::{Shelf, ThinkingPolicy};
 use crate::engine::{Prices, chat};
 use crate::run::Terms;
+use crate::text::Tokens;
 use crate::transcript::session::Found;
 
 /// What every command that rewrites a session needs.
@@ -93,6 +94,19 @@ impl EngineChoice {
             Self::Chat(_) => "chat",
         }
     }
+}
+
+/// How messages are summarised.
+#[derive(Debug)]
+pub(crate) struct Summarizing {
+    /// By whom.
+    pub(crate) engine: EngineChoice,
+    /// The most that a summary may have.
+    pub(crate) limit: Tokens,
+    /// Who summarises; may be empty.
+    pub(crate) persona: String,
+    /// What a model is told instead of the default.
+    pub(crate) prompt: Option<String>,
 }
 
 /// How a server is asked.

@@ -5,6 +5,7 @@ pub mod chat;
 mod digest;
 mod error;
 mod extract;
+mod fold;
 mod price;
 #[cfg(test)]
 mod scripted;
@@ -18,6 +19,7 @@ pub use budget::{Budget, OverBudget, Reservation};
 pub use digest::digest;
 pub use error::{EngineError, Fault, Remedy};
 pub use extract::Extract;
+pub use fold::{Fold, Said};
 pub use price::{Call, CostRange, NotAPrice, Price, Prices, UnknownPrice};
 #[cfg(test)]
 pub(crate) use scripted::Scripted;
@@ -97,6 +99,13 @@ pub trait Engine {
     /// # Errors
     /// When there is no reply; the caller keeps the text as it was.
     fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a>;
+
+    /// Folds the messages of `fold` into one summary; `attempt` says how many times it has been asked for, this one
+    /// included. Dropping the future cancels what it does.
+    ///
+    /// # Errors
+    /// When there is no summary.
+    fn fold<'a>(&'a self, fold: Fold<'a>, attempt: u32) -> Replying<'a>;
 
     /// The call that `ask` would be; `None` where an engine calls nobody.
     fn inquiry(&self, ask: &Ask<'_>) -> Option<Inquiry> {

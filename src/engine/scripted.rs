@@ -3,24 +3,46 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use super::{Ask, Engine, EngineError, Fault, Reply, Replying};
+use super::{Ask, Engine, EngineError, Fault, Fold, Reply, Replying, Said};
 
 /// Answers each job with the next of its lines: a text, or the reason why there is none.
 #[derive(Debug)]
 pub(crate) struct Scripted {
     lines: RefCell<VecDeque<Result<String, String>>>,
+    folds: RefCell<Vec<Folded>>,
+}
+
+/// What it was asked to fold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Folded {
+    /// The summary so far.
+    pub(crate) existing: String,
+    /// The messages.
+    pub(crate) messages: Vec<Said>,
 }
 
 impl Scripted {
     /// An engine with these answers, in their order.
     pub(crate) fn new<'a>(lines: impl IntoIterator<Item = Result<&'a str, &'a str>>) -> Self {
         let lines = lines.into_iter().map(|line| line.map(str::to_owned).map_err(str::to_owned));
-        Self { lines: RefCell::new(lines.collect()) }
+        Self { lines: RefCell::new(lines.collect()), folds: RefCell::default() }
     }
 
     /// How many answers nobody has asked for.
     pub(crate) fn n_left(&self) -> usize {
         self.lines.borrow().len()
+    }
+
+    /// What it was asked to fold, in order.
+    pub(crate) fn folds(&self) -> Vec<Folded> {
+        self.folds.borrow().clone()
+    }
+
+    fn next(&self) -> Replying<'_> {
+        let line = self.lines.borrow_mut().pop_front();
+        let line = line.unwrap_or_else(|| Err("the script has ended".to_owned()));
+        let reply = line.map(|text| Reply { text, usage: None });
+        Box::pin(std::future::ready(reply.map_err(|message| EngineError::new(Fault::Permanent, message))))
     }
 }
 
@@ -30,9 +52,11 @@ impl Engine for Scripted {
     }
 
     fn shrink<'a>(&'a self, _: Ask<'a>) -> Replying<'a> {
-        let line = self.lines.borrow_mut().pop_front();
-        let line = line.unwrap_or_else(|| Err("the script has ended".to_owned()));
-        let reply = line.map(|text| Reply { text, usage: None });
-        Box::pin(std::future::ready(reply.map_err(|message| EngineError::new(Fault::Permanent, message))))
+        self.next()
+    }
+
+    fn fold<'a>(&'a self, fold: Fold<'a>, _: u32) -> Replying<'a> {
+        self.folds.borrow_mut().push(Folded { existing: fold.existing.to_owned(), messages: fold.messages.to_vec() });
+        self.next()
     }
 }

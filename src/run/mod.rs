@@ -5,6 +5,7 @@
 
 mod cache;
 mod clock;
+mod fold;
 mod gate;
 mod limit;
 mod outcome;
@@ -17,6 +18,7 @@ mod terms;
 mod window;
 
 pub use cache::Cache;
+pub use fold::{FoldEvent, FoldFailure, Folded, Folding, fold, fold_at_once};
 pub use gate::{MinKept, NotAShare};
 pub use outcome::{Kept, Outcome};
 pub use question::{Question, Questions};

@@ -15,7 +15,7 @@ use super::refusal::{self, Waits, excerpt};
 use super::reply::text_of;
 use super::retry_after::retry_after;
 use super::wire::{Accounting, Request, Response};
-use crate::engine::{Ask, Call, Engine, EngineError, Fault, Inquiry, Reply, Replying, Usage};
+use crate::engine::{Ask, Call, Engine, EngineError, Fault, Fold, Inquiry, Reply, Replying, Usage};
 use crate::text::{Tokens, chars4};
 
 /// A text of more tokens goes to the large model.
@@ -131,6 +131,10 @@ impl Engine for Chat {
 
     fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
         Box::pin(async move { self.ask(&ask).await })
+    }
+
+    fn fold<'a>(&'a self, _: Fold<'a>, _: u32) -> Replying<'a> {
+        Box::pin(std::future::ready(Err(EngineError::new(Fault::Fatal, "the engine chat cannot fold yet"))))
     }
 
     fn inquiry(&self, ask: &Ask<'_>) -> Option<Inquiry> {

@@ -8,7 +8,7 @@ use super::select::select;
 use super::tidy::tidy;
 use super::window;
 
-use crate::engine::{Ask, Engine, Job, Reply, Replying};
+use crate::engine::{Ask, Engine, Fold, Job, Reply, Replying};
 use crate::text::{Tokens, chars4};
 
 /// The built-in engine `extract`: keeps the pieces of a text that say the most for their size, word for word
@@ -34,6 +34,13 @@ impl Engine for Extract {
 
     fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
         Box::pin(ready(Ok(Self::shrink(self, &ask.job))))
+    }
+
+    fn fold<'a>(&'a self, fold: Fold<'a>, _: u32) -> Replying<'a> {
+        let said = fold.messages.iter().map(|said| said.text.as_str());
+        let texts: Vec<&str> = std::iter::once(fold.existing).chain(said).filter(|text| !text.is_empty()).collect();
+        let job = Job { text: &texts.join("\n\n"), target: fold.limit };
+        Box::pin(ready(Ok(Self::shrink(self, &job))))
     }
 }
 
