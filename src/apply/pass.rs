@@ -49,6 +49,10 @@ pub(super) fn write(
     let mut pass = Pass { file, rewrite, plan, source, sink, keeper, uuids: HashMap::new() };
     let mut run = Run::default();
     for line in index.lines() {
+        if rewrite.inserted.as_ref().is_some_and(|inserted| inserted.before == line) {
+            pass.copy(&std::mem::take(&mut run))?;
+            pass.insert()?;
+        }
         let record = index.record(line);
         if pass.touches(line, record.session_at) {
             pass.copy(&std::mem::take(&mut run))?;
@@ -162,7 +166,10 @@ impl Pass<'_, '_> {
         let mut splices = edits.cloned().unwrap_or_default();
         if let Some(&parent) = parent {
             let uuid = match parent {
-                None => b"null".to_vec(),
+                None => match &self.rewrite.inserted {
+                    None => b"null".to_vec(),
+                    Some(inserted) => json_string::encode(&inserted.uuid).into_bytes(),
+                },
                 Some(heir) => match self.uuids.get(&heir) {
                     Some(uuid) => quoted(uuid),
                     None => {
@@ -206,6 +213,19 @@ impl Pass<'_, '_> {
         self.source.skip(n_passed)?;
         self.source.copy(u64::from(record.len) - n_passed, &mut self.sink)?;
         Ok(true)
+    }
+
+    /// Writes the lines that come here.
+    fn insert(&mut self) -> Result<(), ApplyError> {
+        let lines = self.rewrite.inserted.iter().flat_map(|inserted| &inserted.lines);
+        let mut n_lines = 0;
+        for line in lines {
+            self.sink.write(line.as_bytes())?;
+            self.sink.write(b"\n")?;
+            n_lines += 1;
+        }
+        self.keeper.skipped(n_lines);
+        Ok(())
     }
 
     /// Writes the lines that come behind the last one.
