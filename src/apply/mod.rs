@@ -32,6 +32,8 @@ mod images;
 mod input;
 mod keeper;
 mod leaves;
+mod ledger;
+mod lines;
 mod named;
 mod new_session;
 mod open_cuts;
@@ -52,6 +54,7 @@ mod restore;
 mod rewrite;
 #[cfg(any(test, feature = "fuzzing"))]
 mod round_trip;
+mod said;
 #[cfg(test)]
 mod samples;
 mod stage;
@@ -83,6 +86,7 @@ pub use error::ApplyError;
 pub use follow_up::{Consequences, Thinking, follow_up, tokens_before};
 pub use gauge::Gauge;
 pub use give_back::{Returned, give_back};
+pub use ledger::read_ledger;
 pub use named::{Named, Text, beginning, each_text, find_named};
 pub use new_session::{NewSession, title_line, title_of};
 pub use open_cuts::{OpenCut, open_cuts, turned};
@@ -95,6 +99,7 @@ pub use restore::restore;
 pub use rewrite::{Insertion, Rewrite};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use round_trip::round_trips;
+pub use said::{Remark, read_said};
 pub use stage::{BadStage, pruning};
 pub use thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved};
 pub use truncate::{Truncated, truncate};
