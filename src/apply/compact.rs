@@ -16,15 +16,16 @@ use super::hang::{hang, mend_tips};
 use super::keeper::Keeper;
 use super::rewrite::Insertion;
 use super::write::unnamed_file;
-use super::{ApplyError, Rewrite, pass};
+use super::{ApplyError, Rewrite, Scope, pass};
+use crate::archive::Cut;
 use crate::text::Tokens;
-use crate::transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner, context_tokens};
+use crate::transcript::{Chain, Flags, Index, LineNo, LineSet, context_tokens};
 
 /// What takes the place of the oldest messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Compaction<'a> {
-    /// The first message that stays, by its place among the messages.
-    pub start: usize,
+    /// Which they are.
+    pub scope: &'a Scope,
     /// What the summary says.
     pub view: &'a str,
     /// The size of the context before, as the boundary tells it.
@@ -42,12 +43,12 @@ pub struct Compacted {
     pub index: Index,
     /// Its live chain.
     pub chain: Chain,
-    /// What is still to be done to it: nothing yet, but what follows from the compaction is known here.
+    /// What is still to be done to it: nothing yet, but what is to follow from the compaction is noted there.
     pub rewrite: Rewrite,
 }
 
-/// Puts a boundary and a summary in the place of all live messages before `compaction.start`, of what `rewrite` leaves of
-/// the transcript. `messages` are those of `chain` without what `rewrite` drops.
+/// Puts a boundary and a summary in the place of all live messages that `compaction` tells, of what `rewrite` leaves of
+/// the transcript.
 ///
 /// # Errors
 /// When a file cannot be read or written, or what comes out is not what was meant.
@@ -55,26 +56,50 @@ pub fn compact(
     file: &File,
     index: &Index,
     chain: &Chain,
-    messages: &Messages,
     compaction: &Compaction<'_>,
     mut rewrite: Rewrite,
     stop: &AtomicBool,
 ) -> Result<Compacted, ApplyError> {
-    let kept = kept_lines(chain, messages, compaction.start, &rewrite);
-    let gone: Vec<LineNo> =
-        chain.lines.iter().copied().filter(|line| !kept.contains(*line) && !rewrite.dropped.contains(*line)).collect();
-    let &oldest = gone.iter().min().ok_or(ApplyError::NothingToCompact)?;
-    let first = messages.first_line(chain, compaction.start).ok_or(ApplyError::NothingToCompact)?;
-    let before = kept.iter().next().ok_or(ApplyError::NothingToCompact)?;
-    let Boundary { lines, uuid } = entries(file, index, chain, &gone, compaction).map_err(ApplyError::Read)?;
+    let Scope { first, kept, gone, .. } = compaction.scope;
+    let oldest = gone.iter().copied().min().unwrap_or_default();
+    let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
+    let Boundary { lines, uuid } = entries(file, index, chain, gone, compaction).map_err(ApplyError::Read)?;
     gone.iter().for_each(|&line| rewrite.drop_line(line));
-    drop_dependents(index, chain, &(oldest..first), &mut rewrite);
-    hang(file, index, chain, first, None, &mut rewrite).map_err(ApplyError::Read)?;
-    rewrite.parents.insert(first, None);
+    drop_dependents(index, chain, &(oldest..first.unwrap_or(before)), &mut rewrite);
+    if let Some(first) = *first {
+        hang(file, index, chain, first, None, &mut rewrite).map_err(ApplyError::Read)?;
+        rewrite.parents.insert(first, None);
+    }
     mend_tips(file, index, chain, &mut rewrite).map_err(ApplyError::Read)?;
-    settle(file, index, &mut rewrite).map_err(ApplyError::Read)?;
     rewrite.inserted = Some(Insertion { before, lines: lines.to_vec(), uuid });
+    drafted(file, index, chain, kept, rewrite, stop)
+}
 
+/// The transcript with what `rewrite` does to it, for further steps.
+///
+/// # Errors
+/// As [`compact`].
+pub fn settled(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    rewrite: Rewrite,
+    stop: &AtomicBool,
+) -> Result<Compacted, ApplyError> {
+    let kept = chain.lines.iter().copied().filter(|line| !rewrite.dropped.contains(*line)).collect();
+    drafted(file, index, chain, &kept, rewrite, stop)
+}
+
+/// Carries `rewrite` out in a file without a name, of whose live lines `kept` shall be left.
+fn drafted(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    kept: &LineSet,
+    mut rewrite: Rewrite,
+    stop: &AtomicBool,
+) -> Result<Compacted, ApplyError> {
+    settle(file, index, &mut rewrite).map_err(ApplyError::Read)?;
     let mut draft = unnamed_file()?;
     let mut written = index.clone();
     let pass = pass::write(file, &mut written, &rewrite, &mut draft, &mut Keeper::new(None), stop)?;
@@ -84,32 +109,23 @@ pub fn compact(
     draft.flush().and_then(|()| draft.rewind()).map_err(ApplyError::WriteResult)?;
     let drafted = Index::build(&draft).map_err(ApplyError::Read)?;
     let drafted_chain = Chain::find(&drafted);
-    let places = Places::new(index, &rewrite, before);
-    let added: LineSet = [places.inserted, LineNo(places.inserted.0 + 1)].into_iter().collect();
-    let meant: LineSet = added.iter().chain(kept.iter().filter_map(|line| places.of(line))).collect();
+    let places = Places::new(index, &rewrite);
+    let meant: LineSet =
+        places.inserted.iter().copied().chain(kept.iter().filter_map(|line| places.of(line))).collect();
     if let Some(other) = meant.first_difference(&drafted_chain.live) {
         return Err(ApplyError::OtherConversation(other.number()));
     }
-    let measured = measured(index, chain, &kept) - measured(&drafted, &drafted_chain, &drafted_chain.live);
+    let measured = measured(index, chain, kept) - measured(&drafted, &drafted_chain, &drafted_chain.live);
+    let is_seen = |line: &LineNo| rewrite.is_seen(*line);
+    let seen = kept.iter().filter(is_seen).filter_map(|line| places.of(line));
     let rewrite = Rewrite {
-        added,
+        added: places.inserted.iter().copied().chain(seen).collect(),
         already_saved: rewrite.already_saved + measured,
         cuts: moved(&rewrite, &places),
         records: rewrite.records,
         ..Rewrite::default()
     };
     Ok(Compacted { file: draft, index: drafted, chain: drafted_chain, rewrite })
-}
-
-/// The live lines from the message at `start` on.
-fn kept_lines(chain: &Chain, messages: &Messages, start: usize, rewrite: &Rewrite) -> LineSet {
-    let Some(&start_place) = messages.firsts.get(start) else { return LineSet::default() };
-    let is_kept = |place: u32, line: LineNo| match messages.owner(line) {
-        Owner::Of(message) => message as usize >= start,
-        Owner::Behind(_) | Owner::None => place >= start_place,
-    };
-    let live = (0u32..).zip(chain.lines.iter().copied()).filter(|(_, line)| !rewrite.dropped.contains(*line));
-    live.filter(|&(place, line)| is_kept(place, line)).map(|(_, line)| line).collect()
 }
 
 /// The `chars4` tokens that the last usage knows of, which a line of `kept` holds; what came behind it is not in its figure.
@@ -124,18 +140,19 @@ fn measured(index: &Index, chain: &Chain, kept: &LineSet) -> i64 {
 struct Places {
     /// By their numbers; nothing for those that went.
     lines: Vec<Option<LineNo>>,
-    /// The first line that was inserted.
-    inserted: LineNo,
+    /// The lines that were inserted.
+    inserted: Vec<LineNo>,
 }
 
 impl Places {
-    fn new(index: &Index, rewrite: &Rewrite, before: LineNo) -> Self {
+    fn new(index: &Index, rewrite: &Rewrite) -> Self {
         let mut next = LineNo(0);
-        let mut places = Self { lines: Vec::with_capacity(index.records.len()), inserted: next };
-        for line in index.lines() {
-            if line == before {
-                places.inserted = next;
-                next.0 += 2;
+        let mut places = Self { lines: Vec::with_capacity(index.records.len()), inserted: Vec::new() };
+        // One more, for what comes behind the last line.
+        for line in index.lines().chain([LineNo(index.n_lines())]) {
+            for _ in rewrite.inserted.iter().filter(|inserted| inserted.before == line).flat_map(|it| &it.lines) {
+                places.inserted.push(next);
+                next.0 += 1;
             }
             let is_left = !rewrite.dropped.contains(line);
             places.lines.push(is_left.then_some(next));
@@ -150,6 +167,6 @@ impl Places {
 }
 
 /// The cuts of what is left, at their places in the draft.
-fn moved(rewrite: &Rewrite, places: &Places) -> BTreeMap<LineNo, Vec<crate::archive::Cut>> {
+fn moved(rewrite: &Rewrite, places: &Places) -> BTreeMap<LineNo, Vec<Cut>> {
     rewrite.cuts.iter().filter_map(|(line, cuts)| Some((places.of(*line)?, cuts.clone()))).collect()
 }

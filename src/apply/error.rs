@@ -24,9 +24,6 @@ pub enum ApplyError {
     /// The source is no longer what was indexed.
     #[error("read the source: it changed while ctxc was reading it")]
     ChangedWhileRead,
-    /// There is no message whose place a summary could take, or none that stays.
-    #[error("compact the transcript: no message would go, or none would stay")]
-    NothingToCompact,
     /// The source was written to a moment ago, so a client may still have it open.
     #[error("replace {} in place: it was written to {} s ago, so a client may still be using it", .0.display(), .1)]
     JustWritten(PathBuf, u64),

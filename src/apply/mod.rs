@@ -6,6 +6,7 @@
 //! transcript that a file was made from.
 
 mod against;
+mod batches;
 mod boundary;
 mod bring_back;
 mod calls;
@@ -57,6 +58,7 @@ mod round_trip;
 mod said;
 #[cfg(test)]
 mod samples;
+mod scope;
 mod stage;
 mod stream;
 mod thinking;
@@ -70,12 +72,13 @@ mod write;
 mod write_report;
 
 pub use against::{Side, Visible, compare};
+pub use batches::{Labels, NamedBatch, find_batches};
 pub use boundary::{PriorSummary, prior_summary};
 pub use bring_back::{BroughtBack, Home, WayBack, bring_back};
 pub use calls::{Calls, read_calls};
 pub use carry_out::{Before, Destination, Done, Draft, Errand, Origin, carry_out, probe};
 pub use check::check;
-pub use compact::{Compacted, Compaction, compact};
+pub use compact::{Compacted, Compaction, compact, settled};
 pub use compress::{Tasks, add_edits, read_tasks};
 pub use cut::{BLANK, Label, Page, cut_input, cut_result, cut_text, is_cut, shorten_copy};
 pub use cut_inputs::cut_inputs;
@@ -100,6 +103,7 @@ pub use rewrite::{Insertion, Rewrite};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use round_trip::round_trips;
 pub use said::{Remark, read_said};
+pub use scope::{Chunk, ReadChunk, Scope, read_chunk};
 pub use stage::{BadStage, pruning};
 pub use thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved};
 pub use truncate::{Truncated, truncate};

@@ -63,6 +63,9 @@ pub(super) fn write(
         }
     }
     pass.copy(&run)?;
+    if rewrite.inserted.as_ref().is_some_and(|inserted| inserted.before.0 >= index.n_lines()) {
+        pass.insert()?;
+    }
     pass.append()?;
     let fingerprint = pass.source.finish().map_err(ApplyError::Read)?;
     let (len, written) = pass.sink.finish()?;
@@ -83,7 +86,7 @@ impl Plan {
     fn new(index: &Index, rewrite: &Rewrite) -> Self {
         let relinks = relinks(index, rewrite);
         let heirs: LineSet = relinks.values().copied().flatten().collect();
-        let last = index.lines().next_back().filter(|_| !rewrite.appended.is_empty());
+        let last = index.lines().next_back().filter(|_| rewrite.goes_on(index));
         let touched = rewrite.edits.keys().chain(relinks.keys()).copied();
         let touched = touched.chain(rewrite.dropped.iter()).chain(heirs.iter()).chain(last).collect();
         Self { relinks, heirs, touched }
@@ -144,7 +147,7 @@ impl Pass<'_, '_> {
         }
         let edits = self.rewrite.edits.get(&line);
         let parent = self.plan.relinks.get(&line);
-        let is_cut_short = line.0 + 1 == index.n_lines() && !self.rewrite.appended.is_empty() && !text.ends_with(b"\n");
+        let is_cut_short = line.0 + 1 == index.n_lines() && self.rewrite.goes_on(index) && !text.ends_with(b"\n");
         if edits.is_none() && parent.is_none() && !is_cut_short {
             let session = self.rewrite.session.as_ref();
             return copy_line(text, record.session_at, session, &mut self.sink, self.keeper);

@@ -40,7 +40,7 @@ pub struct Rewrite {
 /// Lines that come in the middle of a transcript.
 #[derive(Clone, Debug)]
 pub struct Insertion {
-    /// The line that they come before.
+    /// The line that they come before; one that is not there for the end.
     pub before: LineNo,
     /// The lines, without their ends.
     pub lines: Vec<String>,
@@ -55,6 +55,12 @@ impl Rewrite {
         let Self { edits, dropped, parents, appended, session, inserted, .. } = self;
         let adds_nothing = appended.is_empty() && session.is_none() && inserted.is_none();
         edits.is_empty() && dropped.is_empty() && parents.is_empty() && adds_nothing
+    }
+
+    /// Whether lines come behind the last one.
+    pub(super) fn goes_on(&self, index: &Index) -> bool {
+        let is_last = |inserted: &Insertion| inserted.before.0 >= index.n_lines();
+        !self.appended.is_empty() || self.inserted.as_ref().is_some_and(is_last)
     }
 
     /// Adds splices to those of `line`, which change what the model sees.

@@ -193,9 +193,7 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
             }
             _ => None,
         },
-        ApplyError::Read(_) | ApplyError::WriteResult(_) | ApplyError::Archive(_) | ApplyError::NothingToCompact => {
-            None
-        }
+        ApplyError::Read(_) | ApplyError::WriteResult(_) | ApplyError::Archive(_) => None,
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod args;
 mod commands;
+mod compacting;
 mod compressing;
 mod config;
 mod dispatch;
@@ -13,6 +14,7 @@ mod folding;
 pub mod input;
 mod interrupt;
 mod landing;
+mod pile;
 mod places;
 mod plan_file;
 pub mod progress;

@@ -114,6 +114,25 @@ pub(crate) struct Summaries {
     pub(crate) budget: Tokens,
 }
 
+impl Summaries {
+    /// Whether a context of `size` is to be compacted: the one rule for the verb, for a run and for the tool of agents.
+    pub(crate) fn is_called_for(&self, size: Tokens, trigger: Trigger) -> bool {
+        match trigger {
+            Trigger::OverBudget => size > self.budget,
+            Trigger::Always => true,
+        }
+    }
+}
+
+/// When a conversation is compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// Once its context is over the budget.
+    OverBudget,
+    /// Whatever its size: `--force`.
+    Always,
+}
+
 /// How messages are summarised.
 #[derive(Debug)]
 pub(crate) struct Summarizing {
