@@ -1,5 +1,6 @@
 //! What commands need, resolved from what was typed.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use uuid::Uuid;
@@ -94,6 +95,23 @@ impl EngineChoice {
             Self::Chat(_) => "chat",
         }
     }
+}
+
+/// When a conversation is compacted, and into what.
+#[derive(Debug)]
+pub(crate) struct Summaries {
+    /// How each of them is made.
+    pub(crate) summarizing: Summarizing,
+    /// How many messages one is made of.
+    pub(crate) chunk_size: NonZeroUsize,
+    /// How many of the newest messages stay as they are.
+    pub(crate) keep_recent: usize,
+    /// How many of the earliest are shown.
+    pub(crate) clip_first: u32,
+    /// How many of the latest; not none of both.
+    pub(crate) clip_last: u32,
+    /// The context has to be over this before anything is done.
+    pub(crate) budget: Tokens,
 }
 
 /// How messages are summarised.

@@ -13,8 +13,10 @@ pub(super) mod refs;
 pub(super) mod restore;
 mod root;
 pub(super) mod run;
+mod share;
 mod shared;
 pub(super) mod stats;
+mod summarizing;
 mod targets;
 pub(super) mod truncate;
 
