@@ -4,6 +4,7 @@
 //! on standard output and words on standard error, both through the [`Ui`].
 
 pub mod args;
+mod asking;
 mod commands;
 mod compacting;
 mod compressing;
