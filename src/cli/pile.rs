@@ -3,17 +3,15 @@
 use anyhow::Context;
 
 use super::error::CommandError;
-use super::folding::fold;
+use super::folding::{calls, expect, fold};
 use super::rewriting::Work;
-use super::settings::{Keep, Summaries};
+use super::settings::{Consent, EngineChoice, Keep, Summaries, Summarizing};
 use super::stored;
 use crate::apply::{Labels, NamedBatch, PriorSummary, ReadChunk, find_batches};
 use crate::engine::Said;
 use crate::plan::{Batch, Clip, Ledger, refold, view};
 use crate::report::compact::{BatchRow, CompactStats, Kept};
-
-/// What stands for messages that said nothing.
-const NOTHING: &str = "(nothing was said)";
+use crate::run::Folded;
 
 /// Batches, oldest first.
 pub(super) struct Pile {
@@ -26,6 +24,8 @@ pub(super) struct Pile {
     kept: Kept,
     /// The summary so far.
     existing: String,
+    /// What was asked for the new ones.
+    folded: Folded,
 }
 
 impl Pile {
@@ -42,6 +42,7 @@ impl Pile {
             session,
             kept: Kept::Nowhere,
             existing: prior.map(|prior| prior.text.clone()).unwrap_or_default(),
+            folded: Folded::default(),
         };
         let Keep::In(url) = &work.settings.keep else { return Ok(pile) };
         pile.kept = Kept::InArchive;
@@ -75,42 +76,55 @@ impl Pile {
     ) -> Result<(), CommandError> {
         let (said, batches): (Vec<Vec<Said>>, Vec<Batch>) =
             chunks.into_iter().map(|chunk| (chunk.said, chunk.batch)).unzip();
-        let told: Vec<Vec<Said>> = said.iter().filter(|said| !said.is_empty()).cloned().collect();
-        let mut summaries = self.summarise(work, how, &told, &self.existing)?.into_iter();
-        for (said, batch) in said.iter().zip(batches) {
-            let text = if said.is_empty() { None } else { summaries.next() };
-            self.add(Batch { text: text.unwrap_or_else(|| NOTHING.to_owned()), ..batch }, Vec::new());
+        let existing = std::mem::take(&mut self.existing);
+        let summaries = self.summarise(work, &said, &existing, &how.summarizing)?;
+        for (batch, text) in batches.into_iter().zip(summaries) {
+            self.add(Batch { text, ..batch }, Vec::new());
         }
         if let Some(oldest) = refold(self.batches.len(), clip(how)) {
-            let oldest: Vec<NamedBatch> = self.batches.drain(oldest).collect();
-            let said =
-                oldest.iter().map(|named| Said { speaker: "summary".to_owned(), text: named.batch.text.clone() });
-            let summary = self.summarise(work, how, &[said.collect()], "")?.pop().unwrap_or_default();
+            let said = earlier(self.batches.get(oldest.clone()).unwrap_or_default());
+            let summary = self.summarise(work, &[said], "", &self.rest(&how.summarizing))?.pop();
+            let later = self.batches.split_off(oldest.end);
             let (names, batches): (Vec<String>, Vec<Batch>) =
-                oldest.into_iter().map(|named| (named.name, named.batch)).unzip();
-            let later = std::mem::take(&mut self.batches);
-            self.add(Batch::over(&batches, summary), names);
+                self.batches.drain(..).map(|named| (named.name, named.batch)).unzip();
+            self.add(Batch::over(&batches, summary.unwrap_or_default()), names);
             self.batches.extend(later);
             stats.refolds += 1;
         }
+        stats.calls = calls(&self.folded, &how.summarizing);
         Ok(())
     }
 
+    /// The summaries of `chunks`.
     fn summarise(
-        &self,
+        &mut self,
         work: &Work<'_>,
-        how: &Summaries,
         chunks: &[Vec<Said>],
         existing: &str,
+        how: &Summarizing,
     ) -> Result<Vec<String>, CommandError> {
-        if chunks.is_empty() {
-            return Ok(Vec::new());
-        }
         let keep = &work.settings.keep;
-        Ok(fold(chunks, existing, &how.summarizing, keep, Some(&self.session), work.ui)?.summaries)
+        let Folded { summaries, spent, asked, n_secrets } =
+            fold(chunks, existing, how, keep, Some(&self.session), work.ui)?;
+        self.folded.spent += spent;
+        self.folded.asked.extend(asked);
+        self.folded.n_secrets = self.folded.n_secrets.max(n_secrets);
+        Ok(summaries)
     }
 
-    /// As [`Self::fold`] of a dry run: nothing is asked, and each summary is as long as it may be.
+    /// How the oldest summaries are summarised: who has been asked for the first is not asked again, and what they cost
+    /// counts.
+    fn rest(&self, how: &Summarizing) -> Summarizing {
+        let mut rest = how.clone();
+        if let EngineChoice::Chat(asking) = &mut rest.engine {
+            let spent = self.folded.spent;
+            asking.consent = Consent::Given;
+            asking.terms.max_cost = asking.terms.max_cost.map(|most| most.saturating_sub(spent.cost + spent.may_cost));
+        }
+        rest
+    }
+
+    /// As [`Self::fold`] of a dry run in which nothing is asked: each summary is as long as it may be.
     pub(super) fn expect(
         &mut self,
         work: &Work<'_>,
@@ -118,13 +132,24 @@ impl Pile {
         chunks: &[ReadChunk],
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
-        let _ = work;
-        for chunk in chunks {
-            let words: String = chunk.said.iter().map(|said| said.text.as_str()).collect();
-            let most = usize::try_from(how.summarizing.limit.0.saturating_mul(4)).unwrap_or(usize::MAX);
-            self.add(Batch { text: words.chars().take(most).collect(), ..chunk.batch.clone() }, Vec::new());
+        let most = usize::try_from(how.summarizing.limit.0.saturating_mul(4)).unwrap_or(usize::MAX);
+        let existing = std::mem::take(&mut self.existing);
+        let mut said: Vec<Vec<Said>> = Vec::with_capacity(chunks.len() + 1);
+        for ReadChunk { said: own, batch } in chunks {
+            let words: String = own.iter().map(|said| said.text.as_str()).collect();
+            self.add(Batch { text: words.chars().take(most).collect(), ..batch.clone() }, Vec::new());
+            said.push(own.clone());
+        }
+        if let Some(oldest) = refold(self.batches.len(), clip(how)) {
+            let later = self.batches.split_off(oldest.end);
+            said.push(earlier(&self.batches));
+            let batches: Vec<Batch> = self.batches.drain(..).map(|named| named.batch).collect();
+            self.add(Batch::over(&batches, "x".repeat(most)), Vec::new());
+            self.batches.extend(later);
+            stats.refolds += 1;
         }
         stats.batches_created = self.new.len() as u64;
+        stats.calls = expect(&said, &existing, &how.summarizing, &work.settings.keep)?;
         Ok(())
     }
 
@@ -163,6 +188,12 @@ impl Pile {
         stats.batches = self.batches.iter().map(|named| BatchRow::of(named, self.kept, is_new(named))).collect();
         stats.omitted = self.batches.len().saturating_sub(clip(how).room()) as u64;
     }
+}
+
+/// What earlier summaries say, for the one that takes their place.
+fn earlier(batches: &[NamedBatch]) -> Vec<Said> {
+    let said = |named: &NamedBatch| Said { speaker: "summary".to_owned(), text: named.batch.text.clone() };
+    batches.iter().map(said).collect()
 }
 
 fn clip(how: &Summaries) -> Clip {

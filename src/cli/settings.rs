@@ -79,7 +79,7 @@ pub enum Strictness {
 }
 
 /// What shortens texts, and how it is asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum EngineChoice {
     /// What is built in.
     Extract,
@@ -98,7 +98,7 @@ impl EngineChoice {
 }
 
 /// When a conversation is compacted, and into what.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Summaries {
     /// How each of them is made.
     pub(crate) summarizing: Summarizing,
@@ -134,7 +134,7 @@ pub(crate) enum Trigger {
 }
 
 /// How messages are summarised.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Summarizing {
     /// By whom.
     pub(crate) engine: EngineChoice,
@@ -147,7 +147,7 @@ pub(crate) struct Summarizing {
 }
 
 /// How a server is asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Asking {
     pub(crate) server: chat::Settings,
     pub(crate) terms: Terms,

@@ -31,6 +31,7 @@ pub struct CompactStats {
     /// What the context has to be over; nothing where it is compacted whatever its size.
     pub budget: Option<Tokens>,
     /// The size of the context as it was held against that.
+    #[serde(rename = "context")]
     pub size: Tokens,
     /// Why nothing was compacted: `below-budget`, `nothing-older` or `not-smaller`.
     pub reason: Option<Reason>,

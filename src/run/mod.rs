@@ -20,8 +20,8 @@ mod window;
 
 pub use cache::Cache;
 pub use fold::{FoldEvent, FoldFailure, Folded, Folding, fold, fold_at_once, fold_with};
-pub use leaving::{Asked, Precautions, expect_folds};
 pub use gate::{MinKept, NotAShare};
+pub use leaving::{Asked, Precautions, expect_folds};
 pub use outcome::{Kept, Outcome};
 pub use question::{Question, Questions};
 pub use retry::Timeouts;

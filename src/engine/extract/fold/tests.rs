@@ -17,12 +17,27 @@ fn fold(existing: &str, messages: &[Said], limit: u64) -> String {
 
 fn conversation() -> Vec<Said> {
     vec![
-        said("user", "The parser drops the last line of files without a final newline.\n\nFix it, but keep CRLF as it is. You must never write to the source file."),
+        said(
+            "user",
+            "The parser drops the last line of files without a final newline.\n\nFix it, but keep CRLF as it is. You must never write to the source file.",
+        ),
         said("assistant", "Great question! Let me look at the reader."),
-        said("tool", "Read src/parse/line.rs\n   40→fn read_line(&mut self) -> Option<&str> {\n   41→    if self.at == self.len {\n   42→        return None;"),
-        said("assistant", "I found that `read_line` in src/parse/line.rs:42 returns early. I tried to pad the buffer first, and that failed because of the mmap."),
-        said("tool", "error[E0502]: cannot borrow `self.buf` as mutable\ntest parse::crlf ... ok\ntest parse::lone ... FAILED"),
-        said("assistant", "We decided to keep the old reader instead of the new one, since it handles CRLF.\n\n- TODO: add a test for a file without a final newline\n- The weather was nice."),
+        said(
+            "tool",
+            "Read src/parse/line.rs\n   40→fn read_line(&mut self) -> Option<&str> {\n   41→    if self.at == self.len {\n   42→        return None;",
+        ),
+        said(
+            "assistant",
+            "I found that `read_line` in src/parse/line.rs:42 returns early. I tried to pad the buffer first, and that failed because of the mmap.",
+        ),
+        said(
+            "tool",
+            "error[E0502]: cannot borrow `self.buf` as mutable\ntest parse::crlf ... ok\ntest parse::lone ... FAILED",
+        ),
+        said(
+            "assistant",
+            "We decided to keep the old reader instead of the new one, since it handles CRLF.\n\n- TODO: add a test for a file without a final newline\n- The weather was nice.",
+        ),
         said("user", "ok"),
         said("assistant", "Done. The fix is in commit 4f2a91c, and `cargo test` passes: 212 tests in 3.4 s."),
     ]
