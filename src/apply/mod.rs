@@ -6,11 +6,14 @@
 //! transcript that a file was made from.
 
 mod against;
+mod batches;
+mod boundary;
 mod bring_back;
 mod calls;
 mod carry_out;
 mod check;
 mod close_loop;
+mod compact;
 mod compress;
 mod cut;
 mod cut_inputs;
@@ -55,6 +58,7 @@ mod round_trip;
 mod said;
 #[cfg(test)]
 mod samples;
+mod scope;
 mod stage;
 mod stream;
 mod thinking;
@@ -68,10 +72,13 @@ mod write;
 mod write_report;
 
 pub use against::{Side, Visible, compare};
+pub use batches::{Labels, NamedBatch, find_batches};
+pub use boundary::{PriorSummary, prior_summary};
 pub use bring_back::{BroughtBack, Home, WayBack, bring_back};
 pub use calls::{Calls, read_calls};
 pub use carry_out::{Before, Destination, Done, Draft, Errand, Origin, carry_out, probe};
 pub use check::check;
+pub use compact::{Compacted, Compaction, compact, settled};
 pub use compress::{Tasks, add_edits, read_tasks};
 pub use cut::{BLANK, Label, Page, cut_input, cut_result, cut_text, is_cut, shorten_copy};
 pub use cut_inputs::cut_inputs;
@@ -92,10 +99,11 @@ pub use provenance::{Provenance, Standing, operation_of, provenance};
 pub use prune::{Extra, Mask, Pruned, PrunedCall, PrunedRow, Pruning, prune};
 pub use recall::{Recalled, Stock, recall};
 pub use restore::restore;
-pub use rewrite::Rewrite;
+pub use rewrite::{Insertion, Rewrite};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use round_trip::round_trips;
 pub use said::{Remark, read_said};
+pub use scope::{Chunk, ReadChunk, Scope, read_chunk};
 pub use stage::{BadStage, pruning};
 pub use thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved};
 pub use truncate::{Truncated, truncate};

@@ -6,7 +6,9 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{archive, check, compress, config, cutting, log, prune, refs, restore, run, stats, truncate};
+use super::commands::{
+    archive, check, compact, compress, config, cutting, log, prune, refs, restore, run, stats, truncate,
+};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -36,6 +38,7 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
     match args.verb {
         Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
         Verb::Prune(typed) => prune::run(&typed.resolve(context)?, ui),
+        Verb::Compact(typed) => compact::run(&typed.resolve(context)?, ui),
         Verb::Truncate(typed) => truncate::run(&typed.resolve(context)?, ui),
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),

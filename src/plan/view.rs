@@ -1,6 +1,10 @@
 //! The view: what stands at the head of a compacted conversation (F-07).
 
 use super::{Batch, Clip, Ledger};
+use crate::text::Tokens;
+
+/// The most tokens that are told of the ledger.
+const STATE: Tokens = Tokens(800);
 
 /// The head of a conversation whose older messages are in `batches`: the first and the last of them as `clip` says,
 /// how to read those between, and what `ledger` knows. `session` is what the archive keeps them under.
@@ -16,7 +20,7 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
     }
     parts.extend(section("## Recent context", last));
     if !ledger.is_empty() {
-        parts.push(format!("## State\n\n{}", ledger.told()));
+        parts.push(format!("## State\n\n{}", ledger.told(STATE)));
     }
     parts.join("\n\n")
 }

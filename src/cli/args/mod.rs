@@ -3,6 +3,7 @@
 
 pub(super) mod archive;
 pub(super) mod check;
+pub(super) mod compact;
 pub(super) mod compress;
 pub(super) mod discard;
 pub(super) mod distill;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{archive, check, compress, discard, distill, log, prune, refs, restore, run, stats, truncate};
+use super::{archive, check, compact, compress, discard, distill, log, prune, refs, restore, run, stats, truncate};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -37,6 +37,9 @@ pub(crate) enum Verb {
     /// Cut tool results that later ones supersede, and what nobody needs any more
     #[command(after_help = prune::EXAMPLES)]
     Prune(prune::Args),
+    /// Put summaries in the place of the oldest messages
+    #[command(after_help = compact::EXAMPLES)]
+    Compact(Box<compact::Args>),
     /// Drop the oldest messages until the rest fits
     #[command(after_help = truncate::EXAMPLES)]
     Truncate(truncate::Args),

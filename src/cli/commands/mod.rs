@@ -2,6 +2,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod check;
+pub(crate) mod compact;
 pub(crate) mod compress;
 pub(crate) mod config;
 pub(crate) mod cutting;

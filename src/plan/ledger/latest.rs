@@ -43,6 +43,11 @@ impl<K: Eq + Hash, V> Latest<K, V> {
         self.entries.insert(key, Touched { at, value });
     }
 
+    /// Keeps the keys and values for which `is_kept` holds.
+    pub(super) fn retain(&mut self, mut is_kept: impl FnMut(&K, &V) -> bool) {
+        self.entries.retain(|key, touched| is_kept(key, &touched.value));
+    }
+
     /// Touches all that `later` touched, in its order. Exact: merging is associative where `join` is.
     pub(super) fn merge(&mut self, later: Self, join: impl Fn(V, V) -> V) {
         let mut entries: Vec<(K, Touched<V>)> = later.entries.into_iter().collect();
