@@ -91,7 +91,7 @@ pub use gauge::Gauge;
 pub use give_back::{Returned, give_back};
 pub use ledger::read_ledger;
 pub use named::{Named, Text, beginning, each_text, find_named};
-pub use new_session::{NewSession, title_line, title_of};
+pub use new_session::{NewSession, title_after, title_line, title_of};
 pub use open_cuts::{OpenCut, open_cuts, turned};
 pub use placeholder::{Placeholder, Shelf, is_placeholder};
 pub use problem::{Detail, Problem, ProblemKind, Severity, new_problems};
