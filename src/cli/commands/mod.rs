@@ -2,10 +2,12 @@
 
 pub(crate) mod archive;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod config;
 pub(crate) mod cutting;
 pub(crate) mod log;
+pub(crate) mod man;
 pub(crate) mod prune;
 pub(crate) mod refs;
 pub(crate) mod restore;
