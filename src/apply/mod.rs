@@ -111,4 +111,4 @@ pub use undo::{undo, way_to_root};
 pub use whole::is_whole;
 pub use without::{Without, without};
 pub use write::{Existing, Staged, unnamed_file};
-pub use write_report::{probe_report, write_report};
+pub use write_report::{probe_report, write_document, write_report};

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{archive, check, compact, compress, discard, distill, log, prune, refs, restore, run, stats, truncate};
+use super::{
+    archive, check, compact, completions, compress, discard, distill, log, man, prune, refs, restore, run, stats,
+    truncate,
+};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -72,6 +75,12 @@ pub(crate) enum Verb {
     Archive(archive::Args),
     /// Print the configuration, and where each value comes from
     Config,
+    /// Print what makes a shell complete verbs and options
+    #[command(after_help = completions::EXAMPLES)]
+    Completions(completions::Args),
+    /// Print the manual, or write a page for each verb
+    #[command(after_help = man::EXAMPLES)]
+    Man(man::Args),
 }
 
 #[derive(Debug, clap::Args)]
