@@ -44,8 +44,8 @@ pub fn delete(
             }
         };
         if gone.is_empty() {
-            let [first, last] = [state.held.first(), state.held.last()].map(|slip| slip.map(|slip| slip.sequence));
-            return Err(BufferError::Unknown { name: name.to_string(), sequence, first, last });
+            let held = state.held.iter().map(|slip| slip.sequence).collect();
+            return Err(BufferError::Unknown { name: name.to_string(), sequence, held });
         }
         for key in gone {
             archive.drop_record(Kind::Utterance, key)?;

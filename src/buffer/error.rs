@@ -19,23 +19,25 @@ pub enum BufferError {
         detail: String,
     },
     /// No utterance has this number.
-    #[error("find utterance {sequence} in the buffer {name}: {}", held(.first, .last))]
+    #[error("find utterance {sequence} in the buffer {name}: {}", listed(held))]
     Unknown {
         /// The name of the buffer.
         name: String,
         /// The number that was asked for.
         sequence: u64,
-        /// The first number that the buffer holds.
-        first: Option<u64>,
-        /// The last one.
-        last: Option<u64>,
+        /// The numbers that the buffer holds.
+        held: Vec<u64>,
     },
 }
 
-fn held(first: &Option<u64>, last: &Option<u64>) -> String {
-    match (first, last) {
-        (Some(first), Some(last)) if first == last => format!("it holds number {first} alone"),
-        (Some(first), Some(last)) => format!("it holds numbers from {first} to {last}"),
-        _ => "it is empty".to_owned(),
+/// The numbers in words: each of them while they are few.
+fn listed(held: &[u64]) -> String {
+    const FEW: usize = 20;
+    match held {
+        [] => "it is empty".to_owned(),
+        [first, .., last] if held.len() > FEW => {
+            format!("it holds {} of the numbers from {first} to {last}", held.len())
+        }
+        few => format!("it holds {}", few.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
     }
 }

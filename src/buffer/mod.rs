@@ -28,7 +28,7 @@ pub use error::BufferError;
 pub use limits::{Change, Limits};
 pub use name::{Name, NotAName};
 pub use push::{Pushed, push};
-pub use read::{Contents, contents, names, search};
+pub use read::{Contents, contents, names, search, state};
 pub use settle::{Due, Settled, settle};
 pub use speaker::{NotASpeaker, Speaker};
 pub use state::State;

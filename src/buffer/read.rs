@@ -84,6 +84,14 @@ pub fn search<'c>(
     Ok(hits.iter().filter_map(|hit| by_key.get(&hit.id.digest()).copied()).collect())
 }
 
+/// What is known of the buffer `name`, without what it holds; that of an empty one where there is none (H-09).
+///
+/// # Errors
+/// When the archive cannot be read, or what it holds is damaged.
+pub fn state(archive: &dyn Archive, name: &Name) -> Result<State, BufferError> {
+    State::read(archive, name)
+}
+
 /// The names of all buffers of the archive, in their order.
 ///
 /// # Errors

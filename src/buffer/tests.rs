@@ -402,7 +402,7 @@ fn h_08_a_copy_takes_no_utterance_away() {
         for text in ["from one", "from two", "to one"] {
             assert_eq!(found_in_archive(to, text).first().map(String::as_str), Some(text));
         }
-        assert_eq!(held(to).utterances.len(), held(to).state.n_held() as usize);
+        assert_eq!(held(to).utterances.len() as u64, held(to).state.n_held());
     });
 }
 
@@ -477,7 +477,7 @@ fn h_01_what_was_evicted_can_be_deleted_too() {
         assert_eq!(delete(archive, &name(), 1, now()).unwrap().0, Deleted::Summarised);
         for number in [0, 1, 2, 4] {
             let error = delete(archive, &name(), number, now()).unwrap_err();
-            assert!(error.to_string().ends_with("it holds number 3 alone"), "{error}");
+            assert!(error.to_string().ends_with("it holds 3"), "{error}");
         }
         assert_eq!(summarise(archive, &Scripted::new([])).unwrap().n_folded, 0);
         assert_eq!(found_in_archive(archive, "first second"), [""; 0]);

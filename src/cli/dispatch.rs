@@ -6,7 +6,9 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{archive, check, compress, config, cutting, log, prune, refs, restore, run, stats, truncate};
+use super::commands::{
+    archive, buffer, check, compress, config, cutting, log, prune, refs, restore, run, stats, truncate,
+};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -47,6 +49,7 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
         Verb::Archive(typed) => archive::run(&typed.resolve(context)?, ui),
+        Verb::Buffer(typed) => buffer::run(typed.resolve(context)?, ui),
     }
 }
 
