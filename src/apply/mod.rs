@@ -59,6 +59,7 @@ mod said;
 #[cfg(test)]
 mod samples;
 mod scope;
+mod spoken;
 mod stage;
 mod stream;
 mod thinking;
@@ -104,6 +105,7 @@ pub use rewrite::{Insertion, Rewrite};
 pub use round_trip::round_trips;
 pub use said::{Remark, read_said};
 pub use scope::{Chunk, ReadChunk, Scope, read_chunk};
+pub use spoken::{SpokenMessage, Voice, read_spoken};
 pub use stage::{BadStage, pruning};
 pub use thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved};
 pub use truncate::{Truncated, truncate};

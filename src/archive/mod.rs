@@ -25,7 +25,7 @@ mod terms;
 mod url;
 
 #[cfg(test)]
-mod suite;
+pub(crate) mod suite;
 
 pub use cleanup::{Cleanup, Contents, Dropped, RESULT_DAYS, Sweep};
 pub use copy::{Copied, copy};

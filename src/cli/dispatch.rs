@@ -7,8 +7,8 @@ use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
 use super::commands::{
-    archive, check, compact, completions, compress, config, cutting, log, man, prune, refs, restore, run, stats,
-    truncate,
+    archive, buffer, check, compact, completions, compress, config, cutting, log, man, prune, refs, restore, run,
+    stats, truncate,
 };
 use super::error::{CommandError, Completion};
 use super::interrupt;
@@ -55,6 +55,7 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Completions(typed) => completions::run(&typed.resolve(), ui),
         Verb::Man(typed) => man::run(&typed.resolve(), ui),
         Verb::Archive(typed) => archive::run(&typed.resolve(context)?, ui),
+        Verb::Buffer(typed) => buffer::run(typed.resolve(context)?, ui),
     }
 }
 

@@ -94,6 +94,12 @@ impl CommandError {
         format!("{:#}", self.error)
     }
 
+    /// What to do next.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
     /// What kind of end this is.
     #[must_use]
     pub fn kind(&self) -> Kind {

@@ -5,6 +5,7 @@
 mod archive;
 mod arguments;
 mod bad_input;
+mod buffer;
 mod chain;
 mod chat;
 mod check;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::{
-    archive, check, compact, completions, compress, discard, distill, log, man, prune, refs, restore, run, stats,
-    truncate,
+    archive, buffer, check, compact, completions, compress, discard, distill, log, man, prune, refs, restore, run,
+    stats, truncate,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
@@ -73,6 +73,9 @@ pub(crate) enum Verb {
     /// Look into the archive of what was taken out
     #[command(after_help = archive::EXAMPLES)]
     Archive(archive::Args),
+    /// Keep a conversation: the newest of it word for word, the rest in short
+    #[command(after_help = buffer::EXAMPLES)]
+    Buffer(buffer::Args),
     /// Print the configuration, and where each value comes from
     Config,
     /// Print what makes a shell complete verbs and options

@@ -56,10 +56,10 @@ fn choose<'s, 't>(sources: &'s Sources<'t>, room: usize) -> Choice<'s, 't> {
     let left = room.saturating_sub(choice.used());
     let limit = choice.used() + left * PROMPTS / 100;
     let by_worth = prompts(sources, &choice);
-    by_worth.iter().for_each(|idx| drop(choice.take(*idx, limit)));
+    by_worth.iter().for_each(|idx| { choice.take(*idx, limit); });
     choice.run(Group::Said, room);
     // What one left over, another may use.
-    by_worth.iter().for_each(|idx| drop(choice.take(*idx, room)));
+    by_worth.iter().for_each(|idx| { choice.take(*idx, room); });
     choice.run(Group::Carried, room);
     choice
 }
