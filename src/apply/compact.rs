@@ -70,7 +70,7 @@ pub fn compact(
         hang(file, index, chain, first, None, &mut rewrite).map_err(ApplyError::Read)?;
         rewrite.parents.insert(first, None);
     }
-    mend_tips(file, index, chain, &mut rewrite).map_err(ApplyError::Read)?;
+    mend_tips(file, index, chain, Some(&uuid), &mut rewrite).map_err(ApplyError::Read)?;
     rewrite.inserted = Some(Insertion { before, lines: lines.to_vec(), uuid });
     drafted(file, index, chain, kept, rewrite, stop)
 }
