@@ -72,7 +72,7 @@ mod write;
 mod write_report;
 
 pub use against::{Side, Visible, compare};
-pub use batches::{Labels, NamedBatch, find_batches};
+pub use batches::{Labels, NamedBatch, find_batches, over};
 pub use boundary::{PriorSummary, prior_summary};
 pub use bring_back::{BroughtBack, Home, WayBack, bring_back};
 pub use calls::{Calls, read_calls};
