@@ -162,7 +162,8 @@ pub fn expect_folds(
             expected,
             spent: Spent::default(),
         });
-        so_far = known.and_then(|reply| leaving.restore(&reply).ok()).map(|text| crate::engine::cut(&text, folding.limit));
+        so_far =
+            known.and_then(|reply| leaving.restore(&reply).ok()).map(|text| crate::engine::cut(&text, folding.limit));
     }
     let n_secrets = precautions.redactor.as_ref().map_or(0, |redactor| redactor.n_secrets());
     Ok((asked, n_secrets))

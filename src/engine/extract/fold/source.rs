@@ -197,9 +197,8 @@ impl<'t> Pieces<'_, 't> {
 
     /// Where the block that starts at `at` ends: lines of code and rows of a table say little one by one.
     fn block_end(&self, at: usize, limit: usize) -> usize {
-        let block = |idx: usize| {
-            self.pieces.get(idx).filter(|piece| matches!(piece.kind, PieceKind::Code | PieceKind::Row))
-        };
+        let block =
+            |idx: usize| self.pieces.get(idx).filter(|piece| matches!(piece.kind, PieceKind::Code | PieceKind::Row));
         let Some(first) = block(at) else { return self.line_end(at, limit) };
         let goes_on = |idx: &usize| {
             block(*idx).is_some_and(|piece| piece.kind == first.kind && piece.end() - first.at <= BLOCK)
@@ -229,8 +228,7 @@ impl<'t> Pieces<'_, 't> {
         if text.is_empty() {
             return None;
         }
-        let goes_on = range.end < limit
-            && self.pieces.get(range.end).is_some_and(|next| next.join == Join::Fragment);
+        let goes_on = range.end < limit && self.pieces.get(range.end).is_some_and(|next| next.join == Join::Fragment);
         let text = marked(text, first.join == Join::Fragment, goes_on, count);
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
         let section = Section::of(whole, classes);
@@ -251,7 +249,9 @@ impl<'t> Pieces<'_, 't> {
 fn is_frame(piece: &Piece<'_>, carries: &Carries) -> bool {
     match piece.kind {
         PieceKind::Heading | PieceKind::FenceOpen | PieceKind::FenceClose | PieceKind::Ornament => true,
-        PieceKind::Item | PieceKind::Sentence | PieceKind::Code | PieceKind::Log | PieceKind::Row => is_courtesy(carries),
+        PieceKind::Item | PieceKind::Sentence | PieceKind::Code | PieceKind::Log | PieceKind::Row => {
+            is_courtesy(carries)
+        }
     }
 }
 
