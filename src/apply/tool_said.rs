@@ -110,7 +110,10 @@ impl Asked {
             Told::Briefly(limit) => {
                 let digest = digest(&printed.news(text), limit);
                 let lines: Vec<&str> = digest.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-                vec![tool(if lines.is_empty() { name } else { format!("{name}: {}", lines.join("; ")) })]
+                vec![tool(&if lines.is_empty() { name } else { format!("{name}: {}", lines.join("; ")) })]
+            }
+            Told::AtLength(_) if text.starts_with("Async agent launched") => {
+                vec![tool(&format!("{name}: started in the background"))]
             }
             Told::AtLength(limit) => {
                 // How to go on with the subagent stands below what it says.

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use super::{Batch, Clip, Ledger};
 use crate::text::Tokens;
 
+/// What is said above what is told of the ledger.
+const STATE_IS: &str = "Read off the tool calls, not summarised; the latest stands first.";
 /// The most tokens that are told of the ledger.
 const STATE: Tokens = Tokens(800);
 
@@ -24,11 +26,9 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
         parts.push(omitted(between, session));
     }
     parts.extend(section("## Recent context", last, &mut shown));
-    if !ledger.is_empty() {
-        parts.push(format!(
-            "## State\n\nRead off the tool calls, not summarised; the latest stands first.\n\n{}",
-            ledger.told(STATE)
-        ));
+    let state = ledger.told(STATE);
+    if !state.is_empty() {
+        parts.push(format!("## State\n\n{STATE_IS}\n\n{state}"));
     }
     parts.join("\n\n")
 }
