@@ -140,7 +140,8 @@ impl<'a> Work<'a> {
         let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
         rewritten.output = typed.map(|path| path.display().to_string());
         rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
-        if reading.drafted.is_some() && done.operation.is_none() {
+        // A draft with lines of its own is a change, whether or not an archive knows of it.
+        if reading.drafted.is_some() && done.operation.is_none() && rewrite.added.is_empty() {
             rewritten.unchanged = Some(unchanged.to_owned());
         }
         rewritten.operation = done.operation;

@@ -9,6 +9,7 @@ mod buffer;
 mod chain;
 mod chat;
 mod check;
+mod compact;
 mod config;
 mod context;
 mod crash;
