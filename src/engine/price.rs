@@ -152,6 +152,9 @@ impl Price {
 
 impl Prices {
     /// The built-in table.
+    ///
+    /// # Panics
+    /// Never: the table is part of the program, and a test reads it.
     #[must_use]
     pub fn built_in() -> Self {
         #[expect(clippy::expect_used, reason = "part of the program, and read by a test")]

@@ -205,7 +205,7 @@ impl fmt::Debug for Restored {
 /// Where the secrets of `wide` stand in `text`.
 fn one_by_one(wide: &BTreeMap<String, &'static str>, text: &str) -> Vec<Finding> {
     let of_one = |(secret, family): (&String, &&'static str)| {
-        let hits = text.match_indices(secret).map(|(at, _)| Finding { range: at..at + secret.len(), family: *family });
+        let hits = text.match_indices(secret).map(|(at, _)| Finding { range: at..at + secret.len(), family });
         hits.collect::<Vec<_>>()
     };
     wide.iter().flat_map(of_one).collect()

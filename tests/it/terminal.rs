@@ -59,7 +59,8 @@ fn transcript() -> String {
             "parentUuid": parent, "isSidechain": false, "type": role, "message": message, "uuid": uuid,
             "sessionId": "6f1b2c3d-0000-4000-8000-000000000000", "timestamp": format!("2026-03-02T09:00:0{n}.000Z"),
         });
-        lines += &format!("{entry}\n");
+        lines.push_str(&entry.to_string());
+        lines.push('\n');
         parent = json!(uuid);
     }
     lines
