@@ -35,5 +35,7 @@ mod session;
 mod stage;
 mod stats;
 mod talk;
+#[cfg(unix)]
+mod terminal;
 mod truncate;
 mod writing;
