@@ -8,7 +8,7 @@ use super::shared::SessionArg;
 use crate::buffer::{Change, Name, Speaker};
 use crate::cli::commands::buffer::{Asked, Filling, Said, Settings, delete, load, push, read};
 use crate::cli::error::CommandError;
-use crate::cli::settings::{Context, Strictness};
+use crate::cli::settings::{Context, Strictness, Summarizing};
 use crate::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
@@ -235,7 +235,13 @@ impl LimitArgs {
                 max_tokens: self.max_tokens.map(Tokens),
                 summary_tokens: self.summary_tokens.map(Tokens),
             },
-            engine: engine.resolve(context.environment)?,
+            // The limit is that of the buffer.
+            how: Summarizing {
+                engine: engine.resolve(context.environment)?,
+                limit: Tokens::ZERO,
+                persona: String::new(),
+                prompt: None,
+            },
             strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },
         })
     }
