@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use ctxc::engine::chat::{Chat, Models, Settings};
-use ctxc::engine::{Ask, Engine, Reply, Replying};
+use ctxc::engine::{Ask, Engine, Fold, Reply, Replying};
 use ctxc::plan::{Level, Task, TaskPart};
 use ctxc::run::{End, Order, Questions, Ran, Terms, Timeouts, run};
 use ctxc::text::{Redactor, Tokens, chars4};
@@ -147,11 +147,19 @@ impl Engine for Sleeper {
     }
 
     fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
-        Box::pin(async move {
-            tokio::time::sleep(wait_in(ask.job.text)).await;
-            Ok(Reply { text: "Short.".to_owned(), usage: None })
-        })
+        answer_after(wait_in(ask.job.text))
     }
+
+    fn fold<'a>(&'a self, fold: Fold<'a>, _: u32) -> Replying<'a> {
+        answer_after(fold.messages.first().map_or(Duration::ZERO, |said| wait_in(&said.text)))
+    }
+}
+
+fn answer_after<'a>(wait: Duration) -> Replying<'a> {
+    Box::pin(async move {
+        tokio::time::sleep(wait).await;
+        Ok(Reply { text: "Short.".to_owned(), usage: None })
+    })
 }
 
 /// A server on a thread of its own that answers each request after the time that its text says.

@@ -4,7 +4,9 @@
 //! on standard output and words on standard error, both through the [`Ui`].
 
 pub mod args;
+mod asking;
 mod commands;
+mod compacting;
 mod compressing;
 mod config;
 mod dispatch;
@@ -13,6 +15,7 @@ mod folding;
 pub mod input;
 mod interrupt;
 mod landing;
+mod pile;
 mod places;
 mod plan_file;
 pub mod progress;

@@ -18,6 +18,7 @@ mod facts;
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
 mod log;
+mod manual;
 mod oracle;
 mod promise;
 mod prune;

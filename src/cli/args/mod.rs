@@ -4,18 +4,23 @@
 pub(super) mod archive;
 pub(super) mod buffer;
 pub(super) mod check;
+pub(super) mod compact;
+pub(super) mod completions;
 pub(super) mod compress;
 pub(super) mod discard;
 pub(super) mod distill;
 mod engine;
 pub(super) mod log;
+pub(super) mod man;
 pub(super) mod prune;
 pub(super) mod refs;
 pub(super) mod restore;
 mod root;
 pub(super) mod run;
+mod share;
 mod shared;
 pub(super) mod stats;
+mod summarizing;
 mod targets;
 pub(super) mod truncate;
 
