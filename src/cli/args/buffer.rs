@@ -5,10 +5,11 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 
 use super::engine::EngineArgs;
 use super::shared::SessionArg;
+use super::summarizing::WordingArgs;
 use crate::buffer::{Change, Name, Speaker};
 use crate::cli::commands::buffer::{Asked, Filling, Said, Settings, delete, load, push, read};
 use crate::cli::error::CommandError;
-use crate::cli::settings::{Context, Strictness, Summarizing};
+use crate::cli::settings::{Context, Strictness};
 use crate::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
@@ -111,6 +112,8 @@ struct LimitArgs {
     /// End with exit code 3 when something could not be summarised
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    wording: WordingArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -236,12 +239,7 @@ impl LimitArgs {
                 summary_tokens: self.summary_tokens.map(Tokens),
             },
             // The limit is that of the buffer.
-            how: Summarizing {
-                engine: engine.resolve(context.environment)?,
-                limit: Tokens::ZERO,
-                persona: String::new(),
-                prompt: None,
-            },
+            how: self.wording.resolve(engine, Tokens::ZERO, context.environment)?,
             strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },
         })
     }
