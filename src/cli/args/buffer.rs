@@ -5,6 +5,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 
 use super::engine::EngineArgs;
 use super::shared::SessionArg;
+use super::summarizing::WordingArgs;
 use crate::buffer::{Change, Name, Speaker};
 use crate::cli::commands::buffer::{Asked, Filling, Said, Settings, delete, load, push, read};
 use crate::cli::error::CommandError;
@@ -111,6 +112,8 @@ struct LimitArgs {
     /// End with exit code 3 when something could not be summarised
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    wording: WordingArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -235,7 +238,8 @@ impl LimitArgs {
                 max_tokens: self.max_tokens.map(Tokens),
                 summary_tokens: self.summary_tokens.map(Tokens),
             },
-            engine: engine.resolve(context.environment)?,
+            // The limit is that of the buffer.
+            how: self.wording.resolve(engine, Tokens::ZERO, context.environment)?,
             strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },
         })
     }

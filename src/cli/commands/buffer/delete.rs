@@ -53,7 +53,7 @@ pub(super) fn run(what: What, mut desk: Desk<'_>) -> Result<Completion, CommandE
 }
 
 fn is_confirmed(desk: &Desk<'_>) -> Result<bool, CommandError> {
-    let what = format!("delete the buffer {} from {}", desk.name, desk.url);
+    let what = format!("delete the buffer {} from {}", desk.name, desk.place());
     desk.ui.confirm(&format!("{what}, with all that was ever in it?"))?.ok_or_else(|| {
         CommandError::usage(anyhow!("{what}: nobody can be asked")).hint("run it on a terminal, or give --yes")
     })

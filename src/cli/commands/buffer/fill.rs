@@ -6,20 +6,19 @@ use super::run::Desk;
 use crate::buffer::{self, Change, Due, Name, Settled, Spoken};
 use crate::cli::error::{CommandError, Completion, Kind};
 use crate::cli::folding;
-use crate::cli::settings::{EngineChoice, Keep, Strictness, Summarizing};
+use crate::cli::settings::{Keep, Strictness, Summarizing};
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::report::buffer::PushReport;
 use crate::report::size::{counted, tokens};
-use crate::text::Tokens;
 
 /// How a buffer is filled.
 #[derive(Debug)]
 pub(crate) struct Filling {
     /// Which limits are set anew.
     pub(crate) change: Change,
-    /// What summarises.
-    pub(crate) engine: EngineChoice,
+    /// How what is evicted is summarised, but for the limit, which is the buffer's.
+    pub(crate) how: Summarizing,
     pub(crate) strictness: Strictness,
 }
 
@@ -30,10 +29,10 @@ pub(super) fn fill(
     filling: Filling,
     mut desk: Desk<'_>,
 ) -> Result<Completion, CommandError> {
-    let Filling { change, engine, strictness } = filling;
+    let Filling { change, how, strictness } = filling;
     let pushed = buffer::push(&mut *desk.archive, desk.name, spoken, change, Timestamp::now())?;
-    let engine_name = engine.name();
-    let settled = settle(&mut desk, engine);
+    let engine_name = how.engine.name();
+    let settled = settle(&mut desk, how);
     if let Err(error) = &settled
         && matches!(error.kind(), Kind::Interrupted | Kind::ClosedPipe)
     {
@@ -49,9 +48,8 @@ pub(super) fn fill(
     Ok(if is_partial { Completion::Partial } else { Completion::Full })
 }
 
-/// Has `engine` summarise what waits in the buffer.
-fn settle(desk: &mut Desk<'_>, engine: EngineChoice) -> Result<Settled, CommandError> {
-    let mut how = Summarizing { engine, limit: Tokens::ZERO, persona: String::new(), prompt: None };
+/// Has what waits in the buffer summarised.
+fn settle(desk: &mut Desk<'_>, mut how: Summarizing) -> Result<Settled, CommandError> {
     let keep = Keep::In(desk.url.to_owned());
     let (name, ui) = (desk.name, desk.ui);
     buffer::settle(&mut *desk.archive, name, Timestamp::now, |due| {

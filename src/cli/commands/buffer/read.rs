@@ -50,7 +50,7 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
     let report = Utterances::new(verb, desk.name.to_string(), query, &utterances);
     tell(desk.reporting, desk.ui, &report, &report)?;
     if contents.utterances.is_empty() {
-        desk.ui.status(format_args!("the buffer {} in {} is empty", desk.name, desk.url));
+        desk.ui.status(format_args!("the buffer {} in {} is empty", desk.name, desk.place()));
     } else if report.is_empty() {
         let by = speaker.map(|speaker| format!(" by {speaker}")).unwrap_or_default();
         let with = query.map(|query| format!(" with the words {query:?}")).unwrap_or_default();

@@ -40,6 +40,16 @@ pub(super) struct Desk<'a> {
     pub(super) ui: &'a Ui,
 }
 
+impl Desk<'_> {
+    /// The archive as messages name it: a URL of a server may hold a password.
+    pub(super) fn place(&self) -> String {
+        match self.url.split_once("://") {
+            Some((scheme, _)) if scheme != "sqlite" => format!("{scheme}:"),
+            _ => self.url.to_owned(),
+        }
+    }
+}
+
 pub(crate) fn run(settings: Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let Settings { archive: url, buffer: name, asked, reporting } = settings;
     let desk = |archive| Desk { url: &url, archive, name: &name, reporting: &reporting, ui };

@@ -12,7 +12,11 @@ pub(super) fn summary(desk: &Desk<'_>) -> Result<Completion, CommandError> {
     let report = SummaryReport::new(desk.name.to_string(), &state);
     tell(desk.reporting, desk.ui, &report, &report)?;
     if report.is_empty() {
-        desk.ui.status(format_args!("the buffer {} in {} has no summary: nothing has left it", desk.name, desk.url));
+        desk.ui.status(format_args!(
+            "the buffer {} in {} has no summary: nothing has left it",
+            desk.name,
+            desk.place()
+        ));
     } else {
         desk.ui.status(report.origin());
     }
