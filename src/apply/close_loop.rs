@@ -15,6 +15,9 @@ use crate::transcript::{Chain, Flags, Index, LineNo, read_line};
 /// What the entry says.
 const TEXT: &str = "(The transcript was compressed here. I go on from the results above.)";
 
+/// What the id of a message begins with that ctxc wrote.
+pub(super) const ANSWER: &str = "msg_ctxc_";
+
 /// The assistant entry that ends the open tool loop: a child of the last live entry, with its envelope and time, so
 /// that it does not pass for newer. `None` when a call of the last message has no result: the loop ends only behind
 /// all of them.
@@ -33,19 +36,24 @@ pub(super) fn closing_entry(file: &File, index: &Index, chain: &Chain) -> io::Re
     let mut buffer = Vec::new();
     let line = read_line(file, index, last, &mut buffer)?;
     let uuid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc close-loop {parent}").as_bytes());
+    let (envelope, timestamp) = envelope(line);
+    let id = format!("{ANSWER}{}", uuid.simple());
+    let parent = json_string::encode(&parent);
+    let text = json_string::encode(TEXT);
+    Ok(Some(format!(
+        r#"{{"parentUuid":{parent},{envelope}"type":"assistant","message":{{"id":"{id}","type":"message","role":"assistant","model":"<synthetic>","content":[{{"type":"text","text":{text}}}],"stop_reason":"end_turn","stop_sequence":null,"usage":{{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}}},"uuid":"{uuid}","timestamp":{timestamp}}}"#
+    )))
+}
+
+/// The fields of `line` that an entry beside it has too, each with a comma behind it, and the value of its timestamp.
+pub(super) fn envelope(line: &[u8]) -> (String, String) {
     let mut envelope = String::new();
     for key in ["isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId", "slug"] {
         if let Some(value) = field(line, key) {
             envelope.extend(["\"", key, "\":", &value, ","]);
         }
     }
-    let timestamp = field(line, "timestamp").unwrap_or_else(|| "null".to_owned());
-    let id = format!("msg_ctxc_{}", uuid.simple());
-    let parent = json_string::encode(&parent);
-    let text = json_string::encode(TEXT);
-    Ok(Some(format!(
-        r#"{{"parentUuid":{parent},{envelope}"type":"assistant","message":{{"id":"{id}","type":"message","role":"assistant","model":"<synthetic>","content":[{{"type":"text","text":{text}}}],"stop_reason":"end_turn","stop_sequence":null,"usage":{{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}}},"uuid":"{uuid}","timestamp":{timestamp}}}"#
-    )))
+    (envelope, field(line, "timestamp").unwrap_or_else(|| "null".to_owned()))
 }
 
 /// Whether every call that the conversation ends in has its result: those of the last message, and of the ones that the

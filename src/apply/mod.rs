@@ -52,6 +52,7 @@ mod rewrite;
 mod round_trip;
 #[cfg(test)]
 mod samples;
+mod settle;
 mod stage;
 mod stream;
 mod thinking;
@@ -91,6 +92,7 @@ pub use restore::restore;
 pub use rewrite::Rewrite;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use round_trip::round_trips;
+pub use settle::{Joined, Stopgap, answered, joined};
 pub use stage::{BadStage, pruning};
 pub use thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved};
 pub use truncate::{Truncated, truncate};

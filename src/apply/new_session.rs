@@ -59,7 +59,7 @@ pub fn title_of(file: &File, index: &Index, chain: &Chain) -> io::Result<String>
 }
 
 /// What a title made by ctxc ends with.
-const SUFFIX: &str = " (compressed)";
+pub(super) const SUFFIX: &str = " (compressed)";
 
 /// The words of `title` on one line, at most as many as the picker shows.
 fn clipped(title: &str) -> String {

@@ -13,6 +13,8 @@ mod folding;
 pub mod input;
 mod interrupt;
 mod landing;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod places;
 mod plan_file;
 pub mod progress;

@@ -14,7 +14,7 @@ use super::ui::Ui;
 use crate::apply::{Before, Draft, Origin};
 use crate::text::Stopped;
 use crate::transcript::session::Found;
-use crate::transcript::{Chain, Index};
+use crate::transcript::{Chain, Fingerprint, Index, LineNo};
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
@@ -38,6 +38,25 @@ pub(super) struct Reading {
 pub(super) struct Drafted {
     pub(super) file: File,
     pub(super) before: Before,
+    pub(super) kind: DraftKind,
+}
+
+/// What a draft is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum DraftKind {
+    /// A change by itself.
+    Changed,
+    /// The session with the end that it lacks: no reason to write anything.
+    Settled(Settled),
+}
+
+/// Where the end of a session comes from that was settled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Settled {
+    /// The first line that was written behind another beginning: thinking from there on goes.
+    pub(super) carried_from: Option<LineNo>,
+    /// The session that has the folder of all that is referred to, where it is another.
+    pub(super) home: Option<PathBuf>,
 }
 
 impl Reading {
@@ -61,9 +80,48 @@ impl Reading {
         let index = Index::build(&draft)?;
         let chain = Chain::find(&index);
         let before = Before::of(&self.index, &self.chain);
-        self.drafted = Some(Drafted { file: std::mem::replace(&mut self.file, draft), before });
-        (self.index, self.chain) = (index, chain);
+        self.replace(draft, index, chain, before, DraftKind::Changed);
         Ok(())
+    }
+
+    /// Puts `draft`, which is the session with the end that it lacks, in its place: what is wrong with the draft is
+    /// nothing that a rewrite of it causes.
+    pub(super) fn settle(&mut self, mut draft: File, settled: Settled) -> io::Result<()> {
+        draft.rewind()?;
+        let index = Index::build(&draft)?;
+        let chain = Chain::find(&index);
+        let before = Before { fingerprint: self.read_fingerprint(), ..Before::of(&index, &chain) };
+        self.replace(draft, index, chain, before, DraftKind::Settled(settled));
+        Ok(())
+    }
+
+    /// What the session was when it was read.
+    fn read_fingerprint(&self) -> Fingerprint {
+        self.drafted.as_ref().map_or(self.index.fingerprint, |drafted| drafted.before.fingerprint)
+    }
+
+    fn replace(&mut self, draft: File, index: Index, chain: Chain, before: Before, kind: DraftKind) {
+        let read = std::mem::replace(&mut self.file, draft);
+        // The session stays what was read first, whatever is drafted of it.
+        let file = self.drafted.take().map_or(read, |drafted| drafted.file);
+        self.drafted = Some(Drafted { file, before, kind });
+        (self.index, self.chain) = (index, chain);
+    }
+
+    /// The end of the session, where it was settled.
+    pub(super) fn settled(&self) -> Option<&Settled> {
+        match self.drafted.as_ref().map(|drafted| &drafted.kind) {
+            Some(DraftKind::Settled(settled)) => Some(settled),
+            Some(DraftKind::Changed) | None => None,
+        }
+    }
+
+    /// The session as it is on the disk.
+    pub(super) fn session_file(&mut self) -> &mut File {
+        match &mut self.drafted {
+            Some(drafted) => &mut drafted.file,
+            None => &mut self.file,
+        }
     }
 
     /// The session as it is rewritten.
@@ -71,7 +129,9 @@ impl Reading {
         let path = self.path.as_deref();
         match &self.drafted {
             None => Origin { file: &self.file, path, draft: None },
-            Some(Drafted { file, before }) => Origin { file, path, draft: Some(Draft { file: &self.file, before }) },
+            Some(Drafted { file, before, kind: _ }) => {
+                Origin { file, path, draft: Some(Draft { file: &self.file, before }) }
+            }
         }
     }
 

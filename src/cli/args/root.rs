@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+#[cfg(feature = "mcp")]
+use super::mcp;
 use super::truncate;
 use super::{archive, check, completions, compress, discard, distill, log, man, prune, refs, restore, run, stats};
 use crate::cli::settings::{Form, Reporting};
@@ -68,6 +70,10 @@ pub(crate) enum Verb {
     /// Look into the archive of what was taken out
     #[command(after_help = archive::EXAMPLES)]
     Archive(archive::Args),
+    /// Serve agents over the Model Context Protocol
+    #[cfg(feature = "mcp")]
+    #[command(after_help = mcp::EXAMPLES)]
+    Mcp(mcp::Args),
     /// Print the configuration, and where each value comes from
     Config,
     /// Print what makes a shell complete verbs and options
