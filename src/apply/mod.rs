@@ -6,11 +6,14 @@
 //! transcript that a file was made from.
 
 mod against;
+mod batches;
+mod boundary;
 mod bring_back;
 mod calls;
 mod carry_out;
 mod check;
 mod close_loop;
+mod compact;
 mod compress;
 mod cut;
 mod cut_inputs;
@@ -30,6 +33,8 @@ mod images;
 mod input;
 mod keeper;
 mod leaves;
+mod ledger;
+mod lines;
 mod named;
 mod new_session;
 mod open_cuts;
@@ -50,8 +55,10 @@ mod restore;
 mod rewrite;
 #[cfg(any(test, feature = "fuzzing"))]
 mod round_trip;
+mod said;
 #[cfg(test)]
 mod samples;
+mod scope;
 mod settle;
 mod stage;
 mod stream;
@@ -66,10 +73,13 @@ mod write;
 mod write_report;
 
 pub use against::{Side, Visible, compare};
+pub use batches::{Labels, NamedBatch, find_batches};
+pub use boundary::{PriorSummary, prior_summary};
 pub use bring_back::{BroughtBack, Home, WayBack, bring_back};
 pub use calls::{Calls, read_calls};
 pub use carry_out::{Before, Destination, Done, Draft, Errand, Origin, carry_out, probe};
 pub use check::check;
+pub use compact::{Compacted, Compaction, compact, settled};
 pub use compress::{Tasks, add_edits, read_tasks};
 pub use cut::{BLANK, Label, Page, cut_input, cut_result, cut_text, is_cut, shorten_copy};
 pub use cut_inputs::cut_inputs;
@@ -80,6 +90,7 @@ pub use error::ApplyError;
 pub use follow_up::{Consequences, Thinking, follow_up, tokens_before};
 pub use gauge::Gauge;
 pub use give_back::{Returned, give_back};
+pub use ledger::read_ledger;
 pub use named::{Named, Text, beginning, each_text, find_named};
 pub use new_session::{NewSession, title_line, title_of};
 pub use open_cuts::{OpenCut, open_cuts, turned};
@@ -89,9 +100,11 @@ pub use provenance::{Provenance, Standing, operation_of, provenance};
 pub use prune::{Extra, Mask, Pruned, PrunedCall, PrunedRow, Pruning, prune};
 pub use recall::{Recalled, Stock, recall};
 pub use restore::restore;
-pub use rewrite::Rewrite;
+pub use rewrite::{Insertion, Rewrite};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use round_trip::round_trips;
+pub use said::{Remark, read_said};
+pub use scope::{Chunk, ReadChunk, Scope, read_chunk};
 pub use settle::{Joined, Stopgap, answered, joined};
 pub use stage::{BadStage, pruning};
 pub use thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved};

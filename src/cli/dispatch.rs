@@ -8,8 +8,10 @@ use clap::error::ErrorKind;
 use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
-use super::commands::{archive, check, completions, compress, config, cutting, log, man, prune, refs, restore, run};
-use super::commands::{stats, truncate};
+use super::commands::{
+    archive, check, compact, completions, compress, config, cutting, log, man, prune, refs, restore, run, stats,
+    truncate,
+};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -41,6 +43,7 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
     match args.verb {
         Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
         Verb::Prune(typed) => prune::run(&typed.resolve(context)?, ui),
+        Verb::Compact(typed) => compact::run(&typed.resolve(context)?, ui),
         Verb::Truncate(typed) => truncate::run(&typed.resolve(context)?, ui),
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),

@@ -1,15 +1,56 @@
-//! Summaries of messages through the engine that was chosen.
+//! Summaries of messages through the engine that was chosen: what goes where is said and asked, calls are made and drawn,
+//! and what went wrong is explained. Nothing is written but cached results.
 
 use std::ops::ControlFlow;
 
-use anyhow::anyhow;
+use anyhow::Context;
+use jiff::Timestamp;
 
+use super::asking::{Offer, are, offer};
 use super::error::CommandError;
-use super::settings::{EngineChoice, Keep, Summarizing};
+use super::progress::Progress;
+use super::settings::{Asking, EngineChoice, Keep, Secrets, Summarizing};
+use super::stored;
 use super::ui::Ui;
-use crate::engine::{Extract, Said};
-use crate::run::{FoldFailure, Folded, Folding, Terms, fold_at_once};
-use crate::text::Stopped;
+use crate::archive::Archive;
+use crate::engine::chat::Chat;
+use crate::engine::{Engine, Extract, Price, Said};
+use crate::report::calls::CallsReport;
+use crate::report::size::count;
+use crate::run::{
+    Cache, FoldEvent, FoldFailure, Folded, Folding, Precautions, Terms, expect_folds, fold_at_once, fold_with,
+};
+use crate::text::{Redactor, Stopped, Tokens, chars4};
+
+/// What would be asked to summarise `chunks`; `None` where no server would be.
+///
+/// # Errors
+/// When what was paid for before cannot be read.
+pub(super) fn expect(
+    chunks: &[Vec<Said>],
+    existing: &str,
+    how: &Summarizing,
+    keep: &Keep,
+) -> Result<Option<CallsReport>, CommandError> {
+    let EngineChoice::Chat(asking) = &how.engine else { return Ok(None) };
+    // Looking makes no archive.
+    let mut archive = match keep {
+        Keep::In(url) => stored::open_existing(url).ok(),
+        Keep::Nowhere => None,
+    };
+    let mut cache = archive.as_mut().map(|archive| Cache::new(&mut **archive, None, Timestamp::now()));
+    let engine = Chat::new(asking.server.clone());
+    let folding = folding(&engine, &asking.terms, how);
+    expected(chunks, existing, &folding, asking, cache.as_mut()).map(|(calls, _)| Some(calls))
+}
+
+/// What was asked for `folded`; `None` where no server was.
+pub(super) fn calls(folded: &Folded, how: &Summarizing) -> Option<CallsReport> {
+    match &how.engine {
+        EngineChoice::Extract => None,
+        EngineChoice::Chat(asking) => Some(CallsReport::folds_made(folded, asking.server.endpoint.host())),
+    }
+}
 
 /// Summarises each of `chunks`, each with the summary so far folded in; the first gets `existing`. Results are cached
 /// where originals are kept, as of `session`.
@@ -24,25 +65,148 @@ pub(super) fn fold(
     session: Option<&str>,
     ui: &Ui,
 ) -> Result<Folded, CommandError> {
-    let _ = (keep, session);
     match &how.engine {
         EngineChoice::Extract => {
-            let folding = Folding {
-                engine: &Extract,
-                terms: &Terms::AT_ONCE,
-                limit: how.limit,
-                persona: &how.persona,
-                prompt: how.prompt.as_deref(),
-            };
-            let tell = |_: crate::run::FoldEvent<'_>| match Stopped::check(ui.stop()) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
-            };
-            fold_at_once(chunks, existing, &folding, tell).map_err(|failure| match failure {
-                FoldFailure::Interrupted => CommandError::interrupted(),
-                failure @ FoldFailure::Engine(..) => CommandError::from(anyhow::Error::new(failure)),
-            })
+            let mut running = Running::start(chunks, ui);
+            let folding = folding(&Extract, &Terms::AT_ONCE, how);
+            let folded = fold_at_once(chunks, existing, &folding, |event| running.take(&event));
+            running.end(folded, None)
         }
-        EngineChoice::Chat(_) => Err(CommandError::config(anyhow!("summarise by the engine chat"))),
+        EngineChoice::Chat(asking) => {
+            let mut archive = match keep {
+                Keep::In(url) if !chunks.is_empty() => Some(stored::open(url)?),
+                Keep::In(_) | Keep::Nowhere => None,
+            };
+            let archive: Option<&mut dyn Archive> = match &mut archive {
+                Some(archive) => Some(&mut **archive),
+                None => None,
+            };
+            by_server(chunks, existing, how, asking, archive.map(|archive| (archive, session)), ui)
+        }
+    }
+}
+
+fn by_server(
+    chunks: &[Vec<Said>],
+    existing: &str,
+    how: &Summarizing,
+    asking: &Asking,
+    archive: Option<(&mut dyn Archive, Option<&str>)>,
+    ui: &Ui,
+) -> Result<Folded, CommandError> {
+    let engine = Chat::new(asking.server.clone());
+    let folding = folding(&engine, &asking.terms, how);
+    let mut cache = archive.map(|(archive, session)| Cache::new(archive, session.map(str::to_owned), Timestamp::now()));
+    let (calls, tokens) = expected(chunks, existing, &folding, asking, cache.as_mut())?;
+    if how.prompt.as_ref().is_some_and(|prompt| !prompt.contains("{existing_summary}")) {
+        ui.warning("the prompt has no {existing_summary}: no summary carries on the one before it");
+    }
+    offer(&Offer { expected: &calls, tokens, noun: "part" }, asking, ui)?;
+    let mut redactor = redactor(asking);
+    let price = |model: &str| asking.prices.get(model);
+    let precautions = Precautions { redactor: redactor.as_mut(), cache: cache.as_mut(), price: Some(&price) };
+    let mut running = Running::start(chunks, ui);
+    running.has_cache = precautions.cache.is_some();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
+    let folded = runtime.block_on(fold_with(chunks, existing, &folding, precautions, |event| running.take(&event)));
+    running.end(folded, Some(asking))
+}
+
+/// What would be asked, and the tokens of all that would be sent.
+fn expected(
+    chunks: &[Vec<Said>],
+    existing: &str,
+    folding: &Folding<'_>,
+    asking: &Asking,
+    cache: Option<&mut Cache<'_>>,
+) -> Result<(CallsReport, Tokens), CommandError> {
+    let mut redactor = redactor(asking);
+    let price = |model: &str| asking.prices.get(model);
+    let price: &dyn Fn(&str) -> Option<Price> = &price;
+    let mut precautions = Precautions { redactor: redactor.as_mut(), cache, price: Some(price) };
+    let (asked, n_secrets) = expect_folds(chunks, existing, folding, &mut precautions)?;
+    let tokens = asked.iter().filter(|asked| !asked.is_cached).map(|asked| asked.size).sum();
+    Ok((CallsReport::folds_expected(&asked, n_secrets, asking.server.endpoint.host()), tokens))
+}
+
+fn redactor(asking: &Asking) -> Option<Redactor> {
+    match asking.secrets {
+        Secrets::Replaced => Some(Redactor::default()),
+        Secrets::Sent => None,
+    }
+}
+
+fn folding<'a>(engine: &'a dyn Engine, terms: &'a Terms, how: &'a Summarizing) -> Folding<'a> {
+    Folding { engine, terms, limit: how.limit, persona: &how.persona, prompt: how.prompt.as_deref() }
+}
+
+/// Folding under way, as it is drawn.
+struct Running<'a> {
+    ui: &'a Ui,
+    progress: Progress,
+    sizes: Vec<u64>,
+    n_done: usize,
+    n_again: u64,
+    has_cache: bool,
+    not_cached: Option<String>,
+}
+
+impl<'a> Running<'a> {
+    fn start(chunks: &[Vec<Said>], ui: &'a Ui) -> Self {
+        let size = |chunk: &Vec<Said>| chunk.iter().map(|said| chars4(&said.text).0).sum();
+        let sizes: Vec<u64> = chunks.iter().map(size).collect();
+        let progress = Progress::start(ui, "summarising", sizes.iter().sum());
+        Self { ui, progress, sizes, n_done: 0, n_again: 0, has_cache: false, not_cached: None }
+    }
+
+    fn take(&mut self, event: &FoldEvent<'_>) -> ControlFlow<()> {
+        match event {
+            FoldEvent::Finished(at) => {
+                self.n_done += 1;
+                self.progress.advance(self.sizes.get(*at).copied().unwrap_or_default());
+                self.draw();
+            }
+            FoldEvent::Again(error) => {
+                self.n_again += 1;
+                self.ui.detail(format_args!("asking again later: {error}"));
+                self.draw();
+            }
+            FoldEvent::Halved(error) => self.ui.detail(format_args!("summarising in halves: {error}")),
+            FoldEvent::NotCached(error) => {
+                self.has_cache = false;
+                self.not_cached = Some(error.to_string());
+            }
+            FoldEvent::Waiting => {}
+        }
+        if Stopped::check(self.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// done and all, and calls made again; the bar itself has the time left.
+    fn draw(&self) {
+        let Self { n_done, sizes, n_again, .. } = self;
+        self.progress.note(|| format!("summarising {n_done}/{}, {} again", sizes.len(), count(*n_again)));
+    }
+
+    /// The summaries, or why there are none and what is kept all the same.
+    fn end(self, folded: Result<Folded, FoldFailure>, asking: Option<&Asking>) -> Result<Folded, CommandError> {
+        let Self { ui, progress, sizes, n_done, has_cache, not_cached, .. } = self;
+        progress.finish();
+        if let Some(error) = not_cached {
+            ui.warning(format_args!("results are not kept for another run: cannot {error}"));
+        }
+        let kept = if n_done == 0 || !has_cache {
+            "nothing was written".to_owned()
+        } else {
+            let results = are(n_done as u64, "result");
+            format!("nothing was written; {results} kept, so that the next run asks for the rest alone")
+        };
+        folded.map_err(|failure| match failure {
+            FoldFailure::Interrupted => CommandError::interrupted().hint(kept),
+            FoldFailure::Engine(at, cause) => {
+                let host = asking.map(|asking| format!(" by {}", asking.server.endpoint.host())).unwrap_or_default();
+                let place = format!("summarise part {} of {}{host}", at + 1, sizes.len());
+                CommandError::from(anyhow::Error::new(cause).context(place)).hint(kept)
+            }
+        })
     }
 }

@@ -73,8 +73,7 @@ impl Landing<'_> {
             Errand { verb: self.verb, command: command_line(), session, now: Timestamp::now(), stop: ui.stop() };
         // Only the file of a session has a folder of its own; another of the same name is somebody else's.
         let session_file = reading.path.as_deref().filter(|path| session_id(path).is_some());
-        let home = reading.settled().and_then(|settled| settled.home.as_deref());
-        let source_sidecar = home.or(session_file).map(sidecar_dir).unwrap_or_default();
+        let source_sidecar = reading.home().or(session_file).map(sidecar_dir).unwrap_or_default();
         let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();
         let mut stdout = ui.output();
         let destination = match (self.output, self.fresh) {

@@ -4,7 +4,9 @@
 //! on standard output and words on standard error, both through the [`Ui`].
 
 pub mod args;
+mod asking;
 mod commands;
+mod compacting;
 mod compressing;
 mod config;
 mod dispatch;
@@ -15,6 +17,7 @@ mod interrupt;
 mod landing;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod pile;
 mod places;
 mod plan_file;
 pub mod progress;

@@ -33,6 +33,17 @@ pub(crate) struct Environment {
     project_dir: Option<PathBuf>,
     /// `CLAUDE_CODE_SESSION_ID`, likewise: the session that it was in when it started the server.
     pub(crate) client_session: Option<String>,
+    purpose: Purpose,
+}
+
+/// What the engine of an environment is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Purpose {
+    /// Shortening texts.
+    #[default]
+    Main,
+    /// Folding messages into summaries, for which a section of the configuration speaks.
+    Summarizing,
 }
 
 impl Environment {
@@ -53,7 +64,25 @@ impl Environment {
         let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
         let project_dir = set("CLAUDE_PROJECT_DIR").map(PathBuf::from);
         let client_session = set("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
-        Ok(Self { claude_config_dir, cwd, layers, config, openrouter_key, project_dir, client_session })
+        let purpose = Purpose::Main;
+        Ok(Self { claude_config_dir, cwd, layers, config, openrouter_key, project_dir, client_session, purpose })
+    }
+
+    /// The environment for an engine that summarises: what `[summarization]` says of engine, server, key and model goes
+    /// before what is said of the main engine, which serves where it says nothing.
+    pub(crate) fn for_summarizing(&self) -> Self {
+        let mut own = self.clone();
+        own.purpose = Purpose::Summarizing;
+        let Config { summarization, engine, base_url, model, large_model, .. } = &mut own.config;
+        *engine = summarization.engine().or(*engine);
+        if let Some(url) = &summarization.base_url {
+            // The models of one server are not those of another.
+            (*base_url, *model, *large_model) = (Some(url.clone()), None, None);
+        }
+        if let Some(named) = &summarization.model {
+            (*model, *large_model) = (Some(named.clone()), None);
+        }
+        own
     }
 
     /// Where sessions of the client that started this process are looked for: in its own project first, which need not
@@ -76,20 +105,45 @@ impl Environment {
 
     /// Whether any key is configured.
     pub(crate) fn has_key(&self) -> bool {
-        self.openrouter_key.is_some() || self.layers.iter().any(|layer| layer.api_key.is_some())
+        self.openrouter_key.is_some() || self.own_key().is_some()
     }
 
     /// The key for `endpoint`: the one that was configured for it, else that of OpenRouter where it is OpenRouter
     /// or something on this machine. No other server gets to see that one.
     pub(crate) fn key_for(&self, endpoint: &Endpoint) -> Option<Key> {
-        let own = self.layers.iter().find_map(|layer| layer.api_key.clone());
+        let own = self.own_key().cloned();
         let is_for_it = endpoint.is_openrouter() || endpoint.is_loopback();
         own.or_else(|| self.openrouter_key.clone().filter(|_| is_for_it))
     }
 
+    /// The key that was configured for the server of this purpose.
+    fn own_key(&self) -> Option<&Key> {
+        self.key_names().iter().find_map(|name| self.layers.iter().find_map(|layer| layer.secret(name)))
+    }
+
+    /// The variable that the key of the server is to be read from, where the configuration names one that is not set.
+    pub(crate) fn missing_variable(&self) -> Option<&str> {
+        self.key_names().iter().find_map(|name| self.layers.iter().find_map(|layer| layer.missing(name)))
+    }
+
+    /// The keys of the configuration that may hold the key of the server, the strongest first.
+    fn key_names(&self) -> &'static [&'static str] {
+        match self.purpose {
+            Purpose::Main => &["api_key"],
+            // The main key is for the main server.
+            Purpose::Summarizing if self.config.summarization.base_url.is_some() => &["summarization.api_key"],
+            Purpose::Summarizing => &["summarization.api_key", "api_key"],
+        }
+    }
+
     /// Whether the user's own configuration names the engine.
     pub(crate) fn user_names_engine(&self) -> bool {
-        self.layers.iter().any(|layer| matches!(layer.source, Source::User(_)) && layer.sets("engine"))
+        let names: &[&str] = match self.purpose {
+            Purpose::Summarizing if self.config.summarization.engine().is_some() => &["summarization.engine"],
+            Purpose::Main | Purpose::Summarizing => &["engine"],
+        };
+        let is_user = |layer: &Layer| matches!(layer.source, Source::User(_));
+        self.layers.iter().any(|layer| is_user(layer) && names.iter().any(|name| layer.sets(name)))
     }
 
     /// Where sessions are looked for.

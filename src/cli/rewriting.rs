@@ -77,7 +77,7 @@ impl<'a> Work<'a> {
 
     /// How far back thinking goes: what was written behind another beginning has none that could stay.
     fn reach(&self, reach: ThinkingReach) -> ThinkingReach {
-        match (reach, self.reading.settled().and_then(|settled| settled.carried_from)) {
+        match (reach, self.reading.carried_from()) {
             (ThinkingReach::BehindChange, Some(line)) => ThinkingReach::BehindLine(line),
             (reach, _) => reach,
         }
@@ -100,7 +100,7 @@ impl<'a> Work<'a> {
         unchanged: &str,
         rewritten: &mut Rewritten,
     ) -> Result<(), CommandError> {
-        let is_settled = self.reading.settled().is_some();
+        let is_settled = self.reading.is_settled();
         // The end that a session lacked is no reason to write it.
         if is_settled && rewrite.is_nothing() {
             rewritten.unchanged = Some(unchanged.to_owned());

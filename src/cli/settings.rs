@@ -1,5 +1,6 @@
 //! What commands need, resolved from what was typed.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use uuid::Uuid;
@@ -78,7 +79,7 @@ pub enum Strictness {
 }
 
 /// What shortens texts, and how it is asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum EngineChoice {
     /// What is built in.
     Extract,
@@ -96,8 +97,44 @@ impl EngineChoice {
     }
 }
 
+/// When a conversation is compacted, and into what.
+#[derive(Clone, Debug)]
+pub(crate) struct Summaries {
+    /// How each of them is made.
+    pub(crate) summarizing: Summarizing,
+    /// How many messages one is made of.
+    pub(crate) chunk_size: NonZeroUsize,
+    /// How many of the newest messages stay as they are.
+    pub(crate) keep_recent: usize,
+    /// How many of the earliest are shown.
+    pub(crate) clip_first: u32,
+    /// How many of the latest; not none of both.
+    pub(crate) clip_last: u32,
+    /// The context has to be over this before anything is done.
+    pub(crate) budget: Tokens,
+}
+
+impl Summaries {
+    /// Whether a context of `size` is to be compacted: the one rule for the verb, for a run and for the tool of agents.
+    pub(crate) fn is_called_for(&self, size: Tokens, trigger: Trigger) -> bool {
+        match trigger {
+            Trigger::OverBudget => size > self.budget,
+            Trigger::Always => true,
+        }
+    }
+}
+
+/// When a conversation is compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// Once its context is over the budget.
+    OverBudget,
+    /// Whatever its size: `--force`.
+    Always,
+}
+
 /// How messages are summarised.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Summarizing {
     /// By whom.
     pub(crate) engine: EngineChoice,
@@ -110,7 +147,7 @@ pub(crate) struct Summarizing {
 }
 
 /// How a server is asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Asking {
     pub(crate) server: chat::Settings,
     pub(crate) terms: Terms,

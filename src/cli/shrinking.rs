@@ -3,12 +3,13 @@
 
 use std::ops::ControlFlow;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use jiff::Timestamp;
 
+use super::asking::{Offer, are, offer, were};
 use super::error::{CommandError, remedy_hint};
 use super::progress::Progress;
-use super::settings::{Asking, Consent, EngineChoice, Keep, Secrets};
+use super::settings::{Asking, EngineChoice, Keep, Secrets};
 use super::stored;
 use super::ui::Ui;
 use crate::archive::Archive;
@@ -18,7 +19,7 @@ use crate::plan::Task;
 use crate::report::calls::{Calls, CallsReport};
 use crate::report::size::{count, counted};
 use crate::run::{Cache, End, Event, Outcome, Questions, Ran, Spent, run, run_at_once};
-use crate::text::{Redactor, Stopped, Tokens};
+use crate::text::{Redactor, Stopped};
 
 /// What came of tasks.
 pub(super) struct Shrunk {
@@ -129,47 +130,9 @@ fn questions(
 
 /// Says what goes where, and asks a person who has not said yes before.
 fn announce(questions: &Questions, asking: &Asking, ui: &Ui) -> Result<(), CommandError> {
-    let endpoint = &asking.server.endpoint;
-    let expected = CallsReport::expected(questions, endpoint.host());
-    if expected.cached > 0 {
-        ui.status(format_args!("{} there already, from an earlier run", were(expected.cached, "result")));
-    }
-    if expected.calls == 0 {
-        return Ok(());
-    }
-    let tokens: Tokens = questions.open().map(|question| crate::text::chars4(question.text())).sum();
-    let models: Vec<&str> = expected.models.keys().map(String::as_str).collect();
-    let secrets = match asking.secrets {
-        Secrets::Replaced => format!("{} replaced", counted(questions.n_secrets() as u64, "secret")),
-        Secrets::Sent => "secrets not replaced".to_owned(),
-    };
-    let cost = match &expected.expected_cost {
-        Some(range) if range.high == Usd::ZERO => "at no cost".to_owned(),
-        Some(range) => format!("for about {} to {}", range.low, range.high),
-        None => "for a price that is not known".to_owned(),
-    };
-    ui.status(format_args!(
-        "engine: chat, which sends {} of {} tokens to {} ({}), {secrets}, {cost}",
-        counted(expected.calls, "text"),
-        count(tokens.0),
-        endpoint.host(),
-        models.join(", "),
-    ));
-    if endpoint.is_in_the_clear() {
-        ui.warning(format_args!(
-            "{} is asked without encryption: others on the way can read the texts",
-            endpoint.host()
-        ));
-    }
-    if asking.consent == Consent::Ask && ui.confirm("send them?")? == Some(false) {
-        return Err(CommandError::from(anyhow!("send the texts: you did not want it"))
-            .hint("nothing was sent or written; --engine extract works offline"));
-    }
-    Ok(())
-}
-
-fn were(n: u64, noun: &str) -> String {
-    format!("{} {}", counted(n, noun), if n == 1 { "was" } else { "were" })
+    let expected = CallsReport::expected(questions, asking.server.endpoint.host());
+    let tokens = questions.open().map(|question| crate::text::chars4(question.text())).sum();
+    offer(&Offer { expected: &expected, tokens, noun: "text" }, asking, ui)
 }
 
 /// A run under way, as it is drawn.
@@ -243,10 +206,6 @@ fn refuse_unless_whole(ran: &Ran, host: &str, has_cache: bool) -> Result<(), Com
 
 fn has_reply(spent: &Spent, outcome: &Outcome) -> bool {
     spent.calls > 0 && !matches!(outcome, Outcome::Failed(_)) && !outcome.is_not_asked()
-}
-
-fn are(n: u64, noun: &str) -> String {
-    format!("{} {}", counted(n, noun), if n == 1 { "is" } else { "are" })
 }
 
 /// Says why tasks have no reply where the run has gone on all the same.

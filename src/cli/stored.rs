@@ -29,6 +29,15 @@ pub(super) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError>
     Ok(archive::open(&url)?)
 }
 
+/// Opens the archive at `url` to read from it, where there is one.
+pub(super) fn open_if_there(url: &str) -> Result<Option<Box<dyn Archive>>, CommandError> {
+    let parsed: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    match &parsed {
+        ArchiveUrl::Sqlite(path) if !path.exists() => Ok(None),
+        _ => Ok(Some(archive::open(&parsed)?)),
+    }
+}
+
 /// The sessions under which the operation that made `file` may be listed: by its name, and by its last entry.
 pub(super) fn sessions(file: &mut File, path: Option<&Path>) -> io::Result<Vec<String>> {
     let stem = path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());

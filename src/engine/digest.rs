@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::{Extract, Job};
+use super::extract::within;
 use crate::text::{Tokens, chars4, grouped};
 
 /// Notes of the client to the model, which are not part of what the tool said.
@@ -24,7 +24,7 @@ pub fn digest(text: &str, limit: Tokens) -> String {
     if let Some(source) = Source::of(&lines) {
         return source.digest(limit);
     }
-    listing(&lines, limit).unwrap_or_else(|| extract(&text, limit))
+    listing(&lines, limit).unwrap_or_else(|| within(&text, limit))
 }
 
 fn without_reminders(text: &str) -> String {
@@ -49,20 +49,6 @@ fn without_colors(text: &str) -> String {
         kept.push_str(rest.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest));
     }
     kept
-}
-
-/// The pieces that the engine picks. It comes within 15 % of its target, and the limit is a limit.
-fn extract(text: &str, limit: Tokens) -> String {
-    let mut target = limit;
-    while target.0 > 2 {
-        let reply = Extract.shrink(&Job { text, target });
-        let digest = reply.text.trim();
-        if chars4(digest) <= limit {
-            return digest.to_owned();
-        }
-        target = Tokens(target.0 * 3 / 4);
-    }
-    String::new()
 }
 
 /// `head` and as many of `names` as fit, a comma between them; `None` where not even the head does.
@@ -104,7 +90,7 @@ impl<'t> Source<'t> {
             names = once_each(self.lines.iter().filter_map(|line| heading(line)));
         }
         if names.is_empty() {
-            return extract(&self.lines.join("\n"), limit);
+            return within(&self.lines.join("\n"), limit);
         }
         listed(&head, &names, limit).unwrap_or_default()
     }

@@ -2,6 +2,7 @@
 
 mod budget;
 pub mod chat;
+mod cut;
 mod digest;
 mod error;
 mod extract;
@@ -16,6 +17,7 @@ use std::pin::Pin;
 use crate::text::Tokens;
 
 pub use budget::{Budget, OverBudget, Reservation};
+pub use cut::cut;
 pub use digest::digest;
 pub use error::{EngineError, Fault, Remedy};
 pub use extract::Extract;
@@ -110,6 +112,12 @@ pub trait Engine {
     /// The call that `ask` would be; `None` where an engine calls nobody.
     fn inquiry(&self, ask: &Ask<'_>) -> Option<Inquiry> {
         let _ = ask;
+        None
+    }
+
+    /// The call that `fold` would be when it is asked for the `attempt`-th time; `None` where an engine calls nobody.
+    fn fold_inquiry(&self, fold: &Fold<'_>, attempt: u32) -> Option<Inquiry> {
+        let _ = (fold, attempt);
         None
     }
 }

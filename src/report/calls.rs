@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::size::{count, counted};
 use crate::engine::{CostRange, Usd};
-use crate::run::{Questions, Ran, Spent};
+use crate::run::{Asked, Folded, Questions, Ran, Spent};
 use crate::text::Tokens;
 
 /// What was asked of a server, or would be.
@@ -110,17 +110,50 @@ impl CallsReport {
     /// What was asked of `host`.
     #[must_use]
     pub fn made(questions: &Questions, host: String, ran: &Ran) -> Self {
-        let sum: Spent = ran.spent.iter().copied().sum();
         let n_asked = ran.spent.iter().filter(|spent| spent.calls > 0).count() as u64;
+        Self::expected(questions, host).with(ran.spent.iter().copied().sum(), n_asked)
+    }
+
+    /// What would be asked of `host` for summaries.
+    #[must_use]
+    pub fn folds_expected(asked: &[Asked], n_secrets: usize, host: String) -> Self {
+        let open = || asked.iter().filter(|asked| !asked.is_cached);
+        let mut models = BTreeMap::new();
+        open().for_each(|asked| *models.entry(asked.model.clone()).or_default() += 1);
         Self {
-            calls: sum.calls.into(),
-            repeated: u64::from(sum.calls).saturating_sub(n_asked),
-            input_tokens: sum.input,
-            output_tokens: sum.output,
-            cost: sum.cost,
-            may_cost: sum.may_cost,
-            unpriced_calls: sum.unpriced_calls.into(),
-            ..Self::expected(questions, host)
+            host,
+            models,
+            calls: open().count() as u64,
+            repeated: 0,
+            cached: asked.iter().filter(|asked| asked.is_cached).count() as u64,
+            secrets_replaced: n_secrets as u64,
+            input_tokens: Tokens::ZERO,
+            output_tokens: Tokens::ZERO,
+            expected_cost: open().map(|asked| asked.expected).sum(),
+            cost: Usd::ZERO,
+            may_cost: Usd::ZERO,
+            unpriced_calls: 0,
+        }
+    }
+
+    /// What was asked of `host` for summaries.
+    #[must_use]
+    pub fn folds_made(folded: &Folded, host: String) -> Self {
+        let n_asked = folded.asked.iter().filter(|asked| asked.spent.calls > 0).count() as u64;
+        Self::folds_expected(&folded.asked, folded.n_secrets, host).with(folded.spent, n_asked)
+    }
+
+    /// With what was spent on so many texts.
+    fn with(self, spent: Spent, n_asked: u64) -> Self {
+        Self {
+            calls: spent.calls.into(),
+            repeated: u64::from(spent.calls).saturating_sub(n_asked),
+            input_tokens: spent.input,
+            output_tokens: spent.output,
+            cost: spent.cost,
+            may_cost: spent.may_cost,
+            unpriced_calls: spent.unpriced_calls.into(),
+            ..self
         }
     }
 }

@@ -4,6 +4,7 @@ pub mod archive;
 pub mod cache;
 pub mod calls;
 pub mod check;
+pub mod compact;
 pub mod compress;
 pub mod cutting;
 pub mod facts;

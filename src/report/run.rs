@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use serde::Serialize;
 
+use super::compact::CompactStats;
 use super::prune::{CallRow, RuleRow};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
@@ -65,6 +66,8 @@ pub enum Did {
         /// The texts, as a plan lists them.
         texts: Vec<TextRow>,
     },
+    /// Messages were compacted.
+    Compacted(Box<CompactStats>),
     /// Messages were dropped.
     Truncated {
         /// Messages as the API sees them.
@@ -94,6 +97,7 @@ impl Did {
         match self {
             Self::Pruned { rules, .. } => counted(rules.iter().map(RuleRow::count).sum(), "item"),
             Self::Compressed { compressed, .. } => counted(*compressed, "text"),
+            Self::Compacted(stats) => counted(stats.messages_compressed, "message"),
             Self::Truncated { messages, .. } => {
                 counted(u64::from(messages.before.saturating_sub(messages.after)), "message")
             }
@@ -137,7 +141,7 @@ impl RunReport {
         }
         Some(match self.stages.last().map(|row| &row.did) {
             Some(Did::Truncated { .. }) => "less cannot stay: the newest messages alone are over it".to_owned(),
-            Some(Did::Pruned { .. } | Did::Compressed { .. }) | None => {
+            Some(Did::Pruned { .. } | Did::Compressed { .. } | Did::Compacted(_)) | None => {
                 "no step was left to take; --steps prune,compress,truncate would drop the oldest messages".to_owned()
             }
         })
@@ -173,7 +177,7 @@ impl RunReport {
                 Did::Compressed { texts, .. } => {
                     list(&mut plan, "texts", texts.iter().map(|text| (text.as_item(), text.as_comment())));
                 }
-                Did::Truncated { .. } => {}
+                Did::Compacted(_) | Did::Truncated { .. } => {}
             }
         }
         Ok(plan)

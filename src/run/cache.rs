@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::question::Question;
 use crate::archive::{Archive, ArchiveError, Document, Kind, Record};
-use crate::engine::Inquiry;
+use crate::engine::{Fold, Inquiry};
 use crate::text::{Digest, Tokens};
 
 /// A store of results, each under a digest of everything that it depends on.
@@ -27,9 +27,21 @@ impl std::fmt::Debug for Cache<'_> {
 /// The key of the result of `inquiry` by `engine` for `text` with this target: the text as it leaves the machine, so that
 /// no digest of a secret is kept.
 pub(super) fn key(engine: &str, inquiry: &Inquiry, target: Tokens, text: &str) -> Digest {
-    let parts = [engine, &inquiry.model, inquiry.prompt, &target.0.to_string(), text];
-    // With their lengths, so that no two lists of parts are one.
-    let joined = parts.map(|part| format!("{}:{part}", part.len())).concat();
+    digest(&[engine, &inquiry.model, inquiry.prompt, &target.0.to_string(), text])
+}
+
+/// The key of the summary by `inquiry` of `fold`, which is as it leaves the machine.
+pub(super) fn key_of_fold(engine: &str, inquiry: &Inquiry, fold: &Fold<'_>) -> Digest {
+    let limit = fold.limit.0.to_string();
+    let own = fold.prompt.map_or("", |prompt| prompt);
+    let mut parts = vec![engine, "fold", &inquiry.model, inquiry.prompt, &limit, fold.persona, own, fold.existing];
+    parts.extend(fold.messages.iter().flat_map(|said| [said.speaker.as_str(), said.text.as_str()]));
+    digest(&parts)
+}
+
+/// A digest of `parts` with their lengths, so that no two lists of them are one.
+fn digest(parts: &[&str]) -> Digest {
+    let joined: String = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
     Digest::of(joined.as_bytes())
 }
 
@@ -47,6 +59,11 @@ impl<'a> Cache<'a> {
     /// Notes the reply to `question`.
     pub(super) fn put(&mut self, question: &Question, text: &str) -> Result<(), ArchiveError> {
         let (Some(key), Some(inquiry)) = (question.key, &question.inquiry) else { return Ok(()) };
+        self.put_reply(key, inquiry, text)
+    }
+
+    /// Notes `text` as the reply to `inquiry`, under `key`.
+    pub(super) fn put_reply(&mut self, key: Digest, inquiry: &Inquiry, text: &str) -> Result<(), ArchiveError> {
         self.is_dirty = true;
         self.archive.put_record(&Record {
             key,

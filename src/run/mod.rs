@@ -7,6 +7,7 @@ mod cache;
 mod clock;
 mod fold;
 mod gate;
+mod leaving;
 mod limit;
 mod outcome;
 mod question;
@@ -18,8 +19,9 @@ mod terms;
 mod window;
 
 pub use cache::Cache;
-pub use fold::{FoldEvent, FoldFailure, Folded, Folding, fold, fold_at_once};
+pub use fold::{FoldEvent, FoldFailure, Folded, Folding, fold, fold_at_once, fold_with};
 pub use gate::{MinKept, NotAShare};
+pub use leaving::{Asked, Precautions, expect_folds};
 pub use outcome::{Kept, Outcome};
 pub use question::{Question, Questions};
 pub use retry::Timeouts;

@@ -91,7 +91,7 @@ impl Outcome {
 }
 
 /// Whether `reply` starts as an error text does and `original` has no such line.
-fn is_error_text(reply: &str, original: &str) -> bool {
+pub(super) fn is_error_text(reply: &str, original: &str) -> bool {
     let Some(first_line) = reply.trim_start().lines().next() else { return false };
     let lower = first_line.to_lowercase();
     ERROR_TEXTS.iter().any(|start| lower.starts_with(start)) && !original.contains(first_line.trim_end())

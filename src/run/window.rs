@@ -45,14 +45,27 @@ pub(super) enum Step<'a> {
     Done(usize, Result<Reply, EngineError>, Spent),
 }
 
+/// What windows of one run have in common: when the next call may start, and what is left of the budget.
+#[derive(Debug)]
+pub(super) struct Course {
+    limit: Limit,
+    budget: Budget,
+}
+
+impl Course {
+    /// The beginning of a run by `terms`.
+    pub(super) fn new(terms: &Terms) -> Self {
+        Self { limit: Limit::new(terms.concurrency, terms.rpm), budget: Budget::new(terms.max_cost) }
+    }
+}
+
 /// Everything about a run that changes.
-struct Window<'a, F> {
+struct Window<'a, 'c, F> {
     items: &'a [Item],
     terms: &'a Terms,
     ask: F,
     queue: Queue,
-    limit: Limit,
-    budget: Budget,
+    course: &'c mut Course,
     spent: Vec<Spent>,
     /// How many items in a row have failed for good.
     n_failed_in_a_row: usize,
@@ -73,12 +86,26 @@ pub(super) async fn window<'a, F>(
     items: &'a [Item],
     terms: &'a Terms,
     ask: F,
+    tell: impl FnMut(Step<'_>) -> ControlFlow<()>,
+) -> End
+where
+    F: Fn(usize, u32) -> Replying<'a>,
+{
+    window_of(&mut Course::new(terms), items, terms, ask, tell).await
+}
+
+/// [`window`] as a part of a run that has others.
+pub(super) async fn window_of<'a, F>(
+    course: &mut Course,
+    items: &'a [Item],
+    terms: &'a Terms,
+    ask: F,
     mut tell: impl FnMut(Step<'_>) -> ControlFlow<()>,
 ) -> End
 where
     F: Fn(usize, u32) -> Replying<'a>,
 {
-    let mut window = Window::new(items, terms, ask);
+    let mut window = Window::new(course, items, terms, ask);
     let mut running = FuturesUnordered::new();
     loop {
         let due = loop {
@@ -124,8 +151,8 @@ enum Turn {
     AfterAnother,
 }
 
-impl<'a, F: Fn(usize, u32) -> Replying<'a>> Window<'a, F> {
-    fn new(items: &'a [Item], terms: &'a Terms, ask: F) -> Self {
+impl<'a, 'c, F: Fn(usize, u32) -> Replying<'a>> Window<'a, 'c, F> {
+    fn new(course: &'c mut Course, items: &'a [Item], terms: &'a Terms, ask: F) -> Self {
         let mut order: Vec<usize> = (0..items.len()).collect();
         if terms.order == Order::LongestFirst {
             order.sort_by_key(|at| std::cmp::Reverse(items.get(*at).map(|item| item.tokens)));
@@ -135,8 +162,7 @@ impl<'a, F: Fn(usize, u32) -> Replying<'a>> Window<'a, F> {
             terms,
             ask,
             queue: Queue::new(order),
-            limit: Limit::new(terms.concurrency, terms.rpm),
-            budget: Budget::new(terms.max_cost),
+            course,
             spent: vec![Spent::default(); items.len()],
             n_failed_in_a_row: 0,
             over_budget: false,
@@ -155,12 +181,12 @@ impl<'a, F: Fn(usize, u32) -> Replying<'a>> Window<'a, F> {
                 .filter(|_| n_running < self.terms.concurrency.max(1))
                 .map_or(Turn::AfterAnother, Turn::At);
         };
-        let Ok(reservation) = self.budget.reserve(self.item(item).most) else {
+        let Ok(reservation) = self.course.budget.reserve(self.item(item).most) else {
             // Those that are under way may cost less than they might.
             self.over_budget = n_running == 0;
             return Turn::AfterAnother;
         };
-        let turn = match self.limit.start(now, n_running) {
+        let turn = match self.course.limit.start(now, n_running) {
             Start::Now => {
                 self.queue.take();
                 return Turn::Call(item, reservation);
@@ -168,7 +194,7 @@ impl<'a, F: Fn(usize, u32) -> Replying<'a>> Window<'a, F> {
             Start::At(due) => Turn::At(due),
             Start::AfterAnother => Turn::AfterAnother,
         };
-        self.budget.release(reservation);
+        self.course.budget.release(reservation);
         turn
     }
 
@@ -213,20 +239,20 @@ impl<'a, F: Fn(usize, u32) -> Replying<'a>> Window<'a, F> {
             *place = spent;
         }
         match charge {
-            Charge::Measured(cost) => self.budget.settle(reservation, Some(cost)),
-            Charge::Unknown => self.budget.settle(reservation, None),
-            Charge::Nothing => self.budget.release(reservation),
+            Charge::Measured(cost) => self.course.budget.settle(reservation, Some(cost)),
+            Charge::Unknown => self.course.budget.settle(reservation, None),
+            Charge::Nothing => self.course.budget.release(reservation),
         }
         let error = match result {
             Ok(reply) => {
-                self.limit.replied();
+                self.course.limit.replied();
                 self.n_failed_in_a_row = 0;
                 return or_interrupted(tell(Step::Done(item, Ok(reply), spent)));
             }
             Err(error) => error,
         };
         if error.fault == Fault::Limited || error.retry_after.is_some() {
-            self.limit.turned_away(started, now, n_running, error.retry_after);
+            self.course.limit.turned_away(started, now, n_running, error.retry_after);
         }
         match retry::next(&error, spent.calls, self.terms.attempts, item as u64) {
             Next::Again(wait) => {

@@ -139,6 +139,11 @@ impl Redactor {
 }
 
 impl Redacted {
+    /// Takes the placeholders of `other` for given too, as where both leave in one request.
+    pub fn give(&mut self, other: &Self) {
+        self.secrets.extend(other.secrets.iter().map(|(placeholder, secret)| (*placeholder, secret.clone())));
+    }
+
     /// The placeholders of the text, by number.
     pub fn placeholders(&self) -> impl Iterator<Item = Placeholder> {
         self.secrets.keys().copied()

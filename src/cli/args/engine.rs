@@ -29,7 +29,7 @@ pub(crate) enum EngineName {
     Extract,
 }
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
     /// Let this engine shorten the texts [default: chat where a key or a base URL is configured, else extract]
@@ -174,6 +174,10 @@ fn seconds(option: &str, seconds: f64) -> Result<Duration, CommandError> {
 /// The error of a server that wants a key, before any work.
 fn no_key(endpoint: &Endpoint, environment: &Environment) -> CommandError {
     let host = endpoint.host();
+    if let Some(variable) = environment.missing_variable() {
+        return CommandError::config(anyhow!("ask {host}: its key is to be that of {variable}, which is not set"))
+            .hint(format!("set {variable} to the key"));
+    }
     let error = CommandError::config(anyhow!(
         "ask {host}: {}",
         if endpoint.is_openrouter() {

@@ -3,6 +3,7 @@
 
 pub(super) mod archive;
 pub(super) mod check;
+pub(super) mod compact;
 pub(super) mod completions;
 pub(super) mod compress;
 pub(super) mod discard;
@@ -17,8 +18,10 @@ pub(super) mod refs;
 pub(super) mod restore;
 mod root;
 pub(super) mod run;
+mod share;
 mod shared;
 pub(super) mod stats;
+mod summarizing;
 mod targets;
 pub(super) mod truncate;
 

@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 #[cfg(feature = "mcp")]
 use super::mcp;
-use super::truncate;
-use super::{archive, check, completions, compress, discard, distill, log, man, prune, refs, restore, run, stats};
+use super::{archive, check, compact, completions, compress, discard, distill, log, man, prune, refs, restore, run};
+use super::{stats, truncate};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -40,6 +40,9 @@ pub(crate) enum Verb {
     /// Cut tool results that later ones supersede, and what nobody needs any more
     #[command(after_help = prune::EXAMPLES)]
     Prune(prune::Args),
+    /// Put summaries in the place of the oldest messages
+    #[command(after_help = compact::EXAMPLES)]
+    Compact(Box<compact::Args>),
     /// Drop the oldest messages until the rest fits
     #[command(after_help = truncate::EXAMPLES)]
     Truncate(truncate::Args),

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 
+use super::share::{Share, share};
 use super::shared::{RewriteArgs, SessionArg};
 use crate::cli::commands::truncate::Settings;
 use crate::cli::config::Config;
@@ -46,34 +47,12 @@ struct TargetArgs {
     headroom: Option<Share>,
 }
 
-/// A part of a whole: above 0 and up to 1.
-#[derive(Clone, Copy, Debug)]
-struct Share(f64);
-
-fn share(text: &str) -> Result<Share, String> {
-    let share = text.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
-    share.map(Share).ok_or_else(|| "it is no number above 0 and up to 1, such as 0.85".to_owned())
-}
-
 impl TargetArgs {
     fn resolve(&self, config: &Config) -> Tokens {
         let window = || self.context_window.map_or(config.context_window, NonZeroU64::get);
         let threshold = self.threshold.unwrap_or(Share(config.threshold));
         let whole = self.target_tokens.map_or_else(|| threshold.of(window()), NonZeroU64::get);
         Tokens(self.headroom.unwrap_or(Share(config.headroom)).of(whole))
-    }
-}
-
-impl Share {
-    /// The part of `whole`, rounded to the nearest, and 1 at least.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "the part is above 0 and up to 1, and no context window comes near 2^52 tokens"
-    )]
-    fn of(self, whole: u64) -> u64 {
-        ((whole as f64 * self.0).round() as u64).max(1)
     }
 }
 

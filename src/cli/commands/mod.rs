@@ -2,6 +2,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod check;
+pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod config;

@@ -66,7 +66,7 @@ pub(crate) fn restore(
     let rows = rows(aims, &places, &open, &wanted, &returned);
     let mut report = RestoredReport::new(work.rewritten("restore"), rows);
     // What was added to a session since is no part of what it was.
-    let is_settled = work.reading.settled().is_some();
+    let is_settled = work.reading.is_settled();
     if is_all && !cuts.is_empty() && known.standing != Standing::Changed && !is_settled {
         let whole = as_it_was(&mut work.reading, &known, &rewrite, &*archive, &rewriting.output)?;
         if let Some(whole) = whole {

@@ -1,18 +1,21 @@
 //! `ctxc run`: several verbs on one session, in one reading, one writing and one operation.
 
+use std::num::NonZeroUsize;
+
 use anyhow::{Context, anyhow};
 
 use crate::apply::{Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, pruning, truncate};
+use crate::cli::compacting::compact_conversation;
 use crate::cli::compressing::{Shortened, shorten, tasks};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::plan_file;
 use crate::cli::rewriting::Work;
-use crate::cli::settings::{EngineChoice, Form, Mode, Rewriting};
+use crate::cli::settings::{EngineChoice, Form, Mode, Rewriting, Summaries, Trigger};
 use crate::cli::tell::report_file;
 use crate::cli::ui::Ui;
 use crate::plan::{
-    CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, Task, TaskPart, TopDownTruncation,
-    TruncateStage,
+    CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, Task, TaskPart,
+    TopDownTruncation, TruncateStage,
 };
 use crate::report::prune::{CallRow, RuleRow};
 use crate::report::rewritten::BeforeAfter;
@@ -27,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) rewriting: Rewriting,
     pub(crate) stages: Vec<Stage>,
     pub(crate) engine: EngineChoice,
+    /// How what is compacted is summarised; nothing where no stage compacts.
+    pub(crate) summaries: Option<Summaries>,
     /// What the context shall come below; stages that are not needed for it are left out.
     pub(crate) target: Option<Tokens>,
     /// The session that a plan was made for.
@@ -43,8 +48,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     if settings.rewriting.mode == Mode::Do {
         work.probe()?;
     }
-    let mut fold =
-        Fold { work: &work, engine: &settings.engine, rewrite: Rewrite::default(), reach: ThinkingReach::BehindChange };
+    let mut fold = Fold { work: &mut work, settings, rewrite: Rewrite::default(), reach: ThinkingReach::BehindChange };
     let mut size = fold.size()?;
     let mut rows = Vec::new();
     let mut spared = Vec::new();
@@ -53,7 +57,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             spared.push(stage.name().to_owned());
             continue;
         }
-        let did = fold.take(stage)?;
+        let did = fold.take(stage, size)?;
         let before = std::mem::replace(&mut size, fold.size()?);
         let (name, step) = (stage.name().to_owned(), stage.step().name());
         rows.push(StageRow { name, step, size: BeforeAfter { before, after: size }, did, stage: stage.clone() });
@@ -87,8 +91,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 
 /// A run so far: each stage works on what the one before has left.
 struct Fold<'a, 'w> {
-    work: &'a Work<'w>,
-    engine: &'a EngineChoice,
+    work: &'a mut Work<'w>,
+    settings: &'a Settings,
     rewrite: Rewrite,
     reach: ThinkingReach,
 }
@@ -98,17 +102,18 @@ impl Fold<'_, '_> {
         self.work.size(&self.rewrite, self.reach)
     }
 
-    fn take(&mut self, stage: &Stage) -> Result<Did, CommandError> {
+    fn take(&mut self, stage: &Stage, size: Tokens) -> Result<Did, CommandError> {
         match stage {
             Stage::Prune(stage) => self.prune(stage),
             Stage::Compress(stage) => self.compress(stage),
+            Stage::Compact(stage) => self.compact(stage, size),
             Stage::Truncate(stage) => self.truncate(stage),
         }
     }
 
     fn prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
         let (pruning, reach) = pruning(stage).map_err(CommandError::usage)?;
-        let Work { reading, settings, ui, .. } = self.work;
+        let Work { reading, settings, ui, .. } = &*self.work;
         let pruned = prune(&reading.file, &reading.index, &reading.chain, &pruning, &settings.shelf, &mut self.rewrite)
             .with_context(|| format!("read {}", reading.name))?;
         if pruned.keeps_dead {
@@ -137,7 +142,7 @@ impl Fold<'_, '_> {
             }
             return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, texts });
         }
-        let Shortened { outcomes, calls } = shorten(self.work, &tasks, self.engine, None, &mut self.rewrite)?;
+        let Shortened { outcomes, calls } = shorten(self.work, &tasks, &self.settings.engine, None, &mut self.rewrite)?;
         if let Some(calls) = calls {
             self.work.ui.status(calls.sum);
         }
@@ -145,8 +150,27 @@ impl Fold<'_, '_> {
         Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, texts })
     }
 
+    fn compact(&mut self, stage: &CompactStage, size: Tokens) -> Result<Did, CommandError> {
+        let configured = self.settings.summaries.as_ref();
+        let configured = configured.ok_or_else(|| CommandError::config(anyhow!("compact: nothing says how")))?;
+        let mut summaries = Summaries {
+            summarizing: configured.summarizing.clone(),
+            chunk_size: NonZeroUsize::new(stage.chunk_size).unwrap_or(NonZeroUsize::MIN),
+            keep_recent: stage.keep_recent,
+            clip_first: stage.clip_first,
+            clip_last: stage.clip_last,
+            budget: Tokens(stage.budget_tokens.unwrap_or_default()),
+        };
+        summaries.summarizing.limit = Tokens(stage.max_summary_tokens);
+        let trigger = if stage.budget_tokens.is_some() { Trigger::OverBudget } else { Trigger::Always };
+        let rewrite = std::mem::take(&mut self.rewrite);
+        let (rewrite, compacted) = compact_conversation(self.work, &summaries, trigger, size, rewrite)?;
+        self.rewrite = rewrite;
+        Ok(Did::Compacted(Box::new(compacted)))
+    }
+
     fn truncate(&mut self, stage: &TruncateStage) -> Result<Did, CommandError> {
-        let Work { reading, settings, .. } = self.work;
+        let Work { reading, settings, .. } = &*self.work;
         let strategy = TopDownTruncation::new(Tokens(stage.target_tokens), self.work.estimate());
         let thinking = Thinking { policy: settings.thinking, reach: self.reach };
         let truncated = truncate(&reading.file, &reading.index, &reading.chain, &strategy, thinking, &mut self.rewrite)

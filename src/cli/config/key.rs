@@ -16,13 +16,15 @@ pub(super) enum Form {
     Number,
     /// Pieces between commas.
     List,
-    /// The key of a server, which is not shown.
+    /// The name of a file, which in a configuration file counts from its folder.
+    Path,
+    /// The key of a server, which is not shown: itself, or `env:NAME` for that of a variable.
     Secret,
     /// Not at all.
     Table,
 }
 
-/// A key.
+/// A key; that of a section has its name before it, such as `summarization.engine`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     pub(super) name: &'static str,
@@ -31,7 +33,7 @@ pub(super) struct Key {
 }
 
 /// Every key, in the order in which `ctxc config` shows them.
-pub(super) const KEYS: [Key; 22] = [
+pub(super) const KEYS: [Key; 34] = [
     Key { name: "archive", scope: Scope::Personal, form: Form::Text },
     Key { name: "engine", scope: Scope::Personal, form: Form::Text },
     Key { name: "base_url", scope: Scope::Personal, form: Form::Text },
@@ -55,6 +57,19 @@ pub(super) const KEYS: [Key; 22] = [
     Key { name: "headroom", scope: Scope::Anywhere, form: Form::Number },
     // Who sets a price moves the limit of costs.
     Key { name: "prices", scope: Scope::Personal, form: Form::Table },
+    Key { name: "summarization.engine", scope: Scope::Personal, form: Form::Text },
+    Key { name: "summarization.base_url", scope: Scope::Personal, form: Form::Text },
+    Key { name: "summarization.api_key", scope: Scope::Personal, form: Form::Secret },
+    Key { name: "summarization.model", scope: Scope::Personal, form: Form::Text },
+    Key { name: "summarization.chunk_size", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "summarization.keep_recent", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "summarization.max_summary_tokens", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "summarization.clip_first", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "summarization.clip_last", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "summarization.context_budget", scope: Scope::Anywhere, form: Form::Number },
+    // What a model is told decides what it does with a transcript.
+    Key { name: "summarization.prompt", scope: Scope::Personal, form: Form::Path },
+    Key { name: "summarization.persona", scope: Scope::Personal, form: Form::Text },
 ];
 
 impl Key {
@@ -65,6 +80,11 @@ impl Key {
 
     /// The variable of the environment that sets it.
     pub(super) fn variable(self) -> String {
-        format!("CTXC_{}", self.name.to_uppercase())
+        format!("CTXC_{}", self.name.to_uppercase().replace('.', "_"))
+    }
+
+    /// Whether there is a section of this name.
+    pub(super) fn is_section(name: &str) -> bool {
+        KEYS.iter().any(|key| key.name.split_once('.').is_some_and(|(section, _)| section == name))
     }
 }

@@ -8,9 +8,10 @@ use std::{fs, io};
 
 use anyhow::anyhow;
 use serde::Serialize;
-use toml::{Spanned, Table, Value};
+use toml::{Table, Value};
 
 use super::key::{Form, KEYS, Key, Scope};
+use super::pairs::{Pair, pairs};
 use crate::cli::error::CommandError;
 use crate::engine::chat::Key as ApiKey;
 
@@ -45,9 +46,12 @@ impl Display for Source {
 #[derive(Clone, Debug)]
 pub(crate) struct Layer {
     pub(crate) source: Source,
+    /// The values by the names of their keys, those of a section with its name before them.
     pub(super) table: Table,
-    /// The key of the server, of which the table only says that it is set.
-    pub(crate) api_key: Option<ApiKey>,
+    /// The keys of servers, of which the table only says that they are set.
+    secrets: BTreeMap<&'static str, ApiKey>,
+    /// The variables that keys of servers are to be read from, and that are not set.
+    missing: BTreeMap<&'static str, String>,
 }
 
 impl Layer {
@@ -63,29 +67,32 @@ impl Layer {
     ) -> Result<Vec<Self>, CommandError> {
         let user = user_folder.map(|folder| folder.join(FILE));
         let project = cwd.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
-        let mut layers = vec![Self::of_environment(variable)?];
+        let mut layers = vec![Self::of_environment(&variable)?];
         if let Some(path) = project.filter(|path| Some(path) != user.as_ref()) {
-            layers.extend(Self::of_file(Source::Project(path.clone()), &path)?);
+            layers.extend(Self::of_file(Source::Project(path.clone()), &path, &variable)?);
         }
         if let Some(path) = user {
-            layers.extend(Self::of_file(Source::User(path.clone()), &path)?);
+            layers.extend(Self::of_file(Source::User(path.clone()), &path, &variable)?);
         }
         Ok(layers)
     }
 
-    fn of_environment(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, CommandError> {
-        let mut table = Table::new();
-        let mut api_key = None;
+    fn empty(source: Source) -> Self {
+        Self { source, table: Table::new(), secrets: BTreeMap::new(), missing: BTreeMap::new() }
+    }
+
+    fn of_environment(variable: &impl Fn(&str) -> Option<OsString>) -> Result<Self, CommandError> {
+        let mut layer = Self::empty(Source::Environment);
         for key in KEYS.into_iter().filter(|key| key.form != Form::Table) {
             let name = key.variable();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
             let value =
                 value.into_string().map_err(|_| CommandError::config(anyhow!("read {name}: it is no UTF-8")))?;
             let value = match key.form {
-                Form::Text | Form::Table => Value::String(value),
+                Form::Text | Form::Path | Form::Table => Value::String(value),
                 Form::Secret => {
-                    api_key = Some(secret(&value, &name)?);
-                    Value::String(SET.to_owned())
+                    layer.set_secret(key, &value, &name, variable)?;
+                    continue;
                 }
                 Form::List => {
                     Value::Array(value.split(',').map(|piece| Value::String(piece.trim().to_owned())).collect())
@@ -93,12 +100,16 @@ impl Layer {
                 Form::Number => number(&value)
                     .ok_or_else(|| CommandError::config(anyhow!("take {value:?} for {name}: it is no number")))?,
             };
-            table.insert(key.name.to_owned(), value);
+            layer.table.insert(key.name.to_owned(), value);
         }
-        Ok(Self { source: Source::Environment, table, api_key })
+        Ok(layer)
     }
 
-    fn of_file(source: Source, path: &Path) -> Result<Option<Self>, CommandError> {
+    fn of_file(
+        source: Source,
+        path: &Path,
+        variable: &impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Option<Self>, CommandError> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -112,44 +123,74 @@ impl Layer {
             Some(at) => format!("{}, line {}", path.display(), line(at)),
             None => path.display().to_string(),
         };
-        let pairs: BTreeMap<Spanned<String>, Spanned<Value>> = toml::from_str(&text).map_err(|error| {
+        let pairs = pairs(&text).map_err(|error| {
             let place = place(error.span().map(|span| span.start));
             CommandError::config(anyhow!("read the configuration {place}: {}", error.message()))
         })?;
-        let mut table = Table::new();
-        let mut api_key = None;
-        for (name, value) in pairs {
-            let place = place(Some(name.span().start));
-            let name = name.into_inner();
-            match Key::named(&name) {
-                None => {
-                    let known = KEYS.map(|key| key.name).join(", ");
-                    return Err(CommandError::config(anyhow!(
-                        "read the configuration {place}: there is no key {name:?}"
-                    ))
-                    .hint(format!("the keys are {known}")));
+        let mut layer = Self::empty(source);
+        for Pair { name, at, value } in pairs {
+            let place = place(Some(at));
+            let Some(key) = Key::named(&name) else {
+                return Err(unknown(&name, &place));
+            };
+            if key.scope == Scope::Personal && matches!(layer.source, Source::Project(_)) {
+                return Err(CommandError::config(anyhow!(
+                    "read the configuration {place}: a project may not set {name:?}"
+                ))
+                .hint(match key.form {
+                    Form::Table => "set it in your own configuration".to_owned(),
+                    Form::Text | Form::Path | Form::Number | Form::List | Form::Secret => {
+                        format!("set it in your own configuration, or as {}", key.variable())
+                    }
+                }));
+            }
+            match (key.form, value) {
+                (Form::Secret, value) => {
+                    layer.set_secret(key, value.as_str().unwrap_or_default(), &place, variable)?;
                 }
-                Some(key) if key.scope == Scope::Personal && matches!(source, Source::Project(_)) => {
-                    return Err(CommandError::config(anyhow!(
-                        "read the configuration {place}: a project may not set {name:?}"
-                    ))
-                    .hint(match key.form {
-                        Form::Table => "set it in your own configuration".to_owned(),
-                        Form::Text | Form::Number | Form::List | Form::Secret => {
-                            format!("set it in your own configuration, or as {}", key.variable())
-                        }
-                    }));
+                (Form::Path, Value::String(file)) => {
+                    let file = path.parent().unwrap_or(path).join(file);
+                    layer.table.insert(name, Value::String(file.to_string_lossy().into_owned()));
                 }
-                Some(key) if key.form == Form::Secret => {
-                    let value = value.into_inner();
-                    let text = value.as_str().unwrap_or_default();
-                    api_key = Some(secret(text, &place)?);
-                    table.insert(name, Value::String(SET.to_owned()));
+                (Form::Text | Form::Path | Form::Number | Form::List | Form::Table, value) => {
+                    layer.table.insert(name, value);
                 }
-                Some(_) => drop(table.insert(name, value.into_inner())),
             }
         }
-        Ok(Some(Self { source, table, api_key }))
+        Ok(Some(layer))
+    }
+
+    /// Takes `text`, which stands at `place`, for the key of a server, or for the name of the variable that has it.
+    fn set_secret(
+        &mut self,
+        key: Key,
+        text: &str,
+        place: &str,
+        variable: &impl Fn(&str) -> Option<OsString>,
+    ) -> Result<(), CommandError> {
+        let secret = match text.strip_prefix("env:") {
+            None => secret(text, place)?,
+            Some(name) => match variable(name).filter(|value| !value.is_empty()) {
+                Some(value) => secret(&value.to_string_lossy(), name)?,
+                None => {
+                    self.missing.insert(key.name, name.to_owned());
+                    return Ok(());
+                }
+            },
+        };
+        self.secrets.insert(key.name, secret);
+        self.table.insert(key.name.to_owned(), Value::String(SET.to_owned()));
+        Ok(())
+    }
+
+    /// The key of a server that it sets by the key called `name`.
+    pub(crate) fn secret(&self, name: &str) -> Option<&ApiKey> {
+        self.secrets.get(name)
+    }
+
+    /// The variable, not set, that the key called `name` is to be read from.
+    pub(crate) fn missing(&self, name: &str) -> Option<&str> {
+        self.missing.get(name).map(String::as_str)
     }
 
     /// Whether it has a value for the key called `name`.
@@ -165,6 +206,22 @@ impl Layer {
 
 /// What is shown of a key.
 pub(crate) const SET: &str = "(set)";
+
+/// The error of a key that there is not.
+fn unknown(name: &str, place: &str) -> CommandError {
+    let error = CommandError::config(anyhow!("read the configuration {place}: there is no key {name:?}"));
+    let of_section = |section: &str| {
+        let keys = KEYS.iter().filter_map(|key| key.name.strip_prefix(section)?.strip_prefix('.'));
+        keys.collect::<Vec<_>>().join(", ")
+    };
+    match name.split_once('.').filter(|(section, _)| Key::is_section(section)) {
+        Some((section, _)) => error.hint(format!("the keys of [{section}] are {}", of_section(section))),
+        None if Key::is_section(name) => {
+            error.hint(format!("[{name}] is a section: its keys are {}", of_section(name)))
+        }
+        None => error.hint(format!("the keys are {}", KEYS.map(|key| key.name).join(", "))),
+    }
+}
 
 /// The key that stands at `place`.
 fn secret(text: &str, place: &str) -> Result<ApiKey, CommandError> {

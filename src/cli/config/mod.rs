@@ -2,7 +2,10 @@
 
 mod key;
 mod layer;
+mod pairs;
+mod summarization;
 mod values;
 
 pub(super) use layer::{Layer, SET, Source};
+pub(super) use summarization::LEAST_TOKENS as LEAST_SUMMARY_TOKENS;
 pub(super) use values::{Config, Row};

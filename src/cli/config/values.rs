@@ -8,6 +8,7 @@ use toml::{Table, Value};
 
 use super::key::KEYS;
 use super::layer::{Layer, Source};
+use super::summarization::Summarization;
 use crate::cli::args::{EngineName, Estimate};
 use crate::cli::error::CommandError;
 use crate::engine::Price;
@@ -59,6 +60,8 @@ pub(crate) struct Config {
     pub(crate) headroom: f64,
     /// What models cost, before what the built-in table says.
     pub(crate) prices: BTreeMap<String, Price>,
+    /// How messages are folded into summaries.
+    pub(crate) summarization: Summarization,
 }
 
 /// One key as it is set.
@@ -95,6 +98,7 @@ impl Default for Config {
             threshold: 0.85,
             headroom: 1.0,
             prices: BTreeMap::new(),
+            summarization: Summarization::default(),
         }
     }
 }
@@ -118,7 +122,7 @@ impl Config {
     pub(crate) fn of(layers: &[Layer]) -> Result<Self, CommandError> {
         let mut table = Table::try_from(Self::default()).map_err(CommandError::config)?;
         for layer in layers.iter().rev() {
-            table.extend(layer.table.clone());
+            layer.table.iter().for_each(|(name, value)| set(&mut table, name, value.clone()));
             let so_far: Result<Self, _> = Value::Table(table.clone()).try_into();
             if let Err(error) = so_far {
                 return Err(layer.wrong(&error));
@@ -139,6 +143,7 @@ impl Config {
         if self.context_window == 0 {
             return Err(CommandError::config(anyhow!("take 0 for context_window: it has to hold something")));
         }
+        self.summarization.validate()?;
         Ok(self)
     }
 
@@ -149,10 +154,30 @@ impl Config {
             let set = layers.iter().find_map(|layer| Some((layer.table.get(key.name)?, &layer.source)));
             let (value, source) = match set {
                 Some((value, source)) => (Some(value.clone()), source.clone()),
-                None => (defaults.get(key.name).cloned(), Source::Default),
+                None => (get(&defaults, key.name).cloned(), Source::Default),
             };
             Row { key: key.name, value, source }
         });
         Ok(rows.collect())
+    }
+}
+
+/// Sets the key called `name`, in its section where it is of one.
+fn set(table: &mut Table, name: &str, value: Value) {
+    let Some((section, name)) = name.split_once('.') else {
+        table.insert(name.to_owned(), value);
+        return;
+    };
+    let section = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(section) = section {
+        section.insert(name.to_owned(), value);
+    }
+}
+
+/// The value of the key called `name`.
+fn get<'t>(table: &'t Table, name: &str) -> Option<&'t Value> {
+    match name.split_once('.') {
+        Some((section, name)) => table.get(section)?.as_table()?.get(name),
+        None => table.get(name),
     }
 }

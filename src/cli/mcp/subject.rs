@@ -10,7 +10,7 @@ use anyhow::Context;
 use super::tools::Tool;
 use crate::apply::{Joined, Stopgap, ThinkingPolicy, answered, joined};
 use crate::cli::error::CommandError;
-use crate::cli::reading::{Reading, Settled};
+use crate::cli::reading::Reading;
 use crate::cli::settings::{Form, Keep, Mode, Output, Reporting, Rewriting};
 use crate::cli::ui::Ui;
 use crate::text::Digest;
@@ -55,10 +55,10 @@ pub(super) fn open(source: &Path, made: Option<&Made>, ui: &Ui) -> Result<Subjec
         Subject { source: source.to_owned(), reading, source_len }
     };
     let reading = &mut subject.reading;
-    let settled = reading.settled().cloned().unwrap_or_default();
+    let (carried_from, home) = (reading.carried_from(), reading.home().map(Path::to_owned));
     let copy = answered(&reading.file, &reading.index, &reading.chain, &stopgap);
     if let Some(copy) = copy.with_context(|| format!("read {}", reading.name))? {
-        reading.settle(copy, settled).with_context(|| format!("read {}", reading.name))?;
+        reading.settle(copy, carried_from, home).with_context(|| format!("read {}", reading.name))?;
     }
     Ok(subject)
 }
@@ -75,8 +75,7 @@ fn result_of(source: &Path, made: &Made, ui: &Ui) -> Result<Option<Subject>, Com
     let file = File::open(source).with_context(|| format!("read {}", source.display()))?;
     let joined = joined(&reading.file, &file, made.source_len).with_context(|| format!("read {}", source.display()))?;
     let Some(Joined { file, first, source_len }) = joined else { return Ok(None) };
-    let settled = Settled { carried_from: Some(first), home: Some(source.to_owned()) };
-    reading.settle(file, settled).with_context(|| format!("read {}", source.display()))?;
+    reading.settle(file, Some(first), Some(source.to_owned())).with_context(|| format!("read {}", source.display()))?;
     Ok(Some(Subject { source: source.to_owned(), reading, source_len }))
 }
 

@@ -9,6 +9,7 @@ use reqwest::{Client, StatusCode, redirect};
 
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
+use super::fold_prompt::{FOLD_PROMPT_VERSION, max_tokens_of_fold, size};
 use super::key::Key;
 use super::prompt::{PROMPT_VERSION, Prompt, max_tokens};
 use super::refusal::{self, Waits, excerpt};
@@ -47,6 +48,15 @@ pub struct Settings {
     pub now: fn() -> Timestamp,
 }
 
+/// What a model is asked.
+struct Question<'a> {
+    model: &'a str,
+    prompt: Prompt,
+    /// The most tokens that the reply may have.
+    max_tokens: u64,
+    attempt: u32,
+}
+
 /// A model behind a server.
 #[derive(Debug)]
 pub struct Chat {
@@ -64,9 +74,10 @@ impl Chat {
         Self { settings, client: OnceCell::new(), dialect: Cell::default() }
     }
 
-    fn model(&self, ask: &Ask<'_>) -> &str {
+    /// The model for a text of this size.
+    fn model(&self, size: Tokens) -> &str {
         let models = &self.settings.models;
-        if chars4(ask.job.text) > LARGE { &models.large } else { &models.small }
+        if size > LARGE { &models.large } else { &models.small }
     }
 
     fn client(&self) -> Result<&Client, EngineError> {
@@ -80,11 +91,10 @@ impl Chat {
     }
 
     /// Asks, and asks once more in other words where the server does not take a parameter.
-    async fn ask(&self, ask: &Ask<'_>) -> Result<Reply, EngineError> {
-        let prompt = Prompt::of(ask);
+    async fn ask(&self, question: &Question<'_>) -> Result<Reply, EngineError> {
         loop {
             let dialect = self.dialect.get();
-            let error = match self.send(ask, &prompt, dialect).await {
+            let error = match self.send(question, dialect).await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
@@ -94,10 +104,11 @@ impl Chat {
         }
     }
 
-    async fn send(&self, ask: &Ask<'_>, prompt: &Prompt, dialect: Dialect) -> Result<Reply, EngineError> {
+    async fn send(&self, question: &Question<'_>, dialect: Dialect) -> Result<Reply, EngineError> {
+        let Question { model, prompt, max_tokens, attempt } = question;
         let is_openrouter = self.settings.endpoint.is_openrouter();
         let accounting = if is_openrouter { Accounting::Asked } else { Accounting::NotAsked };
-        let request = Request::new(self.model(ask), prompt, max_tokens(ask), ask.attempt, dialect, accounting);
+        let request = Request::new(model, prompt, *max_tokens, *attempt, dialect, accounting);
         let body =
             serde_json::to_vec(&request).map_err(|error| EngineError::new(Fault::Permanent, error.to_string()))?;
         let request = self.client()?.post(self.settings.endpoint.at("chat/completions")).body(body);
@@ -130,17 +141,35 @@ impl Engine for Chat {
     }
 
     fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
-        Box::pin(async move { self.ask(&ask).await })
+        let question = Question {
+            model: self.model(chars4(ask.job.text)),
+            prompt: Prompt::of(&ask),
+            max_tokens: max_tokens(&ask),
+            attempt: ask.attempt,
+        };
+        Box::pin(async move { self.ask(&question).await })
     }
 
-    fn fold<'a>(&'a self, _: Fold<'a>, _: u32) -> Replying<'a> {
-        Box::pin(std::future::ready(Err(EngineError::new(Fault::Fatal, "the engine chat cannot fold yet"))))
+    fn fold<'a>(&'a self, fold: Fold<'a>, attempt: u32) -> Replying<'a> {
+        let question = Question {
+            model: self.model(size(&fold)),
+            prompt: Prompt::of_fold(&fold),
+            max_tokens: max_tokens_of_fold(&fold, attempt),
+            attempt,
+        };
+        Box::pin(async move { self.ask(&question).await })
     }
 
     fn inquiry(&self, ask: &Ask<'_>) -> Option<Inquiry> {
         let Prompt { system, user } = Prompt::of(ask);
         let call = Call::new(&[&system, &user], ask.job.target, Tokens(max_tokens(ask)));
-        Some(Inquiry { model: self.model(ask).to_owned(), prompt: PROMPT_VERSION, call })
+        Some(Inquiry { model: self.model(chars4(ask.job.text)).to_owned(), prompt: PROMPT_VERSION, call })
+    }
+
+    fn fold_inquiry(&self, fold: &Fold<'_>, attempt: u32) -> Option<Inquiry> {
+        let Prompt { system, user } = Prompt::of_fold(fold);
+        let call = Call::new(&[&system, &user], fold.limit, Tokens(max_tokens_of_fold(fold, attempt)));
+        Some(Inquiry { model: self.model(size(fold)).to_owned(), prompt: FOLD_PROMPT_VERSION, call })
     }
 }
 

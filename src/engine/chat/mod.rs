@@ -1,12 +1,13 @@
 //! The engine `chat`: a model behind an OpenAI-compatible server, OpenRouter or any other.
 //!
-//! [`prompt`] makes the messages, [`wire`] the request and what the server sends back, [`reply`] takes the text out of
+//! [`prompt`] and [`fold_prompt`] make the messages, [`wire`] the request and what the server sends back, [`reply`] takes the text out of
 //! what the model wrote, [`refusal`] says what a failure means, [`client`] sends. How often is asked, when, and how
 //! many at once is for the runner to decide.
 
 mod client;
 mod dialect;
 mod endpoint;
+mod fold_prompt;
 mod key;
 mod prompt;
 mod refusal;
@@ -18,5 +19,6 @@ mod wire;
 
 pub use client::{Chat, Models, Settings};
 pub use endpoint::{Endpoint, NotAnEndpoint};
+pub use fold_prompt::FOLD_PROMPT_VERSION;
 pub use key::{Key, NotAKey};
 pub use prompt::PROMPT_VERSION;

@@ -73,7 +73,7 @@ pub(super) fn max_tokens(ask: &Ask<'_>) -> u64 {
 
 /// About as many tokens as models see in a text: one for each four letters of the Latin alphabet and for each character
 /// of another, as `chars4` does not count them.
-fn dense_tokens(text: &str) -> u64 {
+pub(super) fn dense_tokens(text: &str) -> u64 {
     let (mut n_ascii, mut n_others) = (0_u64, 0_u64);
     for c in text.chars() {
         if c.is_ascii() { n_ascii += 1 } else { n_others += 1 }

@@ -57,7 +57,7 @@ pub(super) fn lifts(reading: &Reading<'_>) -> Lifts {
     Lifts { lifts, ends }
 }
 
-fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
+pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
     let kind = match piece.kind {
         PieceKind::Sentence | PieceKind::Item => 1.0,
         PieceKind::Row | PieceKind::Log => 0.8,

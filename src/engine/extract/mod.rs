@@ -3,10 +3,11 @@
 //! A text is parted into pieces ([`crate::text::segment`]). [`features`] reads what each piece carries,
 //! [`repeats`] folds repeated lines, [`outline`] knows which heading or fence a piece stands under,
 //! [`select`] takes the pieces that say the most for their size, [`window`] cuts inside a piece where none
-//! is short enough, and [`render`] puts the kept ones together in their order. `docs/extract.md` has the
-//! reasons and the measurements.
+//! is short enough, and [`render`] puts the kept ones together in their order. [`fold`] makes summaries of messages
+//! from such pieces. `docs/extract.md` has the reasons and the measurements.
 
 mod features;
+mod fold;
 mod lift;
 mod outline;
 mod reading;
@@ -20,4 +21,6 @@ mod tidy;
 mod window;
 mod worth;
 
+pub(super) use fold::summarize;
 pub use shrink::Extract;
+pub(super) use shrink::within;

@@ -1,0 +1,71 @@
+//! What is said before texts leave the machine, and the question whether they may.
+
+use anyhow::anyhow;
+
+use super::error::CommandError;
+use super::settings::{Asking, Consent, Secrets};
+use super::ui::Ui;
+use crate::engine::Usd;
+use crate::report::calls::CallsReport;
+use crate::report::size::{count, counted};
+use crate::text::Tokens;
+
+/// What is about to be sent.
+pub(super) struct Offer<'a> {
+    /// The calls, and what they are expected to cost.
+    pub(super) expected: &'a CallsReport,
+    /// The tokens of all texts.
+    pub(super) tokens: Tokens,
+    /// What one of them is.
+    pub(super) noun: &'a str,
+}
+
+/// Says what goes where, and asks a person who has not said yes before.
+pub(super) fn offer(what: &Offer<'_>, asking: &Asking, ui: &Ui) -> Result<(), CommandError> {
+    let Offer { expected, tokens, noun } = what;
+    let endpoint = &asking.server.endpoint;
+    if expected.cached > 0 {
+        ui.status(format_args!("{} there already, from an earlier run", were(expected.cached, "result")));
+    }
+    if expected.calls == 0 {
+        return Ok(());
+    }
+    let models: Vec<&str> = expected.models.keys().map(String::as_str).collect();
+    let secrets = match asking.secrets {
+        Secrets::Replaced => format!("{} replaced", counted(expected.secrets_replaced, "secret")),
+        Secrets::Sent => "secrets not replaced".to_owned(),
+    };
+    let cost = match &expected.expected_cost {
+        Some(range) if range.high == Usd::ZERO => "at no cost".to_owned(),
+        Some(range) => format!("for about {} to {}", range.low, range.high),
+        None => "for a price that is not known".to_owned(),
+    };
+    ui.status(format_args!(
+        "engine: chat, which sends {} of {} tokens to {} ({}), {secrets}, {cost}",
+        counted(expected.calls, noun),
+        count(tokens.0),
+        endpoint.host(),
+        models.join(", "),
+    ));
+    if endpoint.is_in_the_clear() {
+        ui.warning(format_args!(
+            "{} is asked without encryption: others on the way can read the texts",
+            endpoint.host()
+        ));
+    }
+    if asking.consent == Consent::Ask && ui.confirm("send them?")? == Some(false) {
+        return Err(CommandError::from(anyhow!("send the texts: you did not want it"))
+            .hint("nothing was sent or written; --engine extract works offline"));
+    }
+    Ok(())
+}
+
+/// `3 results were`.
+pub(super) fn were(n: u64, noun: &str) -> String {
+    format!("{} {}", counted(n, noun), if n == 1 { "was" } else { "were" })
+}
+
+/// `3 results are`.
+pub(super) fn are(n: u64, noun: &str) -> String {
+    format!("{} {}", counted(n, noun), if n == 1 { "is" } else { "are" })
+}

@@ -1,0 +1,47 @@
+//! A file of the configuration as pairs of keys and values.
+
+use std::collections::BTreeMap;
+
+use toml::de::DeTable;
+use toml::{Spanned, Value};
+
+use super::key::Key;
+
+/// A value, and the key that it is for.
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    /// The name of the key, that of its section before it.
+    pub(super) name: String,
+    /// The byte at which it stands.
+    pub(super) at: usize,
+    pub(super) value: Value,
+}
+
+/// The pairs of `text` by the names of their keys, those of sections one by one.
+pub(super) fn pairs(text: &str) -> Result<Vec<Pair>, toml::de::Error> {
+    let top: BTreeMap<Spanned<String>, Spanned<Value>> = toml::from_str(text)?;
+    let mut pairs = Vec::new();
+    for (name, value) in top {
+        let at = name.span().start;
+        match (name.into_inner(), value.into_inner()) {
+            (section, Value::Table(table)) if Key::is_section(&section) => {
+                let places = places(text, &section)?;
+                pairs.extend(table.into_iter().map(|(name, value)| {
+                    let at = places.get(&name).copied().unwrap_or(at);
+                    Pair { name: format!("{section}.{name}"), at, value }
+                }));
+            }
+            (name, value) => pairs.push(Pair { name, at, value }),
+        }
+    }
+    Ok(pairs)
+}
+
+/// Where the keys of `section` stand: a value that was read no longer knows it of those within it.
+fn places(text: &str, section: &str) -> Result<BTreeMap<String, usize>, toml::de::Error> {
+    let document = DeTable::parse(text)?;
+    let found = document.get_ref().iter().find(|(name, _)| *name.get_ref() == section);
+    let table = found.and_then(|(_, value)| value.get_ref().as_table());
+    let keys = table.into_iter().flat_map(|table| table.keys());
+    Ok(keys.map(|name| (name.get_ref().clone().into_owned(), name.span().start)).collect())
+}

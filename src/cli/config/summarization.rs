@@ -1,0 +1,87 @@
+//! The section `[summarization]`: how messages are folded into summaries (F-10).
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::args::EngineName;
+use crate::cli::error::CommandError;
+
+/// A summary of fewer tokens says nothing.
+pub(crate) const LEAST_TOKENS: u64 = 16;
+
+/// The values of the section.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Summarization {
+    /// What summarises; without a word `chat` where the section names a server, a key or a model, else the main engine.
+    pub(crate) engine: Option<EngineName>,
+    /// The server that is asked; without one the main server.
+    pub(crate) base_url: Option<String>,
+    /// That its key is set.
+    pub(crate) api_key: Option<String>,
+    /// The model that is asked; without one those of the main engine.
+    pub(crate) model: Option<String>,
+    /// How many messages are summarised at a time.
+    pub(crate) chunk_size: u64,
+    /// How many of the newest messages stay as they are.
+    pub(crate) keep_recent: u64,
+    /// The most that a summary may have.
+    pub(crate) max_summary_tokens: u64,
+    /// How many of the earliest summaries are shown.
+    pub(crate) clip_first: u32,
+    /// How many of the latest.
+    pub(crate) clip_last: u32,
+    /// The part of the context window from which on there is something to compact.
+    pub(crate) context_budget: f64,
+    /// The file with what a model is told instead of the default.
+    pub(crate) prompt: Option<PathBuf>,
+    /// Who summarises.
+    pub(crate) persona: String,
+}
+
+impl Default for Summarization {
+    fn default() -> Self {
+        Self {
+            engine: None,
+            base_url: None,
+            api_key: None,
+            model: None,
+            chunk_size: 20,
+            keep_recent: 5,
+            max_summary_tokens: 1024,
+            clip_first: 2,
+            clip_last: 2,
+            context_budget: 0.8,
+            prompt: None,
+            persona: String::new(),
+        }
+    }
+}
+
+impl Summarization {
+    /// What summarises, where the section says it.
+    pub(crate) fn engine(&self) -> Option<EngineName> {
+        let names_server = self.base_url.is_some() || self.api_key.is_some() || self.model.is_some();
+        self.engine.or_else(|| names_server.then_some(EngineName::Chat))
+    }
+
+    /// Refuses what makes no sense.
+    pub(super) fn validate(&self) -> Result<(), CommandError> {
+        let refuse = |what: String| Err(CommandError::config(anyhow!("take {what}")));
+        if self.chunk_size == 0 {
+            return refuse("0 for summarization.chunk_size: a chunk has a message at least".to_owned());
+        }
+        if self.max_summary_tokens < LEAST_TOKENS {
+            let tokens = self.max_summary_tokens;
+            return refuse(format!("{tokens} for summarization.max_summary_tokens: it is below {LEAST_TOKENS}"));
+        }
+        if !(self.context_budget > 0.0 && self.context_budget <= 1.0) {
+            let budget = self.context_budget;
+            return refuse(format!(
+                "{budget} for summarization.context_budget: it is no number above 0 and up to 1, such as 0.8"
+            ));
+        }
+        Ok(())
+    }
+}

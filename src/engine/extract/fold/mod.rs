@@ -1,0 +1,16 @@
+//! Folding messages into a summary, offline: what a person asked word for word while it fits, then what else a reader
+//! who takes the work up would miss.
+//!
+//! A summary has headings of its own ([`section`]) and is read by them again ([`summary`]), so that one that is carried
+//! on merges with what is new. [`source`] parts what is there into candidates, [`choice`] takes of them what says the
+//! most for its size, and [`summarize`] shares out the room. `docs/extract.md` has the reasons.
+
+mod choice;
+mod section;
+mod source;
+mod summarize;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub(in super::super) use summarize::summarize;
