@@ -14,7 +14,7 @@ use super::ui::Ui;
 use crate::apply::{Before, Draft, Origin};
 use crate::text::Stopped;
 use crate::transcript::session::Found;
-use crate::transcript::{Chain, Fingerprint, Index, LineNo};
+use crate::transcript::{Chain, Index, LineNo};
 
 /// A transcript that has been indexed.
 #[derive(Debug)]

@@ -3,11 +3,12 @@
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 
+use super::engine::EngineArgs;
+use super::summarizing::SummarizingArgs;
 use crate::cli::error::CommandError;
 use crate::cli::mcp::Settings;
 use crate::cli::settings::{Context, Keep};
 use crate::cli::shelf::shelf;
-use crate::text::Tokens;
 use crate::transcript::session::{self, Found};
 
 pub(super) const EXAMPLES: &str = "\
@@ -26,6 +27,10 @@ pub(crate) struct Args {
     /// in your data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     archive: Option<String>,
+    #[command(flatten)]
+    summarizing: SummarizingArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
 }
 
 impl Args {
@@ -53,7 +58,9 @@ impl Args {
             archive,
             shelf: kept,
             estimate: environment.config.tokens,
-            context_window: Tokens(environment.config.context_window),
+            context_window: self.summarizing.window(environment),
+            // All but compacting goes on without an engine.
+            summaries: self.summarizing.resolve(self.engine, environment),
         })
     }
 }

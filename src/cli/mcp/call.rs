@@ -21,6 +21,7 @@ pub(super) struct Request {
 #[derive(Clone, Debug)]
 pub(super) enum Call {
     Context(Action, Vec<Aim>),
+    CompactContext,
     MemoryRead { query: String, limit: u32 },
     ContextStats,
     ContextRefs { page: usize, listed: Listed },
@@ -52,6 +53,7 @@ impl Call {
         arguments.refuse_unknown()?;
         match request.tool {
             Tool::Context => arguments.context(),
+            Tool::CompactContext => Ok(Self::CompactContext),
             Tool::MemoryRead => {
                 let query = arguments.string("query")?.unwrap_or_default();
                 if query.trim().is_empty() {
@@ -246,6 +248,7 @@ mod tests {
                 json!({"action": "discard", "targets": [["r_a1b2c"]], "all": true}),
                 "no parameter \"all\"",
             ),
+            (Tool::CompactContext, json!({"force": true}), "it has none"),
             (Tool::MemoryRead, json!({}), "no `query`"),
             (Tool::MemoryRead, json!({"query": "x", "limit": 0}), "from 1 to 20"),
             (Tool::MemoryRead, json!({"query": ["x"]}), "an array, and no string"),

@@ -8,11 +8,12 @@ use std::time::SystemTime;
 use super::answer::Answer;
 use super::call::{Call, Request};
 use super::subject::{self, Made, Subject};
-use super::{caller, context, memory, refs, stats};
+use super::{caller, compaction, context, memory, refs, stats};
 use crate::apply::{ApplyError, Shelf};
 use crate::cli::args::Estimate;
 use crate::cli::error::CommandError;
 use crate::cli::landing::resume_words;
+use crate::cli::settings::Summaries;
 use crate::cli::ui::Ui;
 use crate::report::rewritten::Rewritten;
 use crate::text::Tokens;
@@ -35,6 +36,8 @@ pub(crate) struct Settings {
     pub(crate) estimate: Option<Estimate>,
     /// The size of the context window.
     pub(crate) context_window: Tokens,
+    /// When the session is compacted, and into what; or why it cannot be.
+    pub(crate) summaries: Result<Summaries, CommandError>,
 }
 
 /// How often a call is begun again because the client has written to the session meanwhile.
@@ -90,6 +93,7 @@ impl Desk {
         let Subject { source_len, .. } = subject;
         let (answer, rewritten) = match call {
             Call::Context(action, aims) => context::answer(*action, aims, subject, settings, ui)?,
+            Call::CompactContext => compaction::answer(subject, settings, ui)?,
             Call::MemoryRead { query, limit } => return memory::answer(query, *limit, subject, settings, ui),
             Call::ContextStats => return stats::answer(subject, settings, ui),
             Call::ContextRefs { page, listed } => return refs::answer(*page, *listed, subject, settings),

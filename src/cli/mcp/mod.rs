@@ -8,6 +8,7 @@
 mod answer;
 mod call;
 mod caller;
+mod compaction;
 mod context;
 mod desk;
 mod memory;

@@ -181,8 +181,13 @@ fn listed(tool: Tool) -> rmcp::model::Tool {
         _ => Arc::new(Map::new()),
     };
     let reads = tool.effect() == Effect::Reads;
-    let hints = ToolAnnotations::with_title(tool.title()).read_only(reads).destructive(false).open_world(false);
-    rmcp::model::Tool::new(tool.name(), tool.description(), object(tool.input())).with_annotations(hints)
+    let hints = ToolAnnotations::new().read_only(reads).destructive(false).open_world(tool == Tool::CompactContext);
+    let listed = rmcp::model::Tool::new(tool.name(), tool.description(), object(tool.input()));
+    let listed = listed.with_title(tool.title()).with_annotations(hints);
+    match tool.output() {
+        Some(schema) => listed.with_raw_output_schema(object(schema)),
+        None => listed,
+    }
 }
 
 /// A transport that passes over whatever comes before the first request, by which the library would be put off: nothing

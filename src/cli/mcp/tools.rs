@@ -8,6 +8,7 @@ use super::call::HITS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tool {
     Context,
+    CompactContext,
     MemoryRead,
     ContextStats,
     ContextRefs,
@@ -23,7 +24,8 @@ pub(super) enum Effect {
 }
 
 impl Tool {
-    pub(super) const ALL: [Self; 4] = [Self::Context, Self::MemoryRead, Self::ContextStats, Self::ContextRefs];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Context, Self::CompactContext, Self::MemoryRead, Self::ContextStats, Self::ContextRefs];
 
     /// The tool called `name`.
     pub(super) fn named(name: &str) -> Option<Self> {
@@ -39,6 +41,7 @@ impl Tool {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Context => "context",
+            Self::CompactContext => "compact_context",
             Self::MemoryRead => "memory_read",
             Self::ContextStats => "context_stats",
             Self::ContextRefs => "context_refs",
@@ -48,6 +51,7 @@ impl Tool {
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Context => "Discard, distill or restore parts of the context",
+            Self::CompactContext => "Compact the context",
             Self::MemoryRead => "Search what was taken out of the context",
             Self::ContextStats => "Measure the context",
             Self::ContextRefs => "List what can be named",
@@ -56,7 +60,7 @@ impl Tool {
 
     pub(super) const fn effect(self) -> Effect {
         match self {
-            Self::Context => Effect::Adds,
+            Self::Context | Self::CompactContext => Effect::Adds,
             Self::MemoryRead | Self::ContextStats | Self::ContextRefs => Effect::Reads,
         }
     }
@@ -72,6 +76,12 @@ impl Tool {
                  for all targets of a call, any mix and number of targets. Nothing is lost: originals are archived. \
                  The running session does not change: the result is a new session, whose id and resume command are \
                  returned; later calls go on from it."
+            }
+            Self::CompactContext => {
+                "Compact this session: its older messages are summarised, and the summaries take their place in a new \
+                 session, whose id and resume command are returned. The newest messages stay as they are. Call it when the \
+                 context fills up; while it is within its budget nothing changes, and all figures are zero. Nothing is lost: \
+                 memory_read finds what went. The running session does not change; later calls go on from the new one."
             }
             Self::MemoryRead => {
                 "Search everything that was taken out of this session and of those it was made from: original messages and \
@@ -95,7 +105,7 @@ impl Tool {
         match self {
             Self::Context => &["action", "targets"],
             Self::MemoryRead => &["query", "limit"],
-            Self::ContextStats => &[],
+            Self::CompactContext | Self::ContextStats => &[],
             Self::ContextRefs => &["list", "page"],
         }
     }
@@ -133,7 +143,7 @@ impl Tool {
                 }),
                 json!(["query"]),
             ),
-            Self::ContextStats => (json!({}), json!([])),
+            Self::CompactContext | Self::ContextStats => (json!({}), json!([])),
             Self::ContextRefs => (
                 json!({
                     "list": {
@@ -156,10 +166,34 @@ impl Tool {
     }
 }
 
+impl Tool {
+    /// The JSON schema of the data that it answers with, where it does.
+    pub(super) fn output(self) -> Option<Value> {
+        let count = |what: &str| json!({ "type": "integer", "minimum": 0, "description": what });
+        match self {
+            Self::CompactContext => Some(json!({
+                "type": "object",
+                "properties": {
+                    "messagesCompressed": count("How many messages went"),
+                    "batchesCreated": count("How many summaries were written"),
+                    "tokensEstimateBefore": count("The size of the context before, in tokens"),
+                    "tokensEstimateAfter": count("Its size after"),
+                    "session": { "type": ["string", "null"], "description": "The id of the new session" },
+                    "resume": { "type": "string", "description": "How the person goes on in it" },
+                    "note": { "type": "string" },
+                    "unchanged": { "type": "string", "description": "Why nothing changed, where nothing did" }
+                },
+                "required": ["messagesCompressed", "batchesCreated", "tokensEstimateBefore", "tokensEstimateAfter"]
+            })),
+            Self::Context | Self::MemoryRead | Self::ContextStats | Self::ContextRefs => None,
+        }
+    }
+}
+
 /// What the server says of itself when a client connects.
 pub(super) const INSTRUCTIONS: &str = "\
 These tools shrink the context of this session without losing anything. Look with context_stats and context_refs, take \
-out what is not needed any more with context, and find what was taken out with memory_read. The running \
+out what is not needed any more with context, compact the whole with compact_context, and find what was taken out with memory_read. The running \
 session never changes: what is made is a new session, and the person goes on in it with the command that the result names.";
 
 #[cfg(test)]
