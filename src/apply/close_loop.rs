@@ -6,6 +6,7 @@ use std::io;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
+use super::entry_fields::{envelope, field};
 use super::pairing::check_pairs;
 use super::pointers::uuid_of;
 use super::problem::ProblemKind;
@@ -16,9 +17,12 @@ use crate::transcript::{Chain, Flags, Index, LineNo, read_line};
 /// What the entry says.
 const TEXT: &str = "(The transcript was compressed here. I go on from the results above.)";
 
+/// What the id of a message begins with that ctxc wrote.
+pub(super) const ANSWER: &str = "msg_ctxc_";
+
 /// The assistant entry that ends the open tool loop: a child of the last live entry, with its envelope, and a
-/// millisecond newer, so that clients that go by time go on from it. `None` when a call of the last message has no result: the loop ends only behind
-/// all of them.
+/// millisecond newer, so that clients that go by time go on from it. `None` when a call of the last message has no
+/// result: the loop ends only behind all of them.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -34,17 +38,12 @@ pub(super) fn closing_entry(file: &File, index: &Index, chain: &Chain) -> io::Re
     let mut buffer = Vec::new();
     let line = read_line(file, index, last, &mut buffer)?;
     let uuid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc close-loop {parent}").as_bytes());
-    let mut envelope = String::new();
-    for key in ["isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId", "slug"] {
-        if let Some(value) = field(line, key) {
-            envelope.extend(["\"", key, "\":", &value, ","]);
-        }
-    }
+    let envelope = envelope(line);
     let result_time = field(line, "timestamp");
     let mut buffer = Vec::new();
     let parent_time = field(read_line(file, index, tip, &mut buffer)?, "timestamp");
     let timestamp = later(result_time, parent_time);
-    let id = format!("msg_ctxc_{}", uuid.simple());
+    let id = format!("{ANSWER}{}", uuid.simple());
     let parent = json_string::encode(&parent);
     let text = json_string::encode(TEXT);
     Ok(Some(format!(
@@ -69,17 +68,6 @@ fn all_are_answered(index: &Index, chain: &Chain) -> bool {
     let mut problems = Vec::new();
     check_pairs(index, chain, &mut problems);
     !problems.iter().any(|problem| problem.kind == ProblemKind::InterruptedCall)
-}
-
-/// The raw value of a top-level field.
-fn field(line: &[u8], name: &str) -> Option<String> {
-    let mut found = None;
-    crate::transcript::scan::each_field(line, |key, value| {
-        if key == name.as_bytes() {
-            found = Some(String::from_utf8_lossy(value.of(line)).into_owned());
-        }
-    });
-    found
 }
 
 #[cfg(test)]

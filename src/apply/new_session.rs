@@ -77,6 +77,11 @@ pub fn title_after(verb: &str, title: &str) -> String {
     format!("{title} ({word})")
 }
 
+/// Whether the entry of a title in `line` was made by a verb.
+pub(super) fn is_own_title(line: &[u8]) -> bool {
+    WORDS.iter().any(|(_, word)| memchr::memmem::find(line, format!(" ({word})\"").as_bytes()).is_some())
+}
+
 /// `title` without what verbs have put behind it.
 fn without_suffix(mut title: &str) -> &str {
     let last = |title: &str| WORDS.iter().find_map(|(_, word)| Some(title.strip_suffix(&format!(" ({word})"))?.len()));

@@ -6,6 +6,8 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
+#[cfg(feature = "mcp")]
+use super::commands::mcp;
 use super::commands::{
     archive, buffer, check, compact, completions, compress, config, cutting, log, man, prune, refs, restore, run,
     stats, truncate,
@@ -49,6 +51,8 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Discard(typed) => cutting::run(&typed.resolve(context)?, ui),
         Verb::Distill(typed) => cutting::run(&typed.resolve(context)?, ui),
         Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
+        #[cfg(feature = "mcp")]
+        Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),

@@ -79,7 +79,7 @@ impl Landing<'_> {
             Errand { verb: self.verb, command: command_line(), session, now: Timestamp::now(), stop: ui.stop() };
         // Only the file of a session has a folder of its own; another of the same name is somebody else's.
         let session_file = reading.path.as_deref().filter(|path| session_id(path).is_some());
-        let source_sidecar = session_file.map(sidecar_dir).unwrap_or_default();
+        let source_sidecar = reading.home().or(session_file).map(sidecar_dir).unwrap_or_default();
         let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();
         let mut stdout = ui.output();
         let destination = match (self.output, self.fresh) {
@@ -145,12 +145,17 @@ pub(super) fn command_line() -> String {
 
 /// Says how the new session `id` at `path` is resumed: the client looks for it among its projects alone.
 pub(super) fn say_resume(id: &str, path: &Path, ui: &Ui) {
+    ui.status(resume_words(id, path));
+}
+
+/// How the new session `id` at `path` is resumed, in words.
+pub(super) fn resume_words(id: &str, path: &Path) -> String {
     let is_among_projects = path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"));
     if is_among_projects {
-        ui.status(format_args!("resume it with: claude --resume {id}"));
+        format!("resume it with: claude --resume {id}")
     } else {
-        ui.status(format_args!(
+        format!(
             "to resume it with claude --resume {id}, put it into the folder of its project below ~/.claude/projects"
-        ));
+        )
     }
 }

@@ -12,6 +12,8 @@ pub(super) mod distill;
 mod engine;
 pub(super) mod log;
 pub(super) mod man;
+#[cfg(feature = "mcp")]
+pub(super) mod mcp;
 pub(super) mod prune;
 pub(super) mod refs;
 pub(super) mod restore;

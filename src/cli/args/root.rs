@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+#[cfg(feature = "mcp")]
+use super::mcp;
 use super::{
     archive, buffer, check, compact, completions, compress, discard, distill, log, man, prune, refs, restore, run,
     stats, truncate,
@@ -76,6 +78,10 @@ pub(crate) enum Verb {
     /// Keep a conversation: the newest of it word for word, the rest in short
     #[command(after_help = buffer::EXAMPLES)]
     Buffer(buffer::Args),
+    /// Serve agents over the Model Context Protocol
+    #[cfg(feature = "mcp")]
+    #[command(after_help = mcp::EXAMPLES)]
+    Mcp(mcp::Args),
     /// Print the configuration, and where each value comes from
     Config,
     /// Print what makes a shell complete verbs and options

@@ -10,10 +10,12 @@ pub(crate) mod config;
 pub(crate) mod cutting;
 pub(crate) mod log;
 pub(crate) mod man;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod prune;
 pub(crate) mod refs;
 pub(crate) mod restore;
-mod restore_items;
+pub(crate) mod restore_items;
 mod restore_older;
 mod restore_whole;
 pub(crate) mod run;
