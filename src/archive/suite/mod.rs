@@ -4,6 +4,7 @@ pub(super) mod samples;
 
 mod copies;
 mod deposits;
+mod meaning;
 mod operations;
 mod originals;
 mod records;
