@@ -126,3 +126,28 @@ fn a_07_a_sweep_and_deposits_do_not_meet() {
         }
     });
 }
+
+// H-03: counting in the archive, each takes a number of its own.
+#[test]
+fn a_02_what_is_read_under_a_claim_is_what_is_changed() {
+    on_a_server(|url| {
+        let key = Digest::of(b"counter");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(move || {
+                    let mut archive = open(url);
+                    for _ in 0..10 {
+                        archive.claim().unwrap();
+                        let known = archive.record(Kind::Other, key).unwrap();
+                        let count: u32 = known.map_or(0, |record| record.document.text.parse().unwrap());
+                        let text = (count + 1).to_string();
+                        let document = Document { kind: Kind::Other, session: None, speaker: None, time: None, text };
+                        archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
+                        archive.commit().unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(open(url).record(Kind::Other, key).unwrap().unwrap().document.text, "40");
+    });
+}
