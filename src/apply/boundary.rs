@@ -6,6 +6,7 @@ use std::io;
 use uuid::Uuid;
 
 use super::compact::Compaction;
+use super::entry_fields::envelope;
 use super::pointers::uuid_of;
 use crate::text::json_string;
 use crate::transcript::scan::{Kind, Scan, each_field, each_string};
@@ -19,9 +20,6 @@ pub(super) struct Boundary {
     pub(super) uuid: String,
 }
 
-/// What the entries take over from the last one that goes.
-const ENVELOPE: [&str; 9] =
-    ["isSidechain", "agentId", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug"];
 /// The time of entries among which none has one: clients want one, and this cannot pass for newer than any other.
 const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";
 /// Under what the boundary notes what ctxc needs to know of it.
@@ -42,12 +40,7 @@ pub(super) fn entries(
     let (boundary, summary) = (name("ctxc compact-boundary"), name("ctxc compact-summary"));
     let mut buffer = Vec::new();
     let line = read_line(file, index, last, &mut buffer)?;
-    let mut envelope = String::new();
-    for key in ENVELOPE {
-        if let Some(value) = field(line, key) {
-            envelope.extend([json_string::encode(key).as_str(), ":", &value, ","]);
-        }
-    }
+    let envelope = envelope(line);
     let time = time(file, index, chain, gone)?;
     let logical = json_string::encode(&uuid_of(file, index, last)?);
     let Compaction { view, size, batches, .. } = compaction;
@@ -80,17 +73,6 @@ fn time(file: &File, index: &Index, chain: &Chain, gone: &[LineNo]) -> io::Resul
         }
     }
     Ok(NO_TIME.to_owned())
-}
-
-/// The raw value of a top-level field.
-fn field(line: &[u8], name: &str) -> Option<String> {
-    let mut found = None;
-    each_field(line, |key, value| {
-        if key == name.as_bytes() {
-            found = Some(String::from_utf8_lossy(value.of(line)).into_owned());
-        }
-    });
-    found
 }
 
 /// The summary that a conversation starts with.

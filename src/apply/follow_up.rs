@@ -120,6 +120,10 @@ fn remove(
             let Some(first_change) = first_change else { return Ok(()) };
             Some(first_change)
         }
+        ThinkingReach::BehindLine(line) => {
+            let Some(earlier) = earliest(chain, first_change, line) else { return Ok(()) };
+            Some(earlier)
+        }
     };
     let mut kept_from = open_loop(index, chain);
     let keeps_thinking = kept_from
@@ -134,6 +138,12 @@ fn remove(
     }
     consequences.thinking = remove_thinking(file, index, chain, behind, kept_from, rewrite)?;
     Ok(())
+}
+
+/// The place in `chain` of the first change, or of the first entry from `line` on, whichever comes first.
+pub(super) fn earliest(chain: &Chain, first_change: Option<usize>, line: LineNo) -> Option<usize> {
+    let from_line = chain.lines.iter().position(|it| *it >= line);
+    first_change.into_iter().chain(from_line).min()
 }
 
 fn is_all_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {

@@ -6,8 +6,11 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
+#[cfg(feature = "mcp")]
+use super::commands::mcp;
 use super::commands::{
-    archive, check, compact, compress, config, cutting, log, prune, refs, restore, run, stats, truncate,
+    archive, buffer, check, compact, completions, compress, config, cutting, log, man, prune, refs, restore, run,
+    stats, truncate,
 };
 use super::error::{CommandError, Completion};
 use super::interrupt;
@@ -33,7 +36,9 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
-    let environment = Environment::read()?;
+    // What is made of the help texts alone is there whatever the configuration says.
+    let needs_nothing = matches!(args.verb, Verb::Completions(_) | Verb::Man(_));
+    let environment = if needs_nothing { Environment::default() } else { Environment::read()? };
     let context = Context { environment: &environment, ui, reporting: args.global.reporting() };
     match args.verb {
         Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
@@ -46,10 +51,15 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Discard(typed) => cutting::run(&typed.resolve(context)?, ui),
         Verb::Distill(typed) => cutting::run(&typed.resolve(context)?, ui),
         Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
+        #[cfg(feature = "mcp")]
+        Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
+        Verb::Completions(typed) => completions::run(&typed.resolve(), ui),
+        Verb::Man(typed) => man::run(&typed.resolve(), ui),
         Verb::Archive(typed) => archive::run(&typed.resolve(context)?, ui),
+        Verb::Buffer(typed) => buffer::run(typed.resolve(context)?, ui),
     }
 }
 

@@ -94,10 +94,30 @@ impl CommandError {
         format!("{:#}", self.error)
     }
 
+    /// What to do next.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
     /// What kind of end this is.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// What failed and what to do next, as lines of text.
+    #[must_use]
+    pub fn explained(&self) -> String {
+        let cannot = if self.kind == Kind::Interrupted { "" } else { "cannot " };
+        let hints = self.hints.iter().map(|hint| format!("\nhint: {hint}"));
+        format!("error: {cannot}{:#}{}", self.error, hints.collect::<String>())
+    }
+
+    /// What is in the chain of causes, if it is there.
+    #[must_use]
+    pub fn cause<E: std::error::Error + Send + Sync + 'static>(&self) -> Option<&E> {
+        self.error.chain().find_map(|cause| cause.downcast_ref())
     }
 
     /// Says what failed and what to do next; nothing where nobody listens any more.
@@ -224,7 +244,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
 }
 
 /// When it was last written, to the second and in UTC, and its path.
-fn describe(candidate: &Candidate) -> String {
+pub(super) fn describe(candidate: &Candidate) -> String {
     let modified = Timestamp::try_from(candidate.modified).and_then(|time| time.round(Unit::Second));
     let modified = modified.map_or_else(|_| "-".to_owned(), |time| time.to_string());
     format!("{modified}  {}", candidate.path.display())

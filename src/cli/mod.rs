@@ -15,6 +15,8 @@ mod folding;
 pub mod input;
 mod interrupt;
 mod landing;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod pile;
 mod places;
 mod plan_file;

@@ -30,6 +30,10 @@ pub(crate) struct Environment {
     pub(crate) config: Config,
     /// `OPENROUTER_API_KEY`.
     openrouter_key: Option<Key>,
+    /// `CLAUDE_PROJECT_DIR`, which the client sets for the servers that it starts.
+    project_dir: Option<PathBuf>,
+    /// `CLAUDE_CODE_SESSION_ID`, likewise: the session that it was in when it started the server.
+    pub(crate) client_session: Option<String>,
     purpose: Purpose,
 }
 
@@ -67,7 +71,10 @@ impl Environment {
         let openrouter_key =
             openrouter_key.context(format!("read {OPENROUTER_API_KEY}")).map_err(CommandError::config)?;
         let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-        Ok(Self { claude_config_dir, cwd, layers, config, openrouter_key, purpose: Purpose::Main })
+        let project_dir = set("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+        let client_session = set("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
+        let purpose = Purpose::Main;
+        Ok(Self { claude_config_dir, cwd, layers, config, openrouter_key, project_dir, client_session, purpose })
     }
 
     /// The environment for an engine that summarises: what `[summarization]` says of engine, server, key and model goes
@@ -85,6 +92,19 @@ impl Environment {
             (*model, *large_model) = (Some(named.clone()), None);
         }
         own
+    }
+
+    /// Where sessions of the client that started this process are looked for: in its own project first, which need not
+    /// be that of the current folder.
+    ///
+    /// # Errors
+    /// As [`Self::places`].
+    pub(crate) fn client_places(&self) -> Result<Vec<Places>, CommandError> {
+        let here = self.places()?;
+        let project = self.project_dir.as_deref().and_then(|dir| dir.canonicalize().ok());
+        let there = project.map(|dir| without_verbatim_prefix(&dir)).filter(|dir| *dir != here.cwd);
+        let there = there.map(|cwd| Places { cwd, ..here.clone() });
+        Ok(there.into_iter().chain([here]).collect())
     }
 
     /// Whether a key or a server is configured.

@@ -1,6 +1,7 @@
 //! Results as data and as text. This layer renders; it prints nothing and knows no terminal.
 
 pub mod archive;
+pub mod buffer;
 pub mod cache;
 pub mod calls;
 pub mod check;

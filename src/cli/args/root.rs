@@ -4,7 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{archive, check, compact, compress, discard, distill, log, prune, refs, restore, run, stats, truncate};
+#[cfg(feature = "mcp")]
+use super::mcp;
+use super::{
+    archive, buffer, check, compact, completions, compress, discard, distill, log, man, prune, refs, restore, run,
+    stats, truncate,
+};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -70,8 +75,21 @@ pub(crate) enum Verb {
     /// Look into the archive of what was taken out
     #[command(after_help = archive::EXAMPLES)]
     Archive(archive::Args),
+    /// Keep a conversation: the newest of it word for word, the rest in short
+    #[command(after_help = buffer::EXAMPLES)]
+    Buffer(buffer::Args),
+    /// Serve agents over the Model Context Protocol
+    #[cfg(feature = "mcp")]
+    #[command(after_help = mcp::EXAMPLES)]
+    Mcp(mcp::Args),
     /// Print the configuration, and where each value comes from
     Config,
+    /// Print what makes a shell complete verbs and options
+    #[command(after_help = completions::EXAMPLES)]
+    Completions(completions::Args),
+    /// Print the manual, or write a page for each verb
+    #[command(after_help = man::EXAMPLES)]
+    Man(man::Args),
 }
 
 #[derive(Debug, clap::Args)]

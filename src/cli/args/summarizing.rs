@@ -56,6 +56,12 @@ pub(crate) struct WordingArgs {
 }
 
 impl SummarizingArgs {
+    /// The size of the context window: what was asked for, else what is configured.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn window(&self, environment: &Environment) -> Tokens {
+        Tokens(self.context_window.map_or(environment.config.context_window, NonZeroU64::get))
+    }
+
     /// What was asked for, else what is configured, with the engine that `engine` and `[summarization]` name.
     pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Summaries, CommandError> {
         let Config { summarization: configured, context_window, .. } = &environment.config;

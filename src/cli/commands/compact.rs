@@ -32,8 +32,18 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 /// # Errors
 /// When anything fails; then nothing has changed, and nothing is kept.
 pub(crate) fn compact<'a>(settings: &'a Settings, ui: &'a Ui) -> Result<(Work<'a>, CompactReport), CommandError> {
+    compact_read(settings, Work::open(&settings.rewriting, ui)?)
+}
+
+/// As [`compact`], of the session in `work`.
+///
+/// # Errors
+/// As [`compact`].
+pub(crate) fn compact_read<'a>(
+    settings: &Settings,
+    mut work: Work<'a>,
+) -> Result<(Work<'a>, CompactReport), CommandError> {
     let Settings { rewriting, summaries, trigger } = settings;
-    let mut work = Work::open(rewriting, ui)?;
     if rewriting.mode == Mode::Do {
         work.probe()?;
     }
@@ -41,7 +51,7 @@ pub(crate) fn compact<'a>(settings: &'a Settings, ui: &'a Ui) -> Result<(Work<'a
     let rewrite = Rewrite::default();
     let size = work.size(&rewrite, ThinkingReach::BehindChange)?;
     if matches!(summaries.summarizing.engine, EngineChoice::Extract) && summaries.is_called_for(size, *trigger) {
-        ui.status("engine: extract, which is built in and works offline");
+        work.ui.status("engine: extract, which is built in and works offline");
     }
     let (rewrite, compacted) = compact_conversation(&mut work, summaries, *trigger, size, rewrite)?;
     let mut report = CompactReport { rewritten, compacted };

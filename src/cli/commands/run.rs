@@ -11,6 +11,7 @@ use crate::cli::error::{CommandError, Completion};
 use crate::cli::plan_file;
 use crate::cli::rewriting::Work;
 use crate::cli::settings::{EngineChoice, Form, Mode, Rewriting, Summaries, Trigger};
+use crate::cli::shrinking::expect;
 use crate::cli::tell::report_file;
 use crate::cli::ui::Ui;
 use crate::plan::{
@@ -19,7 +20,7 @@ use crate::plan::{
 };
 use crate::report::prune::{CallRow, RuleRow};
 use crate::report::rewritten::BeforeAfter;
-use crate::report::run::{Did, RunReport, StageRow, TextRow};
+use crate::report::run::{Did, RunReport, StageRow, TextRow, with_calls};
 use crate::run::Outcome;
 use crate::text::Tokens;
 use crate::transcript::turns;
@@ -48,7 +49,10 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     if settings.rewriting.mode == Mode::Do {
         work.probe()?;
     }
-    let mut fold = Fold { work: &mut work, settings, rewrite: Rewrite::default(), reach: ThinkingReach::BehindChange };
+    // What follows from the edits takes a reading of the file to find: it is looked for where a target asks for it.
+    let sizes = if settings.target.is_some() { Sizes::WithWhatFollows } else { Sizes::OfStages };
+    let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
+    let mut fold = Fold { work: &mut work, settings, sizes, rewrite, reach };
     let mut size = fold.size()?;
     let mut rows = Vec::new();
     let mut spared = Vec::new();
@@ -71,6 +75,9 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         (Some(_) | None, _) => "no step found anything to do",
     };
     work.finish(rewrite, reach, unchanged, &mut report.rewritten)?;
+    if settings.target.is_none() {
+        report.size = work.size_after(&report.rewritten);
+    }
     if settings.rewriting.mode == Mode::Do {
         work.say(&report.rewritten, &report, &report)?;
         return Ok(Completion::Full);
@@ -93,13 +100,26 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 struct Fold<'a, 'w> {
     work: &'a mut Work<'w>,
     settings: &'a Settings,
+    sizes: Sizes,
     rewrite: Rewrite,
     reach: ThinkingReach,
 }
 
+/// How the size of the context between two stages is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sizes {
+    /// With all that would follow from the stages so far.
+    WithWhatFollows,
+    /// By what the stages themselves did.
+    OfStages,
+}
+
 impl Fold<'_, '_> {
     fn size(&self) -> Result<Tokens, CommandError> {
-        self.work.size(&self.rewrite, self.reach)
+        match self.sizes {
+            Sizes::WithWhatFollows => self.work.size(&self.rewrite, self.reach),
+            Sizes::OfStages => Ok(self.work.size_of_stages(&self.rewrite)),
+        }
     }
 
     fn take(&mut self, stage: &Stage, size: Tokens) -> Result<Did, CommandError> {
@@ -134,20 +154,22 @@ impl Fold<'_, '_> {
         if let Some(texts) = &stage.texts {
             tasks = planned(tasks, texts);
         }
-        let texts = tasks.iter().map(row).collect();
+        let mut texts: Vec<TextRow> = tasks.iter().map(row).collect();
         if self.work.settings.mode == Mode::Show {
             for task in &tasks {
                 let saved = task.tokens.0.cast_signed() - task.target.0.cast_signed();
                 self.rewrite.save(task.line, saved.max(0));
             }
-            return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, texts });
+            let calls = with_calls(&mut texts, expect(&tasks, &self.settings.engine, &self.work.settings.keep)?);
+            return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, calls, texts });
         }
         let Shortened { outcomes, calls } = shorten(self.work, &tasks, &self.settings.engine, None, &mut self.rewrite)?;
-        if let Some(calls) = calls {
-            self.work.ui.status(calls.sum);
+        for (text, outcome) in texts.iter_mut().zip(&outcomes) {
+            text.set_outcome(outcome);
         }
+        let calls = with_calls(&mut texts, calls);
         let compressed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Compressed { .. })).count();
-        Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, texts })
+        Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, calls, texts })
     }
 
     fn compact(&mut self, stage: &CompactStage, size: Tokens) -> Result<Did, CommandError> {
@@ -222,5 +244,9 @@ fn row(task: &Task) -> TextRow {
         begins: beginning(&task.text),
         tokens: task.tokens,
         target: task.target,
+        tokens_after: None,
+        outcome: None,
+        reason: None,
+        calls: None,
     }
 }

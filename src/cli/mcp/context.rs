@@ -1,0 +1,50 @@
+//! `context`: discard, distill or restore what is named.
+
+use super::answer::Answer;
+use super::call::Action;
+use super::subject::{Subject, rewriting};
+use super::{Settings, desk};
+use crate::cli::args::{Aim, Matches};
+use crate::cli::commands::cutting::{self, Inputs};
+use crate::cli::commands::{restore, restore_items};
+use crate::cli::error::CommandError;
+use crate::cli::rewriting::Work;
+use crate::cli::ui::Ui;
+use crate::plan::Roles;
+use crate::report::rewritten::Rewritten;
+
+/// Does `action` to what `aims` name, and says what came of it.
+///
+/// # Errors
+/// When nothing could be done; then nothing was written.
+pub(super) fn answer(
+    action: Action,
+    aims: &[Aim],
+    subject: Subject,
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<(Answer, Rewritten), CommandError> {
+    let rewriting = rewriting(&subject, settings);
+    let (aims, roles, matches) = (aims.to_vec(), Roles::Both, Matches::One);
+    let cutting = |action| cutting::Settings { rewriting, action, aims, roles, matches, inputs: Inputs::Leave };
+    let (text, rewritten) = match action {
+        Action::Discard => cut(&cutting(cutting::Action::Discard), subject, ui)?,
+        Action::Distill => cut(&cutting(cutting::Action::Distill), subject, ui)?,
+        Action::Restore => {
+            let archive = settings.archive.clone();
+            let what = restore::What::Items(Vec::new());
+            let cutting::Settings { rewriting, aims, .. } = cutting(cutting::Action::Discard);
+            let settings = restore::Settings { rewriting, what, roles, matches, archive };
+            let work = Work::of(&settings.rewriting, subject.reading, ui)?;
+            let report = restore_items::restore(&settings, &aims, work, ui)?;
+            (report.to_string(), report.rewritten)
+        }
+    };
+    let text = format!("{}\n{}", text.trim_end(), desk::told(&rewritten));
+    Ok((Answer::text(text.trim_end()), rewritten))
+}
+
+fn cut(settings: &cutting::Settings, subject: Subject, ui: &Ui) -> Result<(String, Rewritten), CommandError> {
+    let report = cutting::cut(settings, Work::of(&settings.rewriting, subject.reading, ui)?)?;
+    Ok((report.to_string(), report.rewritten))
+}
