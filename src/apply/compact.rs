@@ -64,7 +64,9 @@ pub fn compact(
     let oldest = gone.iter().copied().min().unwrap_or_default();
     let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
     let Boundary { lines, uuid } = entries(file, index, chain, gone, compaction).map_err(ApplyError::Read)?;
-    gone.iter().for_each(|&line| rewrite.drop_line(line));
+    for &line in gone {
+        rewrite.drop_line(line);
+    }
     drop_dependents(index, chain, &(oldest..first.unwrap_or(before)), &mut rewrite);
     if let Some(first) = *first {
         hang(file, index, chain, first, None, &mut rewrite).map_err(ApplyError::Read)?;
@@ -103,7 +105,9 @@ fn drafted(
     // What a boundary that goes has kept out of the conversation would be a part of it again.
     let revived: Vec<LineNo> = draft.live_lines().filter(|line| !kept.contains(*line)).collect();
     if !revived.is_empty() {
-        revived.into_iter().for_each(|line| rewrite.drop_line(line));
+        for line in revived {
+            rewrite.drop_line(line);
+        }
         draft = Draft::write(file, index, &mut rewrite, stop)?;
     }
     let Draft { file: draft, index: drafted, chain: drafted_chain, places } = draft;

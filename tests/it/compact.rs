@@ -99,11 +99,11 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     ----- standard error
     engine: extract, which is built in and works offline
     compacted the oldest 75 of 80 messages into 4 summaries (engine: extract)
-    live tokens: 10,182 -> 5,256 by chars4, 31,803 -> 24,558 calibrated (estimates)
+    live tokens: 10,182 -> 3,839 by chars4, 31,803 -> 22,475 calibrated (estimates)
     of which thinking behind the first change: 1 entry, 52 tokens and 96 of signatures
-    prompt cache: 7,729 tokens are written again once; the saving outweighs that after 13 steps
-    context gauge of the client: 31,662 -> 24,418 tokens
-    file: 179.8 kB -> 29.4 kB
+    prompt cache: 5,646 tokens are written again once; the saving outweighs that after 7 steps
+    context gauge of the client: 31,662 -> 22,334 tokens
+    file: 179.8 kB -> 23.6 kB
     to resume it with claude --resume [ID], put it into the folder of its project below ~/.claude/projects
     ");
     let args = compact(&["--context-window", "30000", "--json", "-q"]);
@@ -131,7 +131,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     messagesCompressed: 75
     batchesCreated: 4
     tokensEstimateBefore: 31803
-    tokensEstimateAfter: 24558
+    tokensEstimateAfter: 22475
     messages: {"before":80,"after":6}
     omitted: 0
     refolds: 0
@@ -186,13 +186,13 @@ fn a_dry_run_tells_what_would_be_done() {
     assert_snapshot!(stage.run([&args[..], &["--dry-run"]].concat()).text, @"
     exit code: 0
     ----- standard output
-    chunk 1: 20 messages, 2026-03-02T09:00:00Z to 2026-03-02T09:04:03Z, 544 tokens to read
-    chunk 2: 20 messages, 2026-03-02T09:05:00Z to 2026-03-02T09:09:03Z, 530 tokens to read
-    chunk 3: 4 messages, 2026-03-02T09:10:00Z to 2026-03-02T09:10:03Z, 108 tokens to read
+    chunk 1: 20 messages, 2026-03-02T09:00:00Z to 2026-03-02T09:04:03Z, 259 tokens to read
+    chunk 2: 20 messages, 2026-03-02T09:05:00Z to 2026-03-02T09:09:03Z, 245 tokens to read
+    chunk 3: 4 messages, 2026-03-02T09:10:00Z to 2026-03-02T09:10:03Z, 51 tokens to read
     would compact the oldest 44 of 48 messages into 3 summaries (engine: extract)
-    live tokens: 3,591 -> 1,330 by chars4, 12,668 -> 5,885 calibrated (estimates)
-    prompt cache: 3,990 tokens are written again once; the saving outweighs that after 7 steps
-    context gauge of the client: 6,443 -> 5,885 tokens
+    live tokens: 3,591 -> 1,014 by chars4, 12,668 -> 4,937 calibrated (estimates)
+    prompt cache: 3,042 tokens are written again once; the saving outweighs that after 5 steps
+    context gauge of the client: 6,443 -> 4,937 tokens
     ----- standard error
     engine: extract, which is built in and works offline
     ");
@@ -451,10 +451,10 @@ fn without_an_archive_it_says_what_is_lost() {
     warning: without an archive the summaries cannot be searched, and the next compaction will know them by their text alone
     warning: without an archive nothing that goes can be restored
     compacted the oldest 43 of 48 messages into 3 summaries (engine: extract)
-    live tokens: 3,591 -> 1,329 by chars4, 12,668 -> 5,882 calibrated (estimates)
-    prompt cache: 3,987 tokens are written again once; the saving outweighs that after 7 steps
-    context gauge of the client: 6,443 -> 5,882 tokens
-    file: 35.1 kB -> 8.5 kB
+    live tokens: 3,591 -> 1,000 by chars4, 12,668 -> 4,895 calibrated (estimates)
+    prompt cache: 3,000 tokens are written again once; the saving outweighs that after 5 steps
+    context gauge of the client: 6,443 -> 4,895 tokens
+    file: 35.1 kB -> 7.1 kB
     ");
     let text = String::from_utf8(stage.bytes("out.jsonl")).unwrap();
     assert!(!text.contains("\"batches\"") && !stage.path("../archive.sqlite").exists());
