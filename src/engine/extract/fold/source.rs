@@ -137,7 +137,7 @@ impl<'t> Sources<'t> {
                 }
                 continue;
             }
-            let of_part = Pieces { part, pieces: &pieces, features: &features, counts: &counts };
+            let of_part = Parting { part, all: &pieces, features: &features, counts: &counts };
             of_part.candidates(range, &mut candidates);
         }
         let n_zones = parts.last().map_or(1, |part| part.zone + 1);
@@ -197,9 +197,9 @@ fn folded(text: &str) -> u64 {
 }
 
 /// The pieces of a part among those of all.
-struct Pieces<'a, 't> {
+struct Parting<'a, 't> {
     part: &'t Part<'t>,
-    pieces: &'a [Piece<'t>],
+    all: &'a [Piece<'t>],
     features: &'a Features,
     counts: &'a [u32],
 }
@@ -209,7 +209,7 @@ const SHORT: usize = 600;
 /// The most bytes of neighbouring lines of code, or of a table, that go as one.
 const BLOCK: usize = 400;
 
-impl<'t> Pieces<'_, 't> {
+impl<'t> Parting<'_, 't> {
     /// Adds the candidates of the pieces in `range`.
     fn candidates(&self, range: Range<usize>, candidates: &mut Vec<Candidate<'t>>) {
         let mut at = range.start;
@@ -223,7 +223,7 @@ impl<'t> Pieces<'_, 't> {
     /// Where the block that starts at `at` ends: lines of code and rows of a table say little one by one.
     fn block_end(&self, at: usize, limit: usize) -> usize {
         let block =
-            |idx: usize| self.pieces.get(idx).filter(|piece| matches!(piece.kind, PieceKind::Code | PieceKind::Row));
+            |idx: usize| self.all.get(idx).filter(|piece| matches!(piece.kind, PieceKind::Code | PieceKind::Row));
         let Some(first) = block(at) else { return self.line_end(at, limit) };
         let goes_on = |idx: &usize| {
             block(*idx).is_some_and(|piece| piece.kind == first.kind && piece.end() - first.at <= BLOCK)
@@ -237,13 +237,13 @@ impl<'t> Pieces<'_, 't> {
         if self.part.role != Role::Tool {
             return at + 1;
         }
-        let goes_on = |idx: &usize| self.pieces.get(*idx).is_some_and(|piece| piece.join == Join::Sentence);
+        let goes_on = |idx: &usize| self.all.get(*idx).is_some_and(|piece| piece.join == Join::Sentence);
         at + 1 + (at + 1..limit).take_while(goes_on).count()
     }
 
     fn candidate(&self, range: Range<usize>, limit: usize) -> Option<Candidate<'t>> {
-        let (first, carries) = (self.pieces.get(range.start)?, self.features.pieces.get(range.start)?);
-        let last = self.pieces.get(range.end - 1)?;
+        let (first, carries) = (self.all.get(range.start)?, self.features.pieces.get(range.start)?);
+        let last = self.all.get(range.end - 1)?;
         let count = self.counts.get(range.start).copied().unwrap_or(1);
         if count == 0 && range.len() == 1 || is_frame(first, carries) {
             return None;
@@ -253,7 +253,7 @@ impl<'t> Pieces<'_, 't> {
         if text.is_empty() {
             return None;
         }
-        let goes_on = range.end < limit && self.pieces.get(range.end).is_some_and(|next| next.join == Join::Fragment);
+        let goes_on = range.end < limit && self.all.get(range.end).is_some_and(|next| next.join == Join::Fragment);
         let text = marked(text, first.join == Join::Fragment, goes_on, count);
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
         let section = self.part.section(whole, first.kind, classes);
