@@ -227,7 +227,7 @@ const REFUSALS: [&str; 4] = [
 /// How a result begins that only points back to an earlier one.
 const POINTS_BACK: [&str; 2] = ["File unchanged since", "Wasted call"];
 
-fn is_refusal(beginning: &str) -> bool {
+pub(super) fn is_refusal(beginning: &str) -> bool {
     REFUSALS.iter().any(|start| beginning.starts_with(start))
 }
 

@@ -110,7 +110,8 @@ impl Input<'_> {
         whole.map_or(Subject::Other, |url| Subject::Fetch(IdHash::of(url.as_bytes())))
     }
 
-    fn string(self, key: &[u8]) -> Option<String> {
+    /// The string of `key`, decoded.
+    pub(super) fn string(self, key: &[u8]) -> Option<String> {
         let raw = self.value(key)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         Some(json_string::decode(raw).into_owned())
     }
@@ -119,7 +120,8 @@ impl Input<'_> {
         std::str::from_utf8(self.value(key)?).ok()?.trim_matches('"').parse().ok()
     }
 
-    fn value(&self, key: &[u8]) -> Option<&[u8]> {
+    /// The value of `key`, as it is written.
+    pub(super) fn value(&self, key: &[u8]) -> Option<&[u8]> {
         let mut found = None;
         each_field(self.0, |name, value| {
             if name == key {

@@ -48,18 +48,76 @@ pub fn title_of(file: &File, index: &Index, chain: &Chain) -> io::Result<String>
             }
         });
         if let Some(title) = title.filter(|title| !title.trim().is_empty() && !title.starts_with('<')) {
-            return Ok(clipped(title.trim_end_matches(SUFFIX)));
+            return Ok(clipped(without_suffix(&title)));
         }
     }
     let prompts = chain.lines.iter().copied().filter(|&line| index.record(line).flags.any(Flags::PROMPT));
     let typed = prompts.clone().find(|&line| !index.record(line).flags.any(Flags::COMMAND));
     let Some(first) = typed.or(prompts.clone().next()) else { return Ok("session".to_owned()) };
     let bytes = read_line(file, index, first, &mut buffer)?;
-    Ok(clipped(&entry::text(&Scan::of(bytes), bytes)))
+    Ok(clipped(&readable(&entry::text(&Scan::of(bytes), bytes))))
 }
 
-/// What a title made by ctxc ends with.
-const SUFFIX: &str = " (compressed)";
+/// What became of a session by each verb, as it stands in brackets at the end of a title.
+const WORDS: [(&str, &str); 8] = [
+    ("compress", "compressed"),
+    ("compact", "compacted"),
+    ("truncate", "truncated"),
+    ("prune", "pruned"),
+    ("discard", "pruned"),
+    ("distill", "distilled"),
+    ("restore", "restored"),
+    ("run", "shortened"),
+];
+
+/// The title of what `verb` made of the session that is called `title`.
+#[must_use]
+pub fn title_after(verb: &str, title: &str) -> String {
+    let word = WORDS.iter().find(|(known, _)| *known == verb).map_or("rewritten", |(_, word)| word);
+    format!("{title} ({word})")
+}
+
+/// `title` without what verbs have put behind it.
+fn without_suffix(mut title: &str) -> &str {
+    let last = |title: &str| WORDS.iter().find_map(|(_, word)| Some(title.strip_suffix(&format!(" ({word})"))?.len()));
+    while let Some(shorter) = last(title).and_then(|len| title.get(..len)) {
+        title = shorter;
+    }
+    title
+}
+
+/// A prompt as a person would say it: a command by its name and its arguments, and without the elements that a client
+/// puts in front of what was typed.
+fn readable(text: &str) -> String {
+    let element = |name: &str| {
+        let (_, rest) = text.split_once(&format!("<{name}>"))?;
+        rest.split_once(&format!("</{name}>")).map(|(inner, _)| inner.trim().to_owned())
+    };
+    if text.trim_start().starts_with("<command-") {
+        let words = [element("command-name").or_else(|| element("command-message")), element("command-args")];
+        let words: Vec<String> = words.into_iter().flatten().filter(|word| !word.is_empty()).collect();
+        if !words.is_empty() {
+            return words.join(" ");
+        }
+    }
+    let typed = behind_elements(text);
+    if typed.is_empty() { text.to_owned() } else { typed.to_owned() }
+}
+
+/// What stands behind the elements that `text` starts with, such as `<ide_opened_file>...</ide_opened_file>`.
+fn behind_elements(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some(behind) = behind_element(rest) {
+        rest = behind.trim_start();
+    }
+    rest.trim_end()
+}
+
+fn behind_element(text: &str) -> Option<&str> {
+    let (name, _) = text.strip_prefix('<')?.split_once('>')?;
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    text.split_once(&format!("</{name}>")).filter(|_| is_name(name)).map(|(_, behind)| behind)
+}
 
 /// The words of `title` on one line, at most as many as the picker shows.
 fn clipped(title: &str) -> String {
@@ -68,4 +126,39 @@ fn clipped(title: &str) -> String {
         return words;
     }
     words.chars().take(TITLE_LEN - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S-01
+    #[test]
+    fn s_01_a_title_says_what_became_of_the_session_once() {
+        for (verb, title) in
+            [("truncate", "A (b) (truncated)"), ("compress", "A (b) (compressed)"), ("x", "A (b) (rewritten)")]
+        {
+            assert_eq!(title_after(verb, without_suffix("A (b) (pruned) (compressed)")), title);
+        }
+    }
+
+    // S-01
+    #[test]
+    fn s_01_a_title_reads_as_a_person_would_say_it() {
+        let cases = [
+            ("<command-message>review</command-message>\n<command-name>/review</command-name>", "/review"),
+            (
+                "<command-name>/fix</command-name>\n<command-message>fix</command-message><command-args> the build\n</command-args>",
+                "/fix the build",
+            ),
+            ("<command-message>init is analyzing</command-message>", "init is analyzing"),
+            ("<ide_opened_file>a.rs</ide_opened_file>\n<system-reminder>x</system-reminder> Go on.\n", "Go on."),
+            ("<b>bold</b>", "<b>bold</b>"),
+            ("a < b", "a < b"),
+            ("<not closed> text", "<not closed> text"),
+        ];
+        for (text, title) in cases {
+            assert_eq!(readable(text), title);
+        }
+    }
 }

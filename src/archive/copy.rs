@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Archive, ArchiveError, DocumentId, Original, StoredOriginal};
+use super::{Archive, ArchiveError, DocumentId, Original, Record, StoredOriginal};
 
 /// How many lines and records are copied before they are committed.
 const PORTION: u64 = 1000;
@@ -16,11 +16,12 @@ pub struct Copied {
     pub originals: u64,
     /// Records that were copied.
     pub records: u64,
-    /// Operations and records that were there already.
+    /// Operations and records that were there already, or newer ones.
     pub present: u64,
 }
 
-/// Copies everything that `from` holds and `to` does not. What is committed stays when it is stopped or fails, and is
+/// Copies everything that `from` holds and `to` does not; of two records of one key and kind the newer one stays. What is
+/// committed stays when it is stopped or fails, and is
 /// not copied again. `progress` is told how many of how many operations and records are done, and may end it.
 ///
 /// # Errors
@@ -110,7 +111,9 @@ fn line(
 fn record(from: &dyn Archive, to: &mut dyn Archive, name: DocumentId, copied: &mut Copied) -> Result<(), ArchiveError> {
     let DocumentId::Record(kind, key) = name else { return Ok(()) };
     let Some(record) = from.record(kind, key)? else { return Ok(()) };
-    if to.record(kind, key)?.is_some_and(|known| known == record) {
+    // One that has been changed there since is not set back.
+    let is_newer = |known: &Record| known.document.time > record.document.time;
+    if to.record(kind, key)?.is_some_and(|known| known == record || is_newer(&known)) {
         copied.present += 1;
         return Ok(());
     }

@@ -25,7 +25,7 @@ mod terms;
 mod url;
 
 #[cfg(test)]
-mod suite;
+pub(crate) mod suite;
 
 pub use cleanup::{Cleanup, Contents, Dropped, RESULT_DAYS, Sweep};
 pub use copy::{Copied, copy};
@@ -72,6 +72,19 @@ pub trait Archive: Send {
     /// # Errors
     /// When the store cannot be written; nothing of the deposit is kept then.
     fn put_record(&mut self, record: &Record) -> Result<(), ArchiveError>;
+
+    /// Drops the record of this kind with this key, as a part of the deposit. Where there is none, nothing happens.
+    ///
+    /// # Errors
+    /// When the store cannot be written; nothing of the deposit is kept then.
+    fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError>;
+
+    /// Opens the deposit, and keeps all other writers out until it is committed or rolled back. What is read meanwhile
+    /// is what stands there when it is committed, so that something may be read, changed and put back.
+    ///
+    /// # Errors
+    /// When another writer does not let go for too long, or a put has failed.
+    fn claim(&mut self) -> Result<(), ArchiveError>;
 
     /// Makes everything put since the last commit durable, synced to the disk, and visible at once.
     ///

@@ -94,6 +94,12 @@ impl CommandError {
         format!("{:#}", self.error)
     }
 
+    /// What to do next.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
     /// What kind of end this is.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -168,7 +174,9 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
         ApplyError::Exists(_) => Some("choose another file, or give --force to overwrite this one"),
         ApplyError::IsSource(_) => Some("choose another file, or give --in-place to replace the source"),
         ApplyError::JustWritten(..) => Some("end the session first, or give --force when no client has it open"),
-        ApplyError::SourceChanged(_) => Some("end the session that writes to it, then run the command again"),
+        ApplyError::SourceChanged(_) | ApplyError::ChangedWhileRead => {
+            Some("end the session that writes to it, then run the command again")
+        }
         ApplyError::NoOperation(_) => Some(
             "it may have grown since ctxc wrote it; the source itself is where it was, or beside it in a .bak file; give --archive if another archive was used",
         ),

@@ -11,7 +11,8 @@ use super::reading::Reading;
 use super::settings::{Existing, Keep, Output};
 use super::stored;
 use super::ui::Ui;
-use crate::apply::{self, Destination, Done, Errand, NewSession, Rewrite, carry_out, title_line, title_of};
+use crate::apply::{self, Destination, Done, Errand, NewSession, Rewrite, carry_out};
+use crate::apply::{title_after, title_line, title_of};
 use crate::archive::Archive;
 use crate::transcript::Chain;
 use crate::transcript::session::{session_id, sidecar_dir};
@@ -30,11 +31,16 @@ pub(super) fn fresh(output: &Output, path: Option<&Path>) -> Option<Fresh> {
     Some(Fresh { id, path: path.with_file_name(format!("{id}.jsonl")) })
 }
 
-/// Makes `rewrite` one of a new session: its id, and a title for the picker.
-pub(super) fn into_session(fresh: &Fresh, reading: &Reading, rewrite: &mut Rewrite) -> Result<(), CommandError> {
+/// Makes `rewrite`, which is what `verb` does, one of a new session: its id, and a title for the picker.
+pub(super) fn into_session(
+    verb: &str,
+    fresh: &Fresh,
+    reading: &Reading,
+    rewrite: &mut Rewrite,
+) -> Result<(), CommandError> {
     let id = fresh.id.to_string();
     let title = title_of(&reading.file, &reading.index, &reading.chain)?;
-    rewrite.appended.push(title_line(&id, &format!("{title} (compressed)")));
+    rewrite.appended.push(title_line(&id, &title_after(verb, &title)));
     rewrite.session = Some(NewSession { id });
     Ok(())
 }

@@ -60,10 +60,18 @@ impl Reading {
         draft.rewind()?;
         let index = Index::build(&draft)?;
         let chain = Chain::find(&index);
-        let before = Before::of(&self.index, &self.chain);
-        self.drafted = Some(Drafted { file: std::mem::replace(&mut self.file, draft), before });
-        (self.index, self.chain) = (index, chain);
+        self.replace(draft, index, chain);
         Ok(())
+    }
+
+    /// As [`Self::draft`], of a draft that is indexed.
+    pub(super) fn replace(&mut self, draft: File, index: Index, chain: Chain) {
+        let file = std::mem::replace(&mut self.file, draft);
+        if self.drafted.is_none() {
+            let before = Before::of(&self.index, &self.chain);
+            self.drafted = Some(Drafted { file, before });
+        }
+        (self.index, self.chain) = (index, chain);
     }
 
     /// The session as it is rewritten.

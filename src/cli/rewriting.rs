@@ -70,6 +70,19 @@ impl<'a> Work<'a> {
         Ok(calibration.context(consequences.expected(left).context()))
     }
 
+    /// The size of the context by what `rewrite` itself takes out, whatever follows from it.
+    pub(super) fn size_of_stages(&self, rewrite: &Rewrite) -> Tokens {
+        self.estimate().context(rewrite.left(&self.reading.index, &self.reading.chain).context())
+    }
+
+    /// The size of the context at the end, as `rewritten` tells it.
+    pub(super) fn size_after(&self, rewritten: &Rewritten) -> Tokens {
+        match self.settings.estimate {
+            Some(Estimate::Chars4) => rewritten.tokens.chars4.after.context(),
+            Some(Estimate::Calibrated) | None => rewritten.tokens.calibrated.after,
+        }
+    }
+
     /// How tokens are held against a target: calibrated unless something else was asked for.
     pub(super) fn estimate(&self) -> Calibration {
         match self.settings.estimate {
@@ -114,7 +127,7 @@ impl<'a> Work<'a> {
         }
         let fresh = fresh(&settings.output, reading.path.as_deref()).filter(|_| rewritten.unchanged.is_none());
         if let Some(fresh) = &fresh {
-            into_session(fresh, reading, &mut rewrite)?;
+            into_session(rewritten.verb(), fresh, reading, &mut rewrite)?;
             rewritten.session_id = Some(fresh.id.to_string());
         }
         let landing =
@@ -127,7 +140,8 @@ impl<'a> Work<'a> {
         let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
         rewritten.output = typed.map(|path| path.display().to_string());
         rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
-        if reading.drafted.is_some() && done.operation.is_none() {
+        // A draft with lines of its own is a change, whether or not an archive knows of it.
+        if reading.drafted.is_some() && done.operation.is_none() && rewrite.added.is_empty() {
             rewritten.unchanged = Some(unchanged.to_owned());
         }
         rewritten.operation = done.operation;

@@ -1,25 +1,39 @@
 //! Decisions: pure functions of what a transcript is, without clock, files or network.
 
 mod band;
+mod batch;
 mod call;
+mod effects;
+mod fold;
 mod handle;
+mod ledger;
 mod preset;
 mod protect;
+mod shell;
 mod stage;
 mod step;
 mod supersede;
 mod target;
 mod task;
+mod test_report;
 mod truncate;
+mod view;
 
 pub use band::{Band, BandError, Bands, Level};
+pub use batch::Batch;
 pub use call::{Access, Answer, Call, Lines, Place, Repeat, Subject, TodoKind};
+pub use effects::{effects, folders, only_looks, tells_its_end};
+pub use fold::{Clip, chunks, refold, split};
 pub use handle::{Fits, Handle, Handles, NotAHandle};
+pub use ledger::{Action, Ending, Ledger, Progress, TaskNews, Todo};
 pub use preset::Preset;
 pub use protect::{BadGlob, Horizon, Protected};
-pub use stage::{CompressStage, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
+pub use shell::{Command, Join, Script, Word, without_cd};
+pub use stage::{CompactStage, CompressStage, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
 pub use step::Step;
 pub use supersede::{NotARule, Rule, Superseded, supersede};
 pub use target::{NotATarget, Target};
 pub use task::{Candidate, Include, Roles, Selection, Task, TaskPart, candidates, target};
+pub use test_report::{Reach, Runner, TestReport, TestRun};
 pub use truncate::{As, Kept, Message, Opening, TopDownTruncation, Truncation, Unchanged};
+pub use view::view;

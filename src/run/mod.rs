@@ -1,13 +1,15 @@
 //! Tasks through an engine: what came of each.
 //!
 //! [`Questions`] says what is to be asked, each text once and as it leaves the machine. [`run`] asks: [`window`] keeps
-//! calls under way, [`queue`] and [`limit`] say which is next and when, [`retry`] what follows from a failure. What comes back is judged in [`outcome`], and kept in [`cache`].
+//! calls under way, [`queue`] and [`limit`] say which is next and when, [`retry`] what follows from a failure. What comes back is judged in
+//! [`outcome`] and, where a model wrote it, in [`likeness`], and kept in [`cache`].
 
 mod cache;
 mod clock;
 mod fold;
 mod gate;
 mod leaving;
+mod likeness;
 mod limit;
 mod outcome;
 mod question;

@@ -5,9 +5,11 @@
 mod archive;
 mod arguments;
 mod bad_input;
+mod buffer;
 mod chain;
 mod chat;
 mod check;
+mod compact;
 mod config;
 mod context;
 mod crash;
@@ -17,6 +19,7 @@ mod facts;
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
 mod log;
+mod manual;
 mod oracle;
 mod promise;
 mod prune;
@@ -32,5 +35,7 @@ mod session;
 mod stage;
 mod stats;
 mod talk;
+#[cfg(unix)]
+mod terminal;
 mod truncate;
 mod writing;

@@ -201,6 +201,8 @@ struct Model {
     gone: BTreeSet<usize>,
     /// Each operation of the lineage, oldest first: its id, and what it cut and gave back, took out and brought again.
     operations: Vec<Effect>,
+    /// Whether the archive knows the file: a copy of which nothing was cut is noted too.
+    is_known: bool,
     n_files: usize,
     has_grown: bool,
 }
@@ -232,6 +234,7 @@ impl Model {
             cut: BTreeSet::new(),
             gone: BTreeSet::new(),
             operations: Vec::new(),
+            is_known: false,
             n_files: 0,
             has_grown: false,
         };
@@ -275,6 +278,7 @@ impl Model {
         if let Some(output) = report["output"].as_str() {
             self.path = self.stage.path("").join(output);
         }
+        self.is_known |= report["operation"].is_string();
         report
     }
 
@@ -303,19 +307,20 @@ impl Model {
             Deed::Restore(choices) => self.restore(choices, landing),
             Deed::RestoreOp(choice) => self.undo(*choice, landing),
             Deed::Prune => {
-                let run = self.run("prune", &["--protect-steps", "0"], landing);
-                if run.code == Some(0) {
-                    self.learn(&run);
-                }
+                let before = self.text();
+                let run = self.run("prune", &["--protect-steps", "0"], landing).ended(0);
+                self.learn(&run, &before);
             }
             Deed::Compress => {
                 let args = ["--bands", "0-60:heavy", "--include", "tool-results"];
+                let before = self.text();
                 let run = self.run("compress", &args, landing).ended(0);
-                self.learn(&run);
+                self.learn(&run, &before);
             }
             Deed::Truncate => {
+                let before = self.text();
                 let run = self.run("truncate", &["--target-tokens", "1500", "--tokens", "chars4"], landing).ended(0);
-                self.learn(&run);
+                self.learn(&run, &before);
             }
             Deed::Append => self.append(),
         }
@@ -348,8 +353,7 @@ impl Model {
         let targets: Vec<String> = items.iter().map(|at| self.items[*at].target.clone()).collect();
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         let run = self.run("restore", &targets, landing);
-        if self.operations.is_empty() {
-            // Nobody knows the file yet.
+        if !self.is_known {
             assert_eq!(run.code, Some(1), "{}", run.text);
             return;
         }
@@ -405,17 +409,19 @@ impl Model {
         }
     }
 
-    /// What a verb that chooses by itself has cut or taken out.
-    fn learn(&mut self, run: &Run) {
+    /// What a verb that chooses by itself has cut or taken out of what was `before`. What was cut already may be cut once
+    /// more, such as a result that was compressed and is pruned then.
+    fn learn(&mut self, run: &Run, before: &str) {
         let report = self.take(run);
         let Some(id) = operation_of(&report) else { return };
         let text = self.text();
         let is_there = |at: &usize| line_of(&text, &self.items[*at].uuid).is_some();
         let all = || 0..self.items.len();
         let gone: BTreeSet<usize> = all().filter(|at| !self.gone.contains(at) && !is_there(at)).collect();
+        let has_changed = |item: &Item| shown(before, item) != shown(&text, item);
         let cut: BTreeSet<usize> = all()
-            .filter(|at| !self.cut.contains(at) && !self.gone.contains(at) && !gone.contains(at))
-            .filter(|at| !is_original(&text, &self.items[*at]))
+            .filter(|at| !self.gone.contains(at) && !gone.contains(at))
+            .filter(|at| has_changed(&self.items[*at]) && !is_original(&text, &self.items[*at]))
             .collect();
         self.cut.extend(&cut);
         self.gone.extend(&gone);
@@ -478,6 +484,19 @@ fn operation_of(report: &Value) -> Option<String> {
 fn line_of<'t>(text: &'t str, uuid: &str) -> Option<&'t str> {
     let uuid = format!("\"uuid\":\"{uuid}\"");
     text.lines().find(|line| line.contains(&uuid))
+}
+
+/// What stands in the place of the item: its text blocks or results, and what the client keeps of them.
+fn shown(text: &str, item: &Item) -> Option<(Value, Value)> {
+    let entry: Value = serde_json::from_str(line_of(text, &item.uuid)?).unwrap();
+    let content = match &entry["message"]["content"] {
+        Value::Array(blocks) => {
+            let is_shown = |block: &&Value| block["type"] == "text" || block["type"] == "tool_result";
+            blocks.iter().filter(is_shown).cloned().collect()
+        }
+        other => other.clone(),
+    };
+    Some((content, entry["toolUseResult"].clone()))
 }
 
 fn is_original(text: &str, item: &Item) -> bool {

@@ -29,6 +29,8 @@ struct Held {
     n_settled: usize,
     operations: Vec<(Operation, Vec<RecipeStep>)>,
     records: Vec<Record>,
+    /// What goes before the records come, of a deposit alone.
+    dropped: Vec<DocumentId>,
 }
 
 impl Held {
@@ -116,12 +118,26 @@ impl Archive for Memory {
         Ok(())
     }
 
+    fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
+        self.check_deposit()?;
+        let dropped = DocumentId::Record(kind, key);
+        self.deposit.records.retain(|record| name(record) != dropped);
+        self.deposit.dropped.push(dropped);
+        Ok(())
+    }
+
+    /// Nobody else can write: the archive belongs to who has it.
+    fn claim(&mut self) -> Result<(), ArchiveError> {
+        self.check_deposit()
+    }
+
     fn commit(&mut self) -> Result<(), ArchiveError> {
         self.check_deposit()?;
-        let Held { lines, originals, operations, records, n_settled: _ } = std::mem::take(&mut self.deposit);
+        let Held { lines, originals, operations, records, dropped, n_settled: _ } = std::mem::take(&mut self.deposit);
         self.committed.lines.extend(lines);
         self.committed.originals.extend(originals);
         self.committed.operations.extend(operations);
+        self.committed.records.retain(|known| !dropped.contains(&name(known)));
         for record in records {
             self.committed.records.retain(|known| name(known) != name(&record));
             self.committed.records.push(record);

@@ -112,6 +112,15 @@ impl Archive for Sqlite {
         self.writer()?.put(|writer| writer.put_record(record))
     }
 
+    fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
+        self.writer()?.put(|writer| writer.drop_record(kind, key))
+    }
+
+    fn claim(&mut self) -> Result<(), ArchiveError> {
+        // The transaction of a deposit is one that writes from its beginning.
+        self.writer()?.put(|_| Ok(()))
+    }
+
     fn commit(&mut self) -> Result<(), ArchiveError> {
         self.writer.as_mut().map_or(Ok(()), Writer::commit)
     }

@@ -10,7 +10,7 @@ use super::connect;
 use super::fault::Fault;
 use super::row::to_signed;
 use super::{index, operations, originals, records, sweep};
-use crate::archive::{ArchiveError, Cleanup, Dropped, Operation, Original, Reader, RecipeStep, Record, Sweep};
+use crate::archive::{ArchiveError, Cleanup, Dropped, Kind, Operation, Original, Reader, RecipeStep, Record, Sweep};
 use crate::text::Digest;
 
 /// The connection that writes, and what it reuses from put to put.
@@ -83,6 +83,10 @@ impl Writer {
 
     pub(super) fn put_record(&mut self, record: &Record) -> Result<(), ArchiveError> {
         records::insert(&self.connection, &mut self.packer, record).fault(&self.path)
+    }
+
+    pub(super) fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
+        records::delete(&self.connection, kind, key).fault(&self.path)
     }
 
     /// Brings the index up to date.

@@ -80,3 +80,29 @@ fn a_04_a_copy_that_was_stopped_goes_on_where_it_was() {
         assert_eq!(to.operation_ids().unwrap(), ["1", "2", "3"]);
     });
 }
+
+// H-08: what went on in the other archive is not set back.
+#[test]
+fn a_04_a_copy_replaces_older_records_and_no_newer_ones() {
+    on_each_backend(|to| {
+        let record = |key: &str, text: &str, time: &str| {
+            let time = Some(time.parse().unwrap());
+            let document = Document { kind: Kind::Summary, session: None, speaker: None, time, text: text.to_owned() };
+            Record { key: Digest::of(key.as_bytes()), document, meta: None, expires: None }
+        };
+        let (earlier, later) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
+        let mut from = open(&ArchiveUrl::Memory).unwrap();
+        for record in [record("a", "later", later), record("b", "earlier", earlier)] {
+            from.put_record(&record).unwrap();
+        }
+        for record in [record("a", "earlier", earlier), record("b", "later", later)] {
+            to.put_record(&record).unwrap();
+        }
+        from.commit().unwrap();
+        to.commit().unwrap();
+        let copied = copy(&*from, to, &mut go_on).unwrap();
+        assert_eq!(copied, Copied { records: 1, present: 1, ..Copied::default() });
+        let texts = to.records(&RecordFilter::default()).unwrap().into_iter().map(|record| record.document.text);
+        assert_eq!(texts.collect::<Vec<_>>(), ["later", "later"]);
+    });
+}

@@ -1,6 +1,6 @@
 //! One suite for every backend: what a deposit keeps, shows and forgets.
 
-pub(super) mod samples;
+pub(crate) mod samples;
 
 mod copies;
 mod deposits;

@@ -8,7 +8,7 @@ use crate::archive::{Archive, ArchiveUrl, Cut, FileRef, Operation, Original, Rec
 use crate::text::{Digest, Tokens};
 
 /// Runs `check` on an empty archive of each backend.
-pub(in crate::archive) fn on_each_backend(check: fn(&mut dyn Archive)) {
+pub(crate) fn on_each_backend(check: fn(&mut dyn Archive)) {
     check(open(&ArchiveUrl::Memory).unwrap().as_mut());
     let folder = tempfile::tempdir().unwrap();
     check(open(&ArchiveUrl::Sqlite(folder.path().join("archive.sqlite"))).unwrap().as_mut());

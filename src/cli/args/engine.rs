@@ -29,7 +29,7 @@ pub(crate) enum EngineName {
     Extract,
 }
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
     /// Let this engine shorten the texts [default: chat where a key or a base URL is configured, else extract]

@@ -2,12 +2,16 @@
 //! the settings of the command, with sessions found, defaults filled in and contradictions refused.
 
 pub(super) mod archive;
+pub(super) mod buffer;
 pub(super) mod check;
+pub(super) mod compact;
+pub(super) mod completions;
 pub(super) mod compress;
 pub(super) mod discard;
 pub(super) mod distill;
 mod engine;
 pub(super) mod log;
+pub(super) mod man;
 pub(super) mod prune;
 pub(super) mod refs;
 pub(super) mod restore;

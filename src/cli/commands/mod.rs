@@ -1,11 +1,15 @@
 //! One file for each verb: what it needs, and what it does.
 
 pub(crate) mod archive;
+pub(crate) mod buffer;
 pub(crate) mod check;
+pub(crate) mod compact;
+pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod config;
 pub(crate) mod cutting;
 pub(crate) mod log;
+pub(crate) mod man;
 pub(crate) mod prune;
 pub(crate) mod refs;
 pub(crate) mod restore;

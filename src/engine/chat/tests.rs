@@ -104,7 +104,23 @@ async fn r_09_the_transcript_is_fenced_as_data() {
       "max_tokens": 109,
       "temperature": 0.0,
       "response_format": {
-        "type": "json_object"
+        "type": "json_schema",
+        "json_schema": {
+          "name": "shortened",
+          "strict": true,
+          "schema": {
+            "type": "object",
+            "properties": {
+              "text": {
+                "type": "string"
+              }
+            },
+            "required": [
+              "text"
+            ],
+            "additionalProperties": false
+          }
+        }
       }
     }
     "#);
@@ -264,7 +280,9 @@ async fn a_parameter_that_is_refused_is_left_out_from_then_on() {
     let server = MockServer::start().await;
     let refuse = |request: &wiremock::Request| {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
-        let message = if body.get("response_format").is_some() {
+        let message = if body["response_format"]["type"] == "json_schema" {
+            "This response_format type is unavailable now"
+        } else if body.get("response_format").is_some() {
             "response_format is not supported by this model"
         } else if body.get("temperature").is_some() {
             "'temperature' does not support 0.0 with this model"
@@ -280,7 +298,7 @@ async fn a_parameter_that_is_refused_is_left_out_from_then_on() {
     for _ in 0..2 {
         assert_eq!(chat.shrink(ask(PROSE, 20)).await.unwrap().text, "Stale cache.");
     }
-    assert_eq!(sent(&server).await.len(), 5);
+    assert_eq!(sent(&server).await.len(), 6);
 }
 
 // R-05: a reply that nobody waits for any more is not waited for by the connection either.

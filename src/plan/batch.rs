@@ -1,0 +1,186 @@
+//! Batches: what a summary of old messages says, and of which messages it is (F-05, F-06).
+
+use jiff::Timestamp;
+
+use super::Ledger;
+
+/// The summary of a chunk of messages, or of the summaries of several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// How often it was summarised again: 0 where it is made of messages, else one more than the deepest that it is made of.
+    pub depth: u32,
+    /// When the first of its messages was said, where that is known.
+    pub start: Option<Timestamp>,
+    /// When the last was.
+    pub end: Option<Timestamp>,
+    /// How many messages it is made of, as the API counts them.
+    pub n_messages: u64,
+    /// The summary.
+    pub text: String,
+    /// What those messages did, computed and not summarised.
+    pub ledger: Ledger,
+}
+
+/// What stands for a time that is not known.
+const UNKNOWN: &str = "-";
+
+impl Batch {
+    /// The batch that takes the place of `batches`, which stand in their order, with `text` as its summary.
+    #[must_use]
+    pub fn over(batches: &[Self], text: String) -> Self {
+        let mut over = Self { text, ..Self::default() };
+        for batch in batches {
+            over.depth = over.depth.max(batch.depth.saturating_add(1));
+            over.start = earlier(over.start, batch.start);
+            over.end = over.end.max(batch.end);
+            over.n_messages = over.n_messages.saturating_add(batch.n_messages);
+            over.ledger.merge(batch.ledger.clone());
+        }
+        over
+    }
+
+    /// The first line as it is stored: `[depth:N|start:ISO|end:ISO|count:M]`, with `-` for a time that is not known.
+    #[must_use]
+    pub fn header(&self) -> String {
+        let Self { depth, n_messages, .. } = self;
+        format!("[depth:{depth}|start:{}|end:{}|count:{n_messages}]", time(self.start), time(self.end))
+    }
+
+    /// The batch as it is stored, its ledger aside: the header, a newline, the text.
+    #[must_use]
+    pub fn stored(&self) -> String {
+        format!("{}\n{}", self.header(), self.text)
+    }
+
+    /// Reads what [`Batch::stored`] wrote. Where the header is missing or broken, all of it is the text of a batch of
+    /// depth 0.
+    #[must_use]
+    pub fn read(stored: &str, ledger: Ledger) -> Self {
+        let (header, text) = stored.split_once('\n').unwrap_or((stored, ""));
+        let Some(head) = Head::read(header) else {
+            return Self { text: stored.to_owned(), ledger, ..Self::default() };
+        };
+        let Head { depth, start, end, n_messages } = head;
+        Self { depth, start, end, n_messages, text: text.to_owned(), ledger }
+    }
+}
+
+/// What a header says.
+struct Head {
+    depth: u32,
+    start: Option<Timestamp>,
+    end: Option<Timestamp>,
+    n_messages: u64,
+}
+
+impl Head {
+    fn read(header: &str) -> Option<Self> {
+        let inside = header.trim_end_matches('\r').strip_prefix("[depth:")?.strip_suffix(']')?;
+        let (depth, rest) = inside.split_once("|start:")?;
+        let (start, rest) = rest.split_once("|end:")?;
+        let (end, count) = rest.split_once("|count:")?;
+        Some(Self {
+            depth: depth.parse().ok()?,
+            start: read_time(start).ok()?,
+            end: read_time(end).ok()?,
+            n_messages: count.parse().ok()?,
+        })
+    }
+}
+
+/// The time that `written` stands for; `None` where it says that it is not known.
+fn read_time(written: &str) -> Result<Option<Timestamp>, jiff::Error> {
+    if written == UNKNOWN { Ok(None) } else { written.parse().map(Some) }
+}
+
+fn time(time: Option<Timestamp>) -> String {
+    time.map_or_else(|| UNKNOWN.to_owned(), |time| time.to_string())
+}
+
+fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(depth: u32) -> Batch {
+        Batch { depth, n_messages: 20, ..Batch::default() }
+    }
+
+    // F-05 [000 AC2.2]
+    #[test]
+    fn f_05_a_header_has_depth_times_and_count() {
+        let batch = Batch {
+            depth: 1,
+            start: "2026-03-02T09:00:00Z".parse().ok(),
+            end: "2026-03-02T09:30:00.5Z".parse().ok(),
+            n_messages: 40,
+            text: "Two\nlines".to_owned(),
+            ledger: Ledger::default(),
+        };
+        let stored = batch.stored();
+        assert_eq!(stored, "[depth:1|start:2026-03-02T09:00:00Z|end:2026-03-02T09:30:00.5Z|count:40]\nTwo\nlines");
+        assert_eq!(Batch::read(&stored, Ledger::default()), batch);
+        assert_eq!(at(0).header(), "[depth:0|start:-|end:-|count:20]");
+    }
+
+    // F-05
+    #[test]
+    fn f_05_without_a_header_the_whole_is_the_text() {
+        let broken = [
+            "",
+            "Just text",
+            "Text\n[depth:1|start:-|end:-|count:2]",
+            "[depth:1|start:-|end:-]\nx",
+            "[depth:-1|start:-|end:-|count:2]\nx",
+            "[depth:1|start:yesterday|end:-|count:2]\nx",
+            "[depth:1|start:-|end:-|count:2] x",
+            "[depth:1|start:-|end:-|count:many]\nx",
+        ];
+        for stored in broken {
+            let expected = Batch { text: stored.to_owned(), ..Batch::default() };
+            assert_eq!(Batch::read(stored, Ledger::default()), expected, "{stored}");
+        }
+    }
+
+    // F-06 [000 AC2.2, AC2.4]
+    #[test]
+    fn ac2_2_depth_is_one_more_than_the_deepest_and_counts_add_up() {
+        let cases: [(&[u32], u32); 4] = [(&[0, 0, 0], 1), (&[0, 1], 2), (&[2, 0, 0, 1, 0], 3), (&[], 0)];
+        for (depths, expected) in cases {
+            let batches: Vec<Batch> = depths.iter().copied().map(at).collect();
+            let over = Batch::over(&batches, "all".to_owned());
+            assert_eq!((over.depth, over.n_messages), (expected, 20 * depths.len() as u64), "{depths:?}");
+        }
+    }
+
+    // F-06
+    #[test]
+    fn f_06_a_batch_over_others_spans_their_times() {
+        let between = |start: &str, end: &str| Batch { start: start.parse().ok(), end: end.parse().ok(), ..at(0) };
+        let batches = [between("2026-03-02T09:00:00Z", "-"), between("-", "2026-03-02T10:00:00Z"), at(0)];
+        let over = Batch::over(&batches, String::new());
+        assert_eq!(over.header(), "[depth:1|start:2026-03-02T09:00:00Z|end:2026-03-02T10:00:00Z|count:60]");
+    }
+
+    proptest! {
+        // F-05 [000 AC2.2]
+        #[test]
+        fn f_05_what_is_stored_reads_back(
+            depth in 0..9u32,
+            times in prop::array::uniform2(prop::option::of(0..4_000_000_000_000i64)),
+            n_messages in 0..u64::MAX,
+            text in "(?s).{0,60}",
+        ) {
+            let [start, end] = times.map(|time| Timestamp::from_millisecond(time?).ok());
+            let batch = Batch { depth, start, end, n_messages, text, ledger: Ledger::default() };
+            prop_assert_eq!(Batch::read(&batch.stored(), Ledger::default()), batch);
+        }
+    }
+}

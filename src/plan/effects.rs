@@ -1,0 +1,252 @@
+//! What shell scripts do, as far as it is plain without running them: the files that they write and delete, and whether
+//! they only look.
+
+use super::Action;
+use super::shell::{Command, Join, Script, Word};
+use crate::text::{is_rooted, resolve};
+
+/// Programs that only look.
+const LOOKS: [&str; 46] = [
+    "ls", "lsd", "eza", "cat", "bat", "head", "tail", "grep", "egrep", "rg", "ag", "find", "fd", "wc", "pwd", "cd",
+    "pushd", "popd", "echo", "printf", "awk", "sort", "uniq", "cut", "tr", "tree", "which", "whereis", "type", "file",
+    "stat", "du", "df", "date", "whoami", "env", "printenv", "sleep", "true", "false", "test", "[", "diff", "jq",
+    "less", "ps",
+];
+/// What git does without changing anything.
+const GIT_LOOKS: [&str; 13] = [
+    "status",
+    "log",
+    "diff",
+    "show",
+    "rev-parse",
+    "blame",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "describe",
+    "reflog",
+    "grep",
+    "shortlog",
+];
+/// What GitHub's program does without changing anything, as its second word.
+const GH_LOOKS: [&str; 5] = ["view", "list", "status", "checks", "diff"];
+
+/// Whether the script changes nothing: it lists, prints, searches.
+#[must_use]
+pub fn only_looks(script: &Script) -> bool {
+    script.is_plain && script.commands.iter().all(is_look)
+}
+
+/// Whether the command changes nothing.
+pub(super) fn is_look(command: &Command) -> bool {
+    let is_so = match command.program() {
+        "sed" => !edits_in_place(command),
+        "git" => git_verb(command).is_none_or(|(verb, rest)| GIT_LOOKS.contains(&verb) || is_git_list(verb, rest)),
+        "gh" => GH_LOOKS.contains(&command.word(2)),
+        program => LOOKS.contains(&program) || asks_version(command),
+    };
+    is_so && command.outputs.iter().all(is_device)
+}
+
+fn asks_version(command: &Command) -> bool {
+    command.words.len() == 2 && ["version", "--version", "-V", "--help"].contains(&command.word(1))
+}
+
+/// Whether a verb of git that can change things only lists them here.
+fn is_git_list(verb: &str, rest: &[Word]) -> bool {
+    let is_option = |word: &Word| word.text.starts_with('-');
+    match verb {
+        "branch" | "tag" | "remote" | "stash" | "worktree" => rest.iter().all(|word| {
+            ["-v", "-vv", "-a", "-r", "--list", "-l", "list", "--show-current"].contains(&word.text.as_str())
+        }),
+        "config" => rest.iter().any(|word| word.text.starts_with("--get") || word.text == "--list"),
+        _ => !rest.is_empty() && rest.iter().all(is_option) && verb == "version",
+    }
+}
+
+/// The verb of a call of git and the words behind it; options before it are left off.
+fn git_verb(command: &Command) -> Option<(&str, &[Word])> {
+    let mut at = 1;
+    while command.word(at).starts_with('-') {
+        // These take a word.
+        at += if ["-C", "-c"].contains(&command.word(at)) { 2 } else { 1 };
+    }
+    let (verb, rest) = command.words.get(at..)?.split_first()?;
+    Some((&verb.text, rest))
+}
+
+fn edits_in_place(command: &Command) -> bool {
+    command.words.iter().any(|word| word.text.starts_with("-i") || word.text == "--in-place")
+}
+
+fn is_device(path: &Word) -> bool {
+    path.text.starts_with("/dev/")
+}
+
+/// Whether the status of the script tells how what it does has ended: what changes something is not followed by what hides
+/// its status.
+#[must_use]
+pub fn tells_its_end(script: &Script) -> bool {
+    let n_commands = script.commands.len();
+    let hides = |(at, command): (usize, &Command)| match command.join {
+        Join::Background => true,
+        Join::Pipe | Join::Or | Join::Then => at + 1 < n_commands && !is_look(command),
+        Join::And | Join::End => false,
+    };
+    script.is_plain && !script.commands.iter().enumerate().any(hides)
+}
+
+/// The folder in which each command of the script runs, where it starts in `folder`; `None` where that is not plain.
+#[must_use]
+pub fn folders(script: &Script, folder: Option<&str>) -> Vec<Option<String>> {
+    let mut folder = folder.map(str::to_owned);
+    let mut folders = Vec::new();
+    for command in &script.commands {
+        folders.push(folder.clone());
+        if ["cd", "pushd"].contains(&command.program()) {
+            folder =
+                command.operands().next().filter(|to| to.is_literal).and_then(|to| at(&to.text, folder.as_deref()));
+        }
+    }
+    folders
+}
+
+/// The path from the root; `None` where the folder is not known.
+fn at(path: &str, folder: Option<&str>) -> Option<String> {
+    (is_rooted(path) || folder.is_some()).then(|| resolve(path, folder))
+}
+
+/// What a script that succeeded did to files, where it started in `folder`.
+#[must_use]
+pub fn effects(script: &Script, folder: Option<&str>) -> Vec<(String, Action)> {
+    let mut effects = Vec::new();
+    if !script.is_plain {
+        return effects;
+    }
+    let mut is_sure = true;
+    for (command, folder) in script.commands.iter().zip(folders(script, folder)) {
+        if is_sure {
+            let found = effects_of(command);
+            effects
+                .extend(found.into_iter().filter_map(|(path, action)| Some((at(&path, folder.as_deref())?, action))));
+        }
+        // What stands behind `||` may not have run.
+        is_sure = command.join != Join::Or && (is_sure || command.join == Join::Then);
+    }
+    effects
+}
+
+fn effects_of(command: &Command) -> Vec<(String, Action)> {
+    let git = if command.program() == "git" { git_verb(command) } else { None };
+    let (verb, words) = match git {
+        Some(("rm", rest)) if !rest.iter().any(|word| word.text == "--cached") => ("rm", rest),
+        Some(("mv", rest)) => ("mv", rest),
+        Some(_) => ("", command.words.get(1..).unwrap_or_default()),
+        None => (command.program(), command.words.get(1..).unwrap_or_default()),
+    };
+    let operands: Vec<&Word> =
+        words.iter().filter(|word| !word.text.starts_with('-') && !word.text.is_empty()).collect();
+    let each = |operands: &[&Word], action| {
+        let literal = operands.iter().filter(|word| word.is_literal && !is_device(word));
+        literal.map(|word| (word.text.clone(), action)).collect::<Vec<_>>()
+    };
+    let mut effects = match (verb, operands.as_slice()) {
+        ("rm" | "unlink", operands) => each(operands, Action::Deleted),
+        ("touch" | "tee", operands) => each(operands, Action::Edited),
+        ("sed", [_, files @ ..]) if edits_in_place(command) => each(files, Action::Edited),
+        ("mv", [sources @ .., to]) => {
+            let mut effects = each(sources, Action::Deleted);
+            effects.extend(arrivals(sources, to).into_iter().map(|path| (path, Action::Created)));
+            effects
+        }
+        ("cp", [sources @ .., to]) => arrivals(sources, to).into_iter().map(|path| (path, Action::Edited)).collect(),
+        _ => Vec::new(),
+    };
+    effects.extend(each(&command.outputs.iter().collect::<Vec<_>>(), Action::Edited));
+    effects
+}
+
+/// What `sources` are called once they are at `to`.
+fn arrivals(sources: &[&Word], to: &Word) -> Vec<String> {
+    if !to.is_literal || sources.iter().any(|source| !source.is_literal) {
+        return Vec::new();
+    }
+    let name = |path: &str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    let is_folder = |source: &str| {
+        let has_ending = |path: &str| name(path).trim_start_matches('.').contains('.');
+        sources.len() > 1 || to.text.ends_with(['/', '.']) || has_ending(source) && !has_ending(&to.text)
+    };
+    let arrival = |source: &&Word| {
+        let to = &to.text;
+        if is_folder(&source.text) {
+            format!("{}/{}", to.trim_end_matches('/'), name(&source.text))
+        } else {
+            to.clone()
+        }
+    };
+    sources.iter().map(arrival).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // F-13
+    #[test]
+    fn f_13_what_scripts_do_to_files_is_told_where_it_is_plain() {
+        let cases: [(&str, &[&str]); 20] = [
+            ("rm a.rs", &["Deleted /p/a.rs"]),
+            ("cd /q && rm -rf 'b c' ../d", &["Deleted /q/b c", "Deleted /d"]),
+            ("git rm -q src/a.rs && git commit -m x", &["Deleted /p/src/a.rs"]),
+            ("git -C /q rm a", &["Deleted /p/a"]),
+            ("git rm --cached a.rs", &[]),
+            ("mv a.rs b.rs", &["Deleted /p/a.rs", "Created /p/b.rs"]),
+            ("mv a.db data", &["Deleted /p/a.db", "Created /p/data/a.db"]),
+            ("git mv a b dir", &["Deleted /p/a", "Deleted /p/b", "Created /p/dir/a", "Created /p/dir/b"]),
+            ("cp a.rs c/", &["Edited /p/c/a.rs"]),
+            ("cat > a.txt <<'EOF'\nrm b\nEOF", &["Edited /p/a.txt"]),
+            ("make 2>/dev/null | tee log", &["Edited /p/log"]),
+            ("sed -i 's/a/b/' x.rs y.rs", &["Edited /p/x.rs", "Edited /p/y.rs"]),
+            ("sed -n 1,5p x.rs", &[]),
+            ("rm *.log", &[]),
+            ("for f in a b; do rm $f; done", &[]),
+            ("if true; then rm a; fi", &[]),
+            ("test -e a || rm a", &[]),
+            ("make || true; rm a", &["Deleted /p/a"]),
+            ("cd $X && rm a", &[]),
+            ("cd $X && rm /a", &["Deleted /a"]),
+        ];
+        for (script, expected) in cases {
+            let effects = effects(&Script::read(script), Some("/p"));
+            let told: Vec<String> = effects.iter().map(|(path, action)| format!("{action:?} {path}")).collect();
+            assert_eq!(told, expected, "{script}");
+        }
+    }
+
+    // F-13
+    #[test]
+    fn f_13_looking_is_told_from_doing_and_hidden_ends_from_open_ones() {
+        let cases = [
+            ("ls -la && cat a | head -5", true, true),
+            ("git status && git log --oneline", true, true),
+            ("git branch -a", true, true),
+            ("git branch new", false, true),
+            ("go version", true, true),
+            ("gh pr view 5", true, true),
+            ("gh pr create", false, true),
+            ("cat > a", false, true),
+            ("cat a 2>/dev/null", true, true),
+            ("cd a && cargo build", false, true),
+            ("cargo build 2>&1 | tail -5", false, false),
+            ("cargo build || true", false, false),
+            ("npm start &", false, false),
+            ("cargo fmt; cargo build", false, false),
+            ("cd a; cargo build", false, true),
+            ("for i in a; do make; done", false, false),
+        ];
+        for (script, looks, tells) in cases {
+            let read = Script::read(script);
+            assert_eq!((only_looks(&read), tells_its_end(&read)), (looks, tells), "{script}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Compacting: which messages go into summaries, which of them together, and which summaries are summarised again
+//! (F-02, F-03, F-06).
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+use crate::transcript::GroupIdx;
+
+/// How many batches a view shows at either end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clip {
+    /// The earliest.
+    pub first: u32,
+    /// The latest.
+    pub last: u32,
+}
+
+impl Default for Clip {
+    fn default() -> Self {
+        Self { first: 2, last: 2 }
+    }
+}
+
+impl Clip {
+    /// How many batches a view has room for.
+    #[must_use]
+    pub const fn room(self) -> usize {
+        self.first as usize + self.last as usize
+    }
+}
+
+/// How many messages are compacted, of those whose groups are `groups`: all but the newest `keep_recent`, and but more
+/// where a group would be split (F-02).
+#[must_use]
+pub fn split(groups: &[GroupIdx], keep_recent: usize) -> usize {
+    let mut n_compacted = groups.len().saturating_sub(keep_recent);
+    while n_compacted > 0 && is_inside(groups, n_compacted) {
+        n_compacted -= 1;
+    }
+    n_compacted
+}
+
+/// Whether the message at `at` is of the same group as the one before.
+fn is_inside(groups: &[GroupIdx], at: usize) -> bool {
+    groups.get(at).is_some_and(|group| at.checked_sub(1).and_then(|before| groups.get(before)) == Some(group))
+}
+
+/// The messages, whose groups are `groups`, in chunks of `size`: fewer where a group would be split, more where a group
+/// alone has more (F-03).
+#[must_use]
+pub fn chunks(groups: &[GroupIdx], size: NonZeroUsize) -> Vec<Range<usize>> {
+    let mut chunks: Vec<Range<usize>> = Vec::new();
+    let mut start = 0;
+    for group in groups.chunk_by(PartialEq::eq) {
+        let end = start + group.len();
+        match chunks.last_mut() {
+            Some(chunk) if end - chunk.start <= size.get() => chunk.end = end,
+            _ => chunks.push(start..end),
+        }
+        start = end;
+    }
+    chunks
+}
+
+/// Which of so many batches are summarised again into one: all but the latest that a view shows, once there are more by
+/// two than a view has room for (F-06).
+#[must_use]
+pub const fn refold(n_batches: usize, clip: Clip) -> Option<Range<usize>> {
+    /// How many batches a view may leave out before they are made one.
+    const BUFFER: usize = 2;
+    if n_batches > clip.room() + BUFFER { Some(0..n_batches - clip.last as usize) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Groups of these sizes.
+    fn groups(sizes: &[usize]) -> Vec<GroupIdx> {
+        let group = |(group, size): (u32, &usize)| std::iter::repeat_n(GroupIdx(group), *size);
+        (0..).zip(sizes).flat_map(group).collect()
+    }
+
+    fn lens(sizes: &[usize], size: usize) -> Vec<usize> {
+        chunks(&groups(sizes), NonZeroUsize::new(size).unwrap()).into_iter().map(|chunk| chunk.len()).collect()
+    }
+
+    // F-02 [000 AC1.6]
+    #[test]
+    fn ac1_6_the_newest_are_kept() {
+        assert_eq!(split(&groups(&[1; 10]), 5), 5);
+        assert_eq!(split(&groups(&[1; 3]), 5), 0);
+        assert_eq!(split(&groups(&[1; 3]), 0), 3);
+        assert_eq!(split(&[], 5), 0);
+    }
+
+    // F-02
+    #[test]
+    fn f_02_more_are_kept_where_a_group_would_be_split() {
+        assert_eq!(split(&groups(&[1, 1, 4, 1]), 3), 2);
+        assert_eq!(split(&groups(&[1, 1, 4, 1]), 5), 2);
+        assert_eq!(split(&groups(&[9]), 2), 0, "one group is all there is");
+    }
+
+    // F-03 [000 AC1.2]
+    #[test]
+    fn ac1_2_messages_are_chunked() {
+        assert_eq!(lens(&[1; 10], 3), [3, 3, 3, 1]);
+        assert_eq!(lens(&[], 3), [0; 0]);
+        assert_eq!(lens(&[1; 4], 20), [4]);
+    }
+
+    // F-03
+    #[test]
+    fn f_03_a_group_is_never_split_over_chunks() {
+        assert_eq!(lens(&[2, 2, 2], 3), [2, 2, 2]);
+        assert_eq!(lens(&[2, 2, 2], 4), [4, 2]);
+        assert_eq!(lens(&[1, 9, 1], 3), [1, 9, 1]);
+    }
+
+    // F-06 [000 AC2.1]
+    #[test]
+    fn ac2_1_more_than_the_view_and_two_are_summarised_again() {
+        let clip = Clip::default();
+        assert_eq!(refold(7, clip), Some(0..5));
+        assert_eq!(refold(6, clip), None);
+        assert_eq!(refold(4, clip), None);
+        assert_eq!(refold(3, Clip { first: 0, last: 0 }), Some(0..3));
+    }
+
+    proptest! {
+        #[test]
+        fn f_03_chunks_are_all_messages_in_order(sizes in prop::collection::vec(1..5usize, 0..20), size in 1..9usize, keep in 0..9usize) {
+            let groups = groups(&sizes);
+            let chunks = chunks(&groups, NonZeroUsize::new(size).unwrap());
+            prop_assert_eq!(chunks.iter().cloned().flatten().collect::<Vec<_>>(), (0..groups.len()).collect::<Vec<_>>());
+            let n_compacted = split(&groups, keep);
+            prop_assert!(groups.len() - n_compacted >= keep.min(groups.len()));
+            for border in chunks.iter().map(|chunk| chunk.end).chain([n_compacted]).filter(|&at| at > 0 && at < groups.len()) {
+                prop_assert_ne!(groups[border - 1], groups[border]);
+            }
+        }
+    }
+}

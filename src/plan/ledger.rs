@@ -1,0 +1,183 @@
+//! The ledger: what messages did, computed from their entries and never left to a summariser (F-13).
+//!
+//! A ledger is what its messages change about what was known before, so that two merge exactly: of each thing the later
+//! state stands, and it makes no difference which of several are merged first.
+
+mod failing;
+mod latest;
+mod todos;
+mod told;
+
+use serde::{Deserialize, Serialize};
+
+use self::failing::Failing;
+use self::latest::Latest;
+use self::todos::Todos;
+use super::test_report::{TestReport, TestRun};
+use crate::text::Digest;
+
+pub use self::todos::{Progress, TaskNews, Todo};
+
+/// What messages did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// The folder that was worked in first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
+    /// Files by their paths from the root.
+    #[serde(default, skip_serializing_if = "Latest::is_empty")]
+    files: Latest<String, Touched>,
+    /// Commands as they were typed, each behind the folder that it was run in.
+    #[serde(default, skip_serializing_if = "Latest::is_empty")]
+    commands: Latest<(String, String), Runs>,
+    #[serde(default, skip_serializing_if = "Failing::is_empty")]
+    tests: Failing,
+    #[serde(default, skip_serializing_if = "Todos::is_empty")]
+    todos: Todos,
+}
+
+/// What was done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// It was not there, and was written.
+    Created,
+    /// It was changed, or written anew.
+    Edited,
+    /// It was deleted, or moved away.
+    Deleted,
+    /// It was read.
+    Read,
+}
+
+/// What was last done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Touched {
+    /// What.
+    last: Action,
+    /// Where it was read last: what was last done to it before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<Action>,
+}
+
+impl Touched {
+    fn by(last: Action) -> Self {
+        Self { last, before: None }
+    }
+
+    fn then(self, later: Self) -> Self {
+        match later.last {
+            Action::Read => Self { last: Action::Read, before: later.before.or_else(|| self.change()) },
+            Action::Created | Action::Edited | Action::Deleted => later,
+        }
+    }
+
+    /// What was last done to it, other than reading it.
+    fn change(self) -> Option<Action> {
+        if self.last == Action::Read { self.before } else { Some(self.last) }
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// It succeeded.
+    Succeeded,
+    /// It failed, with this status where it is known.
+    Failed(Option<i32>),
+    /// Nobody knows: another command's status stands for it, or it went on in the background.
+    Untold,
+}
+
+/// How often a command was run, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Runs {
+    count: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    failed: u32,
+    last: Ending,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+impl Runs {
+    fn of(last: Ending) -> Self {
+        Self { count: 1, failed: u32::from(matches!(last, Ending::Failed(_))), last }
+    }
+
+    fn then(self, later: Self) -> Self {
+        let count = self.count.saturating_add(later.count);
+        Self { count, failed: self.failed.saturating_add(later.failed), last: later.last }
+    }
+}
+
+impl Ledger {
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self == &Self::default()
+    }
+
+    /// Adds what `later` messages did.
+    pub fn merge(&mut self, later: Self) {
+        let Self { folder, files, commands, tests, todos } = later;
+        self.folder = self.folder.take().or(folder);
+        self.files.merge(files, Touched::then);
+        self.commands.merge(commands, Runs::then);
+        self.tests.merge(tests);
+        self.todos.merge(todos);
+    }
+
+    /// Notes a folder that was worked in; the first that is noted stays. Files below it are told by their paths inside.
+    pub fn work_in(&mut self, folder: impl Into<String>) {
+        self.folder.get_or_insert_with(|| folder.into());
+    }
+
+    /// Whether a folder is noted.
+    #[must_use]
+    pub const fn has_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Notes what was done with the file at `path`, which starts at the root where that is known.
+    pub fn touch(&mut self, path: impl Into<String>, action: Action) {
+        self.files.insert(path.into(), Touched::by(action), Touched::then);
+    }
+
+    /// Notes that `command` was run in `folder`, which is empty where it is not known. A long one is kept by its beginning and a digest of the whole.
+    pub fn ran(&mut self, command: &str, folder: &str, ending: Ending) {
+        /// The most characters that are kept of a command.
+        const MOST: usize = 200;
+        let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
+        let key = match line.char_indices().nth(MOST) {
+            None => line,
+            Some((at, _)) => {
+                let digest = Digest::of(line.as_bytes()).to_string();
+                format!("{}… #{}", line.get(..at).unwrap_or_default(), digest.get(..8).unwrap_or_default())
+            }
+        };
+        self.commands.insert((folder.to_owned(), key), Runs::of(ending), Runs::then);
+    }
+
+    /// Notes what a run of tests in `folder` has shown.
+    pub fn tested(&mut self, run: TestRun, report: TestReport, folder: &str) {
+        self.tests.add(run, report, folder);
+    }
+
+    /// Notes the list of what is to be done, as it was written.
+    pub fn write_todos(&mut self, list: Vec<Todo>) {
+        self.todos.write(list);
+    }
+
+    /// Notes what is told of the task of this number.
+    pub fn tell_task(&mut self, number: impl Into<String>, news: TaskNews) {
+        self.todos.tell(number.into(), news);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::plan::shell::Script;
+use crate::text::Tokens;
+
+const ROOM: Tokens = Tokens(2000);
+
+fn test(ledger: &mut Ledger, command: &str, output: &str) {
+    let (run, _) = TestRun::of(&Script::read(command)).unwrap();
+    ledger.tested(run, TestReport::read(run, output), "/p");
+}
+
+// F-13
+#[test]
+fn f_13_a_ledger_tells_what_messages_did() {
+    let mut ledger = Ledger::default();
+    ledger.work_in("/p");
+    ledger.touch("/p/src/a.rs", Action::Read);
+    ledger.touch("/p/src/b.rs", Action::Created);
+    ledger.touch("/p/src/a.rs", Action::Edited);
+    ledger.touch("/p/src/a.rs", Action::Read);
+    ledger.touch("/q/c.rs", Action::Deleted);
+    ledger.touch("/p/d.rs", Action::Read);
+    ledger.ran("cargo  build", "/p", Ending::Failed(Some(101)));
+    ledger.ran("cargo build", "/p", Ending::Succeeded);
+    ledger.ran("cargo clippy", "/p", Ending::Failed(Some(101)));
+    ledger.ran("make | tee log", "/p/sub", Ending::Untold);
+    test(&mut ledger, "cargo test", "test a::b ... FAILED\ntest a::c ... FAILED\ntest result: FAILED.");
+    test(&mut ledger, "cargo test a::c", "test a::c ... ok\ntest result: ok.");
+    ledger.write_todos(vec![
+        Todo { text: "Read it".to_owned(), progress: Progress::Completed },
+        Todo { text: "Test it".to_owned(), progress: Progress::Pending },
+        Todo { text: "Write it".to_owned(), progress: Progress::InProgress },
+    ]);
+    ledger.tell_task("2", TaskNews { text: Some("Ship it".to_owned()), progress: None });
+    insta::assert_snapshot!(ledger.told(ROOM), @r"
+    Open tasks:
+    - Write it (in progress)
+    - Test it
+    - #2 Ship it
+    Failing tests:
+    - a::b
+    Commands that failed when last run:
+    - `cargo clippy` (exit 101)
+    Files created: src/b.rs
+    Files edited: src/a.rs
+    Files deleted: /q/c.rs
+    Commands that succeeded when last run:
+    - `cargo build` (1 of 2 runs failed)
+    Commands whose status is not known:
+    - `make | tee log` in sub
+    Files read and not changed: d.rs
+    ");
+}
+
+// F-13
+#[test]
+fn f_13_what_is_told_is_limited_and_says_how_much_there_is() {
+    let mut ledger = Ledger::default();
+    for n in 0..100 {
+        ledger.touch(format!("/p/src/file_{n}.rs"), Action::Edited);
+        ledger.ran(&format!("make {n}"), "", Ending::Succeeded);
+    }
+    let told = ledger.told(Tokens(60));
+    assert!(crate::text::chars4(&told) <= Tokens(70), "{told}");
+    assert!(told.starts_with("Files edited: /p/src/file_99.rs, /p/src/file_98.rs,"), "{told}");
+    let n_named = told.matches("/p/src").count();
+    assert!(told.contains(&format!("and {} more", 100 - n_named)), "{told}");
+    assert_eq!(Ledger::default().told(ROOM), "");
+    assert_eq!(ledger.told(Tokens(0)), "Files edited: 100\nCommands that succeeded when last run: 100");
+}
+
+// F-13
+#[test]
+fn f_13_a_pass_takes_failing_tests_off_however_it_is_told() {
+    let cases = [
+        ("cargo test", "test result: ok. 9 passed", true),
+        ("cargo test --lib", "test result: ok. 9 passed", false),
+        ("cargo test a::b", "test a::b ... ok", true),
+        ("cargo test a::x", "test a::x ... ok", false),
+        ("pytest", "=== 9 passed in 1s ===", false),
+    ];
+    for (command, output, is_over) in cases {
+        let mut ledger = Ledger::default();
+        test(&mut ledger, "cargo test", "test a::b ... FAILED");
+        test(&mut ledger, command, output);
+        assert_eq!(ledger.tests.iter().next().is_none(), is_over, "{command}");
+    }
+}
+
+#[test]
+fn f_13_long_commands_are_known_by_their_digests() {
+    let mut ledger = Ledger::default();
+    let long = format!("echo {}", "x".repeat(300));
+    for command in [long.clone(), long.clone() + "y", long] {
+        ledger.ran(&command, "", Ending::Succeeded);
+    }
+    assert_eq!(ledger.commands.iter().map(|(_, runs)| runs.count).collect::<Vec<_>>(), [1, 2]);
+}
+
+/// One thing that messages can do.
+#[derive(Clone, Debug)]
+enum Deed {
+    WorkIn(u8),
+    Touch(u8, Action),
+    Run(u8, Ending),
+    Test(u8, Vec<u8>, Vec<u8>),
+    AllPass(u8),
+    Todos(u8),
+    Task(u8, Option<u8>, Option<Progress>),
+}
+
+fn any_deed() -> impl Strategy<Value = Deed> {
+    let action = prop::sample::select(vec![Action::Read, Action::Created, Action::Edited, Action::Deleted]);
+    let ending = prop::sample::select(vec![Ending::Succeeded, Ending::Failed(Some(1)), Ending::Untold]);
+    let progress = prop::sample::select(vec![Progress::Pending, Progress::InProgress, Progress::Completed]);
+    let names = || prop::collection::vec(0..6u8, 0..3);
+    prop_oneof![
+        (0..2u8).prop_map(Deed::WorkIn),
+        (0..3u8, action).prop_map(|(path, action)| Deed::Touch(path, action)),
+        (0..3u8, ending).prop_map(|(command, ending)| Deed::Run(command, ending)),
+        (0..3u8, names(), names()).prop_map(|(folder, failed, passed)| Deed::Test(folder, failed, passed)),
+        (0..3u8).prop_map(Deed::AllPass),
+        (0..3u8).prop_map(Deed::Todos),
+        (0..3u8, prop::option::of(0..3u8), prop::option::of(progress))
+            .prop_map(|(at, text, is)| Deed::Task(at, text, is)),
+    ]
+}
+
+fn folder(n: u8) -> &'static str {
+    ["/p", "/p/a", "/q"][usize::from(n)]
+}
+
+fn done(deeds: &[Deed]) -> Ledger {
+    // A test, one of its parts, a whole file, and names that only begin alike.
+    let name = |n: &u8| {
+        ["js a.ts", "js a.ts > x", "js a.ts > x > y", "js a.tsx > x", "cargo m::a", "cargo m"][usize::from(*n)]
+            .to_owned()
+    };
+    let mut ledger = Ledger::default();
+    for deed in deeds {
+        match deed.clone() {
+            Deed::WorkIn(at) => ledger.work_in(folder(at)),
+            Deed::Touch(path, action) => ledger.touch(format!("/p/{path}"), action),
+            Deed::Run(command, ending) => ledger.ran(&format!("make {command}"), "/p", ending),
+            Deed::Test(at, failed, passed) => {
+                let (run, _) = TestRun::of(&Script::read("npm test x.ts")).unwrap();
+                let failed: Vec<String> = failed.iter().map(name).collect();
+                let passed = passed.iter().map(name).filter(|name| !failed.contains(name)).collect();
+                ledger.tested(run, TestReport { failed, passed, all_passed: false }, folder(at));
+            }
+            Deed::AllPass(at) => {
+                let (run, _) = TestRun::of(&Script::read("npm test")).unwrap();
+                ledger.tested(run, TestReport { all_passed: true, ..TestReport::default() }, folder(at));
+            }
+            Deed::Todos(text) => {
+                ledger.write_todos(vec![Todo { text: text.to_string(), progress: Progress::Pending }]);
+            }
+            Deed::Task(at, text, progress) => {
+                ledger.tell_task(at.to_string(), TaskNews { text: text.map(|text| text.to_string()), progress });
+            }
+        }
+    }
+    ledger
+}
+
+fn merged(mut earlier: Ledger, later: Ledger) -> Ledger {
+    earlier.merge(later);
+    earlier
+}
+
+proptest! {
+    // F-13: what is merged is what would have been noted at once, whichever are merged first.
+    #[test]
+    fn f_13_merging_is_exact(deeds in prop::collection::vec(any_deed(), 0..24), cuts in prop::array::uniform2(0..24usize)) {
+        let [one, two] = cuts.map(|cut| cut.min(deeds.len()));
+        let (one, two) = (one.min(two), one.max(two));
+        let (a, b, c) = (done(&deeds[..one]), done(&deeds[one..two]), done(&deeds[two..]));
+        let whole = done(&deeds);
+        prop_assert_eq!(&merged(merged(a.clone(), b.clone()), c.clone()), &whole);
+        prop_assert_eq!(&merged(a, merged(b, c)), &whole);
+    }
+
+    // F-13
+    #[test]
+    fn f_13_a_ledger_reads_back_from_json(deeds in prop::collection::vec(any_deed(), 0..24)) {
+        let ledger = done(&deeds);
+        let json = serde_json::to_string(&ledger).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Ledger>(&json).unwrap(), ledger);
+    }
+}

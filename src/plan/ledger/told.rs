@@ -1,0 +1,184 @@
+//! A ledger as people and models read it, in a limited number of tokens.
+
+use super::{Action, Ending, Ledger, Progress, Runs, Touched};
+use crate::text::{Tokens, chars4, is_rooted, within};
+
+/// The most characters of a command that are told.
+const COMMAND: usize = 100;
+
+/// A part of what is told: items under a title, the one that matters most first.
+struct Section {
+    title: &'static str,
+    items: Vec<String>,
+    /// How many of them are told.
+    n_told: usize,
+    layout: Layout,
+}
+
+/// How items stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// Each on a line of its own, at most so many.
+    Lines(usize),
+    /// All in the line of the title.
+    Inline,
+}
+
+impl Ledger {
+    /// What the ledger knows, in at most `limit` tokens or little more: what matters most, and how much there is beside it.
+    #[must_use]
+    pub fn told(&self, limit: Tokens) -> String {
+        let mut sections = self.sections();
+        sections.retain(|section| !section.items.is_empty());
+        let mut n_tokens: u64 = sections.iter().map(|section| chars4(section.title).0 + 5).sum();
+        // In turn, so that no section takes the room of all others.
+        let mut has_grown = true;
+        while std::mem::take(&mut has_grown) {
+            for section in &mut sections {
+                let Some(item) = section.next() else { continue };
+                let size = chars4(item).0 + 2;
+                if n_tokens + size <= limit.0 {
+                    n_tokens += size;
+                    section.n_told += 1;
+                    has_grown = true;
+                }
+            }
+        }
+        sections.iter().map(Section::told).collect::<Vec<_>>().join("\n")
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let section = |title, layout, items| Section { title, items, n_told: 0, layout };
+        let lines = |n_most, title, items| section(title, Layout::Lines(n_most), items);
+        let files = |action| section(title_of(action), Layout::Inline, self.files_of(action));
+        vec![
+            lines(20, "Open tasks", self.todos.open().into_iter().map(told_todo).collect()),
+            lines(20, "Failing tests", self.failing_tests()),
+            lines(8, "Commands that failed when last run", self.commands_that(Ends::Badly)),
+            files(Action::Created),
+            files(Action::Edited),
+            files(Action::Deleted),
+            lines(8, "Commands that succeeded when last run", self.commands_that(Ends::Well)),
+            lines(4, "Commands whose status is not known", self.commands_that(Ends::Untold)),
+            files(Action::Read),
+        ]
+    }
+
+    /// The tests that fail, each once, however many folders it fails in.
+    fn failing_tests(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.tests.iter().rev().filter_map(|name| name.split_once(' ')).map(|(_, name)| name) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+        names
+    }
+
+    /// The files with which `action` is what was last done, reading aside where something was done to them; those that
+    /// stand in the folder that is worked in first.
+    fn files_of(&self, action: Action) -> Vec<String> {
+        let is_so = |touched: &Touched| touched.change().unwrap_or(Action::Read) == action;
+        let files = self.files.iter().rev().filter(|(_, touched)| is_so(touched));
+        let (inside, outside): (Vec<_>, Vec<_>) =
+            files.map(|(path, _)| self.place(path)).partition(|path| !is_rooted(path));
+        inside.into_iter().chain(outside).collect()
+    }
+
+    /// The path as it is called in the folder that is worked in.
+    fn place(&self, path: &str) -> String {
+        self.folder.as_deref().map_or(path, |folder| within(path, folder)).to_owned()
+    }
+
+    fn commands_that(&self, ends: Ends) -> Vec<String> {
+        let commands = self.commands.iter().rev().filter(|(_, runs)| Ends::of(runs.last) == ends);
+        let told = |((folder, command), runs): (&(String, String), &Runs)| {
+            let is_elsewhere = !folder.is_empty() && Some(folder) != self.folder.as_ref();
+            let place = if is_elsewhere { format!(" in {}", self.place(folder)) } else { String::new() };
+            format!("`{}`{place}{}", clipped(command), notes(*runs))
+        };
+        commands.map(told).collect()
+    }
+}
+
+/// How a command ended, as far as the sections tell them apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Well,
+    Badly,
+    Untold,
+}
+
+impl Ends {
+    const fn of(ending: Ending) -> Self {
+        match ending {
+            Ending::Succeeded => Self::Well,
+            Ending::Failed(_) => Self::Badly,
+            Ending::Untold => Self::Untold,
+        }
+    }
+}
+
+const fn title_of(action: Action) -> &'static str {
+    match action {
+        Action::Created => "Files created",
+        Action::Edited => "Files edited",
+        Action::Deleted => "Files deleted",
+        Action::Read => "Files read and not changed",
+    }
+}
+
+fn told_todo((progress, text): (Progress, String)) -> String {
+    if progress == Progress::InProgress { format!("{text} (in progress)") } else { text }
+}
+
+/// How the command ended and how often it was run, in brackets, where there is more to tell than its section does.
+fn notes(runs: Runs) -> String {
+    let Runs { count, failed, last } = runs;
+    let status = match last {
+        Ending::Failed(Some(status)) => format!("exit {status}"),
+        Ending::Failed(None) | Ending::Succeeded | Ending::Untold => String::new(),
+    };
+    let times = match (count, failed) {
+        (1, _) => String::new(),
+        (_, 0) => format!("{count} runs"),
+        _ => format!("{failed} of {count} runs failed"),
+    };
+    let notes: Vec<String> = [status, times].into_iter().filter(|note| !note.is_empty()).collect();
+    if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) }
+}
+
+/// `command` of at most [`COMMAND`] characters.
+fn clipped(command: &str) -> String {
+    match command.char_indices().nth(COMMAND) {
+        None => command.to_owned(),
+        Some((at, _)) => format!("{}…", command.get(..at).unwrap_or_default().trim_end()),
+    }
+}
+
+impl Section {
+    /// The item that would be told next.
+    fn next(&self) -> Option<&String> {
+        let has_room = match self.layout {
+            Layout::Lines(n_most) => self.n_told < n_most,
+            Layout::Inline => true,
+        };
+        self.items.get(self.n_told).filter(|_| has_room)
+    }
+
+    fn told(&self) -> String {
+        let Self { title, items, n_told, layout } = self;
+        let told = items.get(..*n_told).unwrap_or_default();
+        let n_more = items.len() - told.len();
+        let more = match (n_more, told.len()) {
+            (0, _) => None,
+            (n_more, 0) => Some(n_more.to_string()),
+            (n_more, _) => Some(format!("and {n_more} more")),
+        };
+        let all: Vec<&str> = told.iter().map(String::as_str).chain(more.as_deref()).collect();
+        match layout {
+            Layout::Lines(_) if !told.is_empty() => format!("{title}:\n- {}", all.join("\n- ")),
+            Layout::Lines(_) | Layout::Inline => format!("{title}: {}", all.join(", ")),
+        }
+    }
+}
