@@ -68,8 +68,9 @@ enum Role {
 }
 
 impl<'t> Part<'t> {
-    /// The parts of `fold`, oldest first; `shorten` brings a prompt down to what may be kept of one.
-    pub(super) fn all(fold: &Fold<'t>, shorten: impl Fn(&'t str) -> Cow<'t, str>) -> Vec<Self> {
+    /// The parts of `fold`, oldest first; `shorten` brings a text down to so many UTF-16 units, of which a prompt may keep
+    /// `most`.
+    pub(super) fn all(fold: &Fold<'t>, most: usize, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
         let mut parts = Vec::new();
         of_summary(fold.existing, 0, &mut parts);
         let mut messages = fold.messages.iter().enumerate().peekable();
@@ -89,7 +90,11 @@ impl<'t> Part<'t> {
                 "assistant" if !goes_on => Role::Conclusion,
                 _ => Role::Speech,
             };
-            let text = if role == Role::Prompt { shorten(text) } else { Cow::Borrowed(text) };
+            let text = match role {
+                Role::Prompt => shorten(text, most),
+                Role::Tool if text.len() <= REPORT => shorten(text, SHORT),
+                Role::Item(_) | Role::Loose | Role::Conclusion | Role::Speech | Role::Tool => Cow::Borrowed(text),
+            };
             parts.push(Part { text, role, zone });
         }
         parts
@@ -173,7 +178,7 @@ impl Part<'_> {
         match self.role {
             Role::Item(section) => Some(section),
             Role::Prompt => Some(Section::Asked),
-            Role::Tool if self.text.len() <= SHORT => {
+            Role::Tool if self.text.len() <= REPORT => {
                 Some(self.section(&self.text, PieceKind::Sentence, Classes::NONE))
             }
             Role::Loose | Role::Conclusion | Role::Speech | Role::Tool => None,
@@ -204,8 +209,9 @@ struct Parting<'a, 't> {
     counts: &'a [u32],
 }
 
-/// Up to so many bytes what a tool prints goes as one.
-const SHORT: usize = 600;
+/// Up to so many bytes what a tool prints goes as one, shortened to so many UTF-16 units.
+const REPORT: usize = 4000;
+const SHORT: usize = 400;
 /// The most bytes of neighbouring lines of code, or of a table, that go as one.
 const BLOCK: usize = 400;
 
