@@ -34,6 +34,7 @@ mod server;
 mod session;
 mod stage;
 mod stats;
+mod summaries;
 mod talk;
 #[cfg(unix)]
 mod terminal;
