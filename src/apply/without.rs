@@ -187,6 +187,14 @@ impl Trace {
     }
 }
 
+/// What becomes of a line.
+enum Now {
+    /// It is as it was before the operation, its place aside.
+    AsItWas(Vec<u8>),
+    /// It is something else.
+    Else(Vec<u8>),
+}
+
 /// The draft on its way.
 struct Draft<'a> {
     file: &'a File,
@@ -222,21 +230,22 @@ impl Draft<'_> {
                     let between = between.map(|between| self.moved(between)).transpose()?;
                     self.now(LineNo(line), &was, between.as_deref(), passage.is_own)?
                 }
-                Went::To { .. } | Went::Out => None,
+                Went::To { .. } | Went::Out => Now::AsItWas(was.clone()),
             };
             match (&now, passage.now) {
-                (Some(now), _) => {
+                (Now::Else(now), _) => {
                     let scans = (Scan::of(&was), Scan::of(now));
                     if essence(&scans.0, &was) != essence(&scans.1, now) {
                         self.changed.insert(line);
                         self.saved += seen(&was) - seen(now);
                     }
                 }
-                (None, Went::To { .. }) if passage.is_own => drop(self.restored.insert(line)),
-                (None, Went::Out) if passage.output.is_some() => drop(self.going.insert(line)),
-                (None, _) => {}
+                (Now::AsItWas(_), Went::To { .. }) if passage.is_own => drop(self.restored.insert(line)),
+                (Now::AsItWas(_), Went::Out) if passage.output.is_some() => drop(self.going.insert(line)),
+                (Now::AsItWas(_), _) => {}
             }
-            self.put(now.as_ref().unwrap_or(&was))?;
+            let (Now::AsItWas(bytes) | Now::Else(bytes)) = now;
+            self.put(&bytes)?;
             if let Went::To { line, .. } = passage.now {
                 self.add(trace, Some(line))?;
             }
@@ -269,36 +278,33 @@ impl Draft<'_> {
         if own.is_some_and(|own| old.contains(own)) { with_session(line, id) } else { Ok(line.to_vec()) }
     }
 
-    /// The line `line` as it is now, hung where it was, and with what the operation had cut of it where nothing later
-    /// has touched that; `None` where it is what the operation had left, which is `between`.
-    fn now(
-        &self,
-        line: LineNo,
-        was: &[u8],
-        between: Option<&[u8]>,
-        is_own: bool,
-    ) -> Result<Option<Vec<u8>>, ApplyError> {
+    /// The line `line` as it is now, with what the operation had cut of it where nothing later has touched that; as it
+    /// was before where it is what the operation had left, which is `between`. It hangs where it was if it was the
+    /// operation that hung it elsewhere, and where it hangs now if that was a later one, which brought a parent back.
+    fn now(&self, line: LineNo, was: &[u8], between: Option<&[u8]>, is_own: bool) -> Result<Now, ApplyError> {
         let mut buffer = Vec::new();
         let bytes = read_line(self.file, self.index, line, &mut buffer).map_err(ApplyError::Read)?;
         let scan = Scan::of(bytes);
-        let hung = |parent: &[u8], more: Vec<Splice>| {
-            let own = scan.parent_uuid.map(|span| Splice::new(span, parent_of(parent)));
+        let hung = |bytes: &[u8], scan: &Scan, parent: Vec<u8>, more: Vec<Splice>| {
+            let own = scan.parent_uuid.map(|span| Splice::new(span, parent));
             let splices: Vec<Splice> = own.into_iter().chain(more).collect();
             render(bytes, &splices).map_err(|overlap| ApplyError::Edit { line: line.number(), overlap })
         };
+        let is_hung_by_own = between.is_none_or(|between| parent_of(between) != parent_of(was));
+        let parent = parent_of(if is_hung_by_own { was } else { bytes });
         // What was given back and cut again may look as it did.
         let is_touched = self.touched_entries.contains(&uuid_of(&scan, bytes));
         if let Some(between) = between.filter(|_| !is_touched)
-            && hung(between, Vec::new())? == between
+            && hung(bytes, &scan, parent_of(between), Vec::new())? == between
         {
-            return Ok(None);
+            return hung(was, &Scan::of(was), parent, Vec::new()).map(Now::AsItWas);
         }
         let grafts = if is_own && between.is_some() {
             self.grafts(Side { bytes, scan: &scan }, &Original::new(was.to_vec()))
         } else {
             Vec::new()
         };
-        hung(was, grafts).map(Some)
+        hung(bytes, &scan, parent, grafts).map(Now::Else)
     }
 
     fn grafts(&self, now: Side<'_>, original: &Original) -> Vec<Splice> {
