@@ -62,6 +62,7 @@ pub fn without(
         session: session.map(|id| (id, old)),
         touched: later.iter().flat_map(|it| &it.cuts).map(|cut| (cut.uuid.clone(), cut.call.clone())).collect(),
         touched_entries: later.iter().flat_map(|it| &it.cuts).map(|cut| cut.uuid.clone()).collect(),
+        in_source: uuids_of(&source)?,
         own: by_uuid(&own.cuts),
         out: unnamed_file()?,
         n_lines: 0,
@@ -205,6 +206,8 @@ struct Draft<'a> {
     touched: HashSet<(String, Option<String>)>,
     /// Its entries.
     touched_entries: HashSet<String>,
+    /// The entries of the source of the operation.
+    in_source: HashSet<IdHash>,
     /// What the operation cut or gave back, by its entry.
     own: HashMap<String, Vec<Cut>>,
     out: File,
@@ -279,8 +282,9 @@ impl Draft<'_> {
     }
 
     /// The line `line` as it is now, with what the operation had cut of it where nothing later has touched that; as it
-    /// was before where it is what the operation had left, which is `between`. It hangs where it was if it was the
-    /// operation that hung it elsewhere, and where it hangs now if that was a later one, which brought a parent back.
+    /// was before where it is what the operation had left, which is `between`. It hangs where it was, so that
+    /// what goes is still part of the chain when it is found out what follows from that; but for a line that a later
+    /// operation has hung on one that it brought back, and that the source does not have.
     fn now(&self, line: LineNo, was: &[u8], between: Option<&[u8]>, is_own: bool) -> Result<Now, ApplyError> {
         let mut buffer = Vec::new();
         let bytes = read_line(self.file, self.index, line, &mut buffer).map_err(ApplyError::Read)?;
@@ -291,7 +295,9 @@ impl Draft<'_> {
             render(bytes, &splices).map_err(|overlap| ApplyError::Edit { line: line.number(), overlap })
         };
         let is_hung_by_own = between.is_none_or(|between| parent_of(between) != parent_of(was));
-        let parent = parent_of(if is_hung_by_own { was } else { bytes });
+        let now_on = scan.parent_uuid.and_then(|span| span.string(bytes)).map(IdHash::of);
+        let is_on_newcomer = now_on.is_some_and(|parent| !self.in_source.contains(&parent));
+        let parent = parent_of(if is_on_newcomer && !is_hung_by_own { bytes } else { was });
         // What was given back and cut again may look as it did.
         let is_touched = self.touched_entries.contains(&uuid_of(&scan, bytes));
         if let Some(between) = between.filter(|_| !is_touched)
@@ -335,6 +341,16 @@ impl Draft<'_> {
 fn uuid_of(scan: &Scan, line: &[u8]) -> String {
     let raw = scan.uuid.and_then(|span| span.string(line)).unwrap_or_default();
     json_string::decode(raw).into_owned()
+}
+
+/// The entries of `file`.
+fn uuids_of(file: &File) -> Result<HashSet<IdHash>, ApplyError> {
+    let mut lines = Lines::of(file)?;
+    let mut uuids = HashSet::new();
+    while let Some(line) = lines.next_line()? {
+        uuids.extend(Scan::of(line).uuid.and_then(|span| span.string(line)).map(IdHash::of));
+    }
+    Ok(uuids)
 }
 
 /// The value of `parentUuid` as it stands in `line`.

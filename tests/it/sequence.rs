@@ -605,6 +605,19 @@ fn p_05_what_a_later_operation_brought_back_stays_where_it_hangs() {
     );
 }
 
+// P-05, S-05: what was undone already is not undone again, and thinking that a later cut took stays away.
+#[test]
+fn p_05_an_operation_is_not_undone_twice() {
+    let stage = Stage::new().file("0.jsonl", crate::stage::fixture("session-small"));
+    let pruned = stage.run(["prune", "0.jsonl", "-o", "1.jsonl", "--json"]).ended(0).json();
+    let id = pruned["operation"].as_str().unwrap();
+    stage.run(["restore", "1.jsonl", "--op", id, "-o", "2.jsonl"]).ended(0);
+    assert!(stage.bytes("2.jsonl") == stage.bytes("0.jsonl"));
+    stage.run(["truncate", "2.jsonl", "--target-tokens", "9000", "--tokens", "chars4", "-o", "3.jsonl"]).ended(0);
+    stage.run(["restore", "3.jsonl", "--op", id, "-o", "4.jsonl"]).ended(0);
+    assert!(stage.bytes("4.jsonl") == stage.bytes("3.jsonl"));
+}
+
 fn play(parts: &[Part], deeds: &[(Deed, Landing)]) {
     let mut model = Model::new(parts);
     for (deed, landing) in deeds {
