@@ -100,24 +100,21 @@ pub(super) fn remove_thinking(
             let edits = rewrite.edits.get_mut(&line).into_iter().flatten();
             // Content that is put back as a whole brings its thinking along.
             let grafted = edits.into_iter().find(|splice| Some(splice.span) == content);
-            let gone = match grafted {
-                Some(splice) => {
-                    let framed = [FRAME.0, splice.bytes.as_slice(), FRAME.1].concat();
-                    let Some((splices, gone)) = without_thinking(&Scan::of(&framed), &framed, is_first_change) else {
-                        continue;
-                    };
-                    let rendered = render(&framed, &splices).ok();
-                    let inner = rendered.as_deref().and_then(|it| it.strip_prefix(FRAME.0)?.strip_suffix(FRAME.1));
-                    if let Some(inner) = inner {
-                        splice.bytes = inner.to_vec();
-                    }
-                    gone
+            let gone = if let Some(splice) = grafted {
+                let framed = [FRAME.0, splice.bytes.as_slice(), FRAME.1].concat();
+                let Some((splices, gone)) = without_thinking(&Scan::of(&framed), &framed, is_first_change) else {
+                    continue;
+                };
+                let rendered = render(&framed, &splices).ok();
+                let inner = rendered.as_deref().and_then(|it| it.strip_prefix(FRAME.0)?.strip_suffix(FRAME.1));
+                if let Some(inner) = inner {
+                    splice.bytes = inner.to_vec();
                 }
-                None => {
-                    let Some((splices, gone)) = without_thinking(&scan, bytes, is_first_change) else { continue };
-                    rewrite.edit(line, splices);
-                    gone
-                }
+                gone
+            } else {
+                let Some((splices, gone)) = without_thinking(&scan, bytes, is_first_change) else { continue };
+                rewrite.edit(line, splices);
+                gone
             };
             removed.tokens += gone.0;
             removed.signature_tokens += gone.1;
