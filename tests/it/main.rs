@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot set its scene has failed")]
 
+mod agent;
 mod archive;
 mod arguments;
 mod bad_input;
@@ -18,6 +19,7 @@ mod facts;
 mod generate;
 mod log;
 mod manual;
+mod mcp;
 mod oracle;
 mod promise;
 mod prune;

@@ -1,14 +1,18 @@
 //! `context`: discard, distill or restore what is named.
 
+use anyhow::anyhow;
+
 use super::answer::Answer;
 use super::call::Action;
 use super::subject::{Subject, rewriting};
 use super::{Settings, desk};
+use crate::apply::ApplyError;
 use crate::cli::args::{Aim, Matches};
 use crate::cli::commands::cutting::{self, Inputs};
 use crate::cli::commands::{restore, restore_items};
 use crate::cli::error::CommandError;
 use crate::cli::rewriting::Work;
+use crate::cli::stored;
 use crate::cli::ui::Ui;
 use crate::plan::Roles;
 use crate::report::rewritten::Rewritten;
@@ -35,13 +39,23 @@ pub(super) fn answer(
             let what = restore::What::Items(Vec::new());
             let cutting::Settings { rewriting, aims, .. } = cutting(cutting::Action::Discard);
             let settings = restore::Settings { rewriting, what, roles, matches, archive };
+            stored::open_existing(&settings.archive).map_err(|error| nothing_out(&error.text()))?;
             let work = Work::of(&settings.rewriting, subject.reading, ui)?;
-            let report = restore_items::restore(&settings, &aims, work, ui)?;
+            let report = restore_items::restore(&settings, &aims, work, ui).map_err(|error| {
+                let is_untouched = matches!(error.cause::<ApplyError>(), Some(ApplyError::NoOperation(_)));
+                if is_untouched { nothing_out("the archive knows of no change of it") } else { error }
+            })?;
             (report.to_string(), report.rewritten)
         }
     };
     let text = format!("{}\n{}", text.trim_end(), desk::told(&rewritten));
     Ok((Answer::text(text.trim_end()), rewritten))
+}
+
+/// The error of a session of which nothing could be brought back.
+fn nothing_out(reason: &str) -> CommandError {
+    CommandError::from(anyhow!("restore: nothing has been taken out of this session ({reason})"))
+        .hint("context_refs shows what is cut; where another archive was used, start the server with `ctxc mcp --archive URL`")
 }
 
 fn cut(settings: &cutting::Settings, subject: Subject, ui: &Ui) -> Result<(String, Rewritten), CommandError> {
