@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 
-use super::answer::Answer;
+use super::answer::{Answer, Outcome};
 use super::call::Action;
 use super::subject::{Subject, rewriting};
 use super::{Settings, desk};
@@ -31,7 +31,7 @@ pub(super) fn answer(
     let rewriting = rewriting(&subject, settings);
     let (aims, roles, matches) = (aims.to_vec(), Roles::Both, Matches::One);
     let cutting = |action| cutting::Settings { rewriting, action, aims, roles, matches, inputs: Inputs::Leave };
-    let (text, rewritten) = match action {
+    let (text, rewritten, outcome) = match action {
         Action::Discard => cut(&cutting(cutting::Action::Discard), subject, ui)?,
         Action::Distill => cut(&cutting(cutting::Action::Distill), subject, ui)?,
         Action::Restore => {
@@ -45,11 +45,14 @@ pub(super) fn answer(
                 let is_untouched = matches!(error.cause::<ApplyError>(), Some(ApplyError::NoOperation(_)));
                 if is_untouched { nothing_out("the archive knows of no change of it") } else { error }
             })?;
-            (report.to_string(), report.rewritten)
+            // What could be brought back in part was.
+            let has_failed = report.has_failed() && report.restored == 0;
+            let outcome = if has_failed { Outcome::Failed } else { Outcome::Done };
+            (report.to_string(), report.rewritten, outcome)
         }
     };
     let text = format!("{}\n{}", text.trim_end(), desk::told(&rewritten));
-    Ok((Answer::text(text.trim_end()), rewritten))
+    Ok((Answer { outcome, ..Answer::text(text.trim_end()) }, rewritten))
 }
 
 /// The error of a session of which nothing could be brought back.
@@ -58,7 +61,7 @@ fn nothing_out(reason: &str) -> CommandError {
         .hint("context_refs shows what is cut; where another archive was used, start the server with `ctxc mcp --archive URL`")
 }
 
-fn cut(settings: &cutting::Settings, subject: Subject, ui: &Ui) -> Result<(String, Rewritten), CommandError> {
+fn cut(settings: &cutting::Settings, subject: Subject, ui: &Ui) -> Result<(String, Rewritten, Outcome), CommandError> {
     let report = cutting::cut(settings, Work::of(&settings.rewriting, subject.reading, ui)?)?;
-    Ok((report.to_string(), report.rewritten))
+    Ok((report.to_string(), report.rewritten, Outcome::Done))
 }
