@@ -67,7 +67,8 @@ impl NamedBatch {
     }
 
     /// The batch that `record` keeps.
-    fn of(record: Record) -> Self {
+    #[must_use]
+    pub fn of(record: Record) -> Self {
         let meta: Meta = record.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
         Self {
             name: record.key.to_string(),
@@ -96,6 +97,16 @@ pub fn find_batches(archive: &dyn Archive, names: &[String]) -> Result<Option<Ve
         found.push(NamedBatch::of(record));
     }
     Ok(Some(found))
+}
+
+/// The label of a batch that `batch` went up in, where the archive has one.
+///
+/// # Errors
+/// When the archive cannot be read, or what it holds is damaged.
+pub fn over(archive: &dyn Archive, batch: &NamedBatch) -> Result<Option<String>, ArchiveError> {
+    let filter = RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() };
+    let mut batches = archive.records(&filter)?.into_iter().map(NamedBatch::of);
+    Ok(batches.find(|other| other.folds.contains(&batch.name)).map(|other| other.label))
 }
 
 /// The labels of the batches of a session, by their names.

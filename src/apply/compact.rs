@@ -64,13 +64,15 @@ pub fn compact(
     let oldest = gone.iter().copied().min().unwrap_or_default();
     let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
     let Boundary { lines, uuid } = entries(file, index, chain, gone, compaction).map_err(ApplyError::Read)?;
-    gone.iter().for_each(|&line| rewrite.drop_line(line));
+    for &line in gone {
+        rewrite.drop_line(line);
+    }
     drop_dependents(index, chain, &(oldest..first.unwrap_or(before)), &mut rewrite);
     if let Some(first) = *first {
         hang(file, index, chain, first, None, &mut rewrite).map_err(ApplyError::Read)?;
         rewrite.parents.insert(first, None);
     }
-    mend_tips(file, index, chain, &mut rewrite).map_err(ApplyError::Read)?;
+    mend_tips(file, index, chain, Some(&uuid), &mut rewrite).map_err(ApplyError::Read)?;
     rewrite.inserted = Some(Insertion { before, lines: lines.to_vec(), uuid });
     drafted(file, index, chain, kept, rewrite, stop)
 }
@@ -99,17 +101,16 @@ fn drafted(
     mut rewrite: Rewrite,
     stop: &AtomicBool,
 ) -> Result<Compacted, ApplyError> {
-    settle(file, index, &mut rewrite).map_err(ApplyError::Read)?;
-    let mut draft = unnamed_file()?;
-    let mut written = index.clone();
-    let pass = pass::write(file, &mut written, &rewrite, &mut draft, &mut Keeper::new(None), stop)?;
-    if pass.fingerprint != index.fingerprint {
-        return Err(ApplyError::ChangedWhileRead);
+    let mut draft = Draft::write(file, index, &mut rewrite, stop)?;
+    // What a boundary that goes has kept out of the conversation would be a part of it again.
+    let revived: Vec<LineNo> = draft.live_lines().filter(|line| !kept.contains(*line)).collect();
+    if !revived.is_empty() {
+        for line in revived {
+            rewrite.drop_line(line);
+        }
+        draft = Draft::write(file, index, &mut rewrite, stop)?;
     }
-    draft.flush().and_then(|()| draft.rewind()).map_err(ApplyError::WriteResult)?;
-    let drafted = Index::build(&draft).map_err(ApplyError::Read)?;
-    let drafted_chain = Chain::find(&drafted);
-    let places = Places::new(index, &rewrite);
+    let Draft { file: draft, index: drafted, chain: drafted_chain, places } = draft;
     let meant: LineSet =
         places.inserted.iter().copied().chain(kept.iter().filter_map(|line| places.of(line))).collect();
     if let Some(other) = meant.first_difference(&drafted_chain.live) {
@@ -126,6 +127,36 @@ fn drafted(
         ..Rewrite::default()
     };
     Ok(Compacted { file: draft, index: drafted, chain: drafted_chain, rewrite })
+}
+
+/// A transcript with what a rewrite does to it.
+struct Draft {
+    file: File,
+    index: Index,
+    chain: Chain,
+    places: Places,
+}
+
+impl Draft {
+    fn write(file: &File, index: &Index, rewrite: &mut Rewrite, stop: &AtomicBool) -> Result<Self, ApplyError> {
+        settle(file, index, rewrite).map_err(ApplyError::Read)?;
+        let mut draft = unnamed_file()?;
+        let mut written = index.clone();
+        let pass = pass::write(file, &mut written, rewrite, &mut draft, &mut Keeper::new(None), stop)?;
+        if pass.fingerprint != index.fingerprint {
+            return Err(ApplyError::ChangedWhileRead);
+        }
+        draft.flush().and_then(|()| draft.rewind()).map_err(ApplyError::WriteResult)?;
+        let drafted = Index::build(&draft).map_err(ApplyError::Read)?;
+        let chain = Chain::find(&drafted);
+        Ok(Self { file: draft, index: drafted, chain, places: Places::new(index, rewrite) })
+    }
+
+    /// The lines of the source that are live in the draft.
+    fn live_lines(&self) -> impl Iterator<Item = LineNo> {
+        let at = |line: &Option<LineNo>| line.is_some_and(|line| self.chain.is_live(line));
+        (0u32..).zip(&self.places.lines).filter(move |(_, line)| at(line)).map(|(line, _)| LineNo(line))
+    }
 }
 
 /// The `chars4` tokens that the last usage knows of, which a line of `kept` holds; what came behind it is not in its figure.

@@ -12,7 +12,7 @@ use super::input::Input;
 use super::lines::each_line;
 use crate::plan::{
     Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, effects, folders, only_looks,
-    tells_its_end,
+    tells_its_end, without_cd,
 };
 use crate::text::{is_rooted, resolve};
 use crate::transcript::scan::{Block, BlockKind, Kind, each_field};
@@ -163,7 +163,9 @@ fn note_command(command: &str, folder: Option<&str>, answer: &Answer<'_>, ledger
     } else {
         Ending::Untold
     };
-    ledger.ran(command, ending);
+    let (cd, rest) = without_cd(command);
+    let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve(&cd, folder)));
+    ledger.ran(rest, place.as_deref().unwrap_or_default(), ending);
     if let Some((run, at, report)) = tested {
         let folder = folders(&script, folder).into_iter().nth(at).flatten();
         ledger.tested(run, report, folder.as_deref().unwrap_or_default());
@@ -244,4 +246,122 @@ fn todos(raw: &[u8]) -> Option<Vec<Todo>> {
         Some(Todo { text: text(todo, "content").or_else(|| text(todo, "subject"))?, progress })
     };
     Some(list.iter().filter_map(todo).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::conversation;
+    use super::*;
+    use crate::text::Tokens;
+
+    fn told(calls: &[(&str, &str, &str, &str)]) -> String {
+        let (file, index, lines) = conversation(calls);
+        read_ledger(&file, &index, &lines).unwrap().told(Tokens(2000))
+    }
+
+    // F-13
+    #[test]
+    fn f_13_files_are_known_by_what_was_done_with_them() {
+        let told = told(&[
+            ("Read", r#"{"file_path":"/p/src/a.rs"}"#, "1\tfn a() {}", "{}"),
+            ("Write", r#"{"file_path":"/p/src/new.rs"}"#, "File created successfully at: /p/src/new.rs", "{}"),
+            ("Write", r#"{"file_path":"/p/src/newer.rs"}"#, "[ctxc: cut]", r#"{"type":"create"}"#),
+            ("Write", r#"{"file_path":"/p/src/old.rs"}"#, "The file has been updated.", r#"{"type":"update"}"#),
+            ("Edit", r#"{"file_path":"/p/src/a.rs"}"#, "!String to replace not found in file.", "{}"),
+            ("Edit", r#"{"file_path":"/p/src/b.rs"}"#, "The user doesn't want to proceed with this tool use.", "{}"),
+            ("MultiEdit", r#"{"file_path":"../q/c.rs"}"#, "Applied 2 edits", "{}"),
+            ("NotebookEdit", r#"{"notebook_path":"/p/n.ipynb"}"#, "Updated cell", "{}"),
+            ("mcp__fs__write_file", r#"{"path":"/p/fs.txt"}"#, "ok", "{}"),
+            ("mcp__fs__move_file", r#"{"source":"/p/from","destination":"/p/to"}"#, "ok", "{}"),
+            (
+                "apply_patch",
+                r#"{"input":"*** Begin Patch\n*** Add File: added.rs\n*** Update File: x.rs\n*** Move to: y.rs\n*** Delete File: z.rs"}"#,
+                "ok",
+                "{}",
+            ),
+            ("Bash", r#"{"command":"rm src/gone.rs && git mv m.rs n.rs"}"#, " ", "{}"),
+        ]);
+        insta::assert_snapshot!(told, @r"
+        Files created: n.rs, y.rs, added.rs, to, src/newer.rs, src/new.rs
+        Files edited: fs.txt, n.ipynb, src/old.rs, /q/c.rs
+        Files deleted: m.rs, src/gone.rs, z.rs, x.rs, from
+        Commands that succeeded when last run:
+        - `rm src/gone.rs && git mv m.rs n.rs`
+        Files read and not changed: src/a.rs
+        ");
+    }
+
+    // F-13
+    #[test]
+    fn f_13_commands_are_known_by_how_they_ended() {
+        let bash = |command: &'static str, result: &'static str| ("Bash", command, result, "{}");
+        let told = told(&[
+            bash(r#"{"command":"cargo build"}"#, "!Exit code 101\nerror: no"),
+            bash(r#"{"command":"ls -la"}"#, "a"),
+            bash(r#"{"command":"cd /p/sub && make"}"#, "done"),
+            bash(r#"{"command":"cargo build"}"#, "Finished"),
+            bash(r#"{"command":"cargo clippy 2>&1 | tail -3"}"#, "done"),
+            bash(r#"{"command":"npm run lint"}"#, "!Command timed out after 2m"),
+            bash(r#"{"command":"rm -rf /"}"#, "The user doesn't want to proceed with this tool use."),
+            ("Bash", r#"{"command":"npm start"}"#, "ok", r#"{"backgroundTaskId":"b1"}"#),
+            bash(r#"{"command":"cargo test | tail -4"}"#, "test a::b ... FAILED\ntest result: FAILED. 1 failed"),
+            bash(r#"{"command":"make test"}"#, "test a::c ... FAILED\ntest a::d ... FAILED\ntest result: FAILED."),
+            bash(r#"{"command":"cargo test a::c"}"#, "test a::c ... ok\ntest result: ok."),
+            bash(r#"{"command":"never answered"}"#, ""),
+        ]);
+        insta::assert_snapshot!(told, @r"
+        Failing tests:
+        - a::d
+        - a::b
+        Commands that failed when last run:
+        - `make test`
+        - `cargo test | tail -4`
+        - `npm run lint`
+        Commands that succeeded when last run:
+        - `cargo test a::c`
+        - `cargo build` (1 of 2 runs failed)
+        - `make` in sub
+        Commands whose status is not known:
+        - `npm start`
+        - `cargo clippy 2>&1 | tail -3`
+        ");
+    }
+
+    // F-13
+    #[test]
+    fn f_13_what_is_to_be_done_is_as_it_was_last_written() {
+        let told = told(&[
+            ("TodoWrite", r#"{"todos":[{"content":"Old","status":"pending"}]}"#, "ok", "{}"),
+            (
+                "TodoWrite",
+                r#"{"todos":[{"content":"Plan","status":"completed"},{"content":"Test","status":"pending"},{"content":"Write","status":"in_progress"}]}"#,
+                "ok",
+                "{}",
+            ),
+            ("TaskCreate", r#"{"subject":"Ship"}"#, "Task #7 created successfully: Ship", "{}"),
+            ("TaskCreate", r#"{"subject":"Tell"}"#, "Task #8 created successfully: Tell", "{}"),
+            ("TaskUpdate", r#"{"taskId":"8","status":"completed"}"#, "Updated task #8 status", "{}"),
+            ("TaskUpdate", r#"{"taskId":"7","status":"completed"}"#, "!No such task", "{}"),
+        ]);
+        assert_eq!(told, "Open tasks:\n- Write (in progress)\n- Test\n- #7 Ship");
+    }
+
+    // F-13
+    #[test]
+    fn f_13_ledgers_of_parts_merge_to_that_of_the_whole() {
+        let (file, index, lines) = conversation(&[
+            ("Read", r#"{"file_path":"/p/a"}"#, "x", "{}"),
+            ("Edit", r#"{"file_path":"/p/a"}"#, "x", "{}"),
+            ("Bash", r#"{"command":"cargo test"}"#, "test a ... FAILED", "{}"),
+            ("Bash", r#"{"command":"cargo test"}"#, "test result: ok.", "{}"),
+        ]);
+        let whole = read_ledger(&file, &index, &lines).unwrap();
+        for cut in (1..lines.len()).step_by(2) {
+            let (earlier, later) = lines.split_at(cut);
+            let mut merged = read_ledger(&file, &index, earlier).unwrap();
+            merged.merge(read_ledger(&file, &index, later).unwrap());
+            assert_eq!(merged, whole, "{cut}");
+        }
+        assert!(read_ledger(&file, &index, &[]).unwrap().is_empty());
+    }
 }

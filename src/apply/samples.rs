@@ -1,5 +1,10 @@
 //! Small entries for tests. A `parent` of nothing is `null`; content is JSON.
 
+use std::fs::File;
+use std::io::Write;
+
+use crate::transcript::{Chain, Index, LineNo};
+
 const TIME: &str = "2026-03-02T09:00:00.000Z";
 
 /// A user entry.
@@ -37,4 +42,34 @@ pub(super) fn calls(ids: &[&str]) -> String {
 pub(super) fn results(ids: &[&str]) -> String {
     let blocks = ids.iter().map(|id| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":""}}"#));
     format!("[{}]", blocks.collect::<Vec<_>>().join(","))
+}
+
+/// A prompt, and behind it a step for each of `calls`: the tool, its input, what came of it, and what the client notes of
+/// that. A result that starts with `!` is an error; an empty one is none. All of it is worked on in `/p`.
+pub(super) fn conversation(calls: &[(&str, &str, &str, &str)]) -> (File, Index, Vec<LineNo>) {
+    let mut lines = vec![user("p", "", r#""Go""#)];
+    for (at, (tool, input, result, note)) in calls.iter().enumerate() {
+        let parent = if at == 0 { "p".to_owned() } else { format!("r{}", at - 1) };
+        let call = format!(r#"[{{"type":"tool_use","id":"t{at}","name":"{tool}","input":{input}}}]"#);
+        let call = assistant(&format!("a{at}"), &parent, &format!("m{at}"), &call);
+        lines.push(call.replacen('{', r#"{"cwd":"/p","#, 1));
+        if !result.is_empty() {
+            let (is_error, text) = result.strip_prefix('!').map_or((false, *result), |text| (true, text));
+            let text = serde_json::Value::from(text);
+            let block =
+                format!(r#"[{{"type":"tool_result","tool_use_id":"t{at}","is_error":{is_error},"content":{text}}}]"#);
+            let result = user(&format!("r{at}"), &format!("a{at}"), &block);
+            lines.push(result.replacen('{', &format!(r#"{{"toolUseResult":{note},"#), 1));
+        }
+    }
+    file_of(&(lines.join("\n") + "\n"))
+}
+
+/// A file of `text`, its index, and the lines of its live chain.
+pub(super) fn file_of(text: &str) -> (File, Index, Vec<LineNo>) {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let index = Index::build(text.as_bytes()).unwrap();
+    let lines = Chain::find(&index).lines;
+    (file, index, lines)
 }

@@ -74,7 +74,7 @@ impl Scope {
         let is_gone = |line: &LineNo| !kept.contains(*line) && !without.contains(*line);
         let gone = chain.lines.iter().copied().filter(is_gone).collect();
         let first = messages.first_line(chain, start);
-        Ok(Some(Self { start, prior, first, kept, gone, chunks, messages }))
+        Ok(Some(Self { messages, start, prior, first, kept, gone, chunks }))
     }
 
     /// How many messages go, the summary so far not counted.

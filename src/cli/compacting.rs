@@ -72,7 +72,7 @@ pub(super) fn compact_conversation(
         let compaction = Compaction { scope: &scope, view: &view, size, batches: &batches };
         compact(file, index, chain, &compaction, rewrite, stop)
     })?;
-    rewrite.records.extend(pile.new().iter().map(NamedBatch::record));
+    rewrite.records.extend(pile.added().iter().map(NamedBatch::record));
     pile.tell(how, &mut stats);
     Ok((rewrite, stats))
 }

@@ -17,7 +17,7 @@ use crate::run::Folded;
 pub(super) struct Pile {
     batches: Vec<NamedBatch>,
     /// Those that were made now, also where others took their place at once.
-    new: Vec<NamedBatch>,
+    added: Vec<NamedBatch>,
     labels: Labels,
     /// The session that is compacted.
     session: String,
@@ -37,7 +37,7 @@ impl Pile {
         let session = session.or_else(|| reading.stem.clone()).unwrap_or_else(|| "-".to_owned());
         let mut pile = Self {
             batches: Vec::new(),
-            new: Vec::new(),
+            added: Vec::new(),
             labels: Labels::default(),
             session,
             kept: Kept::Nowhere,
@@ -148,14 +148,14 @@ impl Pile {
             self.batches.extend(later);
             stats.refolds += 1;
         }
-        stats.batches_created = self.new.len() as u64;
+        stats.batches_created = self.added.len() as u64;
         stats.calls = expect(&said, &existing, &how.summarizing, &work.settings.keep)?;
         Ok(())
     }
 
     fn add(&mut self, batch: Batch, folds: Vec<String>) {
         let named = NamedBatch::new(batch, &self.session, folds, &mut self.labels);
-        self.new.push(named.clone());
+        self.added.push(named.clone());
         self.batches.push(named);
     }
 
@@ -163,14 +163,16 @@ impl Pile {
     pub(super) fn view(&self, how: &Summaries) -> String {
         let batches: Vec<Batch> = self.batches.iter().map(|named| named.batch.clone()).collect();
         let mut ledger = Ledger::default();
-        batches.iter().for_each(|batch| ledger.merge(batch.ledger.clone()));
+        for batch in &batches {
+            ledger.merge(batch.ledger.clone());
+        }
         let session = (self.kept == Kept::InArchive).then_some(self.session.as_str());
         view(&batches, clip(how), &ledger, session)
     }
 
     /// The batches that were made now.
-    pub(super) fn new(&self) -> &[NamedBatch] {
-        &self.new
+    pub(super) fn added(&self) -> &[NamedBatch] {
+        &self.added
     }
 
     /// The names of all batches, as a boundary notes them; none where they are not kept.
@@ -183,8 +185,8 @@ impl Pile {
 
     /// Tells what there is now.
     pub(super) fn tell(&self, how: &Summaries, stats: &mut CompactStats) {
-        let is_new = |named: &NamedBatch| self.new.iter().any(|new| new.name == named.name);
-        stats.batches_created = self.new.len() as u64;
+        let is_new = |named: &NamedBatch| self.added.iter().any(|new| new.name == named.name);
+        stats.batches_created = self.added.len() as u64;
         stats.batches = self.batches.iter().map(|named| BatchRow::of(named, self.kept, is_new(named))).collect();
         stats.omitted = self.batches.len().saturating_sub(clip(how).room()) as u64;
     }

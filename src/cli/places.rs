@@ -1,6 +1,7 @@
 //! What the environment says about where things are.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -55,10 +56,18 @@ impl Environment {
     /// When the configuration cannot be read.
     pub(crate) fn read() -> Result<Self, CommandError> {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-        let cwd = current_dir();
         // Without a home folder there is no configuration of the user.
         let user_folder = base_folders().ok().map(|folders| folders.config_dir().join(APP));
-        let layers = Layer::all(set, &cwd, user_folder.as_deref())?;
+        Self::of(set, current_dir(), user_folder.as_deref())
+    }
+
+    /// The environment with these variables, in this folder, of a user with this folder for configuration.
+    pub(in crate::cli) fn of(
+        set: impl Fn(&str) -> Option<OsString>,
+        cwd: PathBuf,
+        user_folder: Option<&Path>,
+    ) -> Result<Self, CommandError> {
+        let layers = Layer::all(&set, &cwd, user_folder)?;
         let config = Config::of(&layers)?;
         let openrouter_key = set(OPENROUTER_API_KEY).map(|value| value.to_string_lossy().parse()).transpose();
         let openrouter_key =
@@ -136,6 +145,14 @@ impl Environment {
             // The main key is for the main server.
             Purpose::Summarizing if self.config.summarization.base_url.is_some() => &["summarization.api_key"],
             Purpose::Summarizing => &["summarization.api_key", "api_key"],
+        }
+    }
+
+    /// The variable that sets the key of the server.
+    pub(crate) fn key_variable(&self) -> &'static str {
+        match self.purpose {
+            Purpose::Main => "CTXC_API_KEY",
+            Purpose::Summarizing => "CTXC_SUMMARIZATION_API_KEY",
         }
     }
 

@@ -43,9 +43,13 @@ pub(super) fn is_look(command: &Command) -> bool {
         "sed" => !edits_in_place(command),
         "git" => git_verb(command).is_none_or(|(verb, rest)| GIT_LOOKS.contains(&verb) || is_git_list(verb, rest)),
         "gh" => GH_LOOKS.contains(&command.word(2)),
-        program => LOOKS.contains(&program),
+        program => LOOKS.contains(&program) || asks_version(command),
     };
     is_so && command.outputs.iter().all(is_device)
+}
+
+fn asks_version(command: &Command) -> bool {
+    command.words.len() == 2 && ["version", "--version", "-V", "--help"].contains(&command.word(1))
 }
 
 /// Whether a verb of git that can change things only lists them here.
@@ -227,6 +231,7 @@ mod tests {
             ("git status && git log --oneline", true, true),
             ("git branch -a", true, true),
             ("git branch new", false, true),
+            ("go version", true, true),
             ("gh pr view 5", true, true),
             ("gh pr create", false, true),
             ("cat > a", false, true),

@@ -27,9 +27,9 @@ pub struct Ledger {
     /// Files by their paths from the root.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
     files: Latest<String, Touched>,
-    /// Commands as they were typed.
+    /// Commands as they were typed, each behind the folder that it was run in.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
-    commands: Latest<String, Runs>,
+    commands: Latest<(String, String), Runs>,
     #[serde(default, skip_serializing_if = "Failing::is_empty")]
     tests: Failing,
     #[serde(default, skip_serializing_if = "Todos::is_empty")]
@@ -148,8 +148,8 @@ impl Ledger {
         self.files.insert(path.into(), Touched::by(action), Touched::then);
     }
 
-    /// Notes that `command` was run. A long one is kept by its beginning and a digest of the whole.
-    pub fn ran(&mut self, command: &str, ending: Ending) {
+    /// Notes that `command` was run in `folder`, which is empty where it is not known. A long one is kept by its beginning and a digest of the whole.
+    pub fn ran(&mut self, command: &str, folder: &str, ending: Ending) {
         /// The most characters that are kept of a command.
         const MOST: usize = 200;
         let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -160,7 +160,7 @@ impl Ledger {
                 format!("{}… #{}", line.get(..at).unwrap_or_default(), digest.get(..8).unwrap_or_default())
             }
         };
-        self.commands.insert(key, Runs::of(ending), Runs::then);
+        self.commands.insert((folder.to_owned(), key), Runs::of(ending), Runs::then);
     }
 
     /// Notes what a run of tests in `folder` has shown.

@@ -96,6 +96,22 @@ impl Command {
     }
 }
 
+/// `text`, a shell command, without the `cd FOLDER &&` at its start, and that folder, as it is typed; where there is
+/// none, all of it.
+#[must_use]
+pub fn without_cd(text: &str) -> (Option<String>, &str) {
+    let whole = (None, text.trim());
+    let Some((head, rest)) = text.split_once("&&") else { return whole };
+    let script = Script::read(head);
+    match script.commands.as_slice() {
+        [cd] if script.is_plain && cd.program() == "cd" && cd.outputs.is_empty() => match cd.words.as_slice() {
+            [_, folder] if folder.is_literal => (Some(folder.text.clone()), rest.trim()),
+            _ => whole,
+        },
+        _ => whole,
+    }
+}
+
 fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -414,6 +430,20 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(told(&Script::read(text)).trim(), expected.trim(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_folder_that_a_command_goes_to_first_is_told_apart() {
+        let cases = [
+            ("cd /a/b && make", Some("/a/b"), "make"),
+            ("cd 'a b' && make && cd c", Some("a b"), "make && cd c"),
+            ("cd $A && make", None, "cd $A && make"),
+            ("make && cd a", None, "make && cd a"),
+            ("echo '&&'", None, "echo '&&'"),
+        ];
+        for (text, folder, rest) in cases {
+            assert_eq!(without_cd(text), (folder.map(str::to_owned), rest));
         }
     }
 

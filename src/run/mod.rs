@@ -19,7 +19,7 @@ mod terms;
 mod window;
 
 pub use cache::Cache;
-pub use fold::{FoldEvent, FoldFailure, Folded, Folding, fold, fold_at_once, fold_with};
+pub use fold::{FoldEvent, FoldFailure, Folded, Folding, NOTHING_SAID, fold, fold_at_once, fold_with};
 pub use gate::{MinKept, NotAShare};
 pub use leaving::{Asked, Precautions, expect_folds};
 pub use outcome::{Kept, Outcome};

@@ -10,6 +10,7 @@ mod bad_input;
 mod chain;
 mod chat;
 mod check;
+mod compact;
 mod config;
 mod context;
 mod crash;

@@ -64,7 +64,7 @@ pub(crate) enum Verb {
     /// Bring back what was taken out
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
-    /// Take several steps in one: prune, compress, truncate; towards a target, or by a preset
+    /// Take several steps in one: prune, compress, compact, truncate; towards a target, or by a preset
     #[command(after_help = run::EXAMPLES)]
     Run(Box<run::Args>),
     /// Tell how a session came to be what it is

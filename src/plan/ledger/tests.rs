@@ -22,10 +22,10 @@ fn f_13_a_ledger_tells_what_messages_did() {
     ledger.touch("/p/src/a.rs", Action::Read);
     ledger.touch("/q/c.rs", Action::Deleted);
     ledger.touch("/p/d.rs", Action::Read);
-    ledger.ran("cargo  build", Ending::Failed(Some(101)));
-    ledger.ran("cargo build", Ending::Succeeded);
-    ledger.ran("cargo clippy", Ending::Failed(Some(101)));
-    ledger.ran("make | tee log", Ending::Untold);
+    ledger.ran("cargo  build", "/p", Ending::Failed(Some(101)));
+    ledger.ran("cargo build", "/p", Ending::Succeeded);
+    ledger.ran("cargo clippy", "/p", Ending::Failed(Some(101)));
+    ledger.ran("make | tee log", "/p/sub", Ending::Untold);
     test(&mut ledger, "cargo test", "test a::b ... FAILED\ntest a::c ... FAILED\ntest result: FAILED.");
     test(&mut ledger, "cargo test a::c", "test a::c ... ok\ntest result: ok.");
     ledger.write_todos(vec![
@@ -40,7 +40,7 @@ fn f_13_a_ledger_tells_what_messages_did() {
     - Test it
     - #2 Ship it
     Failing tests:
-    - cargo a::b
+    - a::b
     Commands that failed when last run:
     - `cargo clippy` (exit 101)
     Files created: src/b.rs
@@ -48,8 +48,8 @@ fn f_13_a_ledger_tells_what_messages_did() {
     Files deleted: /q/c.rs
     Commands that succeeded when last run:
     - `cargo build` (1 of 2 runs failed)
-    Commands whose end is not known:
-    - `make | tee log`
+    Commands whose status is not known:
+    - `make | tee log` in sub
     Files read and not changed: d.rs
     ");
 }
@@ -60,7 +60,7 @@ fn f_13_what_is_told_is_limited_and_says_how_much_there_is() {
     let mut ledger = Ledger::default();
     for n in 0..100 {
         ledger.touch(format!("/p/src/file_{n}.rs"), Action::Edited);
-        ledger.ran(&format!("make {n}"), Ending::Succeeded);
+        ledger.ran(&format!("make {n}"), "", Ending::Succeeded);
     }
     let told = ledger.told(Tokens(60));
     assert!(crate::text::chars4(&told) <= Tokens(70), "{told}");
@@ -94,7 +94,7 @@ fn f_13_long_commands_are_known_by_their_digests() {
     let mut ledger = Ledger::default();
     let long = format!("echo {}", "x".repeat(300));
     for command in [long.clone(), long.clone() + "y", long] {
-        ledger.ran(&command, Ending::Succeeded);
+        ledger.ran(&command, "", Ending::Succeeded);
     }
     assert_eq!(ledger.commands.iter().map(|(_, runs)| runs.count).collect::<Vec<_>>(), [1, 2]);
 }
@@ -143,7 +143,7 @@ fn done(deeds: &[Deed]) -> Ledger {
         match deed.clone() {
             Deed::WorkIn(at) => ledger.work_in(folder(at)),
             Deed::Touch(path, action) => ledger.touch(format!("/p/{path}"), action),
-            Deed::Run(command, ending) => ledger.ran(&format!("make {command}"), ending),
+            Deed::Run(command, ending) => ledger.ran(&format!("make {command}"), "/p", ending),
             Deed::Test(at, failed, passed) => {
                 let (run, _) = TestRun::of(&Script::read("npm test x.ts")).unwrap();
                 let failed: Vec<String> = failed.iter().map(name).collect();

@@ -1,7 +1,10 @@
 //! A ledger as people and models read it, in a limited number of tokens.
 
-use super::{Action, Ending, Ledger, Progress, Runs};
-use crate::text::{Tokens, chars4, within};
+use super::{Action, Ending, Ledger, Progress, Runs, Touched};
+use crate::text::{Tokens, chars4, is_rooted, within};
+
+/// The most characters of a command that are told.
+const COMMAND: usize = 100;
 
 /// A part of what is told: items under a title, the one that matters most first.
 struct Section {
@@ -15,8 +18,8 @@ struct Section {
 /// How items stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// Each on a line of its own.
-    Lines,
+    /// Each on a line of its own, at most so many.
+    Lines(usize),
     /// All in the line of the title.
     Inline,
 }
@@ -32,7 +35,7 @@ impl Ledger {
         let mut has_grown = true;
         while std::mem::take(&mut has_grown) {
             for section in &mut sections {
-                let Some(item) = section.items.get(section.n_told) else { continue };
+                let Some(item) = section.next() else { continue };
                 let size = chars4(item).0 + 2;
                 if n_tokens + size <= limit.0 {
                     n_tokens += size;
@@ -46,30 +49,55 @@ impl Ledger {
 
     fn sections(&self) -> Vec<Section> {
         let section = |title, layout, items| Section { title, items, n_told: 0, layout };
+        let lines = |n_most, title, items| section(title, Layout::Lines(n_most), items);
         let files = |action| section(title_of(action), Layout::Inline, self.files_of(action));
         vec![
-            section("Open tasks", Layout::Lines, self.todos.open().into_iter().map(told_todo).collect()),
-            section("Failing tests", Layout::Lines, self.tests.iter().rev().map(str::to_owned).collect()),
-            section("Commands that failed when last run", Layout::Lines, self.commands_that(Ends::Badly)),
+            lines(20, "Open tasks", self.todos.open().into_iter().map(told_todo).collect()),
+            lines(20, "Failing tests", self.failing_tests()),
+            lines(8, "Commands that failed when last run", self.commands_that(Ends::Badly)),
             files(Action::Created),
             files(Action::Edited),
             files(Action::Deleted),
-            section("Commands that succeeded when last run", Layout::Lines, self.commands_that(Ends::Well)),
-            section("Commands whose end is not known", Layout::Lines, self.commands_that(Ends::Untold)),
+            lines(8, "Commands that succeeded when last run", self.commands_that(Ends::Well)),
+            lines(4, "Commands whose status is not known", self.commands_that(Ends::Untold)),
             files(Action::Read),
         ]
     }
 
-    /// The files with which `action` is what was last done, reading aside where something was done to them.
+    /// The tests that fail, each once, however many folders it fails in.
+    fn failing_tests(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.tests.iter().rev().filter_map(|name| name.split_once(' ')).map(|(_, name)| name) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+        names
+    }
+
+    /// The files with which `action` is what was last done, reading aside where something was done to them; those that
+    /// stand in the folder that is worked in first.
     fn files_of(&self, action: Action) -> Vec<String> {
-        let folder = self.folder.as_deref().unwrap_or_default();
-        let is_so = self.files.iter().rev().filter(|(_, touched)| touched.change().unwrap_or(Action::Read) == action);
-        is_so.map(|(path, _)| if folder.is_empty() { path.clone() } else { within(path, folder).to_owned() }).collect()
+        let is_so = |touched: &Touched| touched.change().unwrap_or(Action::Read) == action;
+        let files = self.files.iter().rev().filter(|(_, touched)| is_so(touched));
+        let (inside, outside): (Vec<_>, Vec<_>) =
+            files.map(|(path, _)| self.place(path)).partition(|path| !is_rooted(path));
+        inside.into_iter().chain(outside).collect()
+    }
+
+    /// The path as it is called in the folder that is worked in.
+    fn place(&self, path: &str) -> String {
+        self.folder.as_deref().map_or(path, |folder| within(path, folder)).to_owned()
     }
 
     fn commands_that(&self, ends: Ends) -> Vec<String> {
         let commands = self.commands.iter().rev().filter(|(_, runs)| Ends::of(runs.last) == ends);
-        commands.map(|(command, runs)| told_command(command, *runs)).collect()
+        let told = |((folder, command), runs): (&(String, String), &Runs)| {
+            let is_elsewhere = !folder.is_empty() && Some(folder) != self.folder.as_ref();
+            let place = if is_elsewhere { format!(" in {}", self.place(folder)) } else { String::new() };
+            format!("`{}`{place}{}", clipped(command), notes(*runs))
+        };
+        commands.map(told).collect()
     }
 }
 
@@ -104,7 +132,8 @@ fn told_todo((progress, text): (Progress, String)) -> String {
     if progress == Progress::InProgress { format!("{text} (in progress)") } else { text }
 }
 
-fn told_command(command: &str, runs: Runs) -> String {
+/// How the command ended and how often it was run, in brackets, where there is more to tell than its section does.
+fn notes(runs: Runs) -> String {
     let Runs { count, failed, last } = runs;
     let status = match last {
         Ending::Failed(Some(status)) => format!("exit {status}"),
@@ -116,11 +145,27 @@ fn told_command(command: &str, runs: Runs) -> String {
         _ => format!("{failed} of {count} runs failed"),
     };
     let notes: Vec<String> = [status, times].into_iter().filter(|note| !note.is_empty()).collect();
-    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
-    format!("`{command}`{notes}")
+    if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) }
+}
+
+/// `command` of at most [`COMMAND`] characters.
+fn clipped(command: &str) -> String {
+    match command.char_indices().nth(COMMAND) {
+        None => command.to_owned(),
+        Some((at, _)) => format!("{}…", command.get(..at).unwrap_or_default().trim_end()),
+    }
 }
 
 impl Section {
+    /// The item that would be told next.
+    fn next(&self) -> Option<&String> {
+        let has_room = match self.layout {
+            Layout::Lines(n_most) => self.n_told < n_most,
+            Layout::Inline => true,
+        };
+        self.items.get(self.n_told).filter(|_| has_room)
+    }
+
     fn told(&self) -> String {
         let Self { title, items, n_told, layout } = self;
         let told = items.get(..*n_told).unwrap_or_default();
@@ -132,8 +177,8 @@ impl Section {
         };
         let all: Vec<&str> = told.iter().map(String::as_str).chain(more.as_deref()).collect();
         match layout {
-            Layout::Lines if !told.is_empty() => format!("{title}:\n- {}", all.join("\n- ")),
-            Layout::Lines | Layout::Inline => format!("{title}: {}", all.join(", ")),
+            Layout::Lines(_) if !told.is_empty() => format!("{title}:\n- {}", all.join("\n- ")),
+            Layout::Lines(_) | Layout::Inline => format!("{title}: {}", all.join(", ")),
         }
     }
 }

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 
 use super::{copy, gc, list, search, show};
-use crate::apply::document;
-use crate::archive::{Archive, ArchiveUrl, Operation, ancestors};
+use crate::apply::{document, prior_summary};
+use crate::archive::{Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, ancestors};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input;
 use crate::cli::progress::Progress;
+use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
 use crate::cli::stored::{self, session_names};
 use crate::cli::tell;
@@ -108,6 +109,22 @@ impl Desk<'_> {
             .hint("give more of the id")),
             [first, ..] => Ok(ancestors(std::slice::from_ref(first), operations)),
         }
+    }
+
+    /// The batches that the session `asked` starts with, oldest first; `None` where it names none, or its file is gone.
+    pub(super) fn batches_of(&self, asked: &str) -> Result<Option<Vec<Hit>>, CommandError> {
+        let Some(Ok(found)) = self.places.map(|places| session::find(asked, places)) else { return Ok(None) };
+        let reading = Reading::of(&found, self.ui)?;
+        let prior = prior_summary(&reading.file, &reading.index, &reading.chain)
+            .with_context(|| format!("read {}", reading.name))?;
+        let mut hits = Vec::new();
+        for name in prior.map(|prior| prior.batches).unwrap_or_default() {
+            let Ok(key) = name.parse() else { continue };
+            let record = self.archive.record(Kind::Batch, key)?;
+            let id = DocumentId::Record(Kind::Batch, key);
+            hits.extend(record.map(|record| Hit { id, document: record.document, operation: None }));
+        }
+        Ok((!hits.is_empty()).then_some(hits))
     }
 
     /// The size of the archive's file, where it is one.

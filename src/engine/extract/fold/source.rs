@@ -11,7 +11,7 @@ use super::super::repeats;
 use super::section::Section;
 use super::summary::{self, item_units};
 use crate::engine::Fold;
-use crate::text::{Classes, Join, Piece, PieceKind, fold_hash, segment};
+use crate::text::{Classes, Join, Piece, PieceKind, fold_hash, reports_error, segment};
 
 /// What may become an item.
 pub(super) struct Candidate<'t> {
@@ -128,16 +128,11 @@ impl<'t> Sources<'t> {
         let mut seen = HashSet::new();
         for (part, range) in parts.iter().zip(ranges) {
             let group = part.role.group();
-            let whole = match part.role {
-                Role::Item(section) => Some(section),
-                Role::Prompt => Some(Section::Asked),
-                Role::Loose | Role::Conclusion | Role::Speech | Role::Tool => None,
-            };
-            if let Some(section) = whole {
+            if let Some(section) = part.whole() {
                 if seen.insert(folded(&part.text)) {
                     let text = Cow::Borrowed(part.text.trim());
                     let cost = item_units(&text);
-                    let (factor, zone) = (1.0, part.zone);
+                    let (factor, zone) = (part.role.factor(section), part.zone);
                     candidates.push(Candidate { section, text, cost, pieces: range, factor, group, zone });
                 }
                 continue;
@@ -159,11 +154,39 @@ impl Role {
         }
     }
 
-    const fn factor(self) -> f32 {
+    /// What comes from it is worth so many times what is new in it.
+    fn factor(self, section: Section) -> f32 {
         match self {
+            // What somebody asked for earlier tells what all the rest is about.
+            Self::Item(Section::Asked) => 1.5,
             Self::Conclusion => 1.4,
-            Self::Item(_) | Self::Loose | Self::Prompt | Self::Speech => 1.0,
-            Self::Tool => 0.6,
+            // What a tool did stands in its files; where it failed stands nowhere else.
+            Self::Tool if section != Section::Failed => 0.35,
+            Self::Item(_) | Self::Loose | Self::Prompt | Self::Speech | Self::Tool => 1.0,
+        }
+    }
+}
+
+impl Part<'_> {
+    /// The section of a part that is one item; `None` where it is parted.
+    fn whole(&self) -> Option<Section> {
+        match self.role {
+            Role::Item(section) => Some(section),
+            Role::Prompt => Some(Section::Asked),
+            Role::Tool if self.text.len() <= SHORT => {
+                Some(self.section(&self.text, PieceKind::Sentence, Classes::NONE))
+            }
+            Role::Loose | Role::Conclusion | Role::Speech | Role::Tool => None,
+        }
+    }
+
+    /// The section of `text` of these classes: code and what tools print decide nothing, whatever words are in them.
+    fn section(&self, text: &str, kind: PieceKind, classes: Classes) -> Section {
+        let is_printed = self.role == Role::Tool || matches!(kind, PieceKind::Code | PieceKind::Row | PieceKind::Log);
+        match is_printed {
+            true if reports_error(text) => Section::Failed,
+            true => Section::Also,
+            false => Section::of(text, classes),
         }
     }
 }
@@ -181,6 +204,8 @@ struct Pieces<'a, 't> {
     counts: &'a [u32],
 }
 
+/// Up to so many bytes what a tool prints goes as one.
+const SHORT: usize = 600;
 /// The most bytes of neighbouring lines of code, or of a table, that go as one.
 const BLOCK: usize = 400;
 
@@ -231,14 +256,13 @@ impl<'t> Pieces<'_, 't> {
         let goes_on = range.end < limit && self.pieces.get(range.end).is_some_and(|next| next.join == Join::Fragment);
         let text = marked(text, first.join == Join::Fragment, goes_on, count);
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
-        let section = Section::of(whole, classes);
-        let of_role = if section == Section::Failed { 1.0 } else { self.part.role.factor() };
+        let section = self.part.section(whole, first.kind, classes);
         Some(Candidate {
             section,
             cost: if text.contains('\n') { item_units(&text) } else { units(&text) + 3 },
             text,
             pieces: range,
-            factor: factor(first, carries, is_introduction(first)) * of_role,
+            factor: factor(first, carries, is_introduction(first)) * self.part.role.factor(section),
             group: self.part.role.group(),
             zone: self.part.zone,
         })
@@ -250,7 +274,7 @@ fn is_frame(piece: &Piece<'_>, carries: &Carries) -> bool {
     match piece.kind {
         PieceKind::Heading | PieceKind::FenceOpen | PieceKind::FenceClose | PieceKind::Ornament => true,
         PieceKind::Item | PieceKind::Sentence | PieceKind::Code | PieceKind::Log | PieceKind::Row => {
-            is_courtesy(carries)
+            is_courtesy(carries) || is_introduction(piece) && carries.n_facts == 0
         }
     }
 }

@@ -1,0 +1,98 @@
+//! The view that a compaction of a transcript would put at its head, offline: `cargo run --example view -- FILE...`.
+//!
+//! Nothing is written. To be read by somebody who asks: would I want to go on from this?
+
+#![expect(clippy::print_stdout, reason = "an example prints what it finds")]
+
+use std::fs::File;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use ctxc::apply::{read_ledger, read_said};
+use ctxc::engine::{Extract, Said};
+use ctxc::plan::{Batch, Clip, Ledger, chunks, refold, split, view};
+use ctxc::run::{Folding, Terms, fold_at_once};
+use ctxc::text::{Tokens, chars4};
+use ctxc::transcript::{Chain, Index, LineNo, LineSet, Messages, Owner};
+
+/// How many messages stay as they are.
+const KEEP_RECENT: usize = 5;
+/// How many messages a batch is made of.
+const CHUNK: usize = 20;
+/// The most tokens of a summary.
+const LIMIT: Tokens = Tokens(1024);
+
+fn main() -> Result<()> {
+    for path in std::env::args().skip(1) {
+        println!("\n======== {path}\n\n{}", view_of(&path).with_context(|| format!("view {path}"))?);
+    }
+    Ok(())
+}
+
+fn view_of(path: &str) -> Result<String> {
+    let file = File::open(path)?;
+    let index = Index::build(&file)?;
+    let chain = Chain::find(&index);
+    let messages = Messages::of(&index, &chain, &LineSet::default());
+    let n_compacted = split(&messages.groups, KEEP_RECENT);
+    let size = NonZeroUsize::new(CHUNK).context("a chunk has messages")?;
+    let ranges = chunks(messages.groups.get(..n_compacted).unwrap_or_default(), size);
+    let lines_of = |range: &std::ops::Range<usize>| -> Vec<LineNo> {
+        let is_in = |line: &LineNo| match messages.owner(*line) {
+            Owner::Of(at) | Owner::Behind(at) => range.contains(&(at as usize)),
+            Owner::None => range.start == 0,
+        };
+        chain.lines.iter().copied().filter(is_in).collect()
+    };
+    let started = Instant::now();
+    let mut said: Vec<Vec<Said>> = Vec::new();
+    let mut batches = Vec::new();
+    for range in &ranges {
+        let lines = lines_of(range);
+        let remarks = read_said(&file, &index, &lines)?;
+        let times = || remarks.iter().filter_map(|remark| remark.time);
+        let ledger = read_ledger(&file, &index, &lines)?;
+        batches.push(Batch {
+            start: times().min(),
+            end: times().max(),
+            n_messages: range.len() as u64,
+            ledger,
+            ..Batch::default()
+        });
+        said.push(remarks.into_iter().flat_map(|remark| remark.said).collect());
+    }
+    let read = started.elapsed();
+    if std::env::var_os("SAID").is_some() {
+        for said in said.iter().flatten() {
+            println!("<{}> {}", said.speaker, said.text);
+        }
+    }
+    let folding = Folding { engine: &Extract, terms: &Terms::AT_ONCE, limit: LIMIT, persona: "", prompt: None };
+    let prior = said.first_mut().and_then(|said| (said.first()?.speaker == "summary").then(|| said.remove(0).text));
+    let summaries =
+        fold_at_once(&said, prior.as_deref().unwrap_or_default(), &folding, |_| ControlFlow::Continue(()))?.summaries;
+    for (batch, text) in batches.iter_mut().zip(summaries) {
+        batch.text = text;
+    }
+    let clip = Clip::default();
+    if let Some(range) = refold(batches.len(), clip) {
+        let older: Vec<Batch> = batches.drain(range).collect();
+        let said = older.iter().map(|batch| Said { speaker: "summary".to_owned(), text: batch.text.clone() }).collect();
+        let folded = fold_at_once(&[said], "", &folding, |_| ControlFlow::Continue(()))?;
+        let text = folded.summaries.into_iter().next().unwrap_or_default();
+        batches.insert(0, Batch::over(&older, text));
+    }
+    let mut ledger = Ledger::default();
+    for batch in &batches {
+        ledger.merge(batch.ledger.clone());
+    }
+    let view = view(&batches, clip, &ledger, Some("0f3c"));
+    let json = serde_json::to_string(&ledger)?.len();
+    Ok(format!(
+        "{view}\n\n-------- {} tokens; {} messages kept; ledger {json} bytes; read in {read:?}",
+        chars4(&view),
+        messages.firsts.len() - n_compacted
+    ))
+}

@@ -1,0 +1,115 @@
+//! What a person typed, without what the client puts around it.
+
+/// Tags of the client whose text is not the person's.
+const FOREIGN: [&str; 4] = ["system-reminder", "ide_opened_file", "ide_selection", "local-command-caveat"];
+/// Commands that only work the client and ask for nothing, whatever stands behind them.
+const CLIENT: [&str; 29] = [
+    "/clear",
+    "/config",
+    "/context",
+    "/copy",
+    "/cost",
+    "/doctor",
+    "/exit",
+    "/export",
+    "/fast",
+    "/help",
+    "/hooks",
+    "/ide",
+    "/login",
+    "/logout",
+    "/mcp",
+    "/memory",
+    "/model",
+    "/permissions",
+    "/plugin",
+    "/quit",
+    "/release-notes",
+    "/rename",
+    "/resume",
+    "/rewind",
+    "/status",
+    "/statusline",
+    "/theme",
+    "/usage",
+    "/vim",
+];
+
+/// What a person typed in `text`, the text of a prompt: a slash command as `/name words`, a shell line as `! line`. Empty
+/// where nothing is left that asks for anything.
+#[must_use]
+pub(super) fn typed(text: &str) -> String {
+    let mut text = text.to_owned();
+    for tag in FOREIGN {
+        text = without(&text, tag);
+    }
+    if let Some(name) = inside(&text, "command-name").or_else(|| inside(&text, "command-message")) {
+        let name = name.trim();
+        let name = if name.starts_with('/') { name.to_owned() } else { format!("/{name}") };
+        let words = inside(&text, "command-args").unwrap_or_default().trim();
+        return match (name.as_str(), words) {
+            // With words it says what matters.
+            ("/compact", "") => String::new(),
+            (client, _) if CLIENT.contains(&client) => String::new(),
+            (name, "") => name.to_owned(),
+            (name, words) => format!("{name} {words}"),
+        };
+    }
+    if let Some(line) = inside(&text, "bash-input") {
+        return format!("! {}", line.trim());
+    }
+    if let Some(memory) = inside(&text, "user-memory-input") {
+        return format!("# {}", memory.trim());
+    }
+    text.trim().to_owned()
+}
+
+/// What stands inside of the first `tag`.
+pub(super) fn inside<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+    Some(rest.split_once(&format!("</{tag}>")).map_or(rest, |(inside, _)| inside))
+}
+
+/// `text` without all that stands inside of `tag`.
+pub(super) fn without(text: &str, tag: &str) -> String {
+    let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, inside)) = rest.split_once(&open) {
+        kept.push_str(before);
+        rest = inside.split_once(&close).map_or("", |(_, behind)| behind);
+    }
+    kept + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // F-12
+    #[test]
+    fn f_12_prompts_are_read_as_they_were_typed() {
+        let cases = [
+            ("Fix it", "Fix it"),
+            ("<system-reminder>x</system-reminder>\nFix <b>it</b>", "Fix <b>it</b>"),
+            ("<ide_opened_file>The user opened a</ide_opened_file>Fix it", "Fix it"),
+            (
+                "<command-message>fix is running</command-message>\n<command-name>/fix</command-name>\n<command-args>the cap</command-args>",
+                "/fix the cap",
+            ),
+            ("<command-message>erk:plan</command-message>", "/erk:plan"),
+            ("<command-name>/compact</command-name><command-args></command-args>", ""),
+            (
+                "<command-name>/compact</command-name><command-args>keep the plan</command-args>",
+                "/compact keep the plan",
+            ),
+            ("<command-name>/model</command-name><command-args>opus</command-args>", ""),
+            ("<bash-input> ls -la</bash-input>", "! ls -la"),
+            ("<user-memory-input>be brief</user-memory-input>", "# be brief"),
+            ("Fix it <system-reminder>never ends", "Fix it"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(typed(text), expected);
+        }
+    }
+}
