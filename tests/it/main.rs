@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot set its scene has failed")]
 
+#[cfg(feature = "mcp")]
+mod agent;
 mod archive;
 mod arguments;
 mod bad_input;
@@ -20,6 +22,8 @@ mod facts;
 mod generate;
 mod log;
 mod manual;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod oracle;
 mod promise;
 mod prune;
