@@ -209,7 +209,9 @@ fn read(given: &str) -> Result<ServerUrl, &'static str> {
             "schema" if is_schema(&value) => schema = value,
             "schema" => return Err("a schema is made of lower-case letters, digits and `_`, at most 63 of them"),
             _ => {
-                return Err("what may follow `?` is sslmode, sslrootcert, schema and, for the folder of a socket, host");
+                return Err(
+                    "what may follow `?` is sslmode, sslrootcert, schema and, for the folder of a socket, host",
+                );
             }
         }
     }

@@ -13,6 +13,7 @@ mod folding;
 pub mod input;
 mod interrupt;
 mod landing;
+mod meaning;
 mod places;
 mod plan_file;
 pub mod progress;

@@ -43,6 +43,9 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     threshold = 0.8  # [HOME]/config/ctxc/ctxc.toml
     headroom = 1.0  # default
     prices = {}  # default
+    # embeddings.base_url is not set  # default
+    # embeddings.model is not set  # default
+    # embeddings.api_key is not set  # default
     ----- standard error
     "#);
     let run = stage.run(["config", "--json"]);
@@ -93,7 +96,7 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
         .collect();
     assert_snapshot!(said.concat(), @r#"
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: there is no key "min_token"
-    hint: the keys are archive, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices
+    hint: the keys are archive, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices, embeddings.base_url, embeddings.model, embeddings.api_key
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: a project may not set "archive"
     hint: set it in your own configuration, or as CTXC_ARCHIVE
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 1: a project may not set "base_url"

@@ -17,7 +17,9 @@ mod facts;
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
 mod log;
+mod meaning;
 mod oracle;
+mod postgres;
 mod promise;
 mod prune;
 mod random;

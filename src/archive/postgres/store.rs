@@ -121,7 +121,8 @@ impl Archive for Postgres {
     }
 
     fn rollback(&mut self) -> Result<(), ArchiveError> {
-        self.writer.rollback(&self.server)
+        self.writer.rollback(&self.server);
+        Ok(())
     }
 
     fn line(&self, digest: Digest) -> Result<Option<Vec<u8>>, ArchiveError> {

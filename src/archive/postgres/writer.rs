@@ -80,7 +80,7 @@ impl Writer {
         Ok(())
     }
 
-    pub(super) fn rollback(&mut self, server: &Server) -> Result<(), ArchiveError> {
+    pub(super) fn rollback(&mut self, server: &Server) {
         let was_open = matches!(self.deposit, Deposit::Open | Deposit::Broken);
         self.deposit = Deposit::None;
         self.batch = Batch::default();
@@ -96,7 +96,6 @@ impl Writer {
             Some(session) if session.is_lost() => self.session = None,
             Some(_) | None => {}
         }
-        Ok(())
     }
 
     /// Carries out `work` as one transaction of its own that holds `lock`, which is read as an expression of the server.

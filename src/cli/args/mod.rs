@@ -8,6 +8,7 @@ pub(super) mod discard;
 pub(super) mod distill;
 mod engine;
 pub(super) mod log;
+mod meaning;
 pub(super) mod prune;
 pub(super) mod refs;
 pub(super) mod restore;

@@ -31,7 +31,7 @@ pub(super) struct Key {
 }
 
 /// Every key, in the order in which `ctxc config` shows them.
-pub(super) const KEYS: [Key; 22] = [
+pub(super) const KEYS: [Key; 25] = [
     Key { name: "archive", scope: Scope::Personal, form: Form::Text },
     Key { name: "engine", scope: Scope::Personal, form: Form::Text },
     Key { name: "base_url", scope: Scope::Personal, form: Form::Text },
@@ -55,6 +55,9 @@ pub(super) const KEYS: [Key; 22] = [
     Key { name: "headroom", scope: Scope::Anywhere, form: Form::Number },
     // Who sets a price moves the limit of costs.
     Key { name: "prices", scope: Scope::Personal, form: Form::Table },
+    Key { name: "embeddings.base_url", scope: Scope::Personal, form: Form::Text },
+    Key { name: "embeddings.model", scope: Scope::Personal, form: Form::Text },
+    Key { name: "embeddings.api_key", scope: Scope::Personal, form: Form::Secret },
 ];
 
 impl Key {
@@ -65,6 +68,11 @@ impl Key {
 
     /// The variable of the environment that sets it.
     pub(super) fn variable(self) -> String {
-        format!("CTXC_{}", self.name.to_uppercase())
+        format!("CTXC_{}", self.name.replace('.', "_").to_uppercase())
+    }
+
+    /// Whether there is a section of this name, whose keys are `NAME.KEY`.
+    pub(super) fn has_section(name: &str) -> bool {
+        KEYS.iter().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
     }
 }

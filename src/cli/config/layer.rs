@@ -48,6 +48,8 @@ pub(crate) struct Layer {
     pub(super) table: Table,
     /// The key of the server, of which the table only says that it is set.
     pub(crate) api_key: Option<ApiKey>,
+    /// That of the server for embeddings.
+    pub(crate) embeddings_key: Option<ApiKey>,
 }
 
 impl Layer {
@@ -75,7 +77,7 @@ impl Layer {
 
     fn of_environment(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, CommandError> {
         let mut table = Table::new();
-        let mut api_key = None;
+        let (mut api_key, mut embeddings_key) = (None, None);
         for key in KEYS.into_iter().filter(|key| key.form != Form::Table) {
             let name = key.variable();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
@@ -84,7 +86,8 @@ impl Layer {
             let value = match key.form {
                 Form::Text | Form::Table => Value::String(value),
                 Form::Secret => {
-                    api_key = Some(secret(&value, &name)?);
+                    let of_server = if key.name == "api_key" { &mut api_key } else { &mut embeddings_key };
+                    *of_server = Some(secret(&value, &name)?);
                     Value::String(SET.to_owned())
                 }
                 Form::List => {
@@ -95,7 +98,7 @@ impl Layer {
             };
             table.insert(key.name.to_owned(), value);
         }
-        Ok(Self { source: Source::Environment, table, api_key })
+        Ok(Self { source: Source::Environment, table, api_key, embeddings_key })
     }
 
     fn of_file(source: Source, path: &Path) -> Result<Option<Self>, CommandError> {
@@ -117,10 +120,9 @@ impl Layer {
             CommandError::config(anyhow!("read the configuration {place}: {}", error.message()))
         })?;
         let mut table = Table::new();
-        let mut api_key = None;
-        for (name, value) in pairs {
-            let place = place(Some(name.span().start));
-            let name = name.into_inner();
+        let (mut api_key, mut embeddings_key) = (None, None);
+        for (start, name, value) in pairs.into_iter().flat_map(without_sections) {
+            let place = place(Some(start));
             match Key::named(&name) {
                 None => {
                     let known = KEYS.map(|key| key.name).join(", ");
@@ -141,15 +143,15 @@ impl Layer {
                     }));
                 }
                 Some(key) if key.form == Form::Secret => {
-                    let value = value.into_inner();
                     let text = value.as_str().unwrap_or_default();
-                    api_key = Some(secret(text, &place)?);
+                    let of_server = if name == "api_key" { &mut api_key } else { &mut embeddings_key };
+                    *of_server = Some(secret(text, &place)?);
                     table.insert(name, Value::String(SET.to_owned()));
                 }
-                Some(_) => drop(table.insert(name, value.into_inner())),
+                Some(_) => drop(table.insert(name, value)),
             }
         }
-        Ok(Some(Self { source, table, api_key }))
+        Ok(Some(Self { source, table, api_key, embeddings_key }))
     }
 
     /// Whether it has a value for the key called `name`.
@@ -160,6 +162,18 @@ impl Layer {
     /// The error of a value that has the wrong form.
     pub(super) fn wrong(&self, error: &toml::de::Error) -> CommandError {
         CommandError::config(anyhow!("take the configuration of {}: {}", self.source, error.message()))
+    }
+}
+
+/// A pair with where it stands; each of a section with the name of that before its own.
+fn without_sections((name, value): (Spanned<String>, Spanned<Value>)) -> Vec<(usize, String, Value)> {
+    let start = name.span().start;
+    let name = name.into_inner();
+    match value.into_inner() {
+        Value::Table(section) if Key::has_section(&name) => {
+            section.into_iter().map(|(key, value)| (start, format!("{name}.{key}"), value)).collect()
+        }
+        value => vec![(start, name, value)],
     }
 }
 

@@ -59,6 +59,15 @@ pub(crate) struct Config {
     pub(crate) headroom: f64,
     /// What models cost, before what the built-in table says.
     pub(crate) prices: BTreeMap<String, Price>,
+    /// The server that is asked for embeddings; without one a search goes by words alone.
+    #[serde(rename = "embeddings.base_url")]
+    pub(crate) embeddings_base_url: Option<String>,
+    /// The model that is asked for them.
+    #[serde(rename = "embeddings.model")]
+    pub(crate) embeddings_model: Option<String>,
+    /// That the key of that server is set.
+    #[serde(rename = "embeddings.api_key")]
+    pub(crate) embeddings_api_key: Option<String>,
 }
 
 /// One key as it is set.
@@ -95,6 +104,9 @@ impl Default for Config {
             threshold: 0.85,
             headroom: 1.0,
             prices: BTreeMap::new(),
+            embeddings_base_url: None,
+            embeddings_model: None,
+            embeddings_api_key: None,
         }
     }
 }
