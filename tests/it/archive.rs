@@ -182,7 +182,7 @@ fn an_archive_is_copied_and_copied_again() {
     ----- standard output
     ----- standard error
     error: cannot copy the archive into memory: it would be gone when the command ends
-    hint: name a file with --to sqlite:PATH
+    hint: name a file with --to sqlite:PATH, or a server with --to postgres://USER:PASSWORD@HOST/DATABASE
     ");
     assert_eq!(stage.run(["archive", "copy", "--to", "copy.sqlite"]).code, Some(2));
 }

@@ -260,7 +260,7 @@ fn with_places(words: &[&str]) -> String {
 }
 
 #[cfg(test)]
-mod unit_tests {
+mod tests {
     use super::*;
 
     //

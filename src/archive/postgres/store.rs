@@ -306,4 +306,9 @@ impl Postgres {
     pub(super) fn writer_pid(&mut self) -> i32 {
         self.writer.pid(&self.server)
     }
+
+    /// Whether the transaction of this number was kept.
+    pub(super) fn was_kept(&mut self, id: i64) -> bool {
+        self.writer.was_kept(&self.server, id).unwrap()
+    }
 }
