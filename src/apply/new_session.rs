@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 
+use super::envelope::typed;
 use crate::text::json_string;
 use crate::transcript::entry;
 use crate::transcript::scan::{Kind, Scan, each_field};
@@ -91,37 +92,10 @@ fn without_suffix(mut title: &str) -> &str {
     title
 }
 
-/// A prompt as a person would say it: a command by its name and its arguments, and without the elements that a client
-/// puts in front of what was typed.
+/// A prompt as a person would say it, and as it is where that would be nothing.
 fn readable(text: &str) -> String {
-    let element = |name: &str| {
-        let (_, rest) = text.split_once(&format!("<{name}>"))?;
-        rest.split_once(&format!("</{name}>")).map(|(inner, _)| inner.trim().to_owned())
-    };
-    if text.trim_start().starts_with("<command-") {
-        let words = [element("command-name").or_else(|| element("command-message")), element("command-args")];
-        let words: Vec<String> = words.into_iter().flatten().filter(|word| !word.is_empty()).collect();
-        if !words.is_empty() {
-            return words.join(" ");
-        }
-    }
-    let typed = behind_elements(text);
-    if typed.is_empty() { text.to_owned() } else { typed.to_owned() }
-}
-
-/// What stands behind the elements that `text` starts with, such as `<ide_opened_file>...</ide_opened_file>`.
-fn behind_elements(text: &str) -> &str {
-    let mut rest = text.trim_start();
-    while let Some(behind) = behind_element(rest) {
-        rest = behind.trim_start();
-    }
-    rest.trim_end()
-}
-
-fn behind_element(text: &str) -> Option<&str> {
-    let (name, _) = text.strip_prefix('<')?.split_once('>')?;
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-    text.split_once(&format!("</{name}>")).filter(|_| is_name(name)).map(|(_, behind)| behind)
+    let typed = typed(text);
+    if typed.is_empty() { text.to_owned() } else { typed }
 }
 
 /// The words of `title` on one line, at most as many as the picker shows.
@@ -157,6 +131,7 @@ mod tests {
                 "/fix the build",
             ),
             ("<command-message>init is analyzing</command-message>", "init is analyzing"),
+            ("<command-name>/clear</command-name>", "<command-name>/clear</command-name>"),
             ("<ide_opened_file>a.rs</ide_opened_file>\n<system-reminder>x</system-reminder> Go on.\n", "Go on."),
             ("<b>bold</b>", "<b>bold</b>"),
             ("a < b", "a < b"),

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::state::changed_since;
+use super::state::{Slip, changed_since};
 use super::{BufferError, Name, Speaker, State, Utterance};
-use crate::archive::{self, Archive, ArchiveUrl, Kind, Query, RecordFilter};
+use crate::archive::{self, Archive, ArchiveUrl, Kind, Query, Record, RecordFilter};
+use crate::text::Digest;
 
 /// A buffer with all that it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,14 +33,23 @@ pub fn contents(archive: &dyn Archive, name: &Name) -> Result<Contents, BufferEr
 /// What `state` holds; or the number of an utterance that the archive does not have.
 fn utterances(archive: &dyn Archive, state: &State) -> Result<Result<Vec<Utterance>, u64>, BufferError> {
     let mut utterances = Vec::with_capacity(state.held.len());
+    let mut records = named(archive, &state.held)?;
     for (place, slip) in state.held.iter().enumerate() {
-        let record = archive.record(Kind::Utterance, slip.key)?;
+        let record = records.remove(&slip.key);
         match record.and_then(|record| Utterance::of_record(record, place)) {
             Some(utterance) => utterances.push(utterance),
             None => return Ok(Err(slip.sequence)),
         }
     }
     Ok(Ok(utterances))
+}
+
+/// The records of `slips` by their keys, as far as they are there; all at once, for a server that is asked for one after
+/// the other is waited for each time.
+pub(super) fn named(archive: &dyn Archive, slips: &[Slip]) -> Result<HashMap<Digest, Record>, BufferError> {
+    let names: Vec<(Kind, Digest)> = slips.iter().map(|slip| (Kind::Utterance, slip.key)).collect();
+    let records = archive.records_named(&names)?;
+    Ok(records.into_iter().map(|record| (record.key, record)).collect())
 }
 
 impl Contents {

@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 
+use super::read::named;
 use super::state::{Slip, changed_since, under_claim};
 use super::summary::within;
 use super::{BufferError, Name, State, Utterance};
-use crate::archive::{Archive, Kind};
+use crate::archive::Archive;
 use crate::engine::Said;
 use crate::text::{Tokens, chars4};
 
@@ -71,8 +72,9 @@ pub fn settle<E: From<BufferError>>(
 /// What is to be folded; `None` where something of it has just been deleted.
 fn due(archive: &dyn Archive, name: &Name, state: &State) -> Result<Option<Due>, BufferError> {
     let mut said = Vec::with_capacity(state.waiting.len());
+    let mut records = named(archive, &state.waiting)?;
     for slip in &state.waiting {
-        let record = archive.record(Kind::Utterance, slip.key)?;
+        let record = records.remove(&slip.key);
         let Some(utterance) = record.and_then(|record| Utterance::of_record(record, 0)) else {
             return changed_since(archive, name, state, slip.sequence).map(|_| None);
         };

@@ -14,11 +14,11 @@ use super::stored;
 use super::ui::Ui;
 use crate::archive::Archive;
 use crate::engine::chat::Chat;
-use crate::engine::{Engine, Extract, Price, Said};
+use crate::engine::{Engine, Extract, Said};
 use crate::report::calls::CallsReport;
 use crate::report::size::count;
 use crate::run::{
-    Cache, FoldEvent, FoldFailure, Folded, Folding, Precautions, Terms, expect_folds, fold_at_once, fold_with,
+    Cache, FoldEvent, FoldFailure, Folded, Folding, Precautions, PriceOf, Terms, expect_folds, fold_at_once, fold_with,
 };
 use crate::text::{Redactor, Stopped, Tokens, chars4};
 
@@ -122,7 +122,7 @@ fn expected(
 ) -> Result<(CallsReport, Tokens), CommandError> {
     let mut redactor = redactor(asking);
     let price = |model: &str| asking.prices.get(model);
-    let price: &dyn Fn(&str) -> Option<Price> = &price;
+    let price: PriceOf<'_> = &price;
     let mut precautions = Precautions { redactor: redactor.as_mut(), cache, price: Some(price) };
     let (asked, n_secrets) = expect_folds(chunks, existing, folding, &mut precautions)?;
     let tokens = asked.iter().filter(|asked| !asked.is_cached).map(|asked| asked.size).sum();

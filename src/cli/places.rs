@@ -31,8 +31,10 @@ pub(crate) struct Environment {
     /// `OPENROUTER_API_KEY`.
     openrouter_key: Option<Key>,
     /// `CLAUDE_PROJECT_DIR`, which the client sets for the servers that it starts.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     project_dir: Option<PathBuf>,
     /// `CLAUDE_CODE_SESSION_ID`, likewise: the session that it was in when it started the server.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     pub(crate) client_session: Option<String>,
     purpose: Purpose,
 }
@@ -99,6 +101,7 @@ impl Environment {
     ///
     /// # Errors
     /// As [`Self::places`].
+    #[cfg(feature = "mcp")]
     pub(crate) fn client_places(&self) -> Result<Vec<Places>, CommandError> {
         let here = self.places()?;
         let project = self.project_dir.as_deref().and_then(|dir| dir.canonicalize().ok());

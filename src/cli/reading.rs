@@ -50,6 +50,7 @@ pub(super) enum DraftKind {
     Changed,
     /// The session with the end that it lacks: no reason to write anything. From this line on it was written behind
     /// another beginning, where it was.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     Settled(Option<LineNo>),
 }
 
@@ -95,6 +96,7 @@ impl Reading {
     /// nothing that a rewrite of it causes. `carried_from` is the first line that was written behind another beginning:
     /// thinking from there on goes. `home` is the session that has the folder of all that is referred to, where it is
     /// another.
+    #[cfg(feature = "mcp")]
     pub(super) fn settle(
         &mut self,
         mut draft: File,

@@ -160,9 +160,10 @@ impl<'a> Work<'a> {
         let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
         rewritten.output = typed.map(|path| path.display().to_string());
         rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
-        // A draft with lines of its own is a change, whether or not an archive knows of it.
-        let is_same_draft = reading.drafted.is_some() && !is_settled && rewrite.added.is_empty();
-        if is_same_draft && done.operation.is_none() {
+        // A draft with lines of its own is a change, whether or not an archive knows of it; so is what is done to one that was
+        // only settled.
+        let is_change = is_settled || !rewrite.added.is_empty();
+        if reading.drafted.is_some() && done.operation.is_none() && !is_change {
             rewritten.unchanged = Some(unchanged.to_owned());
         }
         rewritten.operation = done.operation;

@@ -20,13 +20,14 @@ pub(super) fn open(url: &str) -> Result<Box<dyn Archive>, CommandError> {
 /// Opens the archive at `url` to read from it: looking makes none.
 pub(super) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError> {
     let url: ArchiveUrl = url.parse().map_err(CommandError::config)?;
-    if let ArchiveUrl::Sqlite(path) = &url
-        && !path.exists()
-    {
-        return Err(CommandError::from(anyhow!("open the archive {}: there is none", path.display()))
-            .hint("name the archive that was written to with --archive, or set CTXC_ARCHIVE"));
-    }
-    Ok(archive::open(&url)?)
+    archive::open_existing(&url)?.ok_or_else(|| {
+        let place = match &url {
+            ArchiveUrl::Sqlite(path) => path.display().to_string(),
+            ArchiveUrl::Memory | ArchiveUrl::Postgres(_) => url.to_string(),
+        };
+        CommandError::from(anyhow!("open the archive {place}: there is none"))
+            .hint("name the archive that was written to with --archive, or set CTXC_ARCHIVE")
+    })
 }
 
 /// Opens the archive at `url` to read from it, where there is one.

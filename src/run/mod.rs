@@ -23,7 +23,7 @@ mod window;
 pub use cache::Cache;
 pub use fold::{FoldEvent, FoldFailure, Folded, Folding, NOTHING_SAID, fold, fold_at_once, fold_with};
 pub use gate::{MinKept, NotAShare};
-pub use leaving::{Asked, Precautions, expect_folds};
+pub use leaving::{Asked, Precautions, PriceOf, expect_folds};
 pub use outcome::{Kept, Outcome};
 pub use question::{Question, Questions};
 pub use retry::Timeouts;

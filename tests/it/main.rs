@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot set its scene has failed")]
 
+#[cfg(feature = "mcp")]
+mod agent;
 mod archive;
 mod arguments;
 mod bad_input;
@@ -20,6 +22,8 @@ mod facts;
 mod generate;
 mod log;
 mod manual;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod oracle;
 mod promise;
 mod prune;
@@ -34,6 +38,7 @@ mod server;
 mod session;
 mod stage;
 mod stats;
+mod summaries;
 mod talk;
 #[cfg(unix)]
 mod terminal;

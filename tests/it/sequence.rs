@@ -519,12 +519,7 @@ proptest! {
         parts in prop::collection::vec(part(), 2..14),
         deeds in prop::collection::vec(deed(), 10),
     ) {
-        let mut model = Model::new(&parts);
-        for (deed, landing) in &deeds {
-            model.do_it(deed, *landing);
-            model.hold(deed);
-        }
-        model.end();
+        play(&parts, &deeds);
     }
 }
 
@@ -576,4 +571,58 @@ fn p_05_every_transcript_comes_back_from_a_handful_of_cuts() {
             assert!(stage.bytes("back.jsonl") == source, "P-05: {}, {name}", path.display());
         }
     }
+}
+
+// P-05: sequences that random seeds have found. An entry of thinking and text whose text is given back, behind a change.
+#[test]
+fn p_05_a_text_beside_thinking_is_given_back() {
+    play(
+        &[
+            Part::Answer { thinking: true, text: false, calls: vec![], one_line: true },
+            Part::Prompt { blocks: 0 },
+            Part::Answer { thinking: false, text: true, calls: vec![0], one_line: false },
+        ],
+        &[
+            (Deed::Distill(vec![5, 1, 4, 2]), Landing::InPlace),
+            (Deed::Discard(vec![0]), Landing::InPlace),
+            (Deed::Restore(vec![0, 2, 1]), Landing::Session),
+        ],
+    );
+}
+
+// P-05: an older operation is undone, and what a later one has brought back stays on the chain.
+#[test]
+fn p_05_what_a_later_operation_brought_back_stays_where_it_hangs() {
+    play(
+        &[Part::Prompt { blocks: 2 }, Part::Answer { thinking: false, text: false, calls: vec![], one_line: false }],
+        &[
+            (Deed::Truncate, Landing::InPlace),
+            (Deed::Compress, Landing::InPlace),
+            (Deed::RestoreOp(0), Landing::InPlace),
+            (Deed::RestoreOp(1), Landing::InPlace),
+            (Deed::Discard(vec![0, 2]), Landing::InPlace),
+        ],
+    );
+}
+
+// P-05, S-05: what was undone already is not undone again, and thinking that a later cut took stays away.
+#[test]
+fn p_05_an_operation_is_not_undone_twice() {
+    let stage = Stage::new().file("0.jsonl", crate::stage::fixture("session-small"));
+    let pruned = stage.run(["prune", "0.jsonl", "-o", "1.jsonl", "--json"]).ended(0).json();
+    let id = pruned["operation"].as_str().unwrap();
+    stage.run(["restore", "1.jsonl", "--op", id, "-o", "2.jsonl"]).ended(0);
+    assert!(stage.bytes("2.jsonl") == stage.bytes("0.jsonl"));
+    stage.run(["truncate", "2.jsonl", "--target-tokens", "9000", "--tokens", "chars4", "-o", "3.jsonl"]).ended(0);
+    stage.run(["restore", "3.jsonl", "--op", id, "-o", "4.jsonl"]).ended(0);
+    assert!(stage.bytes("4.jsonl") == stage.bytes("3.jsonl"));
+}
+
+fn play(parts: &[Part], deeds: &[(Deed, Landing)]) {
+    let mut model = Model::new(parts);
+    for (deed, landing) in deeds {
+        model.do_it(deed, *landing);
+        model.hold(deed);
+    }
+    model.end();
 }

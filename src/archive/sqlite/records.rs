@@ -3,8 +3,8 @@
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, named_params};
 
-use super::body::{Packer, Unpacker};
 use super::row::{damaged, length, time, to_nanoseconds, to_signed, unstorable};
+use crate::archive::body::{Packer, Unpacker};
 use crate::archive::{Document, DocumentId, Kind, NotAKind, Record};
 use crate::text::Digest;
 

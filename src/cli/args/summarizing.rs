@@ -47,7 +47,7 @@ pub(crate) struct SummarizingArgs {
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct WordingArgs {
-    /// Tell the model what FILE says, with {persona}, {existing_summary} and {messages} filled in
+    /// Tell the model what FILE says, with `{persona}`, `{existing_summary}` and `{messages}` filled in
     #[arg(long, value_name = "FILE")]
     prompt: Option<PathBuf>,
     /// Tell the model in whose name it summarises

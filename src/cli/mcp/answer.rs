@@ -29,7 +29,9 @@ impl Answer {
 
     /// An error, as a tool result that says what to do: the model reads those, and no errors of the protocol.
     pub(super) fn of_error(error: &CommandError) -> Self {
-        Self { text: error.explained(), data: None, outcome: Outcome::Failed }
+        // What only the command line can be told helps nobody here.
+        let text = error.explained().replace(", or --all-matches for all of them", "");
+        Self { text, data: None, outcome: Outcome::Failed }
     }
 
     /// The same with what the model is warned of.

@@ -149,8 +149,8 @@ impl<F: Fn(&Fold<'_>, u32) -> Answer> Engine for Slow<F> {
     }
 }
 
-fn reply(text: &str) -> Result<Reply, EngineError> {
-    Ok(Reply { text: text.to_owned(), usage: None })
+fn reply(text: &str) -> Reply {
+    Reply { text: text.to_owned(), usage: None }
 }
 
 // F-09: timeouts halve the chunk, down to one message; there is one summary for it all the same.
@@ -160,7 +160,7 @@ async fn f_09_timeouts_halve_the_chunk() {
     let engine = Slow::new(|fold, _| {
         let so_far = if fold.existing.is_empty() { "" } else { fold.existing };
         let texts: Vec<&str> = fold.messages.iter().map(|said| said.text.as_str()).collect();
-        (if texts.len() > 2 { 60 } else { 1 }, reply(format!("{so_far} {}", texts.join(" ")).trim()))
+        (if texts.len() > 2 { 60 } else { 1 }, Ok(reply(format!("{so_far} {}", texts.join(" ")).trim())))
     });
     let terms = terms();
     let mut archive = open(&ArchiveUrl::Memory).unwrap();
@@ -183,7 +183,7 @@ async fn f_09_timeouts_halve_the_chunk() {
         fours(5).chain([(2, 1)]).chain(fours(3)).chain([(1, 1), (2, 1), (1, 1)]).collect();
     assert_eq!((sizes, n_halved), (expected, 2));
 
-    let never = Slow::new(|_, _| (600, reply("late")));
+    let never = Slow::new(|_, _| (600, Ok(reply("late"))));
     let failure = fold(&chunks, "", &folding(&never, &terms), go).await.unwrap_err();
     assert!(matches!(failure, FoldFailure::Engine(0, error) if error.fault == Fault::Timeout));
     assert_eq!(never.asked.borrow().iter().map(|(size, ..)| *size).max(), Some(5));
@@ -197,7 +197,7 @@ async fn r_04_r_05_the_server_is_left_alone_and_the_rate_holds_over_all_chunks()
     let engine = Slow::new(|fold, attempt| {
         let is_limited = fold.messages[0].text == "two" && attempt == 1;
         let error = EngineError { retry_after: Some(Duration::from_secs(30)), ..EngineError::new(Fault::Limited, "x") };
-        (0, if is_limited { Err(error) } else { reply("Short.") })
+        (0, if is_limited { Err(error) } else { Ok(reply("Short.")) })
     });
     let terms = Terms { rpm: NonZeroU32::new(6), ..terms() };
     fold(&chunks, "", &folding(&engine, &terms), go).await.unwrap();
@@ -209,7 +209,7 @@ async fn r_04_r_05_the_server_is_left_alone_and_the_rate_holds_over_all_chunks()
 #[tokio::test(start_paused = true)]
 async fn g_02_the_budget_is_one_for_all_chunks() {
     let chunks = chunks(&[&["one"], &["two"], &["three"]]);
-    let engine = Slow::new(|_, _| (0, reply("Short.")));
+    let engine = Slow::new(|_, _| (0, Ok(reply("Short."))));
     let price = |_: &str| Price::of(0.0, 1000.0);
     let terms = Terms { max_cost: Usd::from_dollars(0.1), ..terms() };
     let precautions = Precautions { price: Some(&price), ..Precautions::default() };
@@ -225,7 +225,7 @@ async fn g_02_the_budget_is_one_for_all_chunks() {
 // somebody who waits is asked every 50 ms whether to go on.
 #[tokio::test(start_paused = true)]
 async fn r_10_an_interrupt_ends_it_within_50_ms() {
-    let engine = Slow::new(|_, _| (4, reply("late")));
+    let engine = Slow::new(|_, _| (4, Ok(reply("late"))));
     let terms = terms();
     let start = crate::run::clock::now();
     let (chunks, folding) = (chunks(&[&["one"]]), folding(&engine, &terms));

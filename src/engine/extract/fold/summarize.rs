@@ -27,7 +27,7 @@ pub(in super::super::super) fn summarize(fold: &Fold<'_>) -> String {
     if fold.messages.iter().all(|said| said.text.trim().is_empty()) && chars4(existing) <= fold.limit {
         return existing.to_owned();
     }
-    let parts = Part::all(fold, |prompt| shortened(prompt, room.saturating_mul(ONE_PROMPT) / 100));
+    let parts = Part::all(fold, room.saturating_mul(ONE_PROMPT) / 100, shortened);
     let sources = Sources::of(&parts);
     let summary = write(&choose(&sources, room).items());
     if !summary.is_empty() && chars4(&summary) <= fold.limit {
@@ -39,15 +39,15 @@ pub(in super::super::super) fn summarize(fold: &Fold<'_>) -> String {
     head(first, room)
 }
 
-/// A prompt as it is kept: whole, or the best of it.
-fn shortened(prompt: &str, most: usize) -> Cow<'_, str> {
+/// A text as it is kept: whole, or the best of it in `most` units.
+fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     // A shorter text needs no look.
-    if prompt.len() <= most || units(prompt) <= most {
-        return Cow::Borrowed(prompt);
+    if text.len() <= most || units(text) <= most {
+        return Cow::Borrowed(text);
     }
     // How it opens and how it ends is what somebody wants; between them stands what was pasted in.
-    let opening = lines_within(prompt, most / 4);
-    let rest = prompt.get(opening.len()..).unwrap_or_default().trim();
+    let opening = lines_within(text, most / 4);
+    let rest = text.get(opening.len()..).unwrap_or_default().trim();
     let closing = rest.lines().next_back().filter(|line| units(line) <= most / 4).unwrap_or_default();
     let between = rest.get(..rest.len() - closing.len()).unwrap_or_default().trim();
     let left = most.saturating_sub(units(opening) + units(closing) + 2);

@@ -169,9 +169,9 @@ fn a_summary_of_other_make_is_sorted_in() {
 
 #[test]
 fn a_long_prompt_gives_room_to_others() {
-    let log: String = (0..2000).map(|n| format!("[12:00:{n}] worker {n} polls queue_{n}\n")).collect();
+    let log: Vec<String> = (0..2000).map(|n| format!("[12:00:{n}] worker {n} polls queue_{n}\n")).collect();
     let messages = [
-        said("user", &format!("Why does it hang?\n{log}")),
+        said("user", &format!("Why does it hang?\n{}", log.concat())),
         said("user", "Use port 8080."),
         said("assistant", "The cause is a lock."),
     ];
