@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{archive, check, compress, config, cutting, log, prune, refs, restore, run, stats, truncate};
+use super::commands::{archive, check, compress, config, cutting, diff, list, log, prune, refs, restore, run, show, stats, truncate};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -38,6 +38,9 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Prune(typed) => prune::run(&typed.resolve(context)?, ui),
         Verb::Truncate(typed) => truncate::run(&typed.resolve(context)?, ui),
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
+        Verb::List(typed) => list::run(&typed.resolve(context)?, ui),
+        Verb::Show(typed) => show::run(&typed.resolve(context)?, ui),
+        Verb::Diff(typed) => diff::run(&typed.resolve(context)?, ui),
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
         Verb::Run(typed) => run::run(&typed.resolve(context)?, ui),
         Verb::Discard(typed) => cutting::run(&typed.resolve(context)?, ui),

@@ -170,6 +170,22 @@ pub fn project_folder_name(cwd: &Path) -> String {
     cwd.to_string_lossy().chars().flat_map(encode).take(MAX_FOLDER_NAME + 1).collect()
 }
 
+/// The sessions of the current project, newest first.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn sessions_here(places: &Places) -> Result<Vec<Candidate>, SessionError> {
+    Ok(newest_first(sessions_in(&current_project(places)?)?))
+}
+
+/// The sessions of all projects, newest first.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn all_sessions(places: &Places) -> Result<Vec<Candidate>, SessionError> {
+    Ok(newest_first(sessions_in(&all_projects(places)?)?))
+}
+
 fn find_latest(places: &Places) -> Result<Found, SessionError> {
     for (folders, by) in [(current_project(places)?, By::LatestHere), (all_projects(places)?, By::LatestAnywhere)] {
         if let Some(newest) = newest_first(sessions_in(&folders)?).into_iter().next() {

@@ -11,11 +11,13 @@ mod check;
 mod config;
 mod context;
 mod crash;
+mod diff;
 mod docs;
 mod facts;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
+mod list;
 mod log;
 mod oracle;
 mod promise;
@@ -29,6 +31,7 @@ mod seed;
 mod sequence;
 mod server;
 mod session;
+mod show;
 mod stage;
 mod stats;
 mod talk;

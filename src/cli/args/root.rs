@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{archive, check, compress, discard, distill, log, prune, refs, restore, run, stats, truncate};
+use super::{archive, check, compress, diff, discard, distill, list, log, prune, refs, restore, run, show, stats, truncate};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -43,6 +43,15 @@ pub(crate) enum Verb {
     /// Name every problem that would stop or bend a resume
     #[command(after_help = check::EXAMPLES)]
     Check(check::Args),
+    /// List the sessions of this project
+    #[command(after_help = list::EXAMPLES)]
+    List(list::Args),
+    /// Show messages as people read them
+    #[command(after_help = show::EXAMPLES)]
+    Show(show::Args),
+    /// Tell how two transcripts differ, message by message
+    #[command(after_help = diff::EXAMPLES)]
+    Diff(diff::Args),
     /// Show what takes the room
     #[command(after_help = stats::EXAMPLES)]
     Stats(stats::Args),
