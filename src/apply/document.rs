@@ -43,7 +43,8 @@ pub fn document(line: &[u8]) -> Option<Document> {
     })
 }
 
-fn texts_of(scan: &Scan, line: &[u8]) -> Vec<Said> {
+/// As [`texts`], of a line that is scanned already.
+pub(super) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<Said> {
     if scan.form != Form::Entry {
         return Vec::new();
     }

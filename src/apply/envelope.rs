@@ -35,8 +35,7 @@ const CLIENT: [&str; 29] = [
     "/vim",
 ];
 
-/// What a person typed in `text`, the text of a prompt: a slash command as `/name words`, a shell line as `! line`. Empty
-/// where nothing is left that asks for anything.
+/// What a person typed in `text`, the text of a prompt: a slash command as `/name words`, a shell line as `! line`.
 #[must_use]
 pub(super) fn typed(text: &str) -> String {
     let mut text = text.to_owned();
@@ -49,13 +48,7 @@ pub(super) fn typed(text: &str) -> String {
         let is_name = !name.starts_with('/') && !name.contains(char::is_whitespace);
         let name = if is_name { format!("/{name}") } else { name.to_owned() };
         let words = inside(&text, "command-args").unwrap_or_default().trim();
-        return match (name.as_str(), words) {
-            // With words it says what matters.
-            ("/compact", "") => String::new(),
-            (client, _) if CLIENT.contains(&client) => String::new(),
-            (name, "") => name.to_owned(),
-            (name, words) => format!("{name} {words}"),
-        };
+        return format!("{name} {words}").trim_end().to_owned();
     }
     if let Some(line) = inside(&text, "bash-input") {
         return format!("! {}", line.trim());
@@ -64,6 +57,14 @@ pub(super) fn typed(text: &str) -> String {
         return format!("# {}", memory.trim());
     }
     text.trim().to_owned()
+}
+
+/// Whether `typed` asks for something, and does not only work the client.
+#[must_use]
+pub(super) fn asks(typed: &str) -> bool {
+    // With words, `/compact` says what matters.
+    let (name, words) = typed.split_once(' ').unwrap_or((typed, ""));
+    !(typed.is_empty() || CLIENT.contains(&name) || name == "/compact" && words.is_empty())
 }
 
 /// What stands inside of the first `tag`.
@@ -92,25 +93,29 @@ mod tests {
     #[test]
     fn f_12_prompts_are_read_as_they_were_typed() {
         let cases = [
-            ("Fix it", "Fix it"),
-            ("<system-reminder>x</system-reminder>\nFix <b>it</b>", "Fix <b>it</b>"),
-            ("<ide_opened_file>The user opened a</ide_opened_file>Fix it", "Fix it"),
+            ("Fix it", "Fix it", true),
+            ("<system-reminder>x</system-reminder>\nFix <b>it</b>", "Fix <b>it</b>", true),
+            ("<ide_opened_file>The user opened a</ide_opened_file>Fix it", "Fix it", true),
             (
                 "<command-message>fix is running</command-message>\n<command-name>/fix</command-name>\n<command-args>the cap</command-args>",
                 "/fix the cap",
+                true,
             ),
-            ("<command-message>erk:plan</command-message>", "/erk:plan"),
-            ("<command-name>/compact</command-name><command-args></command-args>", ""),
+            ("<command-message>erk:plan</command-message>", "/erk:plan", true),
+            ("<command-name>/compact</command-name><command-args></command-args>", "/compact", false),
             (
                 "<command-name>/compact</command-name><command-args>keep the plan</command-args>",
                 "/compact keep the plan",
+                true,
             ),
-            ("<command-name>/model</command-name><command-args>opus</command-args>", ""),
-            ("<bash-input> ls -la</bash-input>", "! ls -la"),
-            ("<user-memory-input>be brief</user-memory-input>", "# be brief"),
-            ("Fix it <system-reminder>never ends", "Fix it"),
+            ("<command-name>/model</command-name><command-args>opus</command-args>", "/model opus", false),
+            ("<bash-input> ls -la</bash-input>", "! ls -la", true),
+            ("<user-memory-input>be brief</user-memory-input>", "# be brief", true),
+            ("Fix it <system-reminder>never ends", "Fix it", true),
+            ("<system-reminder>x</system-reminder>", "", false),
         ];
-        for (text, expected) in cases {
+        for (text, expected, asked) in cases {
+            assert_eq!(asks(&typed(text)), asked, "{text}");
             assert_eq!(typed(text), expected);
         }
     }

@@ -250,12 +250,13 @@ fn todos(raw: &[u8]) -> Option<Vec<Todo>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lines::file_of;
     use super::super::samples::conversation;
     use super::*;
     use crate::text::Tokens;
 
     fn told(calls: &[(&str, &str, &str, &str)]) -> String {
-        let (file, index, lines) = conversation(calls);
+        let (file, index, lines) = file_of(&conversation(calls));
         read_ledger(&file, &index, &lines).unwrap().told(Tokens(2000))
     }
 
@@ -349,12 +350,12 @@ mod tests {
     // F-13
     #[test]
     fn f_13_ledgers_of_parts_merge_to_that_of_the_whole() {
-        let (file, index, lines) = conversation(&[
+        let (file, index, lines) = file_of(&conversation(&[
             ("Read", r#"{"file_path":"/p/a"}"#, "x", "{}"),
             ("Edit", r#"{"file_path":"/p/a"}"#, "x", "{}"),
             ("Bash", r#"{"command":"cargo test"}"#, "test a ... FAILED", "{}"),
             ("Bash", r#"{"command":"cargo test"}"#, "test result: ok.", "{}"),
-        ]);
+        ]));
         let whole = read_ledger(&file, &index, &lines).unwrap();
         for cut in (1..lines.len()).step_by(2) {
             let (earlier, later) = lines.split_at(cut);

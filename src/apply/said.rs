@@ -7,7 +7,7 @@ use std::io;
 use jiff::Timestamp;
 
 use super::cut::Page;
-use super::envelope::{inside, typed};
+use super::envelope::{asks, inside, typed};
 use super::input::Input;
 use super::lines::each_line;
 use super::tool_said::{Asked, Printed, aside, orphan, said};
@@ -95,7 +95,7 @@ fn of_user(page: Page<'_>, open: &mut HashMap<String, Asked>, printed: &mut Prin
         all.extend(aside("In the background", news.unwrap_or(&text)));
     } else if !scan.is_meta {
         let prompt = typed(&text);
-        if Prompt::of_text(prompt.as_bytes()) != Prompt::No {
+        if asks(&prompt) && Prompt::of_text(prompt.as_bytes()) != Prompt::No {
             all.extend(said("user", prompt));
         }
     }
@@ -111,12 +111,14 @@ fn queued(page: Page<'_>) -> Option<Said> {
         b"prompt" => prompt = value.string(attachment),
         _ => {}
     });
-    said("user", typed(&json_string::decode(prompt.filter(|_| is_queued)?)))
+    let prompt = typed(&json_string::decode(prompt.filter(|_| is_queued)?));
+    said("user", prompt).filter(|said| asks(&said.text))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{conversation, file_of};
+    use super::super::lines::file_of;
+    use super::super::samples::conversation;
     use super::*;
     use crate::transcript::Chain;
 
@@ -137,7 +139,7 @@ mod tests {
     // F-12
     #[test]
     fn f_12_tools_are_told_in_few_words() {
-        let (file, index, lines) = conversation(&[
+        let (file, index, lines) = file_of(&conversation(&[
             ("Read", r#"{"file_path":"/p/src/a.rs"}"#, "1\tfn a() {}", "{}"),
             ("Edit", r#"{"file_path":"/p/src/a.rs"}"#, "The file has been updated.", "{}"),
             (
@@ -175,7 +177,7 @@ mod tests {
             ),
             ("WebFetch", r#"{"url":"https://example.org"}"#, "It says so.", "{}"),
             ("Bash", r#"{"command":"sleep 9"}"#, "", ""),
-        ]);
+        ]));
         insta::assert_snapshot!(told(&file, &index, &lines), @r#"
         <user> Go
         <tool> Edit src/a.rs
@@ -201,7 +203,7 @@ mod tests {
     #[test]
     fn f_12_what_is_printed_time_and_again_is_told_twice() {
         let push = ("Bash", r#"{"command":"git push"}"#, "hint: set up zoxide\npushed", "{}");
-        let (file, index, lines) = conversation(&[push; 4]);
+        let (file, index, lines) = file_of(&conversation(&[push; 4]));
         let told = told(&file, &index, &lines);
         assert_eq!(told.matches("zoxide").count(), 2, "{told}");
         assert_eq!(told.matches("Bash git push").count(), 4, "{told}");

@@ -1,10 +1,5 @@
 //! Small entries for tests. A `parent` of nothing is `null`; content is JSON.
 
-use std::fs::File;
-use std::io::Write;
-
-use crate::transcript::{Chain, Index, LineNo};
-
 const TIME: &str = "2026-03-02T09:00:00.000Z";
 
 /// A user entry.
@@ -46,7 +41,7 @@ pub(super) fn results(ids: &[&str]) -> String {
 
 /// A prompt, and behind it a step for each of `calls`: the tool, its input, what came of it, and what the client notes of
 /// that. A result that starts with `!` is an error; an empty one is none. All of it is worked on in `/p`.
-pub(super) fn conversation(calls: &[(&str, &str, &str, &str)]) -> (File, Index, Vec<LineNo>) {
+pub(super) fn conversation(calls: &[(&str, &str, &str, &str)]) -> String {
     let mut lines = vec![user("p", "", r#""Go""#)];
     for (at, (tool, input, result, note)) in calls.iter().enumerate() {
         let parent = if at == 0 { "p".to_owned() } else { format!("r{}", at - 1) };
@@ -62,14 +57,5 @@ pub(super) fn conversation(calls: &[(&str, &str, &str, &str)]) -> (File, Index, 
             lines.push(result.replacen('{', &format!(r#"{{"toolUseResult":{note},"#), 1));
         }
     }
-    file_of(&(lines.join("\n") + "\n"))
-}
-
-/// A file of `text`, its index, and the lines of its live chain.
-pub(super) fn file_of(text: &str) -> (File, Index, Vec<LineNo>) {
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(text.as_bytes()).unwrap();
-    let index = Index::build(text.as_bytes()).unwrap();
-    let lines = Chain::find(&index).lines;
-    (file, index, lines)
+    lines.join("\n") + "\n"
 }

@@ -9,8 +9,8 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, compact, completions, compress, config, cutting, log, man, prune, refs, restore, run,
-    stats, truncate,
+    archive, buffer, check, compact, completions, compress, config, cutting, diff, list, log, man, prune, refs,
+    restore, run, show, stats, truncate,
 };
 use super::error::{CommandError, Completion};
 use super::interrupt;
@@ -46,6 +46,9 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Compact(typed) => compact::run(&typed.resolve(context)?, ui),
         Verb::Truncate(typed) => truncate::run(&typed.resolve(context)?, ui),
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
+        Verb::List(typed) => list::run(&typed.resolve(context)?, ui),
+        Verb::Show(typed) => show::run(&typed.resolve(context)?, ui),
+        Verb::Diff(typed) => diff::run(&typed.resolve(context)?, ui),
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
         Verb::Run(typed) => run::run(&typed.resolve(context)?, ui),
         Verb::Discard(typed) => cutting::run(&typed.resolve(context)?, ui),

@@ -178,6 +178,14 @@ pub fn of_project(places: &Places) -> Result<Vec<Candidate>, SessionError> {
     Ok(newest_first(sessions_in(&current_project(places)?)?))
 }
 
+/// The sessions of all projects, newest first.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn of_all_projects(places: &Places) -> Result<Vec<Candidate>, SessionError> {
+    Ok(newest_first(sessions_in(&all_projects(places)?)?))
+}
+
 fn find_latest(places: &Places) -> Result<Found, SessionError> {
     for (folders, by) in [(current_project(places)?, By::LatestHere), (all_projects(places)?, By::LatestAnywhere)] {
         if let Some(newest) = newest_first(sessions_in(&folders)?).into_iter().next() {

@@ -75,6 +75,7 @@ fn what_was_taken_out_is_found_by_its_words() {
     f49974b87567  [TIME]  answer  by assistant  session [ID]  taken out by [OPERATION]
       …done its work, we send again. That is at-least-once delivery by design. Only an idempotency key that the customer checks can close it; we could send the delivery id as the…
     ----- standard error
+    hint: ctxc archive show ebededaa8b1e shows the first one whole
     ");
     assert_snapshot!(shown(&stage.run(["archive", "search", "perations.m", "--limit", "1", "--speaker", "user"])), @"
     exit code: 0
@@ -82,6 +83,7 @@ fn what_was_taken_out_is_found_by_its_words() {
     0f38b17e8ee6  [TIME]  prompt  by user  session [ID]  taken out by [OPERATION]
       Now the docs, then we're done. docs/operations.md needs the lease, the new variable names, what to do when the Sentry error about…
     ----- standard error
+    hint: ctxc archive show 0f38b17e8ee6 shows the first one whole
     ");
     assert_snapshot!(shown(&stage.run(["archive", "search", "nobody-said-this"])), @r#"
     exit code: 0

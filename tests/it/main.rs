@@ -15,11 +15,13 @@ mod compact;
 mod config;
 mod context;
 mod crash;
+mod diff;
 mod docs;
 mod facts;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
+mod list;
 mod log;
 mod manual;
 #[cfg(feature = "mcp")]
@@ -38,6 +40,7 @@ mod seed;
 mod sequence;
 mod server;
 mod session;
+mod show;
 mod stage;
 mod stats;
 mod summaries;

@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, buffer, check, compact, completions, compress, discard, distill, log, man, prune, refs, restore, run,
-    stats, truncate,
+    archive, buffer, check, compact, completions, compress, diff, discard, distill, list, log, man, prune, refs,
+    restore, run, show, stats, truncate,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
@@ -51,6 +51,15 @@ pub(crate) enum Verb {
     /// Name every problem that would stop or bend a resume
     #[command(after_help = check::EXAMPLES)]
     Check(check::Args),
+    /// List the sessions of this project
+    #[command(after_help = list::EXAMPLES)]
+    List(list::Args),
+    /// Show messages as people read them
+    #[command(after_help = show::EXAMPLES)]
+    Show(show::Args),
+    /// Tell how two transcripts differ, message by message
+    #[command(after_help = diff::EXAMPLES)]
+    Diff(diff::Args),
     /// Show what takes the room
     #[command(after_help = stats::EXAMPLES)]
     Stats(stats::Args),

@@ -8,6 +8,8 @@ pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod config;
 pub(crate) mod cutting;
+pub(crate) mod diff;
+pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
 #[cfg(feature = "mcp")]
@@ -19,5 +21,6 @@ pub(crate) mod restore_items;
 mod restore_older;
 mod restore_whole;
 pub(crate) mod run;
+pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod truncate;

@@ -16,7 +16,7 @@ pub(super) struct Failing {
     /// What has passed: a test, or all of a file or a package. No name is part of another.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     passed: BTreeSet<String>,
-    /// Runners all of whose tests have passed in a folder and below: `cargo /home/me/project`.
+    /// Runners all of whose tests have passed in a folder and below: `cargo /p`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     cleared: BTreeSet<String>,
 }

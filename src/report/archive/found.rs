@@ -55,6 +55,12 @@ pub struct FoundEntry {
 }
 
 impl FoundEntry {
+    /// What `ctxc archive show` takes.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// An entry that was found by `query`, or looked up without one.
     #[must_use]
     pub fn new(query: &str, hit: Hit) -> Self {

@@ -47,5 +47,8 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
     if found.hits.is_empty() {
         desk.ui.status(format_args!("nothing in {} has the words {:?}", desk.url, settings.query));
     }
+    if let Some(first) = found.hits.first() {
+        desk.ui.hint(format_args!("ctxc archive show {} shows the first one whole", first.id()));
+    }
     Ok(Completion::Full)
 }

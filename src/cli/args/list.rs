@@ -1,0 +1,42 @@
+//! What `ctxc list` is told.
+
+use clap::builder::NonEmptyStringValueParser;
+
+use crate::cli::commands::list::Settings;
+use crate::cli::error::CommandError;
+use crate::cli::settings::Context;
+use crate::report::list::Projects;
+
+pub(super) const EXAMPLES: &str = "\
+Sizes are estimates of the context, scaled by the usage that the client recorded (calibrated).
+
+Examples:
+  ctxc list
+  ctxc list --all --limit 50
+  ctxc list --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// List the sessions of all projects
+    #[arg(long)]
+    all: bool,
+    /// List at most N, the newest ones
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Ask this archive which sessions ctxc made [env: CTXC_ARCHIVE=]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
+    archive: Option<String>,
+}
+
+impl Args {
+    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        Ok(Settings {
+            places: context.environment.places()?,
+            projects: if self.all { Projects::All } else { Projects::Current },
+            limit: self.limit,
+            // The list is of use without an archive too.
+            archive: context.environment.archive_url(self.archive.as_deref()).ok(),
+            reporting: context.reporting,
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! `ctxc list`: list sessions.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::apply::title_of;
+use crate::archive::{Archive, Operation};
+use crate::cli::error::{CommandError, Completion, Kind};
+use crate::cli::reading::Reading;
+use crate::cli::settings::Reporting;
+use crate::cli::stored;
+use crate::cli::tell::{self, tell};
+use crate::cli::ui::Ui;
+use crate::report::list::{List, Origin, Projects, SessionRow};
+use crate::report::size::counted;
+use crate::text::{Tokens, json_string};
+use crate::transcript::scan::each_field;
+use crate::transcript::session::{By, Candidate, Found, Places, of_all_projects, of_project, session_id};
+use crate::transcript::{Calibration, Totals, read_line, turns};
+
+/// What to list.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) places: Places,
+    pub(crate) projects: Projects,
+    pub(crate) limit: usize,
+    /// The URL of the archive, which knows where sessions come from.
+    pub(crate) archive: Option<String>,
+    pub(crate) reporting: Reporting,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    tell::probe(&settings.reporting, &[])?;
+    let mut sessions = match settings.projects {
+        Projects::Current => of_project(&settings.places)?,
+        Projects::All => of_all_projects(&settings.places)?,
+    };
+    let n_more = sessions.len().saturating_sub(settings.limit);
+    sessions.truncate(settings.limit);
+    let archive = settings.archive.as_deref().and_then(|url| stored::open_existing(url).ok());
+    let mut rows = Vec::new();
+    for session in &sessions {
+        rows.push(row(session, archive.as_deref(), ui)?);
+    }
+    let list = List::new(rows, n_more as u64, Timestamp::now(), settings.projects);
+    tell(&settings.reporting, ui, &list, list.text(ui.look()))?;
+    match (list.sessions.is_empty(), settings.projects) {
+        (true, Projects::Current) => {
+            ui.status("this project has no session");
+            ui.hint("ctxc list --all lists those of all projects");
+        }
+        (true, Projects::All) => ui.status(format_args!("no session under {}", settings.places.projects.display())),
+        (false, _) if n_more > 0 => {
+            ui.hint(format_args!("{}: --limit lists more", counted(n_more as u64, "older session")));
+        }
+        (false, _) => {}
+    }
+    Ok(Completion::Full)
+}
+
+/// What is told of one session. One that cannot be read is listed with the reason.
+fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<SessionRow, CommandError> {
+    let Candidate { path, modified } = session;
+    let mut row = SessionRow {
+        id: session_id(path).unwrap_or_default().to_owned(),
+        path: path.display().to_string(),
+        folder: None,
+        title: None,
+        problem: None,
+        turns: 0,
+        tokens: Tokens::ZERO,
+        tokens_chars4: Tokens::ZERO,
+        bytes: 0,
+        modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),
+        origin: archive.and_then(|archive| origin(archive, path)),
+    };
+    let found = Found::File { path: path.clone(), by: By::Id };
+    let reading = match Reading::of(&found, ui) {
+        Ok(reading) => reading,
+        Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+        Err(error) => {
+            row.problem = Some(format!("cannot {}", error.text()));
+            return Ok(row);
+        }
+    };
+    let Reading { file, index, chain, .. } = &reading;
+    row.bytes = index.fingerprint.len;
+    row.turns = turns(index, chain).len() as u64;
+    let totals = Totals::of(index, chain);
+    row.tokens_chars4 = totals.all();
+    row.tokens = Calibration::learn(index, chain).context(totals.context());
+    match title_of(file, index, chain).and_then(|title| Ok((title, folder(&reading)?))) {
+        Ok((title, folder)) => (row.title, row.folder) = (Some(title), folder),
+        Err(error) => row.problem = Some(error.to_string()),
+    }
+    Ok(row)
+}
+
+/// The folder that was worked in, from the first live entry that names one.
+fn folder(reading: &Reading) -> std::io::Result<Option<String>> {
+    let mut buffer = Vec::new();
+    for &line in &reading.chain.lines {
+        let bytes = read_line(&reading.file, &reading.index, line, &mut buffer)?;
+        let mut folder = None;
+        each_field(bytes, |key, value| {
+            if key == b"cwd" {
+                folder = value.string(bytes).map(|raw| json_string::decode(raw).into_owned());
+            }
+        });
+        if folder.is_some() {
+            return Ok(folder);
+        }
+    }
+    Ok(None)
+}
+
+/// The operation that wrote the session, if one that changed something did.
+fn origin(archive: &dyn Archive, path: &Path) -> Option<Origin> {
+    let operation = archive.operations_at(path).ok()?.into_iter().rev().find(Operation::changes)?;
+    let source = operation.source.path.as_deref().and_then(|source| {
+        session_id(source).map(str::to_owned).or_else(|| Some(source.file_name()?.to_string_lossy().into_owned()))
+    });
+    Some(Origin { verb: operation.verb, operation: operation.id, source })
+}

@@ -1,0 +1,75 @@
+//! `ctxc show`: show messages as people read them.
+
+use std::ops::ControlFlow;
+
+use anyhow::{Context, anyhow};
+
+use crate::apply::{Order, Shown, Speaker, each_shown};
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::reading::Reading;
+use crate::cli::settings::Reporting;
+use crate::cli::tell::{self, tell};
+use crate::cli::ui::Ui;
+use crate::report::show::{Length, Message, Show};
+use crate::text::Stopped;
+use crate::transcript::session::Found;
+use crate::transcript::turns;
+
+/// What to show.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) source: Found,
+    /// The newest so many of what fits; all of it without a number.
+    pub(crate) last: Option<usize>,
+    pub(crate) speaker: Option<Speaker>,
+    /// Words as they were typed.
+    pub(crate) search: Option<String>,
+    /// A turn, from 0.
+    pub(crate) turn: Option<usize>,
+    pub(crate) length: Length,
+    pub(crate) reporting: Reporting,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    tell::probe(&settings.reporting, &settings.source.path().into_iter().collect::<Vec<_>>())?;
+    let reading = Reading::of(&settings.source, ui)?;
+    let n_turns = turns(&reading.index, &reading.chain).len();
+    if let Some(turn) = settings.turn.filter(|turn| *turn >= n_turns) {
+        return Err(CommandError::usage(anyhow!("show turn {turn} of {}: it has {n_turns}", reading.name))
+            .hint("turns count from 0; ctxc stats lists them"));
+    }
+    let wanted = settings.search.as_deref().map(folded);
+    let fits = |shown: &Shown| {
+        settings.speaker.is_none_or(|speaker| speaker == shown.speaker)
+            && settings.turn.is_none_or(|turn| shown.turn.is_some_and(|it| it.0 == turn))
+            && wanted.as_ref().is_none_or(|wanted| folded(&shown.text).contains(wanted))
+    };
+    let mut messages = Vec::new();
+    let mut is_stopped = false;
+    each_shown(&reading.file, &reading.index, &reading.chain, Order::Backward, |shown| {
+        is_stopped = Stopped::check(ui.stop()).is_err();
+        if is_stopped || settings.last.is_some_and(|last| messages.len() >= last) {
+            return ControlFlow::Break(());
+        }
+        if fits(&shown) {
+            messages.push(Message::new(shown));
+        }
+        ControlFlow::Continue(())
+    })
+    .with_context(|| format!("read {}", reading.name))?;
+    if is_stopped {
+        return Err(CommandError::interrupted());
+    }
+    messages.reverse();
+    let show = Show::new(reading.name, messages, settings.length);
+    tell(&settings.reporting, ui, &show, &show)?;
+    if show.messages.is_empty() {
+        ui.status(format_args!("no message of {} fits", show.source));
+    }
+    Ok(Completion::Full)
+}
+
+/// `text` as it is compared: in lower case, with single spaces.
+fn folded(text: &str) -> String {
+    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}

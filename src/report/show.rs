@@ -1,0 +1,162 @@
+//! Messages as people read them, as data and as text (U-06).
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::size::{self, counted};
+use super::when::to_second;
+use crate::apply::{Shown, Speaker};
+use crate::archive::Kind;
+use crate::text::{Tokens, chars4};
+
+/// How many lines are shown of what is no prompt and no answer.
+const LINES: usize = 12;
+/// How many characters.
+const CHARS: usize = 1000;
+
+/// How much is shown of long texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// The beginning of what tools gave and got, and of thinking.
+    Short,
+    /// All of it.
+    Full,
+}
+
+/// Messages of a session.
+#[derive(Clone, Debug, Serialize)]
+pub struct Show {
+    schema: u32,
+    verb: &'static str,
+    /// The session.
+    pub source: String,
+    /// The messages, oldest first.
+    pub messages: Vec<Message>,
+    /// How much is shown of each as text.
+    #[serde(skip)]
+    length: Length,
+}
+
+/// One text of a message.
+#[derive(Clone, Debug, Serialize)]
+pub struct Message {
+    /// Its line, from 1.
+    line: u32,
+    /// Its turn, from 0.
+    turn: Option<usize>,
+    time: Option<String>,
+    speaker: Speaker,
+    kind: &'static str,
+    /// Its `chars4` tokens.
+    tokens: Tokens,
+    text: String,
+}
+
+impl Message {
+    /// What is told of `shown`.
+    #[must_use]
+    pub fn new(shown: Shown) -> Self {
+        Self {
+            line: shown.line.number(),
+            turn: shown.turn.map(|turn| turn.0),
+            time: shown.time.map(to_second),
+            speaker: shown.speaker,
+            kind: shown.kind.name(),
+            tokens: chars4(&shown.text),
+            text: shown.text,
+        }
+    }
+
+    /// Whether the whole of it is always shown: it is what somebody said.
+    fn is_said(&self) -> bool {
+        self.kind == Kind::Prompt.name() || self.kind == Kind::Answer.name()
+    }
+
+    /// Who says what kind of text.
+    #[must_use]
+    pub fn what(&self) -> String {
+        let said_by = self.speaker.word();
+        match self.kind {
+            "prompt" | "answer" | "other" | "tool-result" => said_by.to_owned(),
+            kind => format!("{said_by}, {kind}"),
+        }
+    }
+
+    fn heading(&self) -> String {
+        let turn = self.turn.map(|turn| format!("  turn {turn}")).unwrap_or_default();
+        format!("--- line {}{turn}  {}  {}", self.line, self.time.as_deref().unwrap_or("-"), self.what())
+    }
+}
+
+impl Show {
+    /// These messages of `source`.
+    #[must_use]
+    pub const fn new(source: String, messages: Vec<Message>, length: Length) -> Self {
+        Self { schema: 1, verb: "show", source, messages, length }
+    }
+}
+
+impl fmt::Display for Show {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, message) in self.messages.iter().enumerate() {
+            let gap = if at == 0 { "" } else { "\n" };
+            let text = printable(message.text.trim_end());
+            let (text, more) = match self.length {
+                Length::Short if !message.is_said() => beginning(&text, message.tokens),
+                Length::Short | Length::Full => (text.as_str(), String::new()),
+            };
+            writeln!(f, "{gap}{}\n{text}{more}", message.heading())?;
+        }
+        Ok(())
+    }
+}
+
+/// The beginning of a long text, and what says how much there is beside it.
+fn beginning(text: &str, tokens: Tokens) -> (&str, String) {
+    let by_lines = text.match_indices('\n').nth(LINES - 1).map_or(text.len(), |(at, _)| at);
+    let by_chars = text.char_indices().nth(CHARS).map_or(text.len(), |(at, _)| at);
+    let end = by_lines.min(by_chars);
+    if end == text.len() {
+        return (text, String::new());
+    }
+    let (head, rest) = text.split_at(end);
+    let n_lines = rest.trim_start_matches('\n').lines().count() as u64;
+    let more = counted(n_lines, "more line");
+    (head, format!("\n[... {more}, {} in all; --full shows them]", size::tokens(tokens)))
+}
+
+/// `text` without what a terminal takes for a command.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut pieces = text.split("\u{1b}[");
+    kept.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit() || ";?".contains(c));
+        kept.push_str(rest.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest));
+    }
+    kept.retain(|c| !c.is_control() || c == '\n' || c == '\t');
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // U-06
+    #[test]
+    fn u_06_only_the_beginning_of_long_results_is_shown() {
+        let long = "a line\n".repeat(20);
+        let (head, more) = beginning(long.trim_end(), Tokens(35));
+        assert_eq!(head.lines().count(), 12);
+        assert_eq!(more, "\n[... 8 more lines, 35 tokens in all; --full shows them]");
+        assert_eq!(beginning("short", Tokens(2)), ("short", String::new()));
+        assert_eq!(beginning(&"会".repeat(1001), Tokens(251)).0.chars().count(), 1000);
+    }
+
+    #[test]
+    fn nothing_that_is_shown_commands_a_terminal() {
+        assert_eq!(printable("\u{1b}[31mred\u{1b}[0m\tand\r\n\u{7}more"), "red\tand\nmore");
+    }
+}

@@ -1,0 +1,91 @@
+//! `ctxc diff`: how two transcripts differ.
+
+use insta::assert_snapshot;
+
+use crate::stage::{Stage, fixture};
+
+// U-06
+#[test]
+fn u_06_what_was_dropped_shortened_and_added_is_told() {
+    let stage = Stage::new().file("a.jsonl", fixture("small"));
+    stage.run(["compress", "a.jsonl", "--bands", "0-40:heavy", "--min-tokens", "5", "-o", "b.jsonl"]).ended(0);
+    assert_snapshot!(stage.run(["diff", "a.jsonl", "b.jsonl"]).text, @"
+    exit code: 0
+    ----- standard output
+    --- a.jsonl  13 live entries, 313 tokens
+    +++ b.jsonl  13 live entries, 237 tokens
+    ~ line 1 -> 1  2026-03-02T09:00:08Z  user  35 -> 12 tokens
+        @@ -1 +1 @@
+        -The total on the checkout page is wrong when two coupons are used. Please find out why, and say what you would change before you change it.
+        +The total on the checkout page is wrong [...]
+    ~ line 5 -> 5  2026-03-02T09:00:36Z  assistant  62 -> 16 tokens
+        @@ -1 +1 @@
+        -The loop in src/total.ts:3 takes the second coupon off what the first one left. With 10 % and 20 % the customer pays 72 % and not 70 %. The price list says that coupons add up, so I would sum the rat…
+        +With 10 % and 20 % the customer pays 72 % and not 70 %. [...]
+    ~ line 6 -> 6  2026-03-02T09:00:43Z  user  16 -> 14 tokens
+        @@ -1 +1,2 @@
+        -Yes, do that. The cap must be 0.9: nobody gets it for nothing.
+        +[...]
+        +The cap must be 0.9: nobody gets it for nothing.
+    ~ line 9 -> 9  2026-03-02T09:01:04Z  assistant  19 -> 14 tokens
+        @@ -1 +1 @@
+        -Done: the rates are summed, capped at 0.9 and applied once in src/total.ts.
+        +[...] capped at 0.9 and applied once in src/total.ts.
+    ----- standard error
+    0 entries dropped (0 tokens), 4 changed (132 -> 56 tokens), 0 added (0 tokens), 9 unchanged; tokens are chars4
+    ");
+    stage.run(["truncate", "a.jsonl", "--target-tokens", "300", "--tokens", "chars4", "-o", "c.jsonl"]).ended(0);
+    assert_snapshot!(stage.run(["diff", "a.jsonl", "c.jsonl"]).text, @"
+    exit code: 0
+    ----- standard output
+    --- a.jsonl  13 live entries, 313 tokens
+    +++ c.jsonl  8 live entries, 146 tokens
+    - line 1  2026-03-02T09:00:08Z  user  35 tokens  The total on the checkout page is wrong when two coupons are…
+    - line 2  2026-03-02T09:00:15Z  assistant  10 tokens  I will read how the total is computed.
+    - line 3  2026-03-02T09:00:22Z  assistant, call  11 tokens  Read file_path: /home/ann/shop/src/total.ts
+    - line 4  2026-03-02T09:00:29Z  tool  49 tokens  1 export function total(items, coupons) { 2 let sum = items.…
+    - line 5  2026-03-02T09:00:36Z  assistant  62 tokens  The loop in src/total.ts:3 takes the second coupon off what …
+    ----- standard error
+    5 entries dropped (167 tokens), 0 changed (0 -> 0 tokens), 0 added (0 tokens), 8 unchanged; tokens are chars4
+    ");
+    let back = stage.run(["diff", "c.jsonl", "a.jsonl", "--json"]).ended(0).json();
+    let there = stage.run(["diff", "a.jsonl", "c.jsonl", "--json"]).ended(0).json();
+    assert_eq!((back["schema"].as_u64(), back["verb"].as_str()), (Some(1), Some("diff")));
+    assert_eq!(back["added"], there["dropped"]);
+    assert_eq!(back["unchanged"], there["unchanged"]);
+}
+
+// U-06: the sizes are those of the two files.
+#[test]
+fn u_06_figures_of_a_difference_add_up() {
+    let stage = Stage::new().session("session-small");
+    let made = stage.run(["prune", "latest", "--mask", "3"]).ended(0).path();
+    let id = stage.id_of("session-small");
+    let diff = stage.run(["diff", &id, made.to_str().unwrap(), "--json"]).ended(0).json();
+    let n = |value: &serde_json::Value| value.as_u64().unwrap();
+    let (dropped, changed, added) = (&diff["dropped"], &diff["changed"], &diff["added"]);
+    assert_eq!(n(&diff["before"]["entries"]), n(&diff["unchanged"]) + n(&changed["entries"]) + n(&dropped["entries"]));
+    assert_eq!(n(&diff["after"]["entries"]), n(&diff["unchanged"]) + n(&changed["entries"]) + n(&added["entries"]));
+    assert_eq!(
+        n(&diff["before"]["tokens"]) + n(&changed["tokens"]) + n(&added["tokens"]),
+        n(&diff["after"]["tokens"]) + n(&diff["changed_from"]) + n(&dropped["tokens"]),
+    );
+    assert!(n(&changed["entries"]) > 0);
+}
+
+// U-06
+#[test]
+fn u_06_equal_and_foreign_transcripts_are_told_apart() {
+    let stage = Stage::new().file("a.jsonl", fixture("small")).file("b.jsonl", fixture("cjk"));
+    assert_snapshot!(stage.run(["diff", "a.jsonl", "a.jsonl"]).text, @"
+    exit code: 0
+    ----- standard output
+    --- a.jsonl  13 live entries, 313 tokens
+    +++ a.jsonl  13 live entries, 313 tokens
+    ----- standard error
+    0 entries dropped (0 tokens), 0 changed (0 -> 0 tokens), 0 added (0 tokens), 13 unchanged; tokens are chars4
+    ");
+    let foreign = stage.run(["diff", "a.jsonl", "b.jsonl"]).ended(0);
+    assert!(foreign.stderr.contains("no entry in common"), "{}", foreign.text);
+    assert_eq!(stage.run(["diff", "-", "-"]).code, Some(2));
+}

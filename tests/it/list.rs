@@ -1,0 +1,80 @@
+//! `ctxc list`: the sessions of a project, or of all.
+
+use insta::assert_snapshot;
+use regex::Regex;
+
+use crate::stage::{Run, Stage, fixture};
+
+/// The text of `run` without ages.
+fn shown(run: &Run) -> String {
+    Regex::new(r"\b(now|\d+ (min|h|d)) +").unwrap().replace_all(&run.text, "[AGE]  ").into_owned()
+}
+
+// U-06
+#[test]
+fn u_06_sessions_are_listed_with_what_people_know_them_by() {
+    let stage = Stage::new().session("session-small").session("cjk").session_elsewhere("far", "small");
+    assert_snapshot!(shown(&stage.run(["list"])), @"
+    exit code: 0
+    ----- standard output
+    session   age    turns  tokens (calibrated)      size  title                                                                                              made by
+    3e4f1a5d  [AGE]  3               17,223   10.1 kB  请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900 毫秒。日志在 /var/log/sea…
+    ab183c1a  [AGE]  9               31,803  179.8 kB  webhook duplicates
+    ----- standard error
+    ");
+    assert_snapshot!(shown(&stage.run(["list", "--all", "--limit", "2"])), @"
+    exit code: 0
+    ----- standard output
+    session   age    turns  tokens (calibrated)     size  title                                                                                              made by  folder
+    dd098e47  [AGE]  3                1,897   8.8 kB  The total on the checkout page is wrong when two coupons ar…                                                /home/ann/shop
+    3e4f1a5d  [AGE]  3               17,223  10.1 kB  请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900 毫秒。日志在 /var/log/sea…           /home/dev/文書検索
+    ----- standard error
+    hint: 1 older session: --limit lists more
+    ");
+}
+
+// U-06
+#[test]
+fn u_06_a_session_that_ctxc_made_tells_what_it_was_made_of() {
+    let stage = Stage::new().session("session-small");
+    let made = stage.run(["prune", "latest", "--protect-steps", "0"]).ended(0).path();
+    let json = stage.run(["list", "--json"]).ended(0).json();
+    assert_eq!((json["schema"].as_u64(), json["verb"].as_str()), (Some(1), Some("list")));
+    let sessions = json["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len(), 2);
+    assert_eq!(sessions[0]["path"].as_str(), made.to_str());
+    assert_eq!(sessions[0]["origin"]["verb"], "prune");
+    assert_eq!(sessions[0]["origin"]["source"].as_str(), Some(stage.id_of("session-small").as_str()));
+    assert!(sessions[1]["origin"].is_null());
+    // Figures are those of ctxc stats.
+    let stats = stage.run(["stats", made.to_str().unwrap(), "--json"]).ended(0).json();
+    assert_eq!(sessions[0]["turns"].as_u64(), stats["turns"].as_array().map(|turns| turns.len() as u64));
+    assert_eq!(sessions[0]["bytes"].as_u64().unwrap(), std::fs::metadata(&made).unwrap().len());
+}
+
+// U-06
+#[test]
+fn u_06_what_cannot_be_read_is_listed_with_the_reason() {
+    let stage = Stage::new().session("codex-rollout");
+    let run = stage.run(["list"]).ended(0);
+    assert!(run.text.contains("it is a session of"), "{}", run.text);
+}
+
+// U-06
+#[test]
+fn u_06_a_project_without_sessions_says_where_others_are() {
+    assert_snapshot!(Stage::new().session_elsewhere("far", "small").run(["list"]).text, @"
+    exit code: 0
+    ----- standard output
+    ----- standard error
+    this project has no session
+    hint: ctxc list --all lists those of all projects
+    ");
+    assert_snapshot!(Stage::new().run(["list", "--all"]).text, @"
+    exit code: 0
+    ----- standard output
+    ----- standard error
+    no session under [HOME]/.claude/projects
+    ");
+    assert_eq!(Stage::new().file("x.jsonl", fixture("small")).run(["list", "--limit", "x"]).code, Some(2));
+}
