@@ -281,6 +281,11 @@ fn ac4_1_every_batch_is_archived_under_its_label() {
     }
     let found = stage.run(["archive", "search", "ORCHID", "--kind", "batch", "--json"]).ended(0).json();
     assert!(!found["hits"].as_array().unwrap().is_empty(), "AC4.3: a search finds batches");
+    // F-07: by the id that the view names, too, though no file is called so.
+    let id = "6f1b2c3d-0000-4000-8000-000000000000";
+    assert!(view(&stage.bytes("out.jsonl")).contains(id));
+    let found = stage.run(["archive", "search", "ORCHID", "--session", id, "--json"]).ended(0).json();
+    assert!(!found["hits"].as_array().unwrap().is_empty());
 }
 
 // F-04, F-06, F-07, F-13 [000 AC2.1, AC2.3, AC2.4]: cycle after cycle, depth climbs, and nothing is lost.
