@@ -7,8 +7,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ctxc::engine::{Extract, Job};
+use ctxc::engine::{Engine, Extract, Fold, Job, Said};
 use ctxc::text::{Tokens, chars4};
+use futures_util::FutureExt;
 
 const SIZE: usize = 12_000_000;
 
@@ -57,6 +58,25 @@ fn small_texts() {
     }
     let rate = megabytes(total) / start.elapsed().as_secs_f64();
     println!("{:<32} {:>9.1} {rate:>9.1}", "2000 messages", megabytes(total));
+    fold(&texts, total);
+}
+
+/// The same messages folded, twenty at a time, into a summary of 1024 tokens that is carried on.
+fn fold(texts: &[String], total: usize) {
+    let speakers = ["user", "assistant", "tool", "assistant"];
+    let said = texts.iter().zip(speakers.into_iter().cycle());
+    let messages: Vec<Said> =
+        said.map(|(text, speaker)| Said { speaker: speaker.to_owned(), text: text.clone() }).collect();
+    let mut summary = String::new();
+    let start = Instant::now();
+    for messages in messages.chunks(20) {
+        let fold = Fold { existing: &summary, messages, limit: Tokens(1024), persona: "", prompt: None };
+        let folded = Extract.fold(fold, 1).now_or_never();
+        summary = folded.and_then(Result::ok).map_or_else(String::new, |reply| reply.text);
+    }
+    let rate = megabytes(total) / start.elapsed().as_secs_f64();
+    println!("{:<32} {:>9.1} {rate:>9.1}", "2000 messages, folded by 20", megabytes(total));
+    black_box(summary);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure with one decimal")]

@@ -1,5 +1,6 @@
 //! How much of the time that calls take the runner wastes: real requests to a server on this machine that answers
-//! after a set time, beside calls that only sleep, and the least time that any schedule needs.
+//! after a set time, beside calls that only sleep, and the least time that any schedule needs. Then how long the program
+//! takes from its start to its first request.
 //!
 //! `cargo bench --bench runner`
 
@@ -11,12 +12,13 @@
     reason = "figures with three decimals"
 )]
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ctxc::engine::chat::{Chat, Models, Settings};
-use ctxc::engine::{Ask, Engine, Reply, Replying};
+use ctxc::engine::{Ask, Engine, Fold, Reply, Replying};
 use ctxc::plan::{Level, Task, TaskPart};
 use ctxc::run::{End, Order, Questions, Ran, Terms, Timeouts, run};
 use ctxc::text::{Redactor, Tokens, chars4};
@@ -25,6 +27,9 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+
+/// How often the program is started.
+const STARTS: usize = 40;
 
 /// What a case is about.
 struct Case {
@@ -75,6 +80,44 @@ fn main() -> io::Result<()> {
         );
     }
     println!("CPU: of the thread that asks, everything from the tasks to their outcomes (Q-03: at most 0.3 ms a call)");
+    first_request()
+}
+
+/// The time from the start of the program to the first byte of its first request, on a small transcript.
+fn first_request() -> io::Result<()> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let base_url = format!("http://{}/v1", listener.local_addr()?);
+    let home = tempfile::tempdir()?;
+    let transcript = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/session-small.jsonl");
+    let mut millis = Vec::new();
+    for _ in 0..STARTS {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_ctxc"));
+        process.args(["compress", transcript, "--bands", "0-100:compress", "--engine", "chat", "--model", "bench"]);
+        process.args(["--base-url", &base_url, "-o"]).arg(home.path().join("out.jsonl"));
+        process.env_clear().env("HOME", home.path()).current_dir(home.path());
+        let start = Instant::now();
+        let mut child = process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let (mut stream, _) = listener.accept()?;
+        stream.read_exact(&mut [0])?;
+        millis.push(start.elapsed().as_secs_f64() * 1000.0);
+        // A key that is refused ends the run at once.
+        stream.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")?;
+        drop(stream);
+        listener.set_nonblocking(true)?;
+        while child.try_wait()?.is_none() {
+            drop(listener.accept());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        listener.set_nonblocking(false)?;
+    }
+    millis.sort_by(f64::total_cmp);
+    let at = |percent: usize| millis.get(millis.len() * percent / 100).copied().unwrap_or_default();
+    let worst = millis.last().copied().unwrap_or_default();
+    println!(
+        "from the start to the first request, {STARTS} runs: median {:.1} ms, nine in ten {:.1} ms, worst {worst:.1} ms (at most 50 ms)",
+        at(50),
+        at(90),
+    );
     Ok(())
 }
 
@@ -147,11 +190,19 @@ impl Engine for Sleeper {
     }
 
     fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
-        Box::pin(async move {
-            tokio::time::sleep(wait_in(ask.job.text)).await;
-            Ok(Reply { text: "Short.".to_owned(), usage: None })
-        })
+        answer_after(wait_in(ask.job.text))
     }
+
+    fn fold<'a>(&'a self, fold: Fold<'a>, _: u32) -> Replying<'a> {
+        answer_after(fold.messages.first().map_or(Duration::ZERO, |said| wait_in(&said.text)))
+    }
+}
+
+fn answer_after<'a>(wait: Duration) -> Replying<'a> {
+    Box::pin(async move {
+        tokio::time::sleep(wait).await;
+        Ok(Reply { text: "Short.".to_owned(), usage: None })
+    })
 }
 
 /// A server on a thread of its own that answers each request after the time that its text says.

@@ -3,7 +3,7 @@
 //! `bytes -> Line -> Entry -> Turn -> Plan(Task) -> Outcome -> Edit -> bytes'`
 //!
 //! Layers, each of which may use only what stands left of it (`tests/layers.rs` holds them to it):
-//! `text < transcript < plan, engine, archive < run < apply < report < cli`.
+//! `text < transcript < plan, engine, archive < run < apply, buffer < report < cli`.
 //!
 //! Invariants: a line without an edit is written byte for byte as it was read; reading never fails on
 //! content; what is removed is in the archive, synced, before the new file takes its place; standard
@@ -13,6 +13,7 @@
 
 pub mod apply;
 pub mod archive;
+pub mod buffer;
 pub mod cli;
 pub mod engine;
 pub mod plan;

@@ -191,6 +191,9 @@ pub fn carry_out(
             // What was done is known only once it is; the counts of the run are in its own report.
             report: None,
         };
+        for record in &rewrite.records {
+            archive.put_record(record).map_err(ApplyError::Archive)?;
+        }
         archive.put_operation(&record, &recipe).and_then(|()| archive.commit()).map_err(ApplyError::Archive)?;
         operation = Some(id);
     }

@@ -44,7 +44,9 @@ pub(super) fn typed(text: &str) -> String {
     }
     if let Some(name) = inside(&text, "command-name").or_else(|| inside(&text, "command-message")) {
         let name = name.trim();
-        let name = if name.starts_with('/') { name.to_owned() } else { format!("/{name}") };
+        // A message of several words is what the client says that it does.
+        let is_name = !name.starts_with('/') && !name.contains(char::is_whitespace);
+        let name = if is_name { format!("/{name}") } else { name.to_owned() };
         let words = inside(&text, "command-args").unwrap_or_default().trim();
         return format!("{name} {words}").trim_end().to_owned();
     }

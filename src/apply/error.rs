@@ -21,6 +21,9 @@ pub enum ApplyError {
     /// The source is no longer what was read.
     #[error("replace {}: it changed while ctxc was reading it", .0.display())]
     SourceChanged(PathBuf),
+    /// The source is no longer what was indexed.
+    #[error("read the source: it changed while ctxc was reading it")]
+    ChangedWhileRead,
     /// The source was written to a moment ago, so a client may still have it open.
     #[error("replace {} in place: it was written to {} s ago, so a client may still be using it", .0.display(), .1)]
     JustWritten(PathBuf, u64),

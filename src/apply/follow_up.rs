@@ -69,7 +69,6 @@ pub fn follow_up(
         remove(file, index, chain, first_change, thinking, rewrite, &mut consequences)?;
     }
     consequences.unchanged = tokens_before(index, chain, |line| rewrite.is_seen(line));
-    drop_copies(index, rewrite);
     let is_seen = first_change.is_some() || consequences.thinking.entries > 0;
     if is_seen {
         for line in index.lines().filter(|&line| index.record(line).kind == Kind::ApiRequest) {
@@ -77,13 +76,22 @@ pub fn follow_up(
             consequences.n_request_copies += 1;
         }
     }
-    mend_replacements(file, index, rewrite)?;
-    mend_pointers(file, index, rewrite)?;
+    settle(file, index, rewrite)?;
     if is_seen {
         let change = change(index, chain, calibration, rewrite, consequences.thinking);
         consequences.gauge = move_gauge(file, index, chain, change, rewrite)?;
     }
     Ok(consequences)
+}
+
+/// Adds to `rewrite` what has to follow for the sake of the file: earlier copies of what goes, and what names it.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(super) fn settle(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
+    drop_copies(index, rewrite);
+    mend_replacements(file, index, rewrite)?;
+    mend_pointers(file, index, rewrite)
 }
 
 /// The `chars4` tokens of `chain` before the first line that `is_changed`; `None` where no line is.
@@ -112,6 +120,10 @@ fn remove(
             let Some(first_change) = first_change else { return Ok(()) };
             Some(first_change)
         }
+        ThinkingReach::BehindLine(line) => {
+            let Some(earlier) = earliest(chain, first_change, line) else { return Ok(()) };
+            Some(earlier)
+        }
     };
     let mut kept_from = open_loop(index, chain);
     let keeps_thinking = kept_from
@@ -126,6 +138,12 @@ fn remove(
     }
     consequences.thinking = remove_thinking(file, index, chain, behind, kept_from, rewrite)?;
     Ok(())
+}
+
+/// The place in `chain` of the first change, or of the first entry from `line` on, whichever comes first.
+pub(super) fn earliest(chain: &Chain, first_change: Option<usize>, line: LineNo) -> Option<usize> {
+    let from_line = chain.lines.iter().position(|it| *it >= line);
+    first_change.into_iter().chain(from_line).min()
 }
 
 fn is_all_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
@@ -148,7 +166,7 @@ fn change(
     let later: i64 = rewrite.saved.iter().filter(|(line, _)| unmeasured.contains(**line)).map(|(_, saved)| saved).sum();
     let left = Tokens(Totals::of(index, chain).context().0.saturating_add_signed(-saved));
     Change {
-        saved: calibration.scale_signed(saved - later),
+        saved: calibration.scale_signed(saved + rewrite.already_saved - later),
         left: calibration.context(left),
         lost_head: calibration.lost_head,
     }

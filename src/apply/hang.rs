@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 
 use super::Rewrite;
-use super::pointers::{forget_segment, point};
+use super::pointers::{forget_segment, point_at, uuid_of};
 use crate::transcript::scan::Kind;
 use crate::transcript::{Chain, Flags, Index, LineNo, Parent, PreservedSegment};
 
@@ -88,13 +88,24 @@ fn hang_on(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Re
     }
 }
 
-/// Lets the last prompt that a resume goes by, and the last title of what went, name the tip of the conversation.
+/// Lets the last prompt that a resume goes by, and the last title of what went, name the tip of the conversation; where no
+/// message of it stays, the entry `otherwise`.
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(super) fn mend_tips(file: &File, index: &Index, chain: &Chain, rewrite: &mut Rewrite) -> io::Result<()> {
+pub(super) fn mend_tips(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    otherwise: Option<&str>,
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
     let targets = index.lines_of(index.pointers.iter().map(|pointer| pointer.target));
-    let Some(tip) = tip(index, chain, rewrite) else { return Ok(()) };
+    let tip = match (tip(index, chain, rewrite), otherwise) {
+        (Some(tip), _) => uuid_of(file, index, tip)?,
+        (None, Some(otherwise)) => otherwise.to_owned(),
+        (None, None) => return Ok(()),
+    };
     for kind in [Kind::LastPrompt, Kind::Summary] {
         let pointers = index.pointers.iter().filter(|pointer| index.record(pointer.line).kind == kind);
         let mut known = pointers.filter_map(|pointer| Some((pointer.line, *targets.get(&pointer.target)?)));
@@ -103,7 +114,7 @@ pub(super) fn mend_tips(file: &File, index: &Index, chain: &Chain, rewrite: &mut
         if let Some((line, _)) =
             last.filter(|(line, target)| rewrite.dropped.contains(*target) && !rewrite.dropped.contains(*line))
         {
-            point(file, index, line, tip, rewrite)?;
+            point_at(file, index, line, &tip, rewrite)?;
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 
+use super::envelope::typed;
 use crate::text::json_string;
 use crate::transcript::entry;
 use crate::transcript::scan::{Kind, Scan, each_field};
@@ -48,18 +49,54 @@ pub fn title_of(file: &File, index: &Index, chain: &Chain) -> io::Result<String>
             }
         });
         if let Some(title) = title.filter(|title| !title.trim().is_empty() && !title.starts_with('<')) {
-            return Ok(clipped(title.trim_end_matches(SUFFIX)));
+            return Ok(clipped(without_suffix(&title)));
         }
     }
     let prompts = chain.lines.iter().copied().filter(|&line| index.record(line).flags.any(Flags::PROMPT));
     let typed = prompts.clone().find(|&line| !index.record(line).flags.any(Flags::COMMAND));
     let Some(first) = typed.or(prompts.clone().next()) else { return Ok("session".to_owned()) };
     let bytes = read_line(file, index, first, &mut buffer)?;
-    Ok(clipped(&entry::text(&Scan::of(bytes), bytes)))
+    Ok(clipped(&readable(&entry::text(&Scan::of(bytes), bytes))))
 }
 
-/// What a title made by ctxc ends with.
-const SUFFIX: &str = " (compressed)";
+/// What became of a session by each verb, as it stands in brackets at the end of a title.
+const WORDS: [(&str, &str); 8] = [
+    ("compress", "compressed"),
+    ("compact", "compacted"),
+    ("truncate", "truncated"),
+    ("prune", "pruned"),
+    ("discard", "pruned"),
+    ("distill", "distilled"),
+    ("restore", "restored"),
+    ("run", "shortened"),
+];
+
+/// The title of what `verb` made of the session that is called `title`.
+#[must_use]
+pub fn title_after(verb: &str, title: &str) -> String {
+    let word = WORDS.iter().find(|(known, _)| *known == verb).map_or("rewritten", |(_, word)| word);
+    format!("{title} ({word})")
+}
+
+/// Whether the entry of a title in `line` was made by a verb.
+pub(super) fn is_own_title(line: &[u8]) -> bool {
+    WORDS.iter().any(|(_, word)| memchr::memmem::find(line, format!(" ({word})\"").as_bytes()).is_some())
+}
+
+/// `title` without what verbs have put behind it.
+fn without_suffix(mut title: &str) -> &str {
+    let last = |title: &str| WORDS.iter().find_map(|(_, word)| Some(title.strip_suffix(&format!(" ({word})"))?.len()));
+    while let Some(shorter) = last(title).and_then(|len| title.get(..len)) {
+        title = shorter;
+    }
+    title
+}
+
+/// A prompt as a person would say it, and as it is where that would be nothing.
+fn readable(text: &str) -> String {
+    let typed = typed(text);
+    if typed.is_empty() { text.to_owned() } else { typed }
+}
 
 /// The words of `title` on one line, at most as many as the picker shows.
 fn clipped(title: &str) -> String {
@@ -68,4 +105,40 @@ fn clipped(title: &str) -> String {
         return words;
     }
     words.chars().take(TITLE_LEN - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S-01
+    #[test]
+    fn s_01_a_title_says_what_became_of_the_session_once() {
+        for (verb, title) in
+            [("truncate", "A (b) (truncated)"), ("compress", "A (b) (compressed)"), ("x", "A (b) (rewritten)")]
+        {
+            assert_eq!(title_after(verb, without_suffix("A (b) (pruned) (compressed)")), title);
+        }
+    }
+
+    // S-01
+    #[test]
+    fn s_01_a_title_reads_as_a_person_would_say_it() {
+        let cases = [
+            ("<command-message>review</command-message>\n<command-name>/review</command-name>", "/review"),
+            (
+                "<command-name>/fix</command-name>\n<command-message>fix</command-message><command-args> the build\n</command-args>",
+                "/fix the build",
+            ),
+            ("<command-message>init is analyzing</command-message>", "init is analyzing"),
+            ("<command-name>/clear</command-name>", "<command-name>/clear</command-name>"),
+            ("<ide_opened_file>a.rs</ide_opened_file>\n<system-reminder>x</system-reminder> Go on.\n", "Go on."),
+            ("<b>bold</b>", "<b>bold</b>"),
+            ("a < b", "a < b"),
+            ("<not closed> text", "<not closed> text"),
+        ];
+        for (text, title) in cases {
+            assert_eq!(readable(text), title);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use super::Rewrite;
 use super::close_loop::closing_entry;
-use super::follow_up::Thinking;
+use super::follow_up::{Thinking, earliest};
 use super::thinking::{ThinkingPolicy, ThinkingReach, open_loop};
 use crate::text::Tokens;
 use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
@@ -37,6 +37,7 @@ impl Outlook {
             keeps_all: thinking.policy == ThinkingPolicy::Keep,
             stable_until: match thinking.reach {
                 ThinkingReach::BehindChange => first_change.unwrap_or(usize::MAX),
+                ThinkingReach::BehindLine(line) => earliest(chain, first_change, line).unwrap_or(usize::MAX),
                 ThinkingReach::Everywhere => 0,
             },
             kept_from: open_loop(index, chain).unwrap_or(usize::MAX),

@@ -49,6 +49,10 @@ pub(super) fn write(
     let mut pass = Pass { file, rewrite, plan, source, sink, keeper, uuids: HashMap::new() };
     let mut run = Run::default();
     for line in index.lines() {
+        if rewrite.inserted.as_ref().is_some_and(|inserted| inserted.before == line) {
+            pass.copy(&std::mem::take(&mut run))?;
+            pass.insert()?;
+        }
         let record = index.record(line);
         if pass.touches(line, record.session_at) {
             pass.copy(&std::mem::take(&mut run))?;
@@ -59,6 +63,9 @@ pub(super) fn write(
         }
     }
     pass.copy(&run)?;
+    if rewrite.inserted.as_ref().is_some_and(|inserted| inserted.before.0 >= index.n_lines()) {
+        pass.insert()?;
+    }
     pass.append()?;
     let fingerprint = pass.source.finish().map_err(ApplyError::Read)?;
     let (len, written) = pass.sink.finish()?;
@@ -79,7 +86,7 @@ impl Plan {
     fn new(index: &Index, rewrite: &Rewrite) -> Self {
         let relinks = relinks(index, rewrite);
         let heirs: LineSet = relinks.values().copied().flatten().collect();
-        let last = index.lines().next_back().filter(|_| !rewrite.appended.is_empty());
+        let last = index.lines().next_back().filter(|_| rewrite.goes_on(index));
         let touched = rewrite.edits.keys().chain(relinks.keys()).copied();
         let touched = touched.chain(rewrite.dropped.iter()).chain(heirs.iter()).chain(last).collect();
         Self { relinks, heirs, touched }
@@ -140,7 +147,7 @@ impl Pass<'_, '_> {
         }
         let edits = self.rewrite.edits.get(&line);
         let parent = self.plan.relinks.get(&line);
-        let is_cut_short = line.0 + 1 == index.n_lines() && !self.rewrite.appended.is_empty() && !text.ends_with(b"\n");
+        let is_cut_short = line.0 + 1 == index.n_lines() && self.rewrite.goes_on(index) && !text.ends_with(b"\n");
         if edits.is_none() && parent.is_none() && !is_cut_short {
             let session = self.rewrite.session.as_ref();
             return copy_line(text, record.session_at, session, &mut self.sink, self.keeper);
@@ -162,7 +169,10 @@ impl Pass<'_, '_> {
         let mut splices = edits.cloned().unwrap_or_default();
         if let Some(&parent) = parent {
             let uuid = match parent {
-                None => b"null".to_vec(),
+                None => match &self.rewrite.inserted {
+                    None => b"null".to_vec(),
+                    Some(inserted) => json_string::encode(&inserted.uuid).into_bytes(),
+                },
                 Some(heir) => match self.uuids.get(&heir) {
                     Some(uuid) => quoted(uuid),
                     None => {
@@ -206,6 +216,19 @@ impl Pass<'_, '_> {
         self.source.skip(n_passed)?;
         self.source.copy(u64::from(record.len) - n_passed, &mut self.sink)?;
         Ok(true)
+    }
+
+    /// Writes the lines that come here.
+    fn insert(&mut self) -> Result<(), ApplyError> {
+        let lines = self.rewrite.inserted.iter().flat_map(|inserted| &inserted.lines);
+        let mut n_lines = 0;
+        for line in lines {
+            self.sink.write(line.as_bytes())?;
+            self.sink.write(b"\n")?;
+            n_lines += 1;
+        }
+        self.keeper.skipped(n_lines);
+        Ok(())
     }
 
     /// Writes the lines that come behind the last one.

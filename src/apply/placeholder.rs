@@ -64,6 +64,15 @@ impl Placeholder<'_> {
         format!("{START}: {what} {fate}, {} token{plural}{command}]", grouped(tokens.0))
     }
 
+    /// The command alone: `[ctxc archive show 3f9a1c2b7d4e]`; the shortest form where there is none.
+    #[must_use]
+    pub fn command(&self) -> String {
+        match self.shelf {
+            Shelf::Default | Shelf::At(_) => format!("[{}]", self.shelf.command(self.line).trim_start_matches("; ")),
+            Shelf::Nowhere => self.bare(),
+        }
+    }
+
     /// The shortest form, for what is hardly longer: `[ctxc 3f9a1c2b7d4e]`.
     #[must_use]
     pub fn bare(&self) -> String {
@@ -73,10 +82,16 @@ impl Placeholder<'_> {
         }
     }
 
-    /// The full form where it is shorter than what was there, in tokens; else the bare one.
+    /// The longest form that is shorter than what was there, in tokens; the shortest where none is.
     #[must_use]
     pub fn fitting(&self) -> String {
-        Some(self.full()).filter(|full| chars4(full) < self.tokens).unwrap_or_else(|| self.bare())
+        self.first(|text| chars4(text) < self.tokens).unwrap_or_else(|| self.bare())
+    }
+
+    /// The longest form that `fits`.
+    pub fn first(&self, fits: impl Fn(&str) -> bool) -> Option<String> {
+        let forms = [Self::full, Self::command, Self::bare].into_iter().map(|form| form(self));
+        forms.into_iter().find(|text| fits(text))
     }
 }
 
@@ -122,7 +137,11 @@ mod tests {
                 r"[ctxc: Read src/main.rs taken out, 99 tokens; ctxc archive show NAME --archive 'sqlite:/it'\''s here']",
             ),
             (99, Shelf::Nowhere, "[ctxc: Read src/main.rs taken out, 99 tokens]"),
-            (20, Shelf::Default, "[ctxc NAME]"),
+            (20, Shelf::Default, "[ctxc archive show NAME]"),
+            (9, Shelf::Default, "[ctxc archive show NAME]"),
+            (15, at("sqlite:/a/b.sqlite"), "[ctxc NAME]"),
+            (17, at("sqlite:/a/b.sqlite"), "[ctxc archive show NAME --archive sqlite:/a/b.sqlite]"),
+            (8, Shelf::Default, "[ctxc NAME]"),
             (1, Shelf::Default, "[ctxc NAME]"),
             (3, Shelf::Nowhere, "[ctxc: taken out]"),
         ];

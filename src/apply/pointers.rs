@@ -49,11 +49,18 @@ pub(super) fn mend_pointers(file: &File, index: &Index, rewrite: &mut Rewrite) -
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(super) fn point(file: &File, index: &Index, line: LineNo, target: LineNo, rewrite: &mut Rewrite) -> io::Result<()> {
-    let uuid = uuid_of(file, index, target)?;
+fn point(file: &File, index: &Index, line: LineNo, target: LineNo, rewrite: &mut Rewrite) -> io::Result<()> {
+    point_at(file, index, line, &uuid_of(file, index, target)?, rewrite)
+}
+
+/// Lets the title or last prompt at `line` name the entry `uuid`.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(super) fn point_at(file: &File, index: &Index, line: LineNo, uuid: &str, rewrite: &mut Rewrite) -> io::Result<()> {
     let mut buffer = Vec::new();
     let leaf = Scan::of(read_line(file, index, line, &mut buffer)?).leaf_uuid;
-    rewrite.edit_unseen(line, leaf.map(|span| Splice::new(span, json_string::encode(&uuid))));
+    rewrite.edit_unseen(line, leaf.map(|span| Splice::new(span, json_string::encode(uuid))));
     Ok(())
 }
 

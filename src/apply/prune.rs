@@ -292,8 +292,7 @@ impl Work<'_> {
         };
         if digest.is_empty() {
             // What saves less than it costs is not worth what it hides.
-            let is_worth = |text: &String| chars4(text).0 * 2 <= call.tokens.0;
-            return Some(placeholder.full()).filter(is_worth).or_else(|| Some(placeholder.bare()).filter(is_worth));
+            return placeholder.first(|text| chars4(text).0 * 2 <= call.tokens.0);
         }
         let text = format!("{}\n{digest}", placeholder.full());
         Some(text).filter(|text| chars4(text) < call.tokens)

@@ -15,14 +15,13 @@ pub(super) fn relinks(index: &Index, rewrite: &Rewrite) -> BTreeMap<LineNo, Opti
     if dropped.is_empty() {
         return relinks;
     }
-    let dropped_parent = |line| match parent_of(index, rewrite, line) {
-        Parent::At(parent) if dropped.contains(parent) && !dropped.contains(line) => Some(parent),
-        _ => None,
+    let is_orphan = |line: &LineNo| match parent_of(index, rewrite, *line) {
+        Parent::At(parent) => dropped.contains(parent) && !dropped.contains(*line),
+        Parent::Root | Parent::Missing => false,
     };
-    let orphans: Vec<(LineNo, LineNo)> =
-        index.lines().filter_map(|line| dropped_parent(line).map(|parent| (line, parent))).collect();
+    let orphans: Vec<LineNo> = index.lines().filter(is_orphan).collect();
     let rests = rests(index, rewrite, &orphans);
-    relinks.extend(orphans.into_iter().map(|(line, parent)| (line, heir(index, rewrite, &rests, line, parent))));
+    relinks.extend(orphans.into_iter().map(|line| (line, heir(index, rewrite, &rests, line))));
     relinks
 }
 
@@ -35,11 +34,10 @@ fn parent_of(index: &Index, rewrite: &Rewrite, line: LineNo) -> Parent {
 }
 
 /// What stays of the messages of which a part goes that others hang on: their lines, in file order.
-fn rests(index: &Index, rewrite: &Rewrite, orphans: &[(LineNo, LineNo)]) -> HashMap<MessageIdx, Vec<LineNo>> {
+fn rests(index: &Index, rewrite: &Rewrite, orphans: &[LineNo]) -> HashMap<MessageIdx, Vec<LineNo>> {
     let message_of = |line: LineNo| index.record(line).message();
-    let forked = orphans.iter().filter(|(line, parent)| message_of(*line) != message_of(*parent));
-    let mut rests: HashMap<MessageIdx, Vec<LineNo>> =
-        forked.filter_map(|(_, parent)| Some((message_of(*parent)?, Vec::new()))).collect();
+    let forked = orphans.iter().flat_map(|line| forks(index, rewrite, *line));
+    let mut rests: HashMap<MessageIdx, Vec<LineNo>> = forked.map(|message| (message, Vec::new())).collect();
     if rests.is_empty() {
         return rests;
     }
@@ -51,24 +49,35 @@ fn rests(index: &Index, rewrite: &Rewrite, orphans: &[(LineNo, LineNo)]) -> Hash
     rests
 }
 
-/// The entry that `line` hangs on when its `parent` goes: the nearest ancestor that stays. Where the conversation forked
+/// The entry that `line` hangs on when its parent goes: the nearest ancestor that stays. Where the conversation forked
 /// at the thinking of a message, the rest of that message is found by a resume only while a part of it is an ancestor
 /// of `line`; so `line` moves behind that rest.
-fn heir(
-    index: &Index,
-    rewrite: &Rewrite,
-    rests: &HashMap<MessageIdx, Vec<LineNo>>,
-    line: LineNo,
-    parent: LineNo,
-) -> Option<LineNo> {
+fn heir(index: &Index, rewrite: &Rewrite, rests: &HashMap<MessageIdx, Vec<LineNo>>, line: LineNo) -> Option<LineNo> {
     let ancestor = surviving_ancestor(index, rewrite, line);
-    let message_of = |line: LineNo| index.record(line).message();
-    let Some(message) = message_of(parent) else { return ancestor };
-    if message_of(line) == Some(message) || ancestor.and_then(message_of) == Some(message) {
-        return ancestor;
+    let of_ancestor = ancestor.and_then(|ancestor| index.record(ancestor).message());
+    let forked = forks(index, rewrite, line).into_iter().take_while(|message| Some(*message) != of_ancestor);
+    let mut rests = forked.filter_map(|message| {
+        let rest = rests.get(&message).into_iter().flatten().rev();
+        rest.copied().find(|&rest| !descends(index, rewrite, rest, line))
+    });
+    rests.next().or(ancestor)
+}
+
+/// The messages, other than its own, of what `line` hangs on up to the nearest ancestor that stays, the nearest first.
+fn forks(index: &Index, rewrite: &Rewrite, line: LineNo) -> Vec<MessageIdx> {
+    let own = index.record(line).message();
+    let mut forks: Vec<MessageIdx> = Vec::new();
+    let mut at = line;
+    for _ in 0..rewrite.dropped.len() {
+        match parent_of(index, rewrite, at) {
+            Parent::At(parent) if rewrite.dropped.contains(parent) => at = parent,
+            _ => break,
+        }
+        forks.extend(
+            index.record(at).message().filter(|message| Some(*message) != own && forks.last() != Some(message)),
+        );
     }
-    let rest = rests.get(&message).into_iter().flatten().rev();
-    rest.copied().find(|&rest| !descends(index, rewrite, rest, line)).or(ancestor)
+    forks
 }
 
 /// Whether `line` hangs below `ancestor`, or in a circle.

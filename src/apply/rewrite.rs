@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::NewSession;
-use crate::archive::Cut;
+use crate::archive::{Cut, Record};
 use crate::text::Tokens;
 use crate::transcript::edit::Splice;
 use crate::transcript::{Chain, Index, LineNo, LineSet, Totals};
@@ -27,14 +27,40 @@ pub struct Rewrite {
     pub saved: BTreeMap<LineNo, i64>,
     /// The items that are cut or given back, by line.
     pub cuts: BTreeMap<LineNo, Vec<Cut>>,
+    /// Lines that come before another. What is indexed afterwards knows nothing of them: the result is to be indexed anew.
+    pub inserted: Option<Insertion>,
+    /// Lines of a draft that stand there for others, and change what the model sees.
+    pub added: LineSet,
+    /// The `chars4` tokens by which a draft is shorter than what its usage tells of.
+    pub already_saved: i64,
+    /// What the archive keeps beside the lines that go.
+    pub records: Vec<Record>,
+}
+
+/// Lines that come in the middle of a transcript.
+#[derive(Clone, Debug)]
+pub struct Insertion {
+    /// The line that they come before; one that is not there for the end.
+    pub before: LineNo,
+    /// The lines, without their ends.
+    pub lines: Vec<String>,
+    /// The uuid of the last of them, on which every entry hangs that would be a root once what it hangs on is gone.
+    pub uuid: String,
 }
 
 impl Rewrite {
     /// Whether the result would be the source, byte for byte.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
-        let Self { edits, dropped, parents, appended, session, unseen: _, saved: _, cuts: _ } = self;
-        edits.is_empty() && dropped.is_empty() && parents.is_empty() && appended.is_empty() && session.is_none()
+        let Self { edits, dropped, parents, appended, session, inserted, .. } = self;
+        let adds_nothing = appended.is_empty() && session.is_none() && inserted.is_none();
+        edits.is_empty() && dropped.is_empty() && parents.is_empty() && adds_nothing
+    }
+
+    /// Whether lines come behind the last one.
+    pub(super) fn goes_on(&self, index: &Index) -> bool {
+        let is_last = |inserted: &Insertion| inserted.before.0 >= index.n_lines();
+        !self.appended.is_empty() || self.inserted.as_ref().is_some_and(is_last)
     }
 
     /// Adds splices to those of `line`, which change what the model sees.
@@ -93,6 +119,8 @@ impl Rewrite {
     /// Whether what the model sees of `line` changes.
     #[must_use]
     pub fn is_seen(&self, line: LineNo) -> bool {
-        self.dropped.contains(line) || (self.edits.contains_key(&line) && !self.unseen.contains(line))
+        self.added.contains(line)
+            || self.dropped.contains(line)
+            || (self.edits.contains_key(&line) && !self.unseen.contains(line))
     }
 }

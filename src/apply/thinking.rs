@@ -10,7 +10,7 @@ use std::io;
 use super::Rewrite;
 use crate::text::Tokens;
 use crate::text::json_string::utf16_units;
-use crate::transcript::edit::{Fate, remove_elements};
+use crate::transcript::edit::{Fate, Splice, remove_elements, render};
 use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
 use crate::transcript::{Chain, Flags, Index, LineNo, Span, read_line};
 
@@ -32,6 +32,8 @@ pub enum ThinkingReach {
     /// From the first change on, where it could not stay.
     #[default]
     BehindChange,
+    /// The same, where what stands before this line was changed earlier on.
+    BehindLine(LineNo),
     /// All of it goes, for the room that it takes.
     Everywhere,
 }
@@ -95,24 +97,53 @@ pub(super) fn remove_thinking(
         } else {
             let bytes = read_line(file, index, line, &mut buffer)?;
             scan.read(bytes);
-            let blocks = fates(&scan, Some(place) == first_change);
-            let elements: Vec<_> = blocks.iter().filter_map(|(block, fate)| Some((block.span?, *fate))).collect();
-            if elements.iter().all(|(_, fate)| *fate == Fate::Stays) {
-                continue;
-            }
-            rewrite.edit(line, remove_elements(&elements));
-            let tokens = |span: Option<Span>| {
-                let text = span.and_then(|span| span.string(bytes)).unwrap_or_default();
-                Tokens::from_utf16_units(utf16_units(text))
+            let is_first_change = Some(place) == first_change;
+            let content = scan.message.and_then(|message| message.content);
+            let edits = rewrite.edits.get_mut(&line).into_iter().flatten();
+            // Content that is put back as a whole brings its thinking along.
+            let grafted = edits.into_iter().find(|splice| Some(splice.span) == content);
+            let gone = if let Some(splice) = grafted {
+                let framed = [FRAME.0, splice.bytes.as_slice(), FRAME.1].concat();
+                let Some((splices, gone)) = without_thinking(&Scan::of(&framed), &framed, is_first_change) else {
+                    continue;
+                };
+                let rendered = render(&framed, &splices).ok();
+                let inner = rendered.as_deref().and_then(|it| it.strip_prefix(FRAME.0)?.strip_suffix(FRAME.1));
+                if let Some(inner) = inner {
+                    splice.bytes = inner.to_vec();
+                }
+                gone
+            } else {
+                let Some((splices, gone)) = without_thinking(&scan, bytes, is_first_change) else { continue };
+                rewrite.edit(line, splices);
+                gone
             };
-            for (block, _) in blocks.iter().filter(|(_, fate)| *fate == Fate::Goes) {
-                removed.tokens += tokens(block.text);
-                removed.signature_tokens += tokens(block.signature);
-            }
+            removed.tokens += gone.0;
+            removed.signature_tokens += gone.1;
         }
         removed.entries += 1;
     }
     Ok(removed)
+}
+
+/// What stands around the content of a message in a line that has nothing else.
+const FRAME: (&[u8], &[u8]) = (br#"{"type":"assistant","message":{"role":"assistant","content":"#, b"}}");
+
+/// The splices that take thinking out of a line, and the tokens of its text and of its signatures; `None` where none goes.
+fn without_thinking(scan: &Scan, bytes: &[u8], is_first_change: bool) -> Option<(Vec<Splice>, (Tokens, Tokens))> {
+    let blocks = fates(scan, is_first_change);
+    let elements: Vec<_> = blocks.iter().filter_map(|(block, fate)| Some((block.span?, *fate))).collect();
+    if elements.iter().all(|(_, fate)| *fate == Fate::Stays) {
+        return None;
+    }
+    let tokens = |span: Option<Span>| {
+        let text = span.and_then(|span| span.string(bytes)).unwrap_or_default();
+        Tokens::from_utf16_units(utf16_units(text))
+    };
+    let going = || blocks.iter().filter(|(_, fate)| *fate == Fate::Goes);
+    let text = going().map(|(block, _)| tokens(block.text)).sum();
+    let signatures = going().map(|(block, _)| tokens(block.signature)).sum();
+    Some((remove_elements(&elements), (text, signatures)))
 }
 
 /// Which blocks of a message go: all thinking. Where the message is the first that changed, thinking that stands

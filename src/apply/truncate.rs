@@ -68,7 +68,7 @@ pub fn truncate(
         let cut = Cut { messages: &messages, opener: truncated.opener, start, first, place };
         cut.drop_lines(index, chain, rewrite);
         hang(file, index, chain, first, truncated.opener, rewrite)?;
-        mend_tips(file, index, chain, rewrite)?;
+        mend_tips(file, index, chain, None, rewrite)?;
         if !outlook.is_ended(index, chain, rewrite) {
             truncated.truncation.size = strategy.calibration.context(truncation.tokens);
         }

@@ -62,6 +62,7 @@ pub fn without(
         session: session.map(|id| (id, old)),
         touched: later.iter().flat_map(|it| &it.cuts).map(|cut| (cut.uuid.clone(), cut.call.clone())).collect(),
         touched_entries: later.iter().flat_map(|it| &it.cuts).map(|cut| cut.uuid.clone()).collect(),
+        in_source: uuids_of(&source)?,
         own: by_uuid(&own.cuts),
         out: unnamed_file()?,
         n_lines: 0,
@@ -187,6 +188,14 @@ impl Trace {
     }
 }
 
+/// What becomes of a line.
+enum Now {
+    /// It is as it was before the operation, its place aside.
+    AsItWas(Vec<u8>),
+    /// It is something else.
+    Else(Vec<u8>),
+}
+
 /// The draft on its way.
 struct Draft<'a> {
     file: &'a File,
@@ -197,6 +206,8 @@ struct Draft<'a> {
     touched: HashSet<(String, Option<String>)>,
     /// Its entries.
     touched_entries: HashSet<String>,
+    /// The entries of the source of the operation.
+    in_source: HashSet<IdHash>,
     /// What the operation cut or gave back, by its entry.
     own: HashMap<String, Vec<Cut>>,
     out: File,
@@ -222,21 +233,22 @@ impl Draft<'_> {
                     let between = between.map(|between| self.moved(between)).transpose()?;
                     self.now(LineNo(line), &was, between.as_deref(), passage.is_own)?
                 }
-                Went::To { .. } | Went::Out => None,
+                Went::To { .. } | Went::Out => Now::AsItWas(was.clone()),
             };
             match (&now, passage.now) {
-                (Some(now), _) => {
+                (Now::Else(now), _) => {
                     let scans = (Scan::of(&was), Scan::of(now));
                     if essence(&scans.0, &was) != essence(&scans.1, now) {
                         self.changed.insert(line);
                         self.saved += seen(&was) - seen(now);
                     }
                 }
-                (None, Went::To { .. }) if passage.is_own => drop(self.restored.insert(line)),
-                (None, Went::Out) if passage.output.is_some() => drop(self.going.insert(line)),
-                (None, _) => {}
+                (Now::AsItWas(_), Went::To { .. }) if passage.is_own => drop(self.restored.insert(line)),
+                (Now::AsItWas(_), Went::Out) if passage.output.is_some() => drop(self.going.insert(line)),
+                (Now::AsItWas(_), _) => {}
             }
-            self.put(now.as_ref().unwrap_or(&was))?;
+            let (Now::AsItWas(bytes) | Now::Else(bytes)) = now;
+            self.put(&bytes)?;
             if let Went::To { line, .. } = passage.now {
                 self.add(trace, Some(line))?;
             }
@@ -269,36 +281,36 @@ impl Draft<'_> {
         if own.is_some_and(|own| old.contains(own)) { with_session(line, id) } else { Ok(line.to_vec()) }
     }
 
-    /// The line `line` as it is now, hung where it was, and with what the operation had cut of it where nothing later
-    /// has touched that; `None` where it is what the operation had left, which is `between`.
-    fn now(
-        &self,
-        line: LineNo,
-        was: &[u8],
-        between: Option<&[u8]>,
-        is_own: bool,
-    ) -> Result<Option<Vec<u8>>, ApplyError> {
+    /// The line `line` as it is now, with what the operation had cut of it where nothing later has touched that; as it
+    /// was before where it is what the operation had left, which is `between`. It hangs where it was, so that
+    /// what goes is still part of the chain when it is found out what follows from that; but for a line that a later
+    /// operation has hung on one that it brought back, and that the source does not have.
+    fn now(&self, line: LineNo, was: &[u8], between: Option<&[u8]>, is_own: bool) -> Result<Now, ApplyError> {
         let mut buffer = Vec::new();
         let bytes = read_line(self.file, self.index, line, &mut buffer).map_err(ApplyError::Read)?;
         let scan = Scan::of(bytes);
-        let hung = |parent: &[u8], more: Vec<Splice>| {
-            let own = scan.parent_uuid.map(|span| Splice::new(span, parent_of(parent)));
+        let hung = |bytes: &[u8], scan: &Scan, parent: Vec<u8>, more: Vec<Splice>| {
+            let own = scan.parent_uuid.map(|span| Splice::new(span, parent));
             let splices: Vec<Splice> = own.into_iter().chain(more).collect();
             render(bytes, &splices).map_err(|overlap| ApplyError::Edit { line: line.number(), overlap })
         };
+        let is_hung_by_own = between.is_none_or(|between| parent_of(between) != parent_of(was));
+        let now_on = scan.parent_uuid.and_then(|span| span.string(bytes)).map(IdHash::of);
+        let is_on_newcomer = now_on.is_some_and(|parent| !self.in_source.contains(&parent));
+        let parent = parent_of(if is_on_newcomer && !is_hung_by_own { bytes } else { was });
         // What was given back and cut again may look as it did.
         let is_touched = self.touched_entries.contains(&uuid_of(&scan, bytes));
         if let Some(between) = between.filter(|_| !is_touched)
-            && hung(between, Vec::new())? == between
+            && hung(bytes, &scan, parent_of(between), Vec::new())? == between
         {
-            return Ok(None);
+            return hung(was, &Scan::of(was), parent, Vec::new()).map(Now::AsItWas);
         }
         let grafts = if is_own && between.is_some() {
             self.grafts(Side { bytes, scan: &scan }, &Original::new(was.to_vec()))
         } else {
             Vec::new()
         };
-        hung(was, grafts).map(Some)
+        hung(bytes, &scan, parent, grafts).map(Now::Else)
     }
 
     fn grafts(&self, now: Side<'_>, original: &Original) -> Vec<Splice> {
@@ -329,6 +341,16 @@ impl Draft<'_> {
 fn uuid_of(scan: &Scan, line: &[u8]) -> String {
     let raw = scan.uuid.and_then(|span| span.string(line)).unwrap_or_default();
     json_string::decode(raw).into_owned()
+}
+
+/// The entries of `file`.
+fn uuids_of(file: &File) -> Result<HashSet<IdHash>, ApplyError> {
+    let mut lines = Lines::of(file)?;
+    let mut uuids = HashSet::new();
+    while let Some(line) = lines.next_line()? {
+        uuids.extend(Scan::of(line).uuid.and_then(|span| span.string(line)).map(IdHash::of));
+    }
+    Ok(uuids)
 }
 
 /// The value of `parentUuid` as it stands in `line`.

@@ -1,11 +1,13 @@
 //! One archive into another.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::{Archive, ArchiveError, DocumentId, Original, StoredOriginal};
+use super::{Archive, ArchiveError, DocumentId, Kind, Original, Record, StoredOriginal};
+use crate::text::Digest;
 
-/// How many lines and records are copied before they are committed.
-const PORTION: u64 = 1000;
+/// How many lines or records are read at a time, and how many records are committed.
+const AT_A_TIME: usize = 256;
 
 /// What was copied, and what was there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,11 +18,12 @@ pub struct Copied {
     pub originals: u64,
     /// Records that were copied.
     pub records: u64,
-    /// Operations and records that were there already.
+    /// Operations and records that were there already, or newer ones.
     pub present: u64,
 }
 
-/// Copies everything that `from` holds and `to` does not. What is committed stays when it is stopped or fails, and is
+/// Copies everything that `from` holds and `to` does not; of two records of one key and kind the newer one stays. What is
+/// committed stays when it is stopped or fails, and is
 /// not copied again. `progress` is told how many of how many operations and records are done, and may end it.
 ///
 /// # Errors
@@ -41,14 +44,12 @@ pub fn copy(
             return Ok(copied);
         }
     }
-    for name in &names {
-        record(from, to, *name, &mut copied)?;
-        let n_done = copied.operations + copied.records + copied.present;
-        if n_done.is_multiple_of(PORTION) {
-            to.commit()?;
-            if progress(n_done, total).is_break() {
-                return Ok(copied);
-            }
+    let known: HashSet<DocumentId> = to.record_names()?.into_iter().collect();
+    for portion in names.chunks(AT_A_TIME) {
+        records(from, to, portion, &known, &mut copied)?;
+        to.commit()?;
+        if progress(copied.operations + copied.records + copied.present, total).is_break() {
+            return Ok(copied);
         }
     }
     to.commit()?;
@@ -62,16 +63,17 @@ fn loose(
     originals: Vec<StoredOriginal>,
     copied: &mut Copied,
 ) -> Result<(), ArchiveError> {
+    let mut missing: Vec<StoredOriginal> = Vec::new();
     for stored in originals {
-        if to.originals_of_line(stored.digest)?.iter().any(|known| known.is_same_line(&stored)) {
-            continue;
-        }
-        line(from, to, &stored, copied)?;
-        if copied.originals.is_multiple_of(PORTION) {
-            to.commit()?;
+        if !to.originals_of_line(stored.digest)?.iter().any(|known| known.is_same_line(&stored)) {
+            missing.push(stored);
         }
     }
-    to.commit()
+    for portion in missing.chunks(AT_A_TIME) {
+        lines(from, to, portion, copied)?;
+        to.commit()?;
+    }
+    Ok(())
 }
 
 fn operation(from: &dyn Archive, to: &mut dyn Archive, id: &str, copied: &mut Copied) -> Result<(), ArchiveError> {
@@ -85,8 +87,8 @@ fn operation(from: &dyn Archive, to: &mut dyn Archive, id: &str, copied: &mut Co
         }
         return Ok(());
     }
-    for stored in originals {
-        line(from, to, &stored, copied)?;
+    for portion in originals.chunks(AT_A_TIME) {
+        lines(from, to, portion, copied)?;
     }
     to.put_operation(&operation, &from.recipe(id)?.unwrap_or_default())?;
     // One at a time, so that an operation and its lines stay together.
@@ -95,26 +97,52 @@ fn operation(from: &dyn Archive, to: &mut dyn Archive, id: &str, copied: &mut Co
     Ok(())
 }
 
-fn line(
+fn lines(
     from: &dyn Archive,
     to: &mut dyn Archive,
-    stored: &StoredOriginal,
+    portion: &[StoredOriginal],
     copied: &mut Copied,
 ) -> Result<(), ArchiveError> {
-    let Some(line) = from.line(stored.digest)? else { return Ok(()) };
-    to.put_original(&Original { line: &line, uuid: stored.uuid.as_deref(), replaced_by: stored.replaced_by })?;
-    copied.originals += 1;
+    let digests: Vec<Digest> = portion.iter().map(|stored| stored.digest).collect();
+    for (stored, line) in portion.iter().zip(from.lines(&digests)?) {
+        let Some(line) = line else { continue };
+        to.put_original(&Original { line: &line, uuid: stored.uuid.as_deref(), replaced_by: stored.replaced_by })?;
+        copied.originals += 1;
+    }
     Ok(())
 }
 
-fn record(from: &dyn Archive, to: &mut dyn Archive, name: DocumentId, copied: &mut Copied) -> Result<(), ArchiveError> {
-    let DocumentId::Record(kind, key) = name else { return Ok(()) };
-    let Some(record) = from.record(kind, key)? else { return Ok(()) };
-    if to.record(kind, key)?.is_some_and(|known| known == record) {
-        copied.present += 1;
-        return Ok(());
+/// Records, all of a portion at once: a server that is asked for one after the other is waited for each time.
+fn records(
+    from: &dyn Archive,
+    to: &mut dyn Archive,
+    portion: &[DocumentId],
+    known: &HashSet<DocumentId>,
+    copied: &mut Copied,
+) -> Result<(), ArchiveError> {
+    let named = |ids: &mut dyn Iterator<Item = &DocumentId>| -> Vec<(Kind, Digest)> {
+        ids.filter_map(|id| match id {
+            DocumentId::Record(kind, key) => Some((*kind, *key)),
+            DocumentId::Line(_) => None,
+        })
+        .collect()
+    };
+    let by_name = |records: Vec<Record>| -> HashMap<(Kind, Digest), Record> {
+        records.into_iter().map(|record| ((record.document.kind, record.key), record)).collect()
+    };
+    let mut theirs = by_name(to.records_named(&named(&mut portion.iter().filter(|name| known.contains(name))))?);
+    let names = named(&mut portion.iter());
+    let mut ours = by_name(from.records_named(&names)?);
+    for name in names {
+        let Some(record) = ours.remove(&name) else { continue };
+        // One that has been changed there since is not set back.
+        let is_newer = |known: &Record| known.document.time > record.document.time;
+        if theirs.remove(&name).is_some_and(|known| known == record || is_newer(&known)) {
+            copied.present += 1;
+        } else {
+            to.put_record(&record)?;
+            copied.records += 1;
+        }
     }
-    to.put_record(&record)?;
-    copied.records += 1;
     Ok(())
 }

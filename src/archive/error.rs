@@ -1,7 +1,10 @@
 //! What can go wrong with an archive, and what to do about it.
 
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
+
+use super::{DocumentId, Vector};
 
 /// Why an archive could not be used. Each message fits after "cannot" and ends with what to do.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +16,9 @@ pub enum ArchiveError {
         given: String,
     },
     /// A kind of store that this version does not have. Only its name is kept: the rest may hold a password.
-    #[error("use a `{scheme}:` archive: this version has only `sqlite:PATH` and `memory:`")]
+    #[error(
+        "use a `{scheme}:` archive: this version has only `sqlite:PATH`, `postgres://USER:PASSWORD@HOST/DATABASE` where it was built with it, and `memory:`"
+    )]
     UnknownScheme {
         /// The text before the colon.
         scheme: String,
@@ -86,6 +91,108 @@ pub enum ArchiveError {
         /// The database's reason.
         source: rusqlite::Error,
     },
+    /// A server that does not answer.
+    #[error("reach the archive {place}; check that the server runs, and its host and port")]
+    Unreachable {
+        /// The URL without its password.
+        place: String,
+        /// What the network says.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// A server that lets nobody in with this user, password and database.
+    #[error(
+        "open the archive {place}: the server refuses it ({detail}); check the user, the password and the database"
+    )]
+    Refused {
+        /// The URL without its password.
+        place: String,
+        /// What the server says.
+        detail: String,
+    },
+    /// A connection that is not protected as it has to be.
+    #[error("open the archive {place}: {detail}")]
+    Unprotected {
+        /// The URL without its password.
+        place: String,
+        /// What is wrong, and what to do.
+        detail: String,
+    },
+    /// A database in which no archive can be made.
+    #[error("make the archive {place}: {detail}")]
+    Unprepared {
+        /// The URL without its password.
+        place: String,
+        /// What is missing, and what to do.
+        detail: String,
+    },
+    /// A schema that is there but is no archive.
+    #[error("use {place} as an archive: its schema has tables of another program; choose another with `?schema=NAME`")]
+    ForeignSchema {
+        /// The URL without its password.
+        place: String,
+    },
+    /// An archive on a server, from a later version.
+    #[error(
+        "use the archive {place}: a newer ctxc made it (schema {found}, this one knows {known}); update ctxc, or choose another with `?schema=NAME`"
+    )]
+    NewerOnServer {
+        /// The URL without its password.
+        place: String,
+        /// The schema that it has.
+        found: i32,
+        /// The newest schema that this version knows.
+        known: i32,
+    },
+    /// What a server holds is not what was stored.
+    #[error(
+        "read the archive {place}: it is damaged ({detail}); restore it from a backup of the database, or choose another archive"
+    )]
+    DamagedOnServer {
+        /// The URL without its password.
+        place: String,
+        /// What was found.
+        detail: String,
+    },
+    /// Another process held an archive on a server for too long.
+    #[error(
+        "get hold of the archive {place}: other processes have been holding it for over {seconds} s; wait for them to end, then try again"
+    )]
+    LockedOnServer {
+        /// The URL without its password.
+        place: String,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// A connection that broke in the middle.
+    #[error(
+        "go on with the archive {place}: the connection to the server was lost; nothing of what was being stored is kept; run the command again"
+    )]
+    Lost {
+        /// The URL without its password.
+        place: String,
+        /// What the network says.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// Any other failure of a server.
+    #[error("use the archive {place}: {detail}")]
+    Server {
+        /// The URL without its password.
+        place: String,
+        /// What the server says.
+        detail: String,
+    },
+    /// Vectors of one model that do not have as many numbers as those that are there.
+    #[error(
+        "keep vectors of {model}: they have {found} numbers, and those in the archive have {known}; give another name to the model that you ask now"
+    )]
+    OtherDimension {
+        /// The model.
+        model: String,
+        /// How many the new ones have.
+        found: usize,
+        /// How many those have that are there.
+        known: usize,
+    },
     /// A line that could not be compressed.
     #[error("compress a line of {bytes} bytes for the archive")]
     Compress {
@@ -114,4 +221,11 @@ pub enum ArchiveError {
     /// Something that cannot wait for a deposit that is still open.
     #[error("index or clean up the archive while something is being put into it")]
     OpenDeposit,
+}
+
+/// The error for vectors of which one has not the `known` number of numbers.
+pub(super) fn other_dimension(model: &str, vectors: &[(DocumentId, Option<Vector>)], known: usize) -> ArchiveError {
+    let dimensions = vectors.iter().filter_map(|(_, vector)| vector.as_ref().map(Vector::dimension));
+    let found = dimensions.clone().find(|dimension| *dimension != known).unwrap_or(known);
+    ArchiveError::OtherDimension { model: model.to_owned(), found, known }
 }

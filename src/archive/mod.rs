@@ -6,43 +6,58 @@
 //! The archive does not know what a line means, and it never reads the environment or the clock.
 //! `docs/decisions/0002-archive-model.md` says why it is made so.
 
+mod body;
 mod cleanup;
 mod codec;
 mod copy;
+mod cuts;
 mod document;
+mod embed;
 mod error;
 mod lineage;
 mod memory;
 mod open;
 mod operation;
 mod original;
+mod path_bytes;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod prefix;
 mod query;
 mod recipe;
 mod record;
+mod server_url;
 mod sqlite;
 mod terms;
 mod url;
+mod waiting;
 
 #[cfg(test)]
-mod suite;
+pub(crate) mod suite;
 
 pub use cleanup::{Cleanup, Contents, Dropped, RESULT_DAYS, Sweep};
 pub use copy::{Copied, copy};
 pub use document::{Document, DocumentId, Kind, NotAKind};
+pub use embed::{
+    EMBEDDED, EmbedError, Embedded, Embedder, EmbeddingServer, MissingError, Place, Sent, Vector, embed_missing,
+    embed_query, fuse, prepared, sendable,
+};
 pub use error::ArchiveError;
 pub use lineage::{ancestors, lineage};
-pub use open::open;
+pub use open::{open, open_existing};
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};
 pub use query::{Hit, Query, Reader};
 pub use recipe::RecipeStep;
 pub use record::{Record, RecordFilter};
+pub use server_url::{Encryption, ServerUrl, hide_password};
 pub use terms::find;
 pub use url::{ArchiveUrl, default_path};
 
 use std::ops::ControlFlow;
 use std::path::Path;
+
+use error::other_dimension;
 
 use crate::text::Digest;
 
@@ -73,6 +88,19 @@ pub trait Archive: Send {
     /// When the store cannot be written; nothing of the deposit is kept then.
     fn put_record(&mut self, record: &Record) -> Result<(), ArchiveError>;
 
+    /// Drops the record of this kind with this key, as a part of the deposit. Where there is none, nothing happens.
+    ///
+    /// # Errors
+    /// When the store cannot be written; nothing of the deposit is kept then.
+    fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError>;
+
+    /// Opens the deposit, and keeps all other writers out until it is committed or rolled back. What is read meanwhile
+    /// is what stands there when it is committed, so that something may be read, changed and put back.
+    ///
+    /// # Errors
+    /// When another writer does not let go for too long, or a put has failed.
+    fn claim(&mut self) -> Result<(), ArchiveError>;
+
     /// Makes everything put since the last commit durable, synced to the disk, and visible at once.
     ///
     /// # Errors
@@ -90,6 +118,14 @@ pub trait Archive: Send {
     /// # Errors
     /// When the store cannot be read, or what it holds is damaged.
     fn line(&self, digest: Digest) -> Result<Option<Vec<u8>>, ArchiveError>;
+
+    /// The lines with these digests, in their order; `None` for those that are not there.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn lines(&self, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, ArchiveError> {
+        digests.iter().map(|digest| self.line(*digest)).collect()
+    }
 
     /// The digests of the lines whose digest begins with the hexadecimal digits `prefix`, the first few in their order;
     /// none where `prefix` has no digits or something else than digits.
@@ -180,6 +216,15 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn record(&self, kind: Kind, key: Digest) -> Result<Option<Record>, ArchiveError>;
 
+    /// The records of these kinds with these keys, as far as they are there, in any order.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn records_named(&self, names: &[(Kind, Digest)]) -> Result<Vec<Record>, ArchiveError> {
+        let found = names.iter().map(|(kind, key)| self.record(*kind, *key).transpose());
+        found.flatten().collect()
+    }
+
     /// The records that `filter` admits, oldest first.
     ///
     /// # Errors
@@ -222,11 +267,47 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn entries(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError>;
 
+    /// The entries that have no vector of `model`, among those that are indexed and of a kind of [`EMBEDDED`]: the first
+    /// `limit` of them, those first that were indexed last.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn without_vector(&self, model: &str, limit: u32, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError>;
+
+    /// Keeps the vectors of `model` for entries, at once and durably; `None` for an entry that has none and is not to be
+    /// asked for again. What is no longer there is passed over. Vectors of other models stay.
+    ///
+    /// # Errors
+    /// [`ArchiveError::OtherDimension`] when those of `model` have another number of numbers; or when a deposit is open, or
+    /// the store cannot be written: none of them is kept then.
+    fn put_vectors(&mut self, model: &str, vectors: &[(DocumentId, Option<Vector>)]) -> Result<(), ArchiveError>;
+
+    /// The entries that `query` admits, whatever its words are, whose vectors of `model` are most like `vector`, the most
+    /// alike first. Those that have nothing in common with it are left out.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn nearest(
+        &self,
+        model: &str,
+        vector: &Vector,
+        query: &Query<'_>,
+        read: &Reader<'_>,
+    ) -> Result<Vec<Hit>, ArchiveError>;
+
     /// How much the archive holds.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn contents(&self) -> Result<Contents, ArchiveError>;
+
+    /// How many bytes the store takes up, where it is the one that knows.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn stored_bytes(&self) -> Result<Option<u64>, ArchiveError> {
+        Ok(None)
+    }
 
     /// Drops what `cleanup` names and what nothing refers to any more, all of it or nothing; or counts it.
     ///

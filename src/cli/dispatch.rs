@@ -6,7 +6,12 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Args, Verb};
-use super::commands::{archive, check, compress, config, cutting, diff, list, log, prune, refs, restore, run, show, stats, truncate};
+#[cfg(feature = "mcp")]
+use super::commands::mcp;
+use super::commands::{
+    archive, buffer, check, compact, completions, compress, config, cutting, diff, list, log, man, prune, refs,
+    restore, run, show, stats, truncate,
+};
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -31,11 +36,14 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
-    let environment = Environment::read()?;
+    // What is made of the help texts alone is there whatever the configuration says.
+    let needs_nothing = matches!(args.verb, Verb::Completions(_) | Verb::Man(_));
+    let environment = if needs_nothing { Environment::default() } else { Environment::read()? };
     let context = Context { environment: &environment, ui, reporting: args.global.reporting() };
     match args.verb {
         Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
         Verb::Prune(typed) => prune::run(&typed.resolve(context)?, ui),
+        Verb::Compact(typed) => compact::run(&typed.resolve(context)?, ui),
         Verb::Truncate(typed) => truncate::run(&typed.resolve(context)?, ui),
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
         Verb::List(typed) => list::run(&typed.resolve(context)?, ui),
@@ -46,10 +54,15 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Discard(typed) => cutting::run(&typed.resolve(context)?, ui),
         Verb::Distill(typed) => cutting::run(&typed.resolve(context)?, ui),
         Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
+        #[cfg(feature = "mcp")]
+        Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
+        Verb::Completions(typed) => completions::run(&typed.resolve(), ui),
+        Verb::Man(typed) => man::run(&typed.resolve(), ui),
         Verb::Archive(typed) => archive::run(&typed.resolve(context)?, ui),
+        Verb::Buffer(typed) => buffer::run(typed.resolve(context)?, ui),
     }
 }
 

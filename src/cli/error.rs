@@ -94,10 +94,30 @@ impl CommandError {
         format!("{:#}", self.error)
     }
 
+    /// What to do next.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
     /// What kind of end this is.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// What failed and what to do next, as lines of text.
+    #[must_use]
+    pub fn explained(&self) -> String {
+        let cannot = if self.kind == Kind::Interrupted { "" } else { "cannot " };
+        let hints = self.hints.iter().map(|hint| format!("\nhint: {hint}"));
+        format!("error: {cannot}{:#}{}", self.error, hints.collect::<String>())
+    }
+
+    /// What is in the chain of causes, if it is there.
+    #[must_use]
+    pub fn cause<E: std::error::Error + Send + Sync + 'static>(&self) -> Option<&E> {
+        self.error.chain().find_map(|cause| cause.downcast_ref())
     }
 
     /// Says what failed and what to do next; nothing where nobody listens any more.
@@ -168,7 +188,9 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
         ApplyError::Exists(_) => Some("choose another file, or give --force to overwrite this one"),
         ApplyError::IsSource(_) => Some("choose another file, or give --in-place to replace the source"),
         ApplyError::JustWritten(..) => Some("end the session first, or give --force when no client has it open"),
-        ApplyError::SourceChanged(_) => Some("end the session that writes to it, then run the command again"),
+        ApplyError::SourceChanged(_) | ApplyError::ChangedWhileRead => {
+            Some("end the session that writes to it, then run the command again")
+        }
         ApplyError::NoOperation(_) => Some(
             "it may have grown since ctxc wrote it; the source itself is where it was, or beside it in a .bak file; give --archive if another archive was used",
         ),
@@ -222,7 +244,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
 }
 
 /// When it was last written, to the second and in UTC, and its path.
-fn describe(candidate: &Candidate) -> String {
+pub(super) fn describe(candidate: &Candidate) -> String {
     let modified = Timestamp::try_from(candidate.modified).and_then(|time| time.round(Unit::Second));
     let modified = modified.map_or_else(|_| "-".to_owned(), |time| time.to_string());
     format!("{modified}  {}", candidate.path.display())

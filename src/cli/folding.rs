@@ -14,11 +14,11 @@ use super::stored;
 use super::ui::Ui;
 use crate::archive::Archive;
 use crate::engine::chat::Chat;
-use crate::engine::{Engine, Extract, Price, Said};
+use crate::engine::{Engine, Extract, Said};
 use crate::report::calls::CallsReport;
 use crate::report::size::count;
 use crate::run::{
-    Cache, FoldEvent, FoldFailure, Folded, Folding, Precautions, Terms, expect_folds, fold_at_once, fold_with,
+    Cache, FoldEvent, FoldFailure, Folded, Folding, Precautions, PriceOf, Terms, expect_folds, fold_at_once, fold_with,
 };
 use crate::text::{Redactor, Stopped, Tokens, chars4};
 
@@ -96,8 +96,7 @@ fn by_server(
 ) -> Result<Folded, CommandError> {
     let engine = Chat::new(asking.server.clone());
     let folding = folding(&engine, &asking.terms, how);
-    let mut cache = archive
-        .map(|(archive, session)| Cache::new(archive, session.map(str::to_owned), Timestamp::now()));
+    let mut cache = archive.map(|(archive, session)| Cache::new(archive, session.map(str::to_owned), Timestamp::now()));
     let (calls, tokens) = expected(chunks, existing, &folding, asking, cache.as_mut())?;
     if how.prompt.as_ref().is_some_and(|prompt| !prompt.contains("{existing_summary}")) {
         ui.warning("the prompt has no {existing_summary}: no summary carries on the one before it");
@@ -105,13 +104,11 @@ fn by_server(
     offer(&Offer { expected: &calls, tokens, noun: "part" }, asking, ui)?;
     let mut redactor = redactor(asking);
     let price = |model: &str| asking.prices.get(model);
-    let precautions =
-        Precautions { redactor: redactor.as_mut(), cache: cache.as_mut(), price: Some(&price) };
+    let precautions = Precautions { redactor: redactor.as_mut(), cache: cache.as_mut(), price: Some(&price) };
     let mut running = Running::start(chunks, ui);
     running.has_cache = precautions.cache.is_some();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
-    let folded =
-        runtime.block_on(fold_with(chunks, existing, &folding, precautions, |event| running.take(&event)));
+    let folded = runtime.block_on(fold_with(chunks, existing, &folding, precautions, |event| running.take(&event)));
     running.end(folded, Some(asking))
 }
 
@@ -125,7 +122,7 @@ fn expected(
 ) -> Result<(CallsReport, Tokens), CommandError> {
     let mut redactor = redactor(asking);
     let price = |model: &str| asking.prices.get(model);
-    let price: &dyn Fn(&str) -> Option<Price> = &price;
+    let price: PriceOf<'_> = &price;
     let mut precautions = Precautions { redactor: redactor.as_mut(), cache, price: Some(price) };
     let (asked, n_secrets) = expect_folds(chunks, existing, folding, &mut precautions)?;
     let tokens = asked.iter().filter(|asked| !asked.is_cached).map(|asked| asked.size).sum();

@@ -9,6 +9,15 @@ use signal_hook::flag;
 /// The exit code of a program that was interrupted (U-02).
 pub(super) const INTERRUPTED: u8 = 130;
 
+/// Lets a signal end the program at once while `idle` is set, for then nothing is half done.
+#[cfg(feature = "mcp")]
+pub(super) fn end_while(idle: &Arc<AtomicBool>) {
+    for signal in [SIGINT, SIGTERM] {
+        // Where the system refuses a handler, a signal ends the program at once anyway.
+        let _ = flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(idle));
+    }
+}
+
 /// Watches for signals from now on; the flag is set by the first.
 pub(super) fn watch() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));

@@ -11,7 +11,8 @@ use super::reading::Reading;
 use super::settings::{Existing, Keep, Output};
 use super::stored;
 use super::ui::Ui;
-use crate::apply::{self, Destination, Done, Errand, NewSession, Rewrite, carry_out, title_line, title_of};
+use crate::apply::{self, Destination, Done, Errand, NewSession, Rewrite, carry_out};
+use crate::apply::{title_after, title_line, title_of};
 use crate::archive::Archive;
 use crate::transcript::Chain;
 use crate::transcript::session::{session_id, sidecar_dir};
@@ -30,11 +31,16 @@ pub(super) fn fresh(output: &Output, path: Option<&Path>) -> Option<Fresh> {
     Some(Fresh { id, path: path.with_file_name(format!("{id}.jsonl")) })
 }
 
-/// Makes `rewrite` one of a new session: its id, and a title for the picker.
-pub(super) fn into_session(fresh: &Fresh, reading: &Reading, rewrite: &mut Rewrite) -> Result<(), CommandError> {
+/// Makes `rewrite`, which is what `verb` does, one of a new session: its id, and a title for the picker.
+pub(super) fn into_session(
+    verb: &str,
+    fresh: &Fresh,
+    reading: &Reading,
+    rewrite: &mut Rewrite,
+) -> Result<(), CommandError> {
     let id = fresh.id.to_string();
     let title = title_of(&reading.file, &reading.index, &reading.chain)?;
-    rewrite.appended.push(title_line(&id, &format!("{title} (compressed)")));
+    rewrite.appended.push(title_line(&id, &title_after(verb, &title)));
     rewrite.session = Some(NewSession { id });
     Ok(())
 }
@@ -73,7 +79,7 @@ impl Landing<'_> {
             Errand { verb: self.verb, command: command_line(), session, now: Timestamp::now(), stop: ui.stop() };
         // Only the file of a session has a folder of its own; another of the same name is somebody else's.
         let session_file = reading.path.as_deref().filter(|path| session_id(path).is_some());
-        let source_sidecar = session_file.map(sidecar_dir).unwrap_or_default();
+        let source_sidecar = reading.home().or(session_file).map(sidecar_dir).unwrap_or_default();
         let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();
         let mut stdout = ui.output();
         let destination = match (self.output, self.fresh) {
@@ -139,12 +145,17 @@ pub(super) fn command_line() -> String {
 
 /// Says how the new session `id` at `path` is resumed: the client looks for it among its projects alone.
 pub(super) fn say_resume(id: &str, path: &Path, ui: &Ui) {
+    ui.status(resume_words(id, path));
+}
+
+/// How the new session `id` at `path` is resumed, in words.
+pub(super) fn resume_words(id: &str, path: &Path) -> String {
     let is_among_projects = path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"));
     if is_among_projects {
-        ui.status(format_args!("resume it with: claude --resume {id}"));
+        format!("resume it with: claude --resume {id}")
     } else {
-        ui.status(format_args!(
+        format!(
             "to resume it with claude --resume {id}, put it into the folder of its project below ~/.claude/projects"
-        ));
+        )
     }
 }

@@ -6,6 +6,7 @@
 pub mod args;
 mod asking;
 mod commands;
+mod compacting;
 mod compressing;
 mod config;
 mod dispatch;
@@ -14,6 +15,9 @@ mod folding;
 pub mod input;
 mod interrupt;
 mod landing;
+#[cfg(feature = "mcp")]
+mod mcp;
+mod pile;
 mod places;
 mod plan_file;
 pub mod progress;

@@ -1,6 +1,7 @@
 //! What the environment says about where things are.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -29,6 +30,12 @@ pub(crate) struct Environment {
     pub(crate) config: Config,
     /// `OPENROUTER_API_KEY`.
     openrouter_key: Option<Key>,
+    /// `CLAUDE_PROJECT_DIR`, which the client sets for the servers that it starts.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
+    project_dir: Option<PathBuf>,
+    /// `CLAUDE_CODE_SESSION_ID`, likewise: the session that it was in when it started the server.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
+    pub(crate) client_session: Option<String>,
     purpose: Purpose,
 }
 
@@ -49,16 +56,27 @@ impl Environment {
     /// When the configuration cannot be read.
     pub(crate) fn read() -> Result<Self, CommandError> {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-        let cwd = current_dir();
         // Without a home folder there is no configuration of the user.
         let user_folder = base_folders().ok().map(|folders| folders.config_dir().join(APP));
-        let layers = Layer::all(set, &cwd, user_folder.as_deref())?;
+        Self::of(set, current_dir(), user_folder.as_deref())
+    }
+
+    /// The environment with these variables, in this folder, of a user with this folder for configuration.
+    pub(in crate::cli) fn of(
+        set: impl Fn(&str) -> Option<OsString>,
+        cwd: PathBuf,
+        user_folder: Option<&Path>,
+    ) -> Result<Self, CommandError> {
+        let layers = Layer::all(&set, &cwd, user_folder)?;
         let config = Config::of(&layers)?;
         let openrouter_key = set(OPENROUTER_API_KEY).map(|value| value.to_string_lossy().parse()).transpose();
         let openrouter_key =
             openrouter_key.context(format!("read {OPENROUTER_API_KEY}")).map_err(CommandError::config)?;
         let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-        Ok(Self { claude_config_dir, cwd, layers, config, openrouter_key, purpose: Purpose::Main })
+        let project_dir = set("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+        let client_session = set("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
+        let purpose = Purpose::Main;
+        Ok(Self { claude_config_dir, cwd, layers, config, openrouter_key, project_dir, client_session, purpose })
     }
 
     /// The environment for an engine that summarises: what `[summarization]` says of engine, server, key and model goes
@@ -76,6 +94,20 @@ impl Environment {
             (*model, *large_model) = (Some(named.clone()), None);
         }
         own
+    }
+
+    /// Where sessions of the client that started this process are looked for: in its own project first, which need not
+    /// be that of the current folder.
+    ///
+    /// # Errors
+    /// As [`Self::places`].
+    #[cfg(feature = "mcp")]
+    pub(crate) fn client_places(&self) -> Result<Vec<Places>, CommandError> {
+        let here = self.places()?;
+        let project = self.project_dir.as_deref().and_then(|dir| dir.canonicalize().ok());
+        let there = project.map(|dir| without_verbatim_prefix(&dir)).filter(|dir| *dir != here.cwd);
+        let there = there.map(|cwd| Places { cwd, ..here.clone() });
+        Ok(there.into_iter().chain([here]).collect())
     }
 
     /// Whether a key or a server is configured.
@@ -113,6 +145,14 @@ impl Environment {
             // The main key is for the main server.
             Purpose::Summarizing if self.config.summarization.base_url.is_some() => &["summarization.api_key"],
             Purpose::Summarizing => &["summarization.api_key", "api_key"],
+        }
+    }
+
+    /// The variable that sets the key of the server.
+    pub(crate) fn key_variable(&self) -> &'static str {
+        match self.purpose {
+            Purpose::Main => "CTXC_API_KEY",
+            Purpose::Summarizing => "CTXC_SUMMARIZATION_API_KEY",
         }
     }
 

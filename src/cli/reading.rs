@@ -14,7 +14,7 @@ use super::ui::Ui;
 use crate::apply::{Before, Draft, Origin};
 use crate::text::Stopped;
 use crate::transcript::session::Found;
-use crate::transcript::{Chain, Index};
+use crate::transcript::{Chain, Index, LineNo};
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
@@ -38,6 +38,20 @@ pub(super) struct Reading {
 pub(super) struct Drafted {
     pub(super) file: File,
     pub(super) before: Before,
+    pub(super) kind: DraftKind,
+    /// The session that has the folder of all that is referred to, where it is another.
+    pub(super) home: Option<PathBuf>,
+}
+
+/// What a draft is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DraftKind {
+    /// A change by itself.
+    Changed,
+    /// The session with the end that it lacks: no reason to write anything. From this line on it was written behind
+    /// another beginning, where it was.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
+    Settled(Option<LineNo>),
 }
 
 impl Reading {
@@ -60,10 +74,73 @@ impl Reading {
         draft.rewind()?;
         let index = Index::build(&draft)?;
         let chain = Chain::find(&index);
-        let before = Before::of(&self.index, &self.chain);
-        self.drafted = Some(Drafted { file: std::mem::replace(&mut self.file, draft), before });
-        (self.index, self.chain) = (index, chain);
+        self.replace(draft, index, chain);
         Ok(())
+    }
+
+    /// As [`Self::draft`], of a draft that is indexed.
+    pub(super) fn replace(&mut self, draft: File, index: Index, chain: Chain) {
+        let file = std::mem::replace(&mut self.file, draft);
+        // The session stays what was read first, whatever is drafted of it.
+        self.drafted = Some(match self.drafted.take() {
+            Some(drafted) => Drafted { kind: DraftKind::Changed, ..drafted },
+            None => {
+                let before = Before::of(&self.index, &self.chain);
+                Drafted { file, before, kind: DraftKind::Changed, home: None }
+            }
+        });
+        (self.index, self.chain) = (index, chain);
+    }
+
+    /// Puts `draft`, which is the session with the end that it lacks, in its place: what is wrong with the draft is
+    /// nothing that a rewrite of it causes. `carried_from` is the first line that was written behind another beginning:
+    /// thinking from there on goes. `home` is the session that has the folder of all that is referred to, where it is
+    /// another.
+    #[cfg(feature = "mcp")]
+    pub(super) fn settle(
+        &mut self,
+        mut draft: File,
+        carried_from: Option<LineNo>,
+        home: Option<PathBuf>,
+    ) -> io::Result<()> {
+        draft.rewind()?;
+        let index = Index::build(&draft)?;
+        let chain = Chain::find(&index);
+        let read = self.drafted.as_ref().map_or(self.index.fingerprint, |drafted| drafted.before.fingerprint);
+        let before = Before { fingerprint: read, ..Before::of(&index, &chain) };
+        self.replace(draft, index, chain);
+        if let Some(drafted) = &mut self.drafted {
+            drafted.before = before;
+            drafted.kind = DraftKind::Settled(carried_from);
+            drafted.home = home;
+        }
+        Ok(())
+    }
+
+    /// Whether this is the session with the end that it lacked, and nothing else.
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.drafted, Some(Drafted { kind: DraftKind::Settled(_), .. }))
+    }
+
+    /// The first line that was written behind another beginning.
+    pub(super) fn carried_from(&self) -> Option<LineNo> {
+        match self.drafted.as_ref().map(|drafted| drafted.kind) {
+            Some(DraftKind::Settled(line)) => line,
+            Some(DraftKind::Changed) | None => None,
+        }
+    }
+
+    /// The session that has the folder of all that is referred to, where it is another.
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.drafted.as_ref().and_then(|drafted| drafted.home.as_deref())
+    }
+
+    /// The session as it is on the disk.
+    pub(super) fn session_file(&mut self) -> &mut File {
+        match &mut self.drafted {
+            Some(drafted) => &mut drafted.file,
+            None => &mut self.file,
+        }
     }
 
     /// The session as it is rewritten.
@@ -71,7 +148,9 @@ impl Reading {
         let path = self.path.as_deref();
         match &self.drafted {
             None => Origin { file: &self.file, path, draft: None },
-            Some(Drafted { file, before }) => Origin { file, path, draft: Some(Draft { file: &self.file, before }) },
+            Some(Drafted { file, before, kind: _, home: _ }) => {
+                Origin { file, path, draft: Some(Draft { file: &self.file, before }) }
+            }
         }
     }
 

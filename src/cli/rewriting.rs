@@ -33,7 +33,11 @@ impl<'a> Work<'a> {
         let output = if let Output::File(path, _) = &settings.output { Some(path.as_path()) } else { None };
         let apart: Vec<&Path> = [settings.source.path(), output].into_iter().flatten().collect();
         tell::probe(&settings.reporting, &apart)?;
-        let reading = Reading::of(&settings.source, ui)?;
+        Self::of(settings, Reading::of(&settings.source, ui)?, ui)
+    }
+
+    /// As [`Self::open`], of a session that has been read.
+    pub(super) fn of(settings: &'a Rewriting, reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
         refuse_unless_transcript(&reading)?;
         warn_of_chain(&reading, ui);
         let calibration = Calibration::learn(&reading.index, &reading.chain);
@@ -59,6 +63,7 @@ impl<'a> Work<'a> {
         let Self { settings, reading, .. } = self;
         let left = rewrite.left(&reading.index, &reading.chain);
         let calibration = self.estimate();
+        let reach = self.reach(reach);
         // From nothing nothing follows, and what follows is found by reading the file again.
         if rewrite.is_nothing() && reach == ThinkingReach::BehindChange {
             return Ok(calibration.context(left.context()));
@@ -68,6 +73,27 @@ impl<'a> Work<'a> {
             follow_up(&reading.file, &reading.index, &reading.chain, &calibration, thinking, &mut rewrite.clone())
                 .with_context(|| format!("read {}", reading.name))?;
         Ok(calibration.context(consequences.expected(left).context()))
+    }
+
+    /// The size of the context by what `rewrite` itself takes out, whatever follows from it.
+    pub(super) fn size_of_stages(&self, rewrite: &Rewrite) -> Tokens {
+        self.estimate().context(rewrite.left(&self.reading.index, &self.reading.chain).context())
+    }
+
+    /// The size of the context at the end, as `rewritten` tells it.
+    pub(super) fn size_after(&self, rewritten: &Rewritten) -> Tokens {
+        match self.settings.estimate {
+            Some(Estimate::Chars4) => rewritten.tokens.chars4.after.context(),
+            Some(Estimate::Calibrated) | None => rewritten.tokens.calibrated.after,
+        }
+    }
+
+    /// How far back thinking goes: what was written behind another beginning has none that could stay.
+    fn reach(&self, reach: ThinkingReach) -> ThinkingReach {
+        match (reach, self.reading.carried_from()) {
+            (ThinkingReach::BehindChange, Some(line)) => ThinkingReach::BehindLine(line),
+            (reach, _) => reach,
+        }
     }
 
     /// How tokens are held against a target: calibrated unless something else was asked for.
@@ -87,6 +113,13 @@ impl<'a> Work<'a> {
         unchanged: &str,
         rewritten: &mut Rewritten,
     ) -> Result<(), CommandError> {
+        let is_settled = self.reading.is_settled();
+        // The end that a session lacked is no reason to write it.
+        if is_settled && rewrite.is_nothing() {
+            rewritten.unchanged = Some(unchanged.to_owned());
+            return Ok(());
+        }
+        let reach = self.reach(reach);
         let Self { settings, ui, reading, calibration, .. } = self;
         let thinking = Thinking { policy: settings.thinking, reach };
         let left = rewrite.left(&reading.index, &reading.chain);
@@ -94,8 +127,8 @@ impl<'a> Work<'a> {
             follow_up(&reading.file, &reading.index, &reading.chain, calibration, thinking, &mut rewrite)
                 .with_context(|| format!("read {}", reading.name))?;
         rewritten.set_consequences(&consequences);
-        // A draft is a change by itself.
-        let is_nothing = rewrite.is_nothing() && reading.drafted.is_none();
+        // Any other draft is a change by itself.
+        let is_nothing = rewrite.is_nothing() && (reading.drafted.is_none() || is_settled);
         rewritten.unchanged = is_nothing.then(|| unchanged.to_owned());
         if settings.thinking == ThinkingPolicy::CloseLoop && consequences.thinking.kept_in_open_loop > 0 {
             ui.warning(
@@ -114,7 +147,7 @@ impl<'a> Work<'a> {
         }
         let fresh = fresh(&settings.output, reading.path.as_deref()).filter(|_| rewritten.unchanged.is_none());
         if let Some(fresh) = &fresh {
-            into_session(fresh, reading, &mut rewrite)?;
+            into_session(rewritten.verb(), fresh, reading, &mut rewrite)?;
             rewritten.session_id = Some(fresh.id.to_string());
         }
         let landing =
@@ -127,7 +160,10 @@ impl<'a> Work<'a> {
         let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
         rewritten.output = typed.map(|path| path.display().to_string());
         rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
-        if reading.drafted.is_some() && done.operation.is_none() {
+        // A draft with lines of its own is a change, whether or not an archive knows of it; so is what is done to one that was
+        // only settled.
+        let is_change = is_settled || !rewrite.added.is_empty();
+        if reading.drafted.is_some() && done.operation.is_none() && !is_change {
             rewritten.unchanged = Some(unchanged.to_owned());
         }
         rewritten.operation = done.operation;
@@ -142,27 +178,40 @@ impl<'a> Work<'a> {
         json: &impl Serialize,
         text: impl std::fmt::Display,
     ) -> Result<(), CommandError> {
-        let Self { settings, ui, .. } = self;
-        let path = match (&rewritten.output, &rewritten.unchanged) {
-            (Some(path), _) => Some(path),
-            (None, Some(_)) if settings.output != Output::StandardOutput => Some(&rewritten.source),
-            (None, _) => None,
-        };
-        match (settings.reporting.form, path) {
-            (Form::Json, _) => ui.data_line(serde_json::to_string(json)?)?,
-            (Form::Text, Some(path)) => ui.data_line(path)?,
-            (Form::Text, None) => {}
-        }
-        ui.status(text);
-        if let (Some(id), Some(path)) = (&rewritten.session_id, path) {
-            say_resume(id, Path::new(path), ui);
-        }
-        // What is done is done, and has been told.
-        if let Err(error) = report_file(&settings.reporting, json) {
-            ui.warning(format_args!("the report is not written: cannot {}", error.text()));
-        }
-        Ok(())
+        say(self.settings, rewritten, json, text, self.ui)
     }
+}
+
+/// Says what was done, or would be, to a session: its path as data, `text` beside it, and how to resume it.
+pub(super) fn say(
+    settings: &Rewriting,
+    rewritten: &Rewritten,
+    json: &impl Serialize,
+    text: impl std::fmt::Display,
+    ui: &Ui,
+) -> Result<(), CommandError> {
+    if rewritten.dry_run {
+        return tell::tell(&settings.reporting, ui, json, format_args!("{}\n", text.to_string().trim_end()));
+    }
+    let path = match (&rewritten.output, &rewritten.unchanged) {
+        (Some(path), _) => Some(path),
+        (None, Some(_)) if settings.output != Output::StandardOutput => Some(&rewritten.source),
+        (None, _) => None,
+    };
+    match (settings.reporting.form, path) {
+        (Form::Json, _) => ui.data_line(serde_json::to_string(json)?)?,
+        (Form::Text, Some(path)) => ui.data_line(path)?,
+        (Form::Text, None) => {}
+    }
+    ui.status(text);
+    if let (Some(id), Some(path)) = (&rewritten.session_id, path) {
+        say_resume(id, Path::new(path), ui);
+    }
+    // What is done is done, and has been told.
+    if let Err(error) = report_file(&settings.reporting, json) {
+        ui.warning(format_args!("the report is not written: cannot {}", error.text()));
+    }
+    Ok(())
 }
 
 /// A file of which no line is an entry is no transcript at all.

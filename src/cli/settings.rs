@@ -79,7 +79,7 @@ pub enum Strictness {
 }
 
 /// What shortens texts, and how it is asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum EngineChoice {
     /// What is built in.
     Extract,
@@ -98,7 +98,7 @@ impl EngineChoice {
 }
 
 /// When a conversation is compacted, and into what.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Summaries {
     /// How each of them is made.
     pub(crate) summarizing: Summarizing,
@@ -114,8 +114,27 @@ pub(crate) struct Summaries {
     pub(crate) budget: Tokens,
 }
 
+impl Summaries {
+    /// Whether a context of `size` is to be compacted: the one rule for the verb, for a run and for the tool of agents.
+    pub(crate) fn is_called_for(&self, size: Tokens, trigger: Trigger) -> bool {
+        match trigger {
+            Trigger::OverBudget => size > self.budget,
+            Trigger::Always => true,
+        }
+    }
+}
+
+/// When a conversation is compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// Once its context is over the budget.
+    OverBudget,
+    /// Whatever its size: `--force`.
+    Always,
+}
+
 /// How messages are summarised.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Summarizing {
     /// By whom.
     pub(crate) engine: EngineChoice,
@@ -128,7 +147,7 @@ pub(crate) struct Summarizing {
 }
 
 /// How a server is asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Asking {
     pub(crate) server: chat::Settings,
     pub(crate) terms: Terms,

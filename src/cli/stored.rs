@@ -20,32 +20,63 @@ pub(super) fn open(url: &str) -> Result<Box<dyn Archive>, CommandError> {
 /// Opens the archive at `url` to read from it: looking makes none.
 pub(super) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError> {
     let url: ArchiveUrl = url.parse().map_err(CommandError::config)?;
-    if let ArchiveUrl::Sqlite(path) = &url
-        && !path.exists()
-    {
-        return Err(CommandError::from(anyhow!("open the archive {}: there is none", path.display()))
-            .hint("name the archive that was written to with --archive, or set CTXC_ARCHIVE"));
-    }
-    Ok(archive::open(&url)?)
+    archive::open_existing(&url)?.ok_or_else(|| {
+        let place = match &url {
+            ArchiveUrl::Sqlite(path) => path.display().to_string(),
+            ArchiveUrl::Memory | ArchiveUrl::Postgres(_) => url.to_string(),
+        };
+        CommandError::from(anyhow!("open the archive {place}: there is none"))
+            .hint("name the archive that was written to with --archive, or set CTXC_ARCHIVE")
+    })
 }
 
-/// The sessions under which the operation that made `file` may be listed: by its name, and by its last entry.
+/// Opens the archive at `url` to read from it, where there is one.
+pub(super) fn open_if_there(url: &str) -> Result<Option<Box<dyn Archive>>, CommandError> {
+    let parsed: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    match &parsed {
+        ArchiveUrl::Sqlite(path) if !path.exists() => Ok(None),
+        _ => Ok(Some(archive::open(&parsed)?)),
+    }
+}
+
+/// The sessions under which the operation that made `file` may be listed: by its name, and by its entries near both ends,
+/// for a client may have gone on under another id.
 pub(super) fn sessions(file: &mut File, path: Option<&Path>) -> io::Result<Vec<String>> {
     let stem = path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
-    Ok(stem.into_iter().chain(last_session(file)?).collect::<BTreeSet<_>>().into_iter().collect())
+    let ends = [part(file, SeekFrom::Start(0))?, tail(file)?];
+    let ids = ends.iter().flat_map(|bytes| {
+        memchr::memmem::find_iter(bytes, SESSION_KEY).filter_map(|at| id_at(bytes, at)).collect::<BTreeSet<_>>()
+    });
+    Ok(stem.into_iter().chain(ids).collect::<BTreeSet<_>>().into_iter().collect())
 }
 
 /// The session of the last entry that names one, looked for near the end of the file.
 pub(super) fn last_session(file: &mut File) -> io::Result<Option<String>> {
-    const TAIL: u64 = 64 * 1024;
-    const KEY: &[u8] = b"\"sessionId\":\"";
-    let start = file.metadata()?.len().saturating_sub(TAIL);
-    let mut tail = Vec::new();
-    file.seek(SeekFrom::Start(start))?;
-    file.read_to_end(&mut tail)?;
-    let id =
-        memchr::memmem::rfind(&tail, KEY).and_then(|at| tail.get(at + KEY.len()..)?.split(|byte| *byte == b'"').next());
-    Ok(id.map(|id| String::from_utf8_lossy(id).into_owned()))
+    let tail = tail(file)?;
+    Ok(memchr::memmem::rfind(&tail, SESSION_KEY).and_then(|at| id_at(&tail, at)))
+}
+
+const SESSION_KEY: &[u8] = b"\"sessionId\":\"";
+/// How much of a file is near one of its ends.
+const NEAR: u64 = 64 * 1024;
+
+fn tail(file: &mut File) -> io::Result<Vec<u8>> {
+    let start = file.metadata()?.len().saturating_sub(NEAR);
+    part(file, SeekFrom::Start(start))
+}
+
+fn part(file: &mut File, from: SeekFrom) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(from)?;
+    file.take(NEAR).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The id behind the key at `at`, where both its ends are there.
+fn id_at(bytes: &[u8], at: usize) -> Option<String> {
+    let rest = bytes.get(at + SESSION_KEY.len()..)?;
+    let id = rest.get(..memchr::memchr(b'"', rest)?)?;
+    Some(String::from_utf8_lossy(id).into_owned())
 }
 
 /// The names of the session in `input`, under which operations may be listed.

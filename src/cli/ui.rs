@@ -1,9 +1,9 @@
 //! The only place that prints. Standard output carries data, standard error everything else.
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
-use std::sync::Arc;
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -28,13 +28,46 @@ pub struct Ui {
     verbosity: Verbosity,
     color: ColorChoice,
     stop: Arc<AtomicBool>,
+    listener: Listener,
+}
+
+/// Who is told.
+#[derive(Debug)]
+enum Listener {
+    /// Whoever reads the streams of this process.
+    Streams,
+    /// An agent, by the result of a call: standard output is the protocol's, and nobody can be asked. What may not be
+    /// as wanted is noted for it.
+    Agent(Mutex<Vec<String>>),
 }
 
 impl Ui {
     /// A way to the standard streams of this process. With `ColorChoice::Auto` colours need a terminal and no `NO_COLOR`.
     #[must_use]
     pub fn new(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
-        Self { verbosity, color, stop }
+        Self { verbosity, color, stop, listener: Listener::Streams }
+    }
+
+    /// A way to an agent, which gets to know of the warnings alone. Standard error has everything with
+    /// [`Verbosity::Verbose`], and nothing without; standard output has nothing.
+    #[must_use]
+    pub fn to_agent(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
+        Self { verbosity, color, stop, listener: Listener::Agent(Mutex::default()) }
+    }
+
+    /// What a way to an agent is made of that says as much as this one.
+    #[must_use]
+    pub fn parts(&self) -> (Verbosity, ColorChoice, Arc<AtomicBool>) {
+        (self.verbosity, self.color, Arc::clone(&self.stop))
+    }
+
+    /// What an agent was warned of so far.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        match &self.listener {
+            Listener::Streams => Vec::new(),
+            Listener::Agent(warnings) => warnings.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
     }
 
     /// Set once somebody wants the work to stop.
@@ -45,8 +78,12 @@ impl Ui {
 
     /// Standard output, for data in bytes. Flush it: what a drop cannot write is lost without a word.
     #[must_use]
-    pub fn output(&self) -> BufWriter<StdoutLock<'static>> {
-        BufWriter::with_capacity(64 * 1024, io::stdout().lock())
+    pub fn output(&self) -> BufWriter<Box<dyn Write>> {
+        let output: Box<dyn Write> = match self.listener {
+            Listener::Streams => Box::new(io::stdout().lock()),
+            Listener::Agent(_) => Box::new(io::sink()),
+        };
+        BufWriter::with_capacity(64 * 1024, output)
     }
 
     /// Writes `text` to standard output as it is.
@@ -82,6 +119,9 @@ impl Ui {
 
     /// Says what may not be as wanted. Silent with `-q`.
     pub fn warning(&self, text: impl Display) {
+        if let Listener::Agent(warnings) = &self.listener {
+            warnings.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_string());
+        }
         if self.verbosity >= Verbosity::Normal {
             self.say(AnsiColor::Yellow.on_default().bold(), "warning: ", text);
         }
@@ -109,7 +149,8 @@ impl Ui {
     /// # Errors
     /// When the answer cannot be read.
     pub fn confirm(&self, question: &str) -> Result<Option<bool>, CommandError> {
-        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        let is_streams = matches!(self.listener, Listener::Streams);
+        if !is_streams || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
             return Ok(None);
         }
         self.say(Style::new(), "", format_args!("{question} [y/N]"));
@@ -121,17 +162,21 @@ impl Ui {
     /// How tables on standard output are drawn.
     #[must_use]
     pub fn look(&self) -> Look {
-        if io::stdout().is_terminal() { Look::Drawn } else { Look::Plain }
+        if matches!(self.listener, Listener::Streams) && io::stdout().is_terminal() { Look::Drawn } else { Look::Plain }
     }
 
     /// Whether progress may be drawn: standard error is a terminal, and neither `-q` nor `-v` was given.
     #[must_use]
     pub fn draws_progress(&self) -> bool {
-        self.verbosity == Verbosity::Normal && io::stderr().is_terminal()
+        let is_streams = matches!(self.listener, Listener::Streams);
+        is_streams && self.verbosity == Verbosity::Normal && io::stderr().is_terminal()
     }
 
     /// One line on standard error; the style goes to the prefix, or to the whole where there is none.
     fn say(&self, style: Style, prefix: &str, text: impl Display) {
+        if matches!(self.listener, Listener::Agent(_)) && self.verbosity < Verbosity::Verbose {
+            return;
+        }
         let mut stderr = AutoStream::new(io::stderr(), self.color).lock();
         // Where standard error is gone, there is nobody left to tell.
         let _ = if prefix.is_empty() {

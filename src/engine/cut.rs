@@ -1,7 +1,7 @@
 //! A summary brought down to its limit, whoever wrote it (H-04).
 
-use super::extract::{summarize, within};
 use super::Fold;
+use super::extract::{summarize, within};
 use crate::text::{Tokens, chars4};
 
 /// `summary` in at most `limit` tokens: as it is, or the pieces of it that say the most, in their order.

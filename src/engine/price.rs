@@ -83,6 +83,17 @@ struct Table {
     models: BTreeMap<String, [f64; 2]>,
 }
 
+const BUILT_IN: &str = include_str!("prices.toml");
+
+/// Why a text is no table of prices.
+#[derive(Debug, thiserror::Error)]
+enum TableError {
+    #[error("read the table of prices")]
+    Form(#[from] toml::de::Error),
+    #[error("take the price of {0}")]
+    Price(String),
+}
+
 /// Tokens of a model for a hundred ASCII characters, at least and at most: prose has some 20, base64 and hexadecimal up to 60.
 const TOKENS_OF_ASCII: (u64, u64) = (17, 60);
 /// The same for other characters: Chinese has some 60 to 130, rare characters up to three each.
@@ -141,13 +152,22 @@ impl Price {
 
 impl Prices {
     /// The built-in table.
+    ///
+    /// # Panics
+    /// Never: the table is part of the program, and a test reads it.
     #[must_use]
     pub fn built_in() -> Self {
-        // The table is part of the program, and a test holds it to its form.
-        let table: Option<Table> = toml::from_str(include_str!("prices.toml")).ok();
-        let Some(Table { as_of, source, models }) = table else { return Self::default() };
-        let models = models.into_iter().filter_map(|(model, [input, output])| Some((model, Price::of(input, output)?)));
-        Self { models: models.collect(), as_of, source }
+        #[expect(clippy::expect_used, reason = "part of the program, and read by a test")]
+        Self::read(BUILT_IN).expect("prices.toml is a table of prices")
+    }
+
+    /// The prices of a table in TOML.
+    fn read(text: &str) -> Result<Self, TableError> {
+        let Table { as_of, source, models } = toml::from_str(text)?;
+        let price = |(model, [input, output]): (String, [f64; 2])| {
+            Price::of(input, output).map(|price| (model.clone(), price)).ok_or(TableError::Price(model))
+        };
+        Ok(Self { models: models.into_iter().map(price).collect::<Result<_, _>>()?, as_of, source })
     }
 
     /// Sets the price of `model`, whatever the table says.
@@ -185,11 +205,20 @@ mod tests {
     // G-06
     #[test]
     fn the_built_in_table_is_whole_and_dated() {
-        let prices = Prices::built_in();
-        let table: Table = toml::from_str(include_str!("prices.toml")).unwrap();
-        assert_eq!(prices.models.len(), table.models.len());
+        let prices = Prices::read(BUILT_IN).unwrap();
         assert!(prices.as_of.parse::<jiff::civil::Date>().is_ok() && prices.source.contains("openrouter"));
         assert_eq!(prices.get("openai/gpt-5-mini"), Price::of(0.25, 2.0));
+    }
+
+    // G-06: a table that is not whole is an error, and never an empty one.
+    #[test]
+    fn a_table_that_is_not_whole_is_refused() {
+        let table = |model: &str| format!("as_of = \"2026-11-22\"\nsource = \"a\"\n[models]\n{model}\n");
+        assert_eq!(Prices::read(&table("\"a/b\" = [1.0, 2.0]")).unwrap().models.len(), 1);
+        for model in ["\"a/b\" = [1.0]", "\"a/b\" = [1.0, -2.0]", "\"a/b\" = \"1\"", "as_of = 1"] {
+            assert!(Prices::read(&table(model)).is_err(), "{model}");
+        }
+        assert!(Prices::read("").is_err());
     }
 
     // G-06

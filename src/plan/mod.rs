@@ -29,7 +29,7 @@ pub use ledger::{Action, Ending, Ledger, Progress, TaskNews, Todo};
 pub use preset::Preset;
 pub use protect::{BadGlob, Horizon, Protected};
 pub use shell::{Command, Join, Script, Word, without_cd};
-pub use stage::{CompressStage, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
+pub use stage::{CompactStage, CompressStage, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
 pub use step::Step;
 pub use supersede::{NotARule, Rule, Superseded, supersede};
 pub use target::{NotATarget, Target};

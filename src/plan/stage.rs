@@ -14,6 +14,8 @@ pub enum Stage {
     Prune(PruneStage),
     /// Shortens the messages of bands of turns.
     Compress(CompressStage),
+    /// Puts summaries in the place of the oldest messages.
+    Compact(CompactStage),
     /// Drops the oldest messages.
     Truncate(TruncateStage),
 }
@@ -68,6 +70,27 @@ pub struct CompressStage {
     pub texts: Option<Vec<PlannedText>>,
 }
 
+/// A stage that compacts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CompactStage {
+    /// What people call it.
+    pub name: String,
+    /// The context has to be over this, in tokens; without a number it is compacted whatever its size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_tokens: Option<u64>,
+    /// How many of the newest messages stay as they are.
+    pub keep_recent: usize,
+    /// How many messages are summarised at a time.
+    pub chunk_size: usize,
+    /// The most that a summary may have, in `chars4` tokens.
+    pub max_summary_tokens: u64,
+    /// How many of the earliest summaries are shown.
+    pub clip_first: u32,
+    /// How many of the latest.
+    pub clip_last: u32,
+}
+
 /// A stage that truncates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -106,6 +129,7 @@ impl Stage {
         match self {
             Self::Prune(_) => Step::Prune,
             Self::Compress(_) => Step::Compress,
+            Self::Compact(_) => Step::Compact,
             Self::Truncate(_) => Step::Truncate,
         }
     }
@@ -116,6 +140,7 @@ impl Stage {
         match self {
             Self::Prune(stage) => &stage.name,
             Self::Compress(stage) => &stage.name,
+            Self::Compact(stage) => &stage.name,
             Self::Truncate(stage) => &stage.name,
         }
     }

@@ -12,7 +12,8 @@ use super::size::count;
 use crate::text::Tokens;
 
 /// The price of what is read from the cache and of what is written to it, for a price of input of 100. Those of Anthropic for a
-/// cache of five minutes (platform.claude.com/docs/en/build-with-claude/prompt-caching); for one of an hour a write costs 200.
+/// cache of five minutes (platform.claude.com/docs/en/about-claude/pricing, the table of models); for one of an hour a write
+/// costs 200. Fable 5.1 and Opus 5.5 read for less, 2.5 and 5: with them it takes longer until the saving outweighs the cost.
 const READ: u64 = 10;
 const WRITE: u64 = 125;
 

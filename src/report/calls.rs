@@ -158,6 +158,21 @@ impl CallsReport {
     }
 }
 
+impl CallsReport {
+    /// What a run would ask for, in one line: calls, and between what and what they are expected to cost.
+    #[must_use]
+    pub fn forecast(&self) -> String {
+        let cost = match &self.expected_cost {
+            Some(range) if range.low == range.high => format!("cost {}", range.low),
+            Some(range) => format!("cost {} to {}", range.low, range.high),
+            None => "cost not known".to_owned(),
+        };
+        let cached =
+            if self.cached == 0 { String::new() } else { format!(" and {} there already", count(self.cached)) };
+        format!("calls {}{cached}, {cost}", count(self.calls))
+    }
+}
+
 impl TaskCalls {
     /// What each task took, in their order; nothing for one that is not for a server.
     fn of_tasks(questions: &Questions, ran: Option<&Ran>) -> Vec<Option<Self>> {

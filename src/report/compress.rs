@@ -170,15 +170,31 @@ impl CompressReport {
     }
 }
 
+/// What came of a task, in words.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    /// `compressed`, `kept` or `failed`.
+    pub(super) name: Option<&'static str>,
+    /// The size of the text that took its place.
+    pub(super) after: Option<Tokens>,
+    /// Why none did.
+    pub(super) reason: Option<String>,
+}
+
+impl Told {
+    pub(super) fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Compressed { tokens, .. } => Self { name: Some("compressed"), after: Some(*tokens), reason: None },
+            Outcome::Kept(reason) => Self { name: Some("kept"), after: None, reason: Some(reason.to_string()) },
+            Outcome::Failed(error) => Self { name: Some("failed"), after: None, reason: Some(error.clone()) },
+        }
+    }
+}
+
 impl TaskRow {
     fn new(index: &Index, task: &Task, outcome: Option<&Outcome>, facts: Option<TaskFacts>) -> Self {
         let role = if index.record(task.line).message().is_some() { "assistant" } else { "user" };
-        let (name, after, reason) = match outcome {
-            None => (None, None, None),
-            Some(Outcome::Compressed { tokens, .. }) => (Some("compressed"), Some(*tokens), None),
-            Some(Outcome::Kept(reason)) => (Some("kept"), None, Some(reason.to_string())),
-            Some(Outcome::Failed(error)) => (Some("failed"), None, Some(error.clone())),
-        };
+        let Told { name, after, reason } = outcome.map(Told::of).unwrap_or_default();
         Self {
             line: task.line.number(),
             turn: task.turn.0,
@@ -325,14 +341,7 @@ impl fmt::Display for Plan<'_> {
 
 /// The calls that a run would make, and their cost.
 fn expected_calls(calls: Option<&CallsReport>) -> String {
-    let Some(calls) = calls else { return "calls 0, cost 0 USD".to_owned() };
-    let cost = match &calls.expected_cost {
-        Some(range) if range.low == range.high => format!("cost {}", range.low),
-        Some(range) => format!("cost {} to {}", range.low, range.high),
-        None => "cost not known".to_owned(),
-    };
-    let cached = if calls.cached == 0 { String::new() } else { format!(" and {} there already", count(calls.cached)) };
-    format!("calls {}{cached}, {cost}", count(calls.calls))
+    calls.map_or_else(|| "calls 0, cost 0 USD".to_owned(), CallsReport::forecast)
 }
 
 pub mod explain;

@@ -1,9 +1,11 @@
 //! Results as data and as text. This layer renders; it prints nothing and knows no terminal.
 
 pub mod archive;
+pub mod buffer;
 pub mod cache;
 pub mod calls;
 pub mod check;
+pub mod compact;
 pub mod compress;
 pub mod cutting;
 pub mod diff;

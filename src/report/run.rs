@@ -4,10 +4,14 @@ use std::fmt::{self, Write};
 
 use serde::Serialize;
 
+use super::calls::{Calls, CallsReport, TaskCalls};
+use super::compact::CompactStats;
+use super::compress::Told;
 use super::prune::{CallRow, RuleRow};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use crate::plan::Stage;
+use crate::run::Outcome;
 use crate::text::Tokens;
 
 /// What `ctxc run` did, or would do.
@@ -35,7 +39,8 @@ pub struct StageRow {
     pub name: String,
     /// The verb.
     pub step: &'static str,
-    /// The size of the context before and after, by the estimate that is held against a target.
+    /// The size of the context before and after, by the estimate that is held against a target. What follows from all
+    /// stages together, such as thinking that goes, is in it where there is a target, and else in the size at the end alone.
     pub size: BeforeAfter<Tokens>,
     /// What it did.
     #[serde(flatten)]
@@ -62,9 +67,14 @@ pub enum Did {
         compressed: u64,
         /// How many kept their text or had no reply.
         left: u64,
+        /// What was asked of a server for them, or would be.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        calls: Option<CallsReport>,
         /// The texts, as a plan lists them.
         texts: Vec<TextRow>,
     },
+    /// Messages were compacted.
+    Compacted(Box<CompactStats>),
     /// Messages were dropped.
     Truncated {
         /// Messages as the API sees them.
@@ -87,6 +97,38 @@ pub struct TextRow {
     pub tokens: Tokens,
     /// The size that it shall come down to.
     pub target: Tokens,
+    /// The size that it came down to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_after: Option<Tokens>,
+    /// What came of it: `compressed`, `kept` or `failed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
+    /// Why it keeps its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<TaskCalls>,
+}
+
+impl TextRow {
+    /// Takes what came of the text.
+    pub fn set_outcome(&mut self, outcome: &Outcome) {
+        let Told { name, after, reason } = Told::of(outcome);
+        self.outcome = name;
+        self.tokens_after = after;
+        self.reason = reason;
+    }
+}
+
+/// Gives each of `texts` what was asked of a server for it, and what was asked for all of them.
+#[must_use]
+pub fn with_calls(texts: &mut [TextRow], calls: Option<Calls>) -> Option<CallsReport> {
+    let Calls { sum, of_tasks } = calls?;
+    for (row, calls) in texts.iter_mut().zip(of_tasks) {
+        row.calls = calls;
+    }
+    Some(sum)
 }
 
 impl Did {
@@ -94,6 +136,7 @@ impl Did {
         match self {
             Self::Pruned { rules, .. } => counted(rules.iter().map(RuleRow::count).sum(), "item"),
             Self::Compressed { compressed, .. } => counted(*compressed, "text"),
+            Self::Compacted(stats) => counted(stats.messages_compressed, "message"),
             Self::Truncated { messages, .. } => {
                 counted(u64::from(messages.before.saturating_sub(messages.after)), "message")
             }
@@ -113,6 +156,13 @@ impl fmt::Display for RunReport {
                 count(row.size.before.0),
                 count(row.size.after.0),
             )?;
+            if let Did::Compressed { calls: Some(calls), left, .. } = &row.did {
+                if self.rewritten.dry_run {
+                    writeln!(f, "   {}", calls.forecast())?;
+                } else {
+                    writeln!(f, "   {} left as they were; {calls}", counted(*left, "text"))?;
+                }
+            }
         }
         if let Some(target) = self.target {
             let (size, target) = (count(self.size.0), count(target.0));
@@ -137,7 +187,7 @@ impl RunReport {
         }
         Some(match self.stages.last().map(|row| &row.did) {
             Some(Did::Truncated { .. }) => "less cannot stay: the newest messages alone are over it".to_owned(),
-            Some(Did::Pruned { .. } | Did::Compressed { .. }) | None => {
+            Some(Did::Pruned { .. } | Did::Compressed { .. } | Did::Compacted(_)) | None => {
                 "no step was left to take; --steps prune,compress,truncate would drop the oldest messages".to_owned()
             }
         })
@@ -170,10 +220,13 @@ impl RunReport {
                 Did::Pruned { calls, .. } => {
                     list(&mut plan, "cut", calls.iter().map(|call| (call.as_item(), call.as_comment())));
                 }
-                Did::Compressed { texts, .. } => {
+                Did::Compressed { texts, calls, .. } => {
+                    if let Some(calls) = calls {
+                        let _ = writeln!(plan, "# {}", calls.forecast());
+                    }
                     list(&mut plan, "texts", texts.iter().map(|text| (text.as_item(), text.as_comment())));
                 }
-                Did::Truncated { .. } => {}
+                Did::Compacted(_) | Did::Truncated { .. } => {}
             }
         }
         Ok(plan)

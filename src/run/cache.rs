@@ -41,7 +41,7 @@ pub(super) fn key_of_fold(engine: &str, inquiry: &Inquiry, fold: &Fold<'_>) -> D
 
 /// A digest of `parts` with their lengths, so that no two lists of them are one.
 fn digest(parts: &[&str]) -> Digest {
-    let joined: String = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
+    let joined = parts.iter().map(|part| format!("{}:{part}", part.len())).collect::<Vec<_>>().concat();
     Digest::of(joined.as_bytes())
 }
 

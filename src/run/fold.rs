@@ -249,7 +249,8 @@ impl<T: FnMut(FoldEvent<'_>) -> ControlFlow<()>> Run<'_, '_, '_, T> {
                     let reply = judged(leaving, engine.fold(fold, attempt).await)?;
                     let size = chars4(&reply.text);
                     if size.0 * 100 > fold.limit.0 * MOST_OVER && again(attempt) {
-                        let message = format!("the summary has {} tokens, of {} that it may have", size.0, fold.limit.0);
+                        let message =
+                            format!("the summary has {} tokens, of {} that it may have", size.0, fold.limit.0);
                         return Err(EngineError { usage: reply.usage, ..EngineError::new(Fault::BadReply, message) });
                     }
                     Ok(reply)

@@ -8,6 +8,9 @@ use crate::archive::ArchiveError;
 use crate::engine::{CostRange, Engine, Fold, Inquiry, Price, Said, Usd};
 use crate::text::{Digest, ForeignPlaceholder, Redacted, Redactor, Tokens, chars4};
 
+/// The price of a model, where it is known.
+pub type PriceOf<'a> = &'a dyn Fn(&str) -> Option<Price>;
+
 /// What goes along with messages that leave the machine; by default nothing.
 #[derive(Default)]
 pub struct Precautions<'a, 'c> {
@@ -16,7 +19,7 @@ pub struct Precautions<'a, 'c> {
     /// Holds what was paid for.
     pub cache: Option<&'a mut Cache<'c>>,
     /// The price of a model, where it is known.
-    pub price: Option<&'a dyn Fn(&str) -> Option<Price>>,
+    pub price: Option<PriceOf<'a>>,
 }
 
 /// One summary that was asked for, or would be.
@@ -162,7 +165,8 @@ pub fn expect_folds(
             expected,
             spent: Spent::default(),
         });
-        so_far = known.and_then(|reply| leaving.restore(&reply).ok()).map(|text| crate::engine::cut(&text, folding.limit));
+        so_far =
+            known.and_then(|reply| leaving.restore(&reply).ok()).map(|text| crate::engine::cut(&text, folding.limit));
     }
     let n_secrets = precautions.redactor.as_ref().map_or(0, |redactor| redactor.n_secrets());
     Ok((asked, n_secrets))

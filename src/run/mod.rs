@@ -1,13 +1,15 @@
 //! Tasks through an engine: what came of each.
 //!
 //! [`Questions`] says what is to be asked, each text once and as it leaves the machine. [`run`] asks: [`window`] keeps
-//! calls under way, [`queue`] and [`limit`] say which is next and when, [`retry`] what follows from a failure. What comes back is judged in [`outcome`], and kept in [`cache`].
+//! calls under way, [`queue`] and [`limit`] say which is next and when, [`retry`] what follows from a failure. What comes back is judged in
+//! [`outcome`] and, where a model wrote it, in [`likeness`], and kept in [`cache`].
 
 mod cache;
 mod clock;
 mod fold;
 mod gate;
 mod leaving;
+mod likeness;
 mod limit;
 mod outcome;
 mod question;
@@ -19,9 +21,9 @@ mod terms;
 mod window;
 
 pub use cache::Cache;
-pub use fold::{FoldEvent, FoldFailure, Folded, Folding, fold, fold_at_once, fold_with};
-pub use leaving::{Asked, Precautions, expect_folds};
+pub use fold::{FoldEvent, FoldFailure, Folded, Folding, NOTHING_SAID, fold, fold_at_once, fold_with};
 pub use gate::{MinKept, NotAShare};
+pub use leaving::{Asked, Precautions, PriceOf, expect_folds};
 pub use outcome::{Kept, Outcome};
 pub use question::{Question, Questions};
 pub use retry::Timeouts;

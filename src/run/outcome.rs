@@ -32,7 +32,13 @@ pub enum Kept {
     ErrorText,
     /// It had a placeholder of a secret that it was not given.
     ForeignPlaceholder,
-    /// It kept so many of the facts, which is less than was asked for.
+    /// It had characters that stand for broken ones, and the original has none.
+    Garbled,
+    /// Its words are not those of the original: it answers, refuses or obeys the text instead of shortening it.
+    Foreign,
+    /// It was far shorter than it was asked to be.
+    TooLittle,
+    /// It kept so many of the facts, which is less than was asked for, or none of many.
     TooFewFacts(FactCount),
     /// It had so many facts that the original does not have.
     Invented(usize),
@@ -47,6 +53,12 @@ impl fmt::Display for Kept {
             Self::NotShorter => f.write_str("the reply is not shorter"),
             Self::ErrorText => f.write_str("the reply is an error text"),
             Self::ForeignPlaceholder => f.write_str("the reply has a placeholder that it was not given"),
+            Self::Garbled => f.write_str("the reply has broken characters"),
+            Self::Foreign => f.write_str("the reply is in other words than the text: it does not shorten it"),
+            Self::TooLittle => f.write_str("the reply is far shorter than it was to be"),
+            Self::TooFewFacts(FactCount { kept: 0, total: 1 }) => {
+                f.write_str("the reply loses the one fact that there is")
+            }
             Self::TooFewFacts(FactCount { kept, total }) => write!(f, "the reply keeps {kept} of {total} facts"),
             Self::Invented(1) => f.write_str("the reply has a fact that the original does not have"),
             Self::Invented(n) => write!(f, "the reply has {n} facts that the original does not have"),

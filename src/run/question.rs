@@ -158,6 +158,11 @@ impl Question {
         self.inquiry.as_ref()
     }
 
+    /// Where the text comes from.
+    pub(super) const fn origin(&self) -> Origin {
+        self.origin
+    }
+
     /// Whether its result is there already.
     #[must_use]
     pub fn is_cached(&self) -> bool {

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use futures_util::FutureExt;
 
 use super::cache::Cache;
+use super::likeness::unlike;
 use super::question::{Question, Questions};
 use super::spent::Spent;
 use super::terms::{End, Terms};
@@ -163,11 +164,20 @@ impl<'a, 'c, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'a, 'c, T> {
 
     /// Takes the result of a question for all its tasks. The first bears what it took.
     fn finish(&mut self, at: usize, result: &Result<String, EngineError>, mut spent: Spent) -> ControlFlow<()> {
-        let redacted = self.questions.all.get(at).and_then(Question::redacted);
+        let question = self.questions.all.get(at);
+        let redacted = question.and_then(Question::redacted);
+        // What no model wrote is of the text itself.
+        let asked = question.filter(|question| question.inquiry().is_some()).map(Question::origin);
         let mut flow = ControlFlow::Continue(());
         for &task_idx in self.tasks_of.get(at).into_iter().flatten() {
             let Some(task) = self.tasks.get(task_idx) else { continue };
             let (outcome, lost) = judge(task, redacted, result);
+            let outcome = match (&outcome, asked) {
+                (Outcome::Compressed { text, .. }, Some(origin)) => {
+                    unlike(task, origin, text).map_or(outcome, Outcome::Kept)
+                }
+                _ => outcome,
+            };
             let spent = std::mem::take(&mut spent);
             if flow.is_continue() {
                 flow = (self.tell)(Event::Finished { task, outcome: &outcome, spent });

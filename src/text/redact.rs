@@ -119,9 +119,14 @@ impl Redactor {
         if self.finder.is_none() && !self.wide.is_empty() {
             self.finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(self.wide.keys()).ok();
         }
-        for hit in self.finder.iter().flat_map(|finder| finder.find_iter(text)) {
-            let family = text.get(hit.range()).and_then(|secret| self.wide.get(secret));
-            found.extend(family.map(|family| Finding { range: hit.range(), family }));
+        if let Some(finder) = &self.finder {
+            for hit in finder.find_iter(text) {
+                let family = text.get(hit.range()).and_then(|secret| self.wide.get(secret));
+                found.extend(family.map(|family| Finding { range: hit.range(), family }));
+            }
+        } else {
+            // More secrets than one finder holds are looked for one by one: none of them may leave.
+            found.extend(one_by_one(&self.wide, text));
         }
         found.sort_by_key(|finding| (finding.range.start, Reverse(finding.range.end)));
         let mut apart: Vec<Finding> = Vec::new();
@@ -202,16 +207,27 @@ impl fmt::Debug for Restored {
     }
 }
 
+/// Where the secrets of `wide` stand in `text`.
+fn one_by_one(wide: &BTreeMap<String, &'static str>, text: &str) -> Vec<Finding> {
+    let of_one = |(secret, family): (&String, &&'static str)| {
+        let hits = text.match_indices(secret).map(|(at, _)| Finding { range: at..at + secret.len(), family });
+        hits.collect::<Vec<_>>()
+    };
+    wide.iter().flat_map(of_one).collect()
+}
+
 /// What in a text could be taken for a placeholder: in brackets in any case, without them in capitals.
 fn lookalikes(text: &str) -> impl Iterator<Item = Range<usize>> {
-    static LOOKALIKES: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"\[(?i:secret)-[0-9]+\]|SECRET-[0-9]+").ok());
-    LOOKALIKES.iter().flat_map(move |regex| regex.find_iter(text)).map(|found| found.range())
+    #[expect(clippy::expect_used, reason = "a constant, and used by tests; without it nothing may be sent")]
+    static LOOKALIKES: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\[(?i:secret)-[0-9]+\]|SECRET-[0-9]+").expect("it is a pattern"));
+    LOOKALIKES.find_iter(text).map(|found| found.range())
 }
 
 /// The placeholders of a reply, with those that lost a bracket or their case.
 fn placeholders(reply: &str) -> impl Iterator<Item = Range<usize>> {
-    static PLACEHOLDERS: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"\[(?i:secret)-[0-9]+\]|\[?SECRET-[0-9]+\]?").ok());
-    PLACEHOLDERS.iter().flat_map(move |regex| regex.find_iter(reply)).map(|found| found.range())
+    #[expect(clippy::expect_used, reason = "a constant, and used by tests; without it no reply may be taken")]
+    static PLACEHOLDERS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\[(?i:secret)-[0-9]+\]|\[?SECRET-[0-9]+\]?").expect("it is a pattern"));
+    PLACEHOLDERS.find_iter(reply).map(|found| found.range())
 }

@@ -13,7 +13,7 @@ use super::tools::Tools;
 use crate::text::Tokens;
 
 /// What is known of a transcript without holding it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Index {
     /// A record for each line, in file order.
     pub records: Vec<Record>,

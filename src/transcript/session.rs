@@ -170,11 +170,11 @@ pub fn project_folder_name(cwd: &Path) -> String {
     cwd.to_string_lossy().chars().flat_map(encode).take(MAX_FOLDER_NAME + 1).collect()
 }
 
-/// The sessions of the current project, newest first.
+/// The sessions of the project at `places.cwd`, newest first.
 ///
 /// # Errors
 /// When a folder cannot be listed.
-pub fn sessions_here(places: &Places) -> Result<Vec<Candidate>, SessionError> {
+pub fn of_project(places: &Places) -> Result<Vec<Candidate>, SessionError> {
     Ok(newest_first(sessions_in(&current_project(places)?)?))
 }
 
@@ -182,7 +182,7 @@ pub fn sessions_here(places: &Places) -> Result<Vec<Candidate>, SessionError> {
 ///
 /// # Errors
 /// When a folder cannot be listed.
-pub fn all_sessions(places: &Places) -> Result<Vec<Candidate>, SessionError> {
+pub fn of_all_projects(places: &Places) -> Result<Vec<Candidate>, SessionError> {
     Ok(newest_first(sessions_in(&all_projects(places)?)?))
 }
 

@@ -8,7 +8,7 @@ use super::record::{IdHash, LineNo};
 use crate::text::json_string;
 
 /// Tool calls and results, in file order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Tools {
     ids: Vec<IdHash>,
     lines: Vec<u32>,
@@ -69,7 +69,7 @@ impl Tools {
 }
 
 /// The names of tools, each once.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Names {
     raw: Vec<Box<[u8]>>,
     numbers: HashTable<u16>,

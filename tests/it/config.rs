@@ -43,6 +43,18 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     threshold = 0.8  # [HOME]/config/ctxc/ctxc.toml
     headroom = 1.0  # default
     prices = {}  # default
+    # summarization.engine is not set  # default
+    # summarization.base_url is not set  # default
+    # summarization.api_key is not set  # default
+    # summarization.model is not set  # default
+    summarization.chunk_size = 20  # default
+    summarization.keep_recent = 5  # default
+    summarization.max_summary_tokens = 1024  # default
+    summarization.clip_first = 2  # default
+    summarization.clip_last = 2  # default
+    summarization.context_budget = 0.8  # default
+    # summarization.prompt is not set  # default
+    summarization.persona = ""  # default
     ----- standard error
     "#);
     let run = stage.run(["config", "--json"]);
@@ -93,7 +105,7 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
         .collect();
     assert_snapshot!(said.concat(), @r#"
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: there is no key "min_token"
-    hint: the keys are archive, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices
+    hint: the keys are archive, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices, summarization.engine, summarization.base_url, summarization.api_key, summarization.model, summarization.chunk_size, summarization.keep_recent, summarization.max_summary_tokens, summarization.clip_first, summarization.clip_last, summarization.context_budget, summarization.prompt, summarization.persona
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: a project may not set "archive"
     hint: set it in your own configuration, or as CTXC_ARCHIVE
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 1: a project may not set "base_url"
@@ -130,5 +142,70 @@ fn g_06_prices_are_set_by_the_user_alone() {
     hint: set it in your own configuration
     error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: a price is not below 0, in US dollars for a million tokens
     error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: invalid type: integer `3`, expected a table of input and output
+    "#);
+}
+
+// 000 AC6.1, AC6.2, F-10, U-04: the section is read from the user's file, the environment goes before it, and what it
+// does not say has its default.
+#[test]
+fn ac6_1_ac6_2_f_10_the_section_for_summaries_has_its_values_and_defaults() {
+    let section = "[summarization]\nengine = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key = \"env:SUMMARY_KEY\"\n\
+        model = \"local/tiny\"\nchunk_size = 7\nkeep_recent = 3\nmax_summary_tokens = 512\nclip_first = 1\nclip_last = 4\n\
+        prompt = \"fold.md\"\n";
+    let stage = Stage::new()
+        .file("../config/ctxc/ctxc.toml", section)
+        .file("ctxc.toml", "summarization.keep_recent = 4\n")
+        .env("SUMMARY_KEY", "sk-planted-summary-key")
+        .env("CTXC_SUMMARIZATION_CHUNK_SIZE", "9");
+    let run = stage.run(["config"]).ended(0);
+    assert!(!run.text.contains("planted"), "R-14");
+    let text = Regex::new(" +# ").unwrap().replace_all(&run.text, "  # ").into_owned();
+    let section: Vec<&str> = text.lines().filter(|line| line.contains("summarization")).collect();
+    assert_snapshot!(section.join("\n"), @r#"
+    summarization.engine = "chat"  # [HOME]/config/ctxc/ctxc.toml
+    summarization.base_url = "http://127.0.0.1:1/v1"  # [HOME]/config/ctxc/ctxc.toml
+    summarization.api_key = "(set)"  # [HOME]/config/ctxc/ctxc.toml
+    summarization.model = "local/tiny"  # [HOME]/config/ctxc/ctxc.toml
+    summarization.chunk_size = 9  # environment
+    summarization.keep_recent = 4  # [HOME]/shop/ctxc.toml
+    summarization.max_summary_tokens = 512  # [HOME]/config/ctxc/ctxc.toml
+    summarization.clip_first = 1  # [HOME]/config/ctxc/ctxc.toml
+    summarization.clip_last = 4  # [HOME]/config/ctxc/ctxc.toml
+    summarization.context_budget = 0.8  # default
+    summarization.prompt = "[HOME]/config/ctxc/fold.md"  # [HOME]/config/ctxc/ctxc.toml
+    summarization.persona = ""  # default
+    "#);
+}
+
+// U-04, F-10: what is wrong in the section is named with its line, and a project does not say where texts go.
+#[test]
+fn f_10_a_wrong_section_is_named_with_its_place() {
+    let cases = [
+        ("ctxc.toml", "min_tokens = 3\n[summarization]\nkeep_recent = 1\nchunksize = 3\n"),
+        ("ctxc.toml", "[summarization]\nmodel = \"elsewhere/large\"\n"),
+        ("ctxc.toml", "[summarization]\nprompt = \"steal.md\"\n"),
+        ("ctxc.toml", "summarization = 3\n"),
+        ("ctxc.toml", "[summarization]\nchunk_size = 0\n"),
+        ("ctxc.toml", "[summarization]\nmax_summary_tokens = 3\n"),
+        ("ctxc.toml", "[summarization]\ncontext_budget = 1.5\n"),
+        ("../config/ctxc/ctxc.toml", "[summarization]\nengine = \"magic\"\n"),
+    ];
+    let said = cases.map(|(name, text)| {
+        let run = Stage::new().file(name, text).run(["config"]).ended(2);
+        run.text.split_once("standard error\n").unwrap().1.to_owned()
+    });
+    assert_snapshot!(said.concat(), @r#"
+    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 4: there is no key "summarization.chunksize"
+    hint: the keys of [summarization] are engine, base_url, api_key, model, chunk_size, keep_recent, max_summary_tokens, clip_first, clip_last, context_budget, prompt, persona
+    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: a project may not set "summarization.model"
+    hint: set it in your own configuration, or as CTXC_SUMMARIZATION_MODEL
+    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: a project may not set "summarization.prompt"
+    hint: set it in your own configuration, or as CTXC_SUMMARIZATION_PROMPT
+    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 1: there is no key "summarization"
+    hint: [summarization] is a section: its keys are engine, base_url, api_key, model, chunk_size, keep_recent, max_summary_tokens, clip_first, clip_last, context_budget, prompt, persona
+    error: cannot take 0 for summarization.chunk_size: a chunk has a message at least
+    error: cannot take 3 for summarization.max_summary_tokens: it is below 16
+    error: cannot take 1.5 for summarization.context_budget: it is no number above 0 and up to 1, such as 0.8
+    error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: unknown variant `magic`, expected `chat` or `extract`
     "#);
 }

@@ -8,7 +8,7 @@ use crate::stage::{Run, Stage};
 use crate::talk::{Talk, tool};
 
 /// A conversation with the calls and the messages of the seed.
-fn conversation() -> String {
+pub(crate) fn conversation() -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut parent: Option<String> = None;
     let mut add = |kind: &str, content: Value, more: Value| {

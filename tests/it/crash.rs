@@ -24,8 +24,13 @@ fn large(turns: u64) -> Vec<u8> {
 
 /// `ctxc compress in.jsonl --in-place --force`, on its way.
 fn start(folder: &Path) -> Child {
+    start_verb(folder, &["compress", "in.jsonl", "--bands", "40-60:heavy"])
+}
+
+/// `ctxc VERB --in-place --force`, on its way.
+fn start_verb(folder: &Path, verb: &[&str]) -> Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ctxc"));
-    command.args(["compress", "in.jsonl", "--bands", "40-60:heavy", "--in-place", "--force", "-q"]);
+    command.args(verb).args(["--in-place", "--force", "-q"]);
     command.current_dir(folder).env_clear().env("HOME", folder).env("CTXC_ARCHIVE", "sqlite:../archive.sqlite");
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
@@ -33,7 +38,17 @@ fn start(folder: &Path) -> Child {
 // S-02, A-03
 #[test]
 fn a_kill_at_any_moment_leaves_the_old_file_or_the_new_one() {
-    let source = large(6);
+    hold_kills(6, 24, |folder| start(folder));
+}
+
+// S-02, F-09: a compaction, too, and the batches of the result are there once it is.
+#[test]
+fn a_kill_at_any_moment_leaves_a_conversation_whole_or_compacted() {
+    hold_kills(3, 16, |folder| start_verb(folder, &["compact", "in.jsonl", "--keep-recent", "5"]));
+}
+
+fn hold_kills(n_turns: u64, n_rounds: u32, start: impl Fn(&Path) -> Child) {
+    let source = large(n_turns);
     let stage = Stage::new().file("in.jsonl", &source);
     let folder = stage.path("");
     let reset = || {
@@ -49,7 +64,6 @@ fn a_kill_at_any_moment_leaves_the_old_file_or_the_new_one() {
     assert!(result.len() < source.len());
 
     let (mut n_old, mut n_new) = (0, 0);
-    let n_rounds = 24;
     for round in 0..n_rounds {
         reset();
         let mut child = start(&folder);

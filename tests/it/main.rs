@@ -2,12 +2,16 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot set its scene has failed")]
 
+#[cfg(feature = "mcp")]
+mod agent;
 mod archive;
 mod arguments;
 mod bad_input;
+mod buffer;
 mod chain;
 mod chat;
 mod check;
+mod compact;
 mod config;
 mod context;
 mod crash;
@@ -19,6 +23,9 @@ mod facts;
 mod generate;
 mod list;
 mod log;
+mod manual;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod oracle;
 mod promise;
 mod prune;
@@ -34,6 +41,9 @@ mod session;
 mod show;
 mod stage;
 mod stats;
+mod summaries;
 mod talk;
+#[cfg(unix)]
+mod terminal;
 mod truncate;
 mod writing;

@@ -201,16 +201,16 @@ fn test_18_combined_auto_supersede_stats() {
     rule   cut  tokens saved  too small
     hash     1           568          0
     file     1           577          0
-    todo     1            22          0
-    total    3         1,167          0
+    todo     1            19          0
+    total    3         1,164          0
 
     handle   call                line  rule  tokens  now  superseded by
     r_94955  Read package.json      5  hash     588   20  r_f6963, line 9
     r_4102f  Read test-file.txt     6  file     598   21  w_72c01, line 11
-    t_b30b4  TodoWrite              7  todo      27    5  t_8766c, line 13
+    t_b30b4  TodoWrite              7  todo      27    8  t_8766c, line 13
 
-    live tokens: 1,923 -> 756 by chars4, 2,885 -> 1,134 calibrated (estimates)
-    prompt cache: 1,080 tokens are written again once; the saving outweighs that after 8 steps
+    live tokens: 1,923 -> 759 by chars4, 2,885 -> 1,139 calibrated (estimates)
+    prompt cache: 1,085 tokens are written again once; the saving outweighs that after 8 steps
     file: 22.2 kB -> 12.4 kB
     ");
 }

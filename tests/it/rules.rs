@@ -197,6 +197,9 @@ fn an_open_tool_loop_keeps_its_thinking() {
     let last = after.lines.last().unwrap();
     assert_eq!((last.kind(), last.message_id().is_some(), last.text().is_empty()), ("assistant", true, false));
     assert_eq!(last.value["parentUuid"], Transcript::read(&source).lines.last().unwrap().value["uuid"]);
+    let time = |line: &Value| line["timestamp"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let parent = Transcript::read(&source).lines.last().unwrap().value.clone();
+    assert_eq!(time(&last.value).duration_since(time(&parent)).as_millis(), 1);
     // Twice the same, also with the entry that closes it.
     let again = heavy(&source, &["--close-loop"]).0;
     assert_eq!(again.lines.last().unwrap().raw, last.raw);

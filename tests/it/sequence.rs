@@ -201,6 +201,8 @@ struct Model {
     gone: BTreeSet<usize>,
     /// Each operation of the lineage, oldest first: its id, and what it cut and gave back, took out and brought again.
     operations: Vec<Effect>,
+    /// Whether the archive knows the file: a copy of which nothing was cut is noted too.
+    is_known: bool,
     n_files: usize,
     has_grown: bool,
 }
@@ -232,6 +234,7 @@ impl Model {
             cut: BTreeSet::new(),
             gone: BTreeSet::new(),
             operations: Vec::new(),
+            is_known: false,
             n_files: 0,
             has_grown: false,
         };
@@ -275,6 +278,7 @@ impl Model {
         if let Some(output) = report["output"].as_str() {
             self.path = self.stage.path("").join(output);
         }
+        self.is_known |= report["operation"].is_string();
         report
     }
 
@@ -303,19 +307,20 @@ impl Model {
             Deed::Restore(choices) => self.restore(choices, landing),
             Deed::RestoreOp(choice) => self.undo(*choice, landing),
             Deed::Prune => {
-                let run = self.run("prune", &["--protect-steps", "0"], landing);
-                if run.code == Some(0) {
-                    self.learn(&run);
-                }
+                let before = self.text();
+                let run = self.run("prune", &["--protect-steps", "0"], landing).ended(0);
+                self.learn(&run, &before);
             }
             Deed::Compress => {
                 let args = ["--bands", "0-60:heavy", "--include", "tool-results"];
+                let before = self.text();
                 let run = self.run("compress", &args, landing).ended(0);
-                self.learn(&run);
+                self.learn(&run, &before);
             }
             Deed::Truncate => {
+                let before = self.text();
                 let run = self.run("truncate", &["--target-tokens", "1500", "--tokens", "chars4"], landing).ended(0);
-                self.learn(&run);
+                self.learn(&run, &before);
             }
             Deed::Append => self.append(),
         }
@@ -348,8 +353,7 @@ impl Model {
         let targets: Vec<String> = items.iter().map(|at| self.items[*at].target.clone()).collect();
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         let run = self.run("restore", &targets, landing);
-        if self.operations.is_empty() {
-            // Nobody knows the file yet.
+        if !self.is_known {
             assert_eq!(run.code, Some(1), "{}", run.text);
             return;
         }
@@ -405,17 +409,19 @@ impl Model {
         }
     }
 
-    /// What a verb that chooses by itself has cut or taken out.
-    fn learn(&mut self, run: &Run) {
+    /// What a verb that chooses by itself has cut or taken out of what was `before`. What was cut already may be cut once
+    /// more, such as a result that was compressed and is pruned then.
+    fn learn(&mut self, run: &Run, before: &str) {
         let report = self.take(run);
         let Some(id) = operation_of(&report) else { return };
         let text = self.text();
         let is_there = |at: &usize| line_of(&text, &self.items[*at].uuid).is_some();
         let all = || 0..self.items.len();
         let gone: BTreeSet<usize> = all().filter(|at| !self.gone.contains(at) && !is_there(at)).collect();
+        let has_changed = |item: &Item| shown(before, item) != shown(&text, item);
         let cut: BTreeSet<usize> = all()
-            .filter(|at| !self.cut.contains(at) && !self.gone.contains(at) && !gone.contains(at))
-            .filter(|at| !is_original(&text, &self.items[*at]))
+            .filter(|at| !self.gone.contains(at) && !gone.contains(at))
+            .filter(|at| has_changed(&self.items[*at]) && !is_original(&text, &self.items[*at]))
             .collect();
         self.cut.extend(&cut);
         self.gone.extend(&gone);
@@ -480,6 +486,19 @@ fn line_of<'t>(text: &'t str, uuid: &str) -> Option<&'t str> {
     text.lines().find(|line| line.contains(&uuid))
 }
 
+/// What stands in the place of the item: its text blocks or results, and what the client keeps of them.
+fn shown(text: &str, item: &Item) -> Option<(Value, Value)> {
+    let entry: Value = serde_json::from_str(line_of(text, &item.uuid)?).unwrap();
+    let content = match &entry["message"]["content"] {
+        Value::Array(blocks) => {
+            let is_shown = |block: &&Value| block["type"] == "text" || block["type"] == "tool_result";
+            blocks.iter().filter(is_shown).cloned().collect()
+        }
+        other => other.clone(),
+    };
+    Some((content, entry["toolUseResult"].clone()))
+}
+
 fn is_original(text: &str, item: &Item) -> bool {
     line_of(text, &item.uuid).is_some_and(|line| item.raw.iter().all(|raw| line.contains(raw)))
 }
@@ -500,12 +519,7 @@ proptest! {
         parts in prop::collection::vec(part(), 2..14),
         deeds in prop::collection::vec(deed(), 10),
     ) {
-        let mut model = Model::new(&parts);
-        for (deed, landing) in &deeds {
-            model.do_it(deed, *landing);
-            model.hold(deed);
-        }
-        model.end();
+        play(&parts, &deeds);
     }
 }
 
@@ -557,4 +571,58 @@ fn p_05_every_transcript_comes_back_from_a_handful_of_cuts() {
             assert!(stage.bytes("back.jsonl") == source, "P-05: {}, {name}", path.display());
         }
     }
+}
+
+// P-05: sequences that random seeds have found. An entry of thinking and text whose text is given back, behind a change.
+#[test]
+fn p_05_a_text_beside_thinking_is_given_back() {
+    play(
+        &[
+            Part::Answer { thinking: true, text: false, calls: vec![], one_line: true },
+            Part::Prompt { blocks: 0 },
+            Part::Answer { thinking: false, text: true, calls: vec![0], one_line: false },
+        ],
+        &[
+            (Deed::Distill(vec![5, 1, 4, 2]), Landing::InPlace),
+            (Deed::Discard(vec![0]), Landing::InPlace),
+            (Deed::Restore(vec![0, 2, 1]), Landing::Session),
+        ],
+    );
+}
+
+// P-05: an older operation is undone, and what a later one has brought back stays on the chain.
+#[test]
+fn p_05_what_a_later_operation_brought_back_stays_where_it_hangs() {
+    play(
+        &[Part::Prompt { blocks: 2 }, Part::Answer { thinking: false, text: false, calls: vec![], one_line: false }],
+        &[
+            (Deed::Truncate, Landing::InPlace),
+            (Deed::Compress, Landing::InPlace),
+            (Deed::RestoreOp(0), Landing::InPlace),
+            (Deed::RestoreOp(1), Landing::InPlace),
+            (Deed::Discard(vec![0, 2]), Landing::InPlace),
+        ],
+    );
+}
+
+// P-05, S-05: what was undone already is not undone again, and thinking that a later cut took stays away.
+#[test]
+fn p_05_an_operation_is_not_undone_twice() {
+    let stage = Stage::new().file("0.jsonl", crate::stage::fixture("session-small"));
+    let pruned = stage.run(["prune", "0.jsonl", "-o", "1.jsonl", "--json"]).ended(0).json();
+    let id = pruned["operation"].as_str().unwrap();
+    stage.run(["restore", "1.jsonl", "--op", id, "-o", "2.jsonl"]).ended(0);
+    assert!(stage.bytes("2.jsonl") == stage.bytes("0.jsonl"));
+    stage.run(["truncate", "2.jsonl", "--target-tokens", "9000", "--tokens", "chars4", "-o", "3.jsonl"]).ended(0);
+    stage.run(["restore", "3.jsonl", "--op", id, "-o", "4.jsonl"]).ended(0);
+    assert!(stage.bytes("4.jsonl") == stage.bytes("3.jsonl"));
+}
+
+fn play(parts: &[Part], deeds: &[(Deed, Landing)]) {
+    let mut model = Model::new(parts);
+    for (deed, landing) in deeds {
+        model.do_it(deed, *landing);
+        model.hold(deed);
+    }
+    model.end();
 }

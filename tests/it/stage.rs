@@ -48,12 +48,22 @@ impl Stage {
         self.session_of(&project, name, fixture)
     }
 
-    fn session_of(mut self, project: &Path, name: &str, fixture: &str) -> Self {
+    /// A session of the current project that holds `transcript`, under an id of its own.
+    pub(crate) fn session_with(self, name: &str, transcript: &[u8]) -> Self {
+        let project = self.project.clone();
+        self.session_in(&project, name, transcript)
+    }
+
+    fn session_of(self, project: &Path, name: &str, fixture: &str) -> Self {
+        self.session_in(project, name, &fs::read(fixture_path(fixture)).unwrap())
+    }
+
+    fn session_in(mut self, project: &Path, name: &str, transcript: &[u8]) -> Self {
         let id = Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes());
         let folder = self.home.join(".claude/projects").join(project_folder_name(project));
         let path = folder.join(format!("{id}.jsonl"));
         fs::create_dir_all(&folder).unwrap();
-        fs::write(&path, with_session_id(&fs::read(fixture_path(fixture)).unwrap(), &id)).unwrap();
+        fs::write(&path, with_session_id(transcript, &id)).unwrap();
         let age = Duration::from_secs(FIRST_MODIFIED + 60 * self.sessions.len() as u64);
         File::options().append(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH + age).unwrap();
         self.sessions.push((name.to_owned(), path));

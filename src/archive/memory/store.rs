@@ -7,8 +7,8 @@ use std::path::Path;
 use super::search;
 use crate::archive::prefix::{self, AT_MOST};
 use crate::archive::{
-    Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, Hit, Kind, Operation, Original, Output, Query,
-    Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep,
+    Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, EMBEDDED, Hit, Kind, Operation, Original, Output,
+    Query, Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector,
 };
 use crate::text::Digest;
 
@@ -18,6 +18,7 @@ pub(in crate::archive) struct Memory {
     committed: Held,
     deposit: Held,
     is_broken: bool,
+    vectors: HashMap<String, HashMap<DocumentId, Option<Vector>>>,
 }
 
 /// What was put, oldest first.
@@ -29,6 +30,8 @@ struct Held {
     n_settled: usize,
     operations: Vec<(Operation, Vec<RecipeStep>)>,
     records: Vec<Record>,
+    /// What goes before the records come, of a deposit alone.
+    dropped: Vec<DocumentId>,
 }
 
 impl Held {
@@ -116,14 +119,29 @@ impl Archive for Memory {
         Ok(())
     }
 
+    fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
+        self.check_deposit()?;
+        let dropped = DocumentId::Record(kind, key);
+        self.deposit.records.retain(|record| name(record) != dropped);
+        self.deposit.dropped.push(dropped);
+        Ok(())
+    }
+
+    /// Nobody else can write: the archive belongs to who has it.
+    fn claim(&mut self) -> Result<(), ArchiveError> {
+        self.check_deposit()
+    }
+
     fn commit(&mut self) -> Result<(), ArchiveError> {
         self.check_deposit()?;
-        let Held { lines, originals, operations, records, n_settled: _ } = std::mem::take(&mut self.deposit);
+        let Held { lines, originals, operations, records, dropped, n_settled: _ } = std::mem::take(&mut self.deposit);
         self.committed.lines.extend(lines);
         self.committed.originals.extend(originals);
         self.committed.operations.extend(operations);
+        self.committed.records.retain(|known| !dropped.contains(&name(known)));
         for record in records {
             self.committed.records.retain(|known| name(known) != name(&record));
+            self.vectors.values_mut().for_each(|vectors| drop(vectors.remove(&name(&record))));
             self.committed.records.push(record);
         }
         Ok(())
@@ -256,6 +274,47 @@ impl Archive for Memory {
     fn entries(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
         let newest = self.all_entries(read).into_iter().rev().filter(|entry| query.admits(&entry.document));
         Ok(newest.take(query.limit as usize).collect())
+    }
+
+    fn without_vector(&self, model: &str, limit: u32, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
+        let known = self.vectors.get(model);
+        let lacks =
+            |hit: &Hit| EMBEDDED.contains(&hit.document.kind) && known.is_none_or(|known| !known.contains_key(&hit.id));
+        Ok(self.all_entries(read).into_iter().rev().filter(lacks).take(limit as usize).collect())
+    }
+
+    fn put_vectors(&mut self, model: &str, vectors: &[(DocumentId, Option<Vector>)]) -> Result<(), ArchiveError> {
+        let known = self.vectors.entry(model.to_owned()).or_default();
+        let mut dimension = known.values().flatten().map(Vector::dimension).next();
+        for vector in vectors.iter().filter_map(|(_, vector)| vector.as_ref()) {
+            let known = *dimension.get_or_insert(vector.dimension());
+            if known != vector.dimension() {
+                let found = vector.dimension();
+                return Err(ArchiveError::OtherDimension { model: model.to_owned(), found, known });
+            }
+        }
+        known.extend(vectors.iter().cloned());
+        Ok(())
+    }
+
+    fn nearest(
+        &self,
+        model: &str,
+        vector: &Vector,
+        query: &Query<'_>,
+        read: &Reader<'_>,
+    ) -> Result<Vec<Hit>, ArchiveError> {
+        let Some(known) = self.vectors.get(model) else { return Ok(Vec::new()) };
+        let mut found: Vec<(f32, Hit)> = self
+            .all_entries(read)
+            .into_iter()
+            .rev()
+            .filter(|hit| query.admits(&hit.document))
+            .filter_map(|hit| Some((known.get(&hit.id)?.as_ref()?.likeness(vector), hit)))
+            .filter(|(likeness, _)| *likeness > 0.0)
+            .collect();
+        found.sort_by(|(left, _), (right, _)| right.total_cmp(left));
+        Ok(found.into_iter().map(|(_, hit)| hit).take(query.limit as usize).collect())
     }
 
     fn contents(&self) -> Result<Contents, ArchiveError> {

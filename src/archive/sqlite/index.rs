@@ -8,9 +8,9 @@ use std::ops::ControlFlow;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::body::Unpacker;
 use super::records::packed;
 use super::row::{length, to_nanoseconds};
+use crate::archive::body::Unpacker;
 use crate::archive::{Document, Reader, terms};
 use crate::text::Digest;
 

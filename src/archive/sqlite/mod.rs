@@ -1,6 +1,5 @@
 //! The archive in a `SQLite` database: one file, in WAL mode, readable by its owner only.
 
-mod body;
 mod connect;
 mod fault;
 mod index;
@@ -13,6 +12,7 @@ mod schema;
 mod search;
 mod store;
 mod sweep;
+mod vectors;
 mod writer;
 
 pub(super) use store::Sqlite;

@@ -5,11 +5,8 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Row, named_params, params};
 
 use super::row::{damaged, length, path_from, path_value, to_signed, unstorable};
-use crate::archive::{Cut, FileRef, Operation, RecipeStep, recipe};
+use crate::archive::{Cut, FileRef, Operation, RecipeStep, cuts, recipe};
 use crate::text::{Digest, Tokens};
-
-/// Compression of cuts: they repeat much, and are read back as often as not.
-const ZSTD_LEVEL: i32 = 3;
 
 /// The newest operation with an output, as a row for [`operation`].
 pub(super) const BY_OUTPUT: &str = "SELECT * FROM operation WHERE output_digest = ?
@@ -81,17 +78,7 @@ pub(super) fn time(row: &Row<'_>) -> rusqlite::Result<Timestamp> {
 }
 
 fn cuts(row: &Row<'_>) -> rusqlite::Result<Vec<Cut>> {
-    let Some(packed) = row.get_ref("cuts")?.as_blob_or_null()? else { return Ok(Vec::new()) };
-    let json = zstd::stream::decode_all(packed).map_err(|error| damaged(Type::Blob, error))?;
-    serde_json::from_slice(&json).map_err(|error| damaged(Type::Blob, error))
-}
-
-fn pack(cuts: &[Cut]) -> rusqlite::Result<Option<Vec<u8>>> {
-    if cuts.is_empty() {
-        return Ok(None);
-    }
-    let json = serde_json::to_vec(cuts).map_err(unstorable)?;
-    zstd::stream::encode_all(json.as_slice(), ZSTD_LEVEL).map(Some).map_err(unstorable)
+    cuts::unpack(row.get_ref("cuts")?.as_blob_or_null()?).map_err(|error| damaged(Type::Blob, error))
 }
 
 pub(super) fn recipe(row: &Row<'_>) -> rusqlite::Result<Vec<RecipeStep>> {
@@ -119,7 +106,7 @@ pub(super) fn insert(
         ":output_bytes": to_signed(operation.output.bytes),
         ":session_ids": serde_json::to_string(&operation.session_ids).map_err(unstorable)?,
         ":report": operation.report,
-        ":cuts": pack(&operation.cuts)?,
+        ":cuts": cuts::pack(&operation.cuts).map_err(unstorable)?,
         ":tokens_before": operation.tokens.map(|(before, _)| to_signed(before.0)),
         ":tokens_after": operation.tokens.map(|(_, after)| to_signed(after.0)),
         ":first_original": originals.map(|(first, _)| first),

@@ -3,8 +3,8 @@
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, named_params};
 
-use super::body::{Packer, Unpacker};
 use super::row::{damaged, length, time, to_nanoseconds, to_signed, unstorable};
+use crate::archive::body::{Packer, Unpacker};
 use crate::archive::{Document, DocumentId, Kind, NotAKind, Record};
 use crate::text::Digest;
 
@@ -83,9 +83,7 @@ pub(super) fn insert(connection: &Connection, packer: &mut Packer, record: &Reco
     let checksum = checksum.as_bytes().get(..CHECKSUM);
     let (codec, content) = packer.pack(document.text.as_bytes()).map_err(unstorable)?;
     // What is indexed of an older one goes with it, so it is not updated.
-    connection
-        .prepare_cached("DELETE FROM record WHERE key = ? AND kind = ?")?
-        .execute((key.as_bytes(), document.kind.name()))?;
+    delete(connection, document.kind, *key)?;
     connection
         .prepare_cached(
             "INSERT INTO record (kind, key, session, speaker, time, codec, bytes, content, checksum, meta, expires)
@@ -104,5 +102,13 @@ pub(super) fn insert(connection: &Connection, packer: &mut Packer, record: &Reco
             ":meta": meta,
             ":expires": expires.map(to_nanoseconds),
         })?;
+    Ok(())
+}
+
+/// Drops the record of this kind with this key, and what is indexed of it.
+pub(super) fn delete(connection: &Connection, kind: Kind, key: Digest) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM record WHERE key = ? AND kind = ?")?
+        .execute((key.as_bytes(), kind.name()))?;
     Ok(())
 }

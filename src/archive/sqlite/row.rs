@@ -1,12 +1,13 @@
 //! What a column holds: lengths, paths, and values that are not what was stored.
 
 use std::error::Error;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use rusqlite::Row;
 use rusqlite::types::{Type, Value, ValueRef};
+
+use crate::archive::path_bytes;
 
 /// A length as `SQLite` holds it: signed. No file is long enough for the difference to matter.
 pub(super) fn to_signed(length: u64) -> i64 {
@@ -44,7 +45,7 @@ pub(super) fn unstorable(error: impl Error + Send + Sync + 'static) -> rusqlite:
 pub(super) fn path_value(path: &Path) -> Value {
     match path.to_str() {
         Some(text) => Value::Text(text.to_owned()),
-        None => Value::Blob(path.as_os_str().as_encoded_bytes().to_vec()),
+        None => Value::Blob(path_bytes::to_bytes(path)),
     }
 }
 
@@ -52,19 +53,7 @@ pub(super) fn path_value(path: &Path) -> Value {
 pub(super) fn path_from(value: ValueRef<'_>) -> Option<PathBuf> {
     match value {
         ValueRef::Text(text) => Some(String::from_utf8_lossy(text).as_ref().into()),
-        ValueRef::Blob(bytes) => Some(path_from_bytes(bytes)),
+        ValueRef::Blob(bytes) => Some(path_bytes::from_bytes(bytes)),
         ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
     }
-}
-
-#[cfg(unix)]
-fn path_from_bytes(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    OsStr::from_bytes(bytes).into()
-}
-
-/// Elsewhere no safe way leads back from odd bytes; the path is only shown, so an approximation serves.
-#[cfg(not(unix))]
-fn path_from_bytes(bytes: &[u8]) -> PathBuf {
-    OsStr::new(String::from_utf8_lossy(bytes).as_ref()).into()
 }

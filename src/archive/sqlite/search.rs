@@ -66,7 +66,7 @@ fn run(connection: &Connection, query: &Query<'_>, expression: &str) -> rusqlite
 }
 
 /// The sessions as a JSON array; nothing where all of them are meant.
-fn sessions(query: &Query<'_>) -> rusqlite::Result<Option<String>> {
+pub(super) fn sessions(query: &Query<'_>) -> rusqlite::Result<Option<String>> {
     if query.sessions.is_empty() {
         return Ok(None);
     }

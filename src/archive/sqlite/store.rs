@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Params, Row, params};
 
-use super::body::Unpacker;
 use super::connect;
 use super::fault::Fault;
 use super::row::{length, path_value, to_signed};
 use super::writer::Writer;
-use super::{index, operations, originals, records, search};
+use super::{index, operations, originals, records, search, vectors};
+use crate::archive::body::Unpacker;
 use crate::archive::prefix::{self, AT_MOST};
 use crate::archive::{
     Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, Hit, Kind, Operation, Original, Output, Query,
-    Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep,
+    Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector, other_dimension,
 };
 use crate::text::Digest;
 
@@ -110,6 +110,15 @@ impl Archive for Sqlite {
 
     fn put_record(&mut self, record: &Record) -> Result<(), ArchiveError> {
         self.writer()?.put(|writer| writer.put_record(record))
+    }
+
+    fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
+        self.writer()?.put(|writer| writer.drop_record(kind, key))
+    }
+
+    fn claim(&mut self) -> Result<(), ArchiveError> {
+        // The transaction of a deposit is one that writes from its beginning.
+        self.writer()?.put(|_| Ok(()))
     }
 
     fn commit(&mut self) -> Result<(), ArchiveError> {
@@ -234,6 +243,27 @@ impl Archive for Sqlite {
 
     fn entries(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
         self.hits(search::newest(&self.reader, query), read)
+    }
+
+    fn without_vector(&self, model: &str, limit: u32, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
+        self.hits(vectors::without(&self.reader, model, limit), read)
+    }
+
+    fn put_vectors(&mut self, model: &str, new: &[(DocumentId, Option<Vector>)]) -> Result<(), ArchiveError> {
+        match self.writer()?.put_vectors(model, new)? {
+            vectors::Kept::All => Ok(()),
+            vectors::Kept::OtherDimension(known) => Err(other_dimension(model, new, known)),
+        }
+    }
+
+    fn nearest(
+        &self,
+        model: &str,
+        vector: &Vector,
+        query: &Query<'_>,
+        read: &Reader<'_>,
+    ) -> Result<Vec<Hit>, ArchiveError> {
+        self.hits(vectors::nearest(&self.reader, model, vector, query), read)
     }
 
     fn contents(&self) -> Result<Contents, ArchiveError> {

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::body::Packer;
 use super::connect;
 use super::fault::Fault;
 use super::row::to_signed;
-use super::{index, operations, originals, records, sweep};
-use crate::archive::{ArchiveError, Cleanup, Dropped, Operation, Original, Reader, RecipeStep, Record, Sweep};
+use super::{index, operations, originals, records, sweep, vectors};
+use crate::archive::body::Packer;
+use crate::archive::{
+    ArchiveError, Cleanup, DocumentId, Dropped, Kind, Operation, Original, Reader, RecipeStep, Record, Sweep, Vector,
+};
 use crate::text::Digest;
 
 /// The connection that writes, and what it reuses from put to put.
@@ -85,6 +87,10 @@ impl Writer {
         records::insert(&self.connection, &mut self.packer, record).fault(&self.path)
     }
 
+    pub(super) fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
+        records::delete(&self.connection, kind, key).fault(&self.path)
+    }
+
     /// Brings the index up to date.
     pub(super) fn index(
         &self,
@@ -98,6 +104,15 @@ impl Writer {
     pub(super) fn sweep(&self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {
         self.check_free()?;
         sweep::sweep(&self.connection, cleanup, sweep).fault(&self.path)
+    }
+
+    pub(super) fn put_vectors(
+        &self,
+        model: &str,
+        new: &[(DocumentId, Option<Vector>)],
+    ) -> Result<vectors::Kept, ArchiveError> {
+        self.check_free()?;
+        vectors::put(&self.connection, model, new).fault(&self.path)
     }
 
     /// Refuses what cannot be part of a deposit while one is open.

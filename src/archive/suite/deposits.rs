@@ -1,7 +1,7 @@
 //! What a deposit shows and forgets.
 
 use super::samples::{on_each_backend, operation, recipe, removed, replaced};
-use crate::archive::ArchiveError;
+use crate::archive::{ArchiveError, Kind};
 use crate::text::Digest;
 
 #[test]
@@ -50,6 +50,8 @@ fn a_03_a_deposit_whose_part_failed_cannot_be_committed() {
         assert!(matches!(archive.commit(), Err(ArchiveError::BrokenDeposit)));
         assert!(matches!(archive.put_original(&removed(b"more", "u")), Err(ArchiveError::BrokenDeposit)));
         assert!(matches!(archive.put_operation(&operation("2", b""), &recipe()), Err(ArchiveError::BrokenDeposit)));
+        assert!(matches!(archive.drop_record(Kind::Other, line), Err(ArchiveError::BrokenDeposit)));
+        assert!(matches!(archive.claim(), Err(ArchiveError::BrokenDeposit)));
         archive.rollback().unwrap();
         archive.commit().unwrap();
         assert_eq!(archive.line(line).unwrap(), None);

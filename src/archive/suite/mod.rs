@@ -1,9 +1,10 @@
 //! One suite for every backend: what a deposit keeps, shows and forgets.
 
-pub(super) mod samples;
+pub(crate) mod samples;
 
 mod copies;
 mod deposits;
+mod meaning;
 mod operations;
 mod originals;
 mod records;

@@ -97,6 +97,55 @@ fn a_02_a_newer_record_takes_the_place_of_an_older_one() {
     });
 }
 
+// H-01
+#[test]
+fn a_02_a_dropped_record_is_gone_with_the_commit() {
+    on_each_backend(|archive| {
+        archive.put_record(&record("a", "some words")).unwrap();
+        archive.put_record(&record("b", "other words")).unwrap();
+        archive.commit().unwrap();
+        index(archive);
+        let (a, b) = (record("a", "").key, record("b", "").key);
+        archive.drop_record(Kind::Result, a).unwrap();
+        assert!(archive.record(Kind::Result, a).unwrap().is_some(), "not before the commit");
+        archive.rollback().unwrap();
+        archive.drop_record(Kind::Other, b).unwrap();
+        archive.commit().unwrap();
+        assert_eq!(sorted(archive, "words"), ["other words", "some words"]);
+
+        archive.drop_record(Kind::Result, a).unwrap();
+        archive.drop_record(Kind::Result, Digest::of(b"nobody's")).unwrap();
+        archive.commit().unwrap();
+        assert_eq!(archive.record(Kind::Result, a).unwrap(), None);
+        assert_eq!(sorted(archive, "words"), ["other words"]);
+
+        // The last word of a deposit counts, whatever came before.
+        archive.put_record(&record("a", "put and dropped")).unwrap();
+        archive.drop_record(Kind::Result, a).unwrap();
+        archive.drop_record(Kind::Result, b).unwrap();
+        archive.put_record(&record("b", "dropped and put")).unwrap();
+        archive.commit().unwrap();
+        let all = archive.records(&RecordFilter::default()).unwrap();
+        assert_eq!(all, [record("b", "dropped and put")]);
+    });
+}
+
+// H-03
+#[test]
+fn a_02_a_claim_is_a_deposit_that_may_stay_empty() {
+    on_each_backend(|archive| {
+        archive.claim().unwrap();
+        archive.claim().unwrap();
+        archive.rollback().unwrap();
+        archive.claim().unwrap();
+        archive.commit().unwrap();
+        archive.claim().unwrap();
+        archive.put_record(&record("a", "claimed")).unwrap();
+        archive.commit().unwrap();
+        assert!(archive.record(Kind::Result, record("a", "").key).unwrap().is_some());
+    });
+}
+
 #[test]
 fn a_02_records_are_filtered_and_in_their_order() {
     on_each_backend(|archive| {

@@ -29,7 +29,7 @@ pub(crate) enum EngineName {
     Extract,
 }
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
     /// Let this engine shorten the texts [default: chat where a key or a base URL is configured, else extract]
@@ -186,12 +186,13 @@ fn no_key(endpoint: &Endpoint, environment: &Environment) -> CommandError {
             "no key is set for it".to_owned()
         }
     ));
+    let variable = environment.key_variable();
     if environment.has_key() {
-        return error.hint(format!("{OPENROUTER_API_KEY} is for openrouter.ai alone; set CTXC_API_KEY to the key of {host}, or to any word where it wants none"));
+        return error.hint(format!("{OPENROUTER_API_KEY} is for openrouter.ai alone; set {variable} to the key of {host}, or to any word where it wants none"));
     }
     if endpoint.is_openrouter() {
         return error
             .hint(format!("set {OPENROUTER_API_KEY}, or give --engine extract, which needs no key and sends nothing"));
     }
-    error.hint("set CTXC_API_KEY to its key, or to any word where it wants none")
+    error.hint(format!("set {variable} to its key, or to any word where it wants none"))
 }

@@ -2,7 +2,10 @@
 //! the settings of the command, with sessions found, defaults filled in and contradictions refused.
 
 pub(super) mod archive;
+pub(super) mod buffer;
 pub(super) mod check;
+pub(super) mod compact;
+pub(super) mod completions;
 pub(super) mod compress;
 pub(super) mod diff;
 pub(super) mod discard;
@@ -10,6 +13,9 @@ pub(super) mod distill;
 mod engine;
 pub(super) mod list;
 pub(super) mod log;
+pub(super) mod man;
+#[cfg(feature = "mcp")]
+pub(super) mod mcp;
 pub(super) mod prune;
 pub(super) mod refs;
 pub(super) mod restore;

@@ -4,7 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use super::{archive, check, compress, diff, discard, distill, list, log, prune, refs, restore, run, show, stats, truncate};
+#[cfg(feature = "mcp")]
+use super::mcp;
+use super::{
+    archive, buffer, check, compact, completions, compress, diff, discard, distill, list, log, man, prune, refs,
+    restore, run, show, stats, truncate,
+};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
@@ -37,6 +42,9 @@ pub(crate) enum Verb {
     /// Cut tool results that later ones supersede, and what nobody needs any more
     #[command(after_help = prune::EXAMPLES)]
     Prune(prune::Args),
+    /// Put summaries in the place of the oldest messages
+    #[command(after_help = compact::EXAMPLES)]
+    Compact(Box<compact::Args>),
     /// Drop the oldest messages until the rest fits
     #[command(after_help = truncate::EXAMPLES)]
     Truncate(truncate::Args),
@@ -67,7 +75,7 @@ pub(crate) enum Verb {
     /// Bring back what was taken out
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
-    /// Take several steps in one: prune, compress, truncate; towards a target, or by a preset
+    /// Take several steps in one: prune, compress, compact, truncate; towards a target, or by a preset
     #[command(after_help = run::EXAMPLES)]
     Run(Box<run::Args>),
     /// Tell how a session came to be what it is
@@ -76,8 +84,21 @@ pub(crate) enum Verb {
     /// Look into the archive of what was taken out
     #[command(after_help = archive::EXAMPLES)]
     Archive(archive::Args),
+    /// Keep a conversation: the newest of it word for word, the rest in short
+    #[command(after_help = buffer::EXAMPLES)]
+    Buffer(buffer::Args),
+    /// Serve agents over the Model Context Protocol
+    #[cfg(feature = "mcp")]
+    #[command(after_help = mcp::EXAMPLES)]
+    Mcp(mcp::Args),
     /// Print the configuration, and where each value comes from
     Config,
+    /// Print what makes a shell complete verbs and options
+    #[command(after_help = completions::EXAMPLES)]
+    Completions(completions::Args),
+    /// Print the manual, or write a page for each verb
+    #[command(after_help = man::EXAMPLES)]
+    Man(man::Args),
 }
 
 #[derive(Debug, clap::Args)]

@@ -10,12 +10,13 @@ use clap::builder::NonEmptyStringValueParser;
 use super::engine::EngineArgs;
 use super::prune::{ExtraArgs, ProtectArgs, SelectArgs};
 use super::shared::{RewriteArgs, SessionArg};
+use super::summarizing::SummarizingArgs;
 use super::{Include, Only};
 use crate::cli::commands::run::Settings;
 use crate::cli::error::CommandError;
 use crate::cli::plan_file;
-use crate::cli::settings::{Context, EngineChoice};
-use crate::plan::{CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
+use crate::cli::settings::{Context, EngineChoice, Summaries};
+use crate::plan::{CompactStage, CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
 
 pub(super) const EXAMPLES: &str = "\
 Presets say how far tool results are pruned:
@@ -51,6 +52,8 @@ pub(crate) struct Args {
     protect: ProtectArgs,
     #[command(flatten)]
     extras: ExtraArgs,
+    #[command(flatten)]
+    summarizing: SummarizingArgs,
     #[command(flatten)]
     engine: EngineArgs,
     #[command(flatten)]
@@ -93,6 +96,7 @@ struct WhatArgs {
 enum StepName {
     Prune,
     Compress,
+    Compact,
     Truncate,
 }
 
@@ -120,30 +124,44 @@ impl Args {
                     .hint("name the session before --plan")
             })?;
             let fingerprint = Some(plan.fingerprint);
+            let is_compact = |stage: &Stage| matches!(stage, Stage::Compact(_));
+            let summaries = if plan.stages.iter().any(is_compact) {
+                Some(self.summarizing.resolve(engine.clone(), context.environment)?)
+            } else {
+                None
+            };
             let engine = engine_of(&plan.stages, engine, &context)?;
             let rewriting = self.rewrite.resolve(&SessionArg { session }, context)?;
-            return Ok(Settings { rewriting, stages: plan.stages, engine, target: None, fingerprint });
+            return Ok(Settings { rewriting, stages: plan.stages, engine, summaries, target: None, fingerprint });
         }
         let steps = self.steps();
+        let summarizing = std::mem::take(&mut self.summarizing);
+        let summaries = if steps.contains(&Step::Compact) {
+            Some(summarizing.resolve(engine.clone(), context.environment)?)
+        } else {
+            None
+        };
         let mut stages = Vec::new();
         for step in Step::in_order(&steps) {
             match step {
                 Step::Prune => stages.extend(self.prunings(&context)?.into_iter().map(Stage::Prune)),
                 Step::Compress => stages.push(Stage::Compress(self.compression(&context)?)),
-                Step::Compact => {}
+                Step::Compact => stages.extend(summaries.as_ref().map(|it| Stage::Compact(self.compaction(it)))),
                 Step::Truncate => stages.push(Stage::Truncate(self.truncation(&context))),
             }
         }
         let target = self.what.target_tokens.map(|target| crate::text::Tokens(target.get()));
         let session = SessionArg { session: self.session.unwrap_or_default() };
         let engine = engine_of(&stages, engine, &context)?;
-        Ok(Settings { rewriting: self.rewrite.resolve(&session, context)?, stages, engine, target, fingerprint: None })
+        let rewriting = self.rewrite.resolve(&session, context)?;
+        Ok(Settings { rewriting, stages, engine, summaries, target, fingerprint: None })
     }
 
     fn steps(&self) -> Vec<Step> {
         let typed = self.what.steps.iter().map(|step| match step {
             StepName::Prune => Step::Prune,
             StepName::Compress => Step::Compress,
+            StepName::Compact => Step::Compact,
             StepName::Truncate => Step::Truncate,
         });
         let typed: Vec<Step> = typed.collect();
@@ -201,6 +219,20 @@ impl Args {
             protect_turns: u32::try_from(protect_turns).unwrap_or(u32::MAX),
             texts: None,
         })
+    }
+
+    /// The stage that compacts: towards a target, and with `--force`, whatever the size of the context.
+    fn compaction(&self, summaries: &Summaries) -> CompactStage {
+        let is_due = self.what.target_tokens.is_some() || self.rewrite.is_forced();
+        CompactStage {
+            name: "compact".to_owned(),
+            budget_tokens: (!is_due).then_some(summaries.budget.0),
+            keep_recent: summaries.keep_recent,
+            chunk_size: summaries.chunk_size.get(),
+            max_summary_tokens: summaries.summarizing.limit.0,
+            clip_first: summaries.clip_first,
+            clip_last: summaries.clip_last,
+        }
     }
 
     fn truncation(&self, context: &Context<'_>) -> TruncateStage {

@@ -90,6 +90,11 @@ pub(crate) struct ArchiveArgs {
 }
 
 impl RewriteArgs {
+    /// Whether `--force` was given.
+    pub(crate) const fn is_forced(&self) -> bool {
+        self.output.force
+    }
+
     pub(crate) fn resolve(self, session: &SessionArg, context: Context<'_>) -> Result<Rewriting, CommandError> {
         let source = session.find(&context)?;
         let output = self.output.resolve(self.session_id, &source)?;

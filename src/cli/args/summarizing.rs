@@ -47,7 +47,7 @@ pub(crate) struct SummarizingArgs {
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct WordingArgs {
-    /// Tell the model what FILE says, with {persona}, {existing_summary} and {messages} filled in
+    /// Tell the model what FILE says, with `{persona}`, `{existing_summary}` and `{messages}` filled in
     #[arg(long, value_name = "FILE")]
     prompt: Option<PathBuf>,
     /// Tell the model in whose name it summarises
@@ -56,6 +56,12 @@ pub(crate) struct WordingArgs {
 }
 
 impl SummarizingArgs {
+    /// The size of the context window: what was asked for, else what is configured.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn window(&self, environment: &Environment) -> Tokens {
+        Tokens(self.context_window.map_or(environment.config.context_window, NonZeroU64::get))
+    }
+
     /// What was asked for, else what is configured, with the engine that `engine` and `[summarization]` name.
     pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Summaries, CommandError> {
         let Config { summarization: configured, context_window, .. } = &environment.config;
@@ -115,4 +121,110 @@ fn read(path: &Path) -> Result<String, CommandError> {
 
 fn to_size(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::settings::{Asking, Consent};
+
+    /// Options of a verb that summarises.
+    #[derive(Debug, Parser)]
+    struct Typed {
+        #[command(flatten)]
+        engine: EngineArgs,
+        #[command(flatten)]
+        summaries: SummarizingArgs,
+    }
+
+    /// What is resolved of `typed` where the user's configuration is `config`.
+    fn resolve(config: &str, variables: &[(&str, &str)], typed: &[&str]) -> Result<Summaries, CommandError> {
+        let user = tempfile::tempdir().unwrap();
+        fs::write(user.path().join("ctxc.toml"), config).unwrap();
+        fs::write(user.path().join("fold.md"), "Summarise {messages} after {existing_summary}.").unwrap();
+        fs::write(user.path().join("empty.md"), "Summarise.").unwrap();
+        let set = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
+        let environment = Environment::of(set, user.path().join("project"), Some(user.path())).unwrap();
+        let typed = Typed::try_parse_from(["ctxc"].iter().chain(typed)).unwrap();
+        typed.summaries.resolve(typed.engine, &environment)
+    }
+
+    fn asking(summaries: &Summaries) -> &Asking {
+        match &summaries.summarizing.engine {
+            EngineChoice::Chat(asking) => asking,
+            EngineChoice::Extract => panic!("no server is asked"),
+        }
+    }
+
+    const MAIN: &str = "engine = \"chat\"\nbase_url = \"https://main.example/v1\"\napi_key = \"main-key\"\nmodel = \"main/small\"\n\
+        large_model = \"main/large\"\n";
+
+    // 000 AC6.5, F-10
+    #[test]
+    fn ac6_5_f_10_without_the_section_the_main_engine_serves() {
+        let summaries = resolve(MAIN, &[], &[]).unwrap();
+        let Asking { server, consent, .. } = asking(&summaries);
+        assert_eq!((server.endpoint.host().as_str(), *consent), ("main.example", Consent::Given));
+        assert_eq!((server.models.small.as_str(), server.models.large.as_str()), ("main/small", "main/large"));
+        assert_eq!(server.key, Some("main-key".parse().unwrap()));
+        assert!(matches!(resolve("", &[], &[]).unwrap().summarizing.engine, EngineChoice::Extract));
+        let Summaries { chunk_size, keep_recent, clip_first, clip_last, budget, summarizing } =
+            resolve("", &[], &[]).unwrap();
+        assert_eq!((chunk_size.get(), keep_recent, clip_first, clip_last, budget.0), (20, 5, 2, 2, 160_000));
+        assert_eq!((summarizing.limit.0, summarizing.persona.as_str(), summarizing.prompt), (1024, "", None));
+    }
+
+    // 000 AC6.1, AC6.2, F-10
+    #[test]
+    fn ac6_1_f_10_the_section_names_another_server_which_never_sees_the_main_key() {
+        let section = "[summarization]\nbase_url = \"https://other.example/v1\"\nmodel = \"other/one\"\n";
+        let error = resolve(&format!("{MAIN}{section}"), &[], &[]).unwrap_err();
+        assert_eq!(error.text(), "ask other.example: no key is set for it");
+        let own_key = format!("{MAIN}{section}api_key = \"env:OTHER_KEY\"\n");
+        let error = resolve(&own_key, &[], &[]).unwrap_err();
+        assert_eq!(error.text(), "ask other.example: its key is to be that of OTHER_KEY, which is not set");
+        let summaries = resolve(&own_key, &[("OTHER_KEY", "other-key")], &[]).unwrap();
+        let server = &asking(&summaries).server;
+        assert_eq!((server.endpoint.host().as_str(), server.models.large.as_str()), ("other.example", "other/one"));
+        assert_eq!(server.key, Some("other-key".parse().unwrap()));
+        // A model of its own at the main server.
+        let model = format!("{MAIN}[summarization]\nmodel = \"main/tiny\"\n");
+        let summaries = resolve(&model, &[], &[]).unwrap();
+        let server = &asking(&summaries).server;
+        assert_eq!((server.endpoint.host().as_str(), server.models.large.as_str()), ("main.example", "main/tiny"));
+        assert_eq!(server.key, Some("main-key".parse().unwrap()));
+        // The built-in engine for summaries alone, and what was typed before all.
+        let extract = format!("{MAIN}[summarization]\nengine = \"extract\"\n");
+        assert!(matches!(resolve(&extract, &[], &[]).unwrap().summarizing.engine, EngineChoice::Extract));
+        let summaries = resolve(&extract, &[], &["--engine", "chat", "--model", "typed"]).unwrap();
+        assert_eq!(asking(&summaries).server.models.small, "typed");
+    }
+
+    // F-10, F-11, U-04: flags go before variables, these before the file.
+    #[test]
+    fn f_10_the_nearest_word_counts_and_a_prompt_has_to_take_the_messages() {
+        let config = format!(
+            "{MAIN}[summarization]\nchunk_size = 7\nkeep_recent = 3\nprompt = \"fold.md\"\npersona = \"Ann\"\n"
+        );
+        let variables = [("CTXC_SUMMARIZATION_CHUNK_SIZE", "9")];
+        let typed = ["--keep-recent", "0", "--context-window", "100000", "--context-budget", "0.5", "--clip-last", "4"];
+        let Summaries { chunk_size, keep_recent, clip_last, budget, summarizing, .. } =
+            resolve(&config, &variables, &typed).unwrap();
+        assert_eq!((chunk_size.get(), keep_recent, clip_last, budget.0), (9, 0, 4, 50_000));
+        assert_eq!(summarizing.prompt.as_deref(), Some("Summarise {messages} after {existing_summary}."));
+        assert_eq!(summarizing.persona, "Ann");
+        let empty = format!("{MAIN}[summarization]\nprompt = \"empty.md\"\n");
+        assert!(resolve(&empty, &[], &[]).unwrap_err().text().ends_with("empty.md for a prompt: it has no {messages}"));
+        assert!(
+            resolve(MAIN, &[], &["--prompt", "/nowhere.md"])
+                .unwrap_err()
+                .text()
+                .contains("read the prompt /nowhere.md")
+        );
+        assert!(resolve("", &[], &["--clip-first", "0", "--clip-last", "0"]).is_err());
+    }
 }

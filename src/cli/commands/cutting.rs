@@ -9,9 +9,8 @@ use crate::apply::{CutOutcome, Instead, Item, Named, Rewrite, Text, ThinkingReac
 use crate::cli::args::{Aim, Matches};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
-use crate::cli::rewriting::Work;
-use crate::cli::settings::{Mode, Rewriting};
-use crate::cli::tell::tell;
+use crate::cli::rewriting::{Work, say};
+use crate::cli::settings::Rewriting;
 use crate::cli::ui::Ui;
 use crate::plan::{Place, Protected, Roles, Target};
 use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow};
@@ -63,8 +62,14 @@ impl Action {
 }
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let report = cut(settings, Work::open(&settings.rewriting, ui)?)?;
+    say(&settings.rewriting, &report.rewritten, &report, &report, ui)?;
+    Ok(Completion::Full)
+}
+
+/// Cuts what is named of the session in `work`, and writes the result.
+pub(crate) fn cut(settings: &Settings, mut work: Work<'_>) -> Result<CuttingReport, CommandError> {
     let Settings { rewriting, action, aims, roles, matches, inputs } = settings;
-    let mut work = Work::open(rewriting, ui)?;
     let reading = &work.reading;
     let calls = calls_for(aims.iter().map(|aim| &aim.target), reading)?;
     let targets: Vec<&Target> = aims.iter().map(|aim| &aim.target).collect();
@@ -98,12 +103,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     report.add_inputs(&shortened);
     let unchanged = report.why_unchanged();
     work.finish(rewrite, ThinkingReach::BehindChange, unchanged, &mut report.rewritten)?;
-    if rewriting.mode == Mode::Show {
-        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", report.to_string().trim_end()))?;
-    } else {
-        work.say(&report.rewritten, &report, &report)?;
-    }
-    Ok(Completion::Full)
+    Ok(report)
 }
 
 /// The place and the handle of the call whose result `item` is.

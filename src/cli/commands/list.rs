@@ -16,7 +16,7 @@ use crate::report::list::{List, Origin, Projects, SessionRow};
 use crate::report::size::counted;
 use crate::text::{Tokens, json_string};
 use crate::transcript::scan::each_field;
-use crate::transcript::session::{By, Candidate, Found, Places, all_sessions, session_id, sessions_here};
+use crate::transcript::session::{By, Candidate, Found, Places, of_all_projects, of_project, session_id};
 use crate::transcript::{Calibration, Totals, read_line, turns};
 
 /// What to list.
@@ -33,8 +33,8 @@ pub(crate) struct Settings {
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     tell::probe(&settings.reporting, &[])?;
     let mut sessions = match settings.projects {
-        Projects::Current => sessions_here(&settings.places)?,
-        Projects::All => all_sessions(&settings.places)?,
+        Projects::Current => of_project(&settings.places)?,
+        Projects::All => of_all_projects(&settings.places)?,
     };
     let n_more = sessions.len().saturating_sub(settings.limit);
     sessions.truncate(settings.limit);

@@ -42,7 +42,13 @@ pub(crate) enum Sort {
 }
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let mut reading = Reading::of(&settings.source, ui)?;
+    let refs = list(settings, Reading::of(&settings.source, ui)?)?;
+    tell(&settings.reporting, ui, &refs, refs.text(ui.look()))?;
+    Ok(Completion::Full)
+}
+
+/// Lists what can be named of the session that was read.
+pub(crate) fn list(settings: &Settings, mut reading: Reading) -> Result<Refs, CommandError> {
     let summaries = Summaries::of(settings, &mut reading);
     let read = || format!("read {}", reading.name);
     let calls = read_calls(&reading.file, &reading.index, &reading.chain, &Protected::default()).with_context(read)?;
@@ -58,9 +64,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         rows.sort_by_key(|row| Reverse(row.tokens));
         messages.sort_by_key(|row| Reverse(row.tokens));
     }
-    let refs = Refs::new(reading.name, rows, settings.lists_messages.then_some(messages));
-    tell(&settings.reporting, ui, &refs, refs.text(ui.look()))?;
-    Ok(Completion::Full)
+    Ok(Refs::new(reading.name, rows, settings.lists_messages.then_some(messages)))
 }
 
 /// What stands in the place of something else and does not look like it, as far as the archive tells.
@@ -75,8 +79,9 @@ impl Summaries {
     fn of(settings: &Settings, reading: &mut Reading) -> Self {
         let archive = settings.archive.as_deref().and_then(|url| stored::open_existing(url).ok());
         let Some(archive) = archive else { return Self::default() };
-        let Ok(sessions) = stored::sessions(&mut reading.file, reading.path.as_deref()) else { return Self::default() };
-        let known = provenance(&mut reading.file, reading.path.as_deref(), &sessions, &*archive);
+        let path = reading.path.clone();
+        let Ok(sessions) = stored::sessions(reading.session_file(), path.as_deref()) else { return Self::default() };
+        let known = provenance(reading.session_file(), path.as_deref(), &sessions, &*archive);
         // A file that ctxc did not write has nothing of ours in it, whatever was made of it.
         let known = known.ok().flatten().filter(|known| known.standing != Standing::Changed);
         let Some(provenance) = known else { return Self::default() };

@@ -16,10 +16,9 @@ use crate::archive::{Archive, Cut};
 use crate::cli::args::{Aim, Matches};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
-use crate::cli::rewriting::Work;
+use crate::cli::rewriting::{Work, say};
 use crate::cli::settings::{Mode, Output};
 use crate::cli::stored;
-use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::plan::Target;
 use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow};
@@ -27,12 +26,24 @@ use crate::report::rewritten::BeforeAfter;
 use crate::transcript::{IdHash, Totals};
 
 pub(super) fn run(settings: &Settings, aims: &[Aim], ui: &Ui) -> Result<Completion, CommandError> {
+    let report = restore(settings, aims, Work::open(&settings.rewriting, ui)?, ui)?;
+    say(&settings.rewriting, &report.rewritten, &report, &report, ui)?;
+    Ok(if report.has_failed() { Completion::Errors } else { Completion::Full })
+}
+
+/// Brings back what `aims` name of the session in `work`, and writes the result.
+pub(crate) fn restore(
+    settings: &Settings,
+    aims: &[Aim],
+    mut work: Work<'_>,
+    ui: &Ui,
+) -> Result<RestoredReport, CommandError> {
     let rewriting = &settings.rewriting;
     let archive = stored::open_existing(&settings.archive)?;
-    let mut work = Work::open(rewriting, ui)?;
     let reading = &mut work.reading;
-    let sessions = stored::sessions(&mut reading.file, reading.path.as_deref())?;
-    let known = provenance(&mut reading.file, reading.path.as_deref(), &sessions, &*archive)?;
+    let path = reading.path.clone();
+    let sessions = stored::sessions(reading.session_file(), path.as_deref())?;
+    let known = provenance(reading.session_file(), path.as_deref(), &sessions, &*archive)?;
     let Some(known) = known else {
         return Err(ApplyError::NoOperation(reading.path.clone().unwrap_or_else(|| reading.name.clone().into())).into());
     };
@@ -54,7 +65,9 @@ pub(super) fn run(settings: &Settings, aims: &[Aim], ui: &Ui) -> Result<Completi
     let is_all = cuts.len() == open.len() && returned.iter().all(|it| matches!(it, Returned::Restored(_)));
     let rows = rows(aims, &places, &open, &wanted, &returned);
     let mut report = RestoredReport::new(work.rewritten("restore"), rows);
-    if is_all && !cuts.is_empty() && known.standing != Standing::Changed {
+    // What was added to a session since is no part of what it was.
+    let is_settled = work.reading.is_settled();
+    if is_all && !cuts.is_empty() && known.standing != Standing::Changed && !is_settled {
         let whole = as_it_was(&mut work.reading, &known, &rewrite, &*archive, &rewriting.output)?;
         if let Some(whole) = whole {
             rewrite = whole;
@@ -64,16 +77,11 @@ pub(super) fn run(settings: &Settings, aims: &[Aim], ui: &Ui) -> Result<Completi
     drop(archive);
     let unchanged = report.why_unchanged();
     work.finish(rewrite, ThinkingReach::BehindChange, unchanged, &mut report.rewritten)?;
-    if rewriting.mode == Mode::Show {
-        if report.is_source {
-            let after = Totals::of(&work.reading.index, &work.reading.chain);
-            report.rewritten.set_totals(&work.calibration, after);
-        }
-        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", report.to_string().trim_end()))?;
-    } else {
-        work.say(&report.rewritten, &report, &report)?;
+    if rewriting.mode == Mode::Show && report.is_source {
+        let after = Totals::of(&work.reading.index, &work.reading.chain);
+        report.rewritten.set_totals(&work.calibration, after);
     }
-    Ok(if report.has_failed() { Completion::Errors } else { Completion::Full })
+    Ok(report)
 }
 
 /// The cuts that each target names; `None` where what it names is not cut. One that does not tell which of several it

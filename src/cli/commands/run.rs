@@ -1,22 +1,26 @@
 //! `ctxc run`: several verbs on one session, in one reading, one writing and one operation.
 
+use std::num::NonZeroUsize;
+
 use anyhow::{Context, anyhow};
 
 use crate::apply::{Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, pruning, truncate};
+use crate::cli::compacting::compact_conversation;
 use crate::cli::compressing::{Shortened, shorten, tasks};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::plan_file;
 use crate::cli::rewriting::Work;
-use crate::cli::settings::{EngineChoice, Form, Mode, Rewriting};
+use crate::cli::settings::{EngineChoice, Form, Mode, Rewriting, Summaries, Trigger};
+use crate::cli::shrinking::expect;
 use crate::cli::tell::report_file;
 use crate::cli::ui::Ui;
 use crate::plan::{
-    CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, Task, TaskPart, TopDownTruncation,
-    TruncateStage,
+    CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, Task, TaskPart,
+    TopDownTruncation, TruncateStage,
 };
 use crate::report::prune::{CallRow, RuleRow};
 use crate::report::rewritten::BeforeAfter;
-use crate::report::run::{Did, RunReport, StageRow, TextRow};
+use crate::report::run::{Did, RunReport, StageRow, TextRow, with_calls};
 use crate::run::Outcome;
 use crate::text::Tokens;
 use crate::transcript::turns;
@@ -27,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) rewriting: Rewriting,
     pub(crate) stages: Vec<Stage>,
     pub(crate) engine: EngineChoice,
+    /// How what is compacted is summarised; nothing where no stage compacts.
+    pub(crate) summaries: Option<Summaries>,
     /// What the context shall come below; stages that are not needed for it are left out.
     pub(crate) target: Option<Tokens>,
     /// The session that a plan was made for.
@@ -43,8 +49,10 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     if settings.rewriting.mode == Mode::Do {
         work.probe()?;
     }
-    let mut fold =
-        Fold { work: &work, engine: &settings.engine, rewrite: Rewrite::default(), reach: ThinkingReach::BehindChange };
+    // What follows from the edits takes a reading of the file to find: it is looked for where a target asks for it.
+    let sizes = if settings.target.is_some() { Sizes::WithWhatFollows } else { Sizes::OfStages };
+    let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
+    let mut fold = Fold { work: &mut work, settings, sizes, rewrite, reach };
     let mut size = fold.size()?;
     let mut rows = Vec::new();
     let mut spared = Vec::new();
@@ -53,7 +61,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             spared.push(stage.name().to_owned());
             continue;
         }
-        let did = fold.take(stage)?;
+        let did = fold.take(stage, size)?;
         let before = std::mem::replace(&mut size, fold.size()?);
         let (name, step) = (stage.name().to_owned(), stage.step().name());
         rows.push(StageRow { name, step, size: BeforeAfter { before, after: size }, did, stage: stage.clone() });
@@ -67,6 +75,9 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         (Some(_) | None, _) => "no step found anything to do",
     };
     work.finish(rewrite, reach, unchanged, &mut report.rewritten)?;
+    if settings.target.is_none() {
+        report.size = work.size_after(&report.rewritten);
+    }
     if settings.rewriting.mode == Mode::Do {
         work.say(&report.rewritten, &report, &report)?;
         return Ok(Completion::Full);
@@ -87,28 +98,42 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 
 /// A run so far: each stage works on what the one before has left.
 struct Fold<'a, 'w> {
-    work: &'a Work<'w>,
-    engine: &'a EngineChoice,
+    work: &'a mut Work<'w>,
+    settings: &'a Settings,
+    sizes: Sizes,
     rewrite: Rewrite,
     reach: ThinkingReach,
 }
 
+/// How the size of the context between two stages is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sizes {
+    /// With all that would follow from the stages so far.
+    WithWhatFollows,
+    /// By what the stages themselves did.
+    OfStages,
+}
+
 impl Fold<'_, '_> {
     fn size(&self) -> Result<Tokens, CommandError> {
-        self.work.size(&self.rewrite, self.reach)
+        match self.sizes {
+            Sizes::WithWhatFollows => self.work.size(&self.rewrite, self.reach),
+            Sizes::OfStages => Ok(self.work.size_of_stages(&self.rewrite)),
+        }
     }
 
-    fn take(&mut self, stage: &Stage) -> Result<Did, CommandError> {
+    fn take(&mut self, stage: &Stage, size: Tokens) -> Result<Did, CommandError> {
         match stage {
             Stage::Prune(stage) => self.prune(stage),
             Stage::Compress(stage) => self.compress(stage),
+            Stage::Compact(stage) => self.compact(stage, size),
             Stage::Truncate(stage) => self.truncate(stage),
         }
     }
 
     fn prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
         let (pruning, reach) = pruning(stage).map_err(CommandError::usage)?;
-        let Work { reading, settings, ui, .. } = self.work;
+        let Work { reading, settings, ui, .. } = &*self.work;
         let pruned = prune(&reading.file, &reading.index, &reading.chain, &pruning, &settings.shelf, &mut self.rewrite)
             .with_context(|| format!("read {}", reading.name))?;
         if pruned.keeps_dead {
@@ -129,24 +154,45 @@ impl Fold<'_, '_> {
         if let Some(texts) = &stage.texts {
             tasks = planned(tasks, texts);
         }
-        let texts = tasks.iter().map(row).collect();
+        let mut texts: Vec<TextRow> = tasks.iter().map(row).collect();
         if self.work.settings.mode == Mode::Show {
             for task in &tasks {
                 let saved = task.tokens.0.cast_signed() - task.target.0.cast_signed();
                 self.rewrite.save(task.line, saved.max(0));
             }
-            return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, texts });
+            let calls = with_calls(&mut texts, expect(&tasks, &self.settings.engine, &self.work.settings.keep)?);
+            return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, calls, texts });
         }
-        let Shortened { outcomes, calls } = shorten(self.work, &tasks, self.engine, None, &mut self.rewrite)?;
-        if let Some(calls) = calls {
-            self.work.ui.status(calls.sum);
+        let Shortened { outcomes, calls } = shorten(self.work, &tasks, &self.settings.engine, None, &mut self.rewrite)?;
+        for (text, outcome) in texts.iter_mut().zip(&outcomes) {
+            text.set_outcome(outcome);
         }
+        let calls = with_calls(&mut texts, calls);
         let compressed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Compressed { .. })).count();
-        Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, texts })
+        Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, calls, texts })
+    }
+
+    fn compact(&mut self, stage: &CompactStage, size: Tokens) -> Result<Did, CommandError> {
+        let configured = self.settings.summaries.as_ref();
+        let configured = configured.ok_or_else(|| CommandError::config(anyhow!("compact: nothing says how")))?;
+        let mut summaries = Summaries {
+            summarizing: configured.summarizing.clone(),
+            chunk_size: NonZeroUsize::new(stage.chunk_size).unwrap_or(NonZeroUsize::MIN),
+            keep_recent: stage.keep_recent,
+            clip_first: stage.clip_first,
+            clip_last: stage.clip_last,
+            budget: Tokens(stage.budget_tokens.unwrap_or_default()),
+        };
+        summaries.summarizing.limit = Tokens(stage.max_summary_tokens);
+        let trigger = if stage.budget_tokens.is_some() { Trigger::OverBudget } else { Trigger::Always };
+        let rewrite = std::mem::take(&mut self.rewrite);
+        let (rewrite, compacted) = compact_conversation(self.work, &summaries, trigger, size, rewrite)?;
+        self.rewrite = rewrite;
+        Ok(Did::Compacted(Box::new(compacted)))
     }
 
     fn truncate(&mut self, stage: &TruncateStage) -> Result<Did, CommandError> {
-        let Work { reading, settings, .. } = self.work;
+        let Work { reading, settings, .. } = &*self.work;
         let strategy = TopDownTruncation::new(Tokens(stage.target_tokens), self.work.estimate());
         let thinking = Thinking { policy: settings.thinking, reach: self.reach };
         let truncated = truncate(&reading.file, &reading.index, &reading.chain, &strategy, thinking, &mut self.rewrite)
@@ -198,5 +244,9 @@ fn row(task: &Task) -> TextRow {
         begins: beginning(&task.text),
         tokens: task.tokens,
         target: task.target,
+        tokens_after: None,
+        outcome: None,
+        reason: None,
+        calls: None,
     }
 }

@@ -27,16 +27,26 @@ pub(crate) struct Settings {
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let bands: Bands = settings.bands.as_deref().unwrap_or_default().parse().map_err(CommandError::usage)?;
     tell::probe(&settings.reporting, &settings.source.path().into_iter().collect::<Vec<_>>())?;
-    let mut session = Reading::of(&settings.source, ui)?;
+    let stats = measure(settings, &bands, Reading::of(&settings.source, ui)?, ui)?;
+    tell(&settings.reporting, ui, &stats, stats.text(ui.look()))?;
+    Ok(Completion::Full)
+}
+
+/// Measures the session that was read.
+pub(crate) fn measure(
+    settings: &Settings,
+    bands: &Bands,
+    mut session: Reading,
+    ui: &Ui,
+) -> Result<Stats, CommandError> {
     let total = session.live_bytes();
     let name = session.name.clone();
-    let mut stats = session
-        .again(ui, "counting", total, |reader, index, chain| Stats::count(name, reader, index, chain, &bands))?;
+    let mut stats =
+        session.again(ui, "counting", total, |reader, index, chain| Stats::count(name, reader, index, chain, bands))?;
     if let Some(measured) = &mut stats.measured {
         measured.lowered_from = lowered_from(settings, &session, LineNo(measured.line.saturating_sub(1)))?;
     }
-    tell(&settings.reporting, ui, &stats, stats.text(ui.look()))?;
-    Ok(Completion::Full)
+    Ok(stats)
 }
 
 /// What the client had recorded in the usage of `line`, when ctxc has lowered it since (S-06). An archive that cannot be

@@ -170,13 +170,13 @@ impl Layer {
     ) -> Result<(), CommandError> {
         let secret = match text.strip_prefix("env:") {
             None => secret(text, place)?,
-            Some(name) => match variable(name).filter(|value| !value.is_empty()) {
-                Some(value) => secret(&value.to_string_lossy(), name)?,
-                None => {
+            Some(name) => {
+                let Some(value) = variable(name).filter(|value| !value.is_empty()) else {
                     self.missing.insert(key.name, name.to_owned());
                     return Ok(());
-                }
-            },
+                };
+                secret(&value.to_string_lossy(), name)?
+            }
         };
         self.secrets.insert(key.name, secret);
         self.table.insert(key.name.to_owned(), Value::String(SET.to_owned()));

@@ -9,8 +9,8 @@ use reqwest::{Client, StatusCode, redirect};
 
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
-use super::key::Key;
 use super::fold_prompt::{FOLD_PROMPT_VERSION, max_tokens_of_fold, size};
+use super::key::Key;
 use super::prompt::{PROMPT_VERSION, Prompt, max_tokens};
 use super::refusal::{self, Waits, excerpt};
 use super::reply::text_of;

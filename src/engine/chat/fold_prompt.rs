@@ -34,8 +34,7 @@ impl Prompt {
         let persona = fold.persona.trim();
         let paragraph = if persona.is_empty() { String::new() } else { format!("{persona}\n\n") };
         let rules = |text: &str| {
-            let values =
-                [("tag", tag.as_str()), ("target", &size), ("chars", &chars), ("persona", &paragraph)];
+            let values = [("tag", tag.as_str()), ("target", &size), ("chars", &chars), ("persona", &paragraph)];
             format!("{}{}", fill(text, &values), FORM.trim_end())
         };
         match fold.prompt {

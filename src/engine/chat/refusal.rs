@@ -19,9 +19,17 @@ pub(super) fn of_status(status: StatusCode, message: &str, waits: Waits) -> Engi
         300..=399 | 401 | 403 | 407 => Fault::Fatal,
         _ => Fault::Permanent,
     };
+    if status.is_server_error() && BAD_FORM.iter().any(|words| message.contains(words)) {
+        let words = "the reply was cut off at its limit, or has not the form that was asked for";
+        return EngineError::new(Fault::BadReply, format!("{words} ({}){said}", status.as_u16()));
+    }
     let (words, remedy) = in_words(status);
     EngineError { remedy, ..EngineError::new(fault, format!("{words} ({}){said}", status.as_u16())) }
 }
+
+/// What llama.cpp says, with a status of 500, of a reply that it cannot read by the schema that was asked for: most often one
+/// that was cut off.
+const BAD_FORM: [&str; 2] = ["does not match the expected", "Failed to parse input at pos"];
 
 /// Whether a server said when to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +112,16 @@ mod tests {
             assert_eq!(fault(status, Waits::No), Fault::Fatal, "{status}");
         }
         assert_eq!((fault(402, Waits::Yes), fault(429, Waits::No)), (Fault::Limited, Fault::Limited));
+    }
+
+    // a server that cannot read what its model wrote is asked again at once, with more room.
+    #[test]
+    fn r_03_a_reply_that_the_server_cannot_read_is_a_bad_one() {
+        let message = "The model produced output that does not match the expected peg-native format";
+        let error = of_status(StatusCode::INTERNAL_SERVER_ERROR, message, Waits::No);
+        assert_eq!((error.fault, error.remedy), (Fault::BadReply, None));
+        assert!(error.to_string().starts_with("the reply was cut off at its limit, or has not the form"), "{error}");
+        assert_eq!(of_status(StatusCode::BAD_REQUEST, message, Waits::No).fault, Fault::Permanent);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::dialect::Dialect;
+use super::dialect::{Dialect, Form};
 use super::prompt::Prompt;
 use crate::engine::{Usage, Usd};
 use crate::text::Tokens;
@@ -31,8 +31,57 @@ struct Message<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct ResponseFormat {
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponseFormat {
+    JsonObject,
+    JsonSchema { json_schema: NamedSchema },
+}
+
+#[derive(Debug, Serialize)]
+struct NamedSchema {
+    name: &'static str,
+    strict: bool,
+    schema: Schema,
+}
+
+/// An object with one string, `text`, and nothing else.
+#[derive(Debug, Serialize)]
+struct Schema {
     r#type: &'static str,
+    properties: Properties,
+    required: [&'static str; 1],
+    #[serde(rename = "additionalProperties")]
+    additional_properties: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Properties {
+    text: Property,
+}
+
+#[derive(Debug, Serialize)]
+struct Property {
+    r#type: &'static str,
+}
+
+impl ResponseFormat {
+    /// What asks for the object in this form.
+    const fn of(form: Form) -> Option<Self> {
+        let text = Property { r#type: "string" };
+        let schema = Schema {
+            r#type: "object",
+            properties: Properties { text },
+            required: ["text"],
+            additional_properties: false,
+        };
+        match form {
+            Form::Schema => {
+                Some(Self::JsonSchema { json_schema: NamedSchema { name: "shortened", strict: true, schema } })
+            }
+            Form::Object => Some(Self::JsonObject),
+            Form::Asked => None,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -70,7 +119,7 @@ impl<'a> Request<'a> {
             max_completion_tokens: limit(dialect.completion_limit),
             // The same question at no temperature would get the same useless reply again.
             temperature: dialect.temperature.then_some(if attempt <= 1 { 0.0 } else { 0.5 }),
-            response_format: dialect.json_mode.then_some(ResponseFormat { r#type: "json_object" }),
+            response_format: ResponseFormat::of(dialect.form),
             usage: (accounting == Accounting::Asked).then_some(IncludeUsage { include: true }),
         }
     }

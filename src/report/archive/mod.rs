@@ -13,4 +13,5 @@ pub use found::{Found, FoundEntry};
 pub use holdings::Holdings;
 pub use lineage::Log;
 pub use operation::{OperationEntry, OperationRow};
+pub(super) use snippet::snippet;
 pub use swept::Swept;

@@ -6,7 +6,7 @@ use crate::archive;
 const AROUND: usize = 80;
 
 /// A piece of `text`, on one line, around what a search for `query` found; its beginning where it is not known.
-pub(super) fn snippet(query: &str, text: &str) -> String {
+pub(in crate::report) fn snippet(query: &str, text: &str) -> String {
     let place = archive::find(query, text).unwrap_or(0..0);
     let (before, rest) = text.split_at_checked(place.start).unwrap_or(("", text));
     let (found, after) = rest.split_at_checked(place.len()).unwrap_or(("", rest));

@@ -204,3 +204,11 @@ fn debug_shows_no_secret() {
     let shown = format!("{redactor:?} {redacted:?} {restored:?}");
     assert!(!shown.contains(&secret), "{shown}");
 }
+
+// G-01: where one finder cannot hold all secrets, they are found one by one.
+#[test]
+fn secrets_are_found_one_by_one_as_well() {
+    let wide = [("planted-secret-1".to_owned(), "a"), ("planted-secret-22".to_owned(), "b")].into();
+    let found = one_by_one(&wide, "planted-secret-22, planted-secret-1; planted-secret-22");
+    assert_eq!(found.iter().map(|finding| finding.range.clone()).collect::<Vec<_>>(), [19..35, 0..17, 37..54]);
+}

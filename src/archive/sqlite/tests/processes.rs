@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::place::{count, folder};
 use crate::archive::sqlite::Sqlite;
 use crate::archive::suite::samples::{operation, recipe, removed};
-use crate::archive::{Archive, ArchiveError};
+use crate::archive::{Archive, ArchiveError, Document, Kind, Record};
 use crate::text::Digest;
 
 #[test]
@@ -36,6 +36,33 @@ fn a_02_two_writers_wait_for_each_other() {
     });
     let counts = ["body", "original", "operation"].map(|table| count(&path, table));
     assert_eq!(counts, [50, 80, 40]);
+}
+
+// H-03: counting in the archive, each takes a number of its own.
+#[test]
+fn a_02_what_is_read_under_a_claim_is_what_is_changed() {
+    let folder = folder();
+    let path = folder.path().join("a.sqlite");
+    let key = Digest::of(b"counter");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                let mut archive = Sqlite::open(path).unwrap();
+                for _ in 0..10 {
+                    archive.claim().unwrap();
+                    let known = archive.record(Kind::Other, key).unwrap();
+                    let count: u32 = known.map_or(0, |record| record.document.text.parse().unwrap());
+                    let text = (count + 1).to_string();
+                    let document = Document { kind: Kind::Other, session: None, speaker: None, time: None, text };
+                    archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
+                    archive.commit().unwrap();
+                }
+            });
+        }
+    });
+    let counter = Sqlite::open(&path).unwrap().record(Kind::Other, key).unwrap().unwrap();
+    assert_eq!(counter.document.text, "40");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! `ctxc archive copy`: copy everything into another archive that lacks it.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use anyhow::anyhow;
 use serde::Serialize;
@@ -34,17 +33,15 @@ struct Report<'a> {
 }
 
 pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, CommandError> {
-    let ArchiveUrl::Sqlite(path) = &settings.to else {
+    if settings.to == ArchiveUrl::Memory {
         return Err(CommandError::usage(anyhow!(
             "copy the archive into memory: it would be gone when the command ends"
         ))
-        .hint("name a file with --to sqlite:PATH"));
-    };
-    if let Ok(ArchiveUrl::Sqlite(from)) = desk.url.parse()
-        && is_same(&from, path)
-    {
-        return Err(CommandError::usage(anyhow!("copy the archive {} into itself", from.display()))
-            .hint("name another file with --to sqlite:PATH"));
+        .hint("name a file with --to sqlite:PATH, or a server with --to postgres://USER:PASSWORD@HOST/DATABASE"));
+    }
+    if is_same(desk.place, &settings.to) {
+        return Err(CommandError::usage(anyhow!("copy the archive {} into itself", place(desk.place)))
+            .hint("name another one with --to"));
     }
     let mut to = open(&settings.to)?;
     let mut bar: Option<Progress> = None;
@@ -57,7 +54,7 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
     drop(bar);
     Stopped::check(desk.ui.stop())?;
     let Copied { operations, originals, records, present } = copied;
-    let to = format!("sqlite:{}", path.display());
+    let to = settings.to.to_string();
     desk.ui.status(format_args!(
         "copied {} with {}, and {}; {} there already",
         counted(operations, "operation"),
@@ -83,9 +80,22 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
     Ok(Completion::Full)
 }
 
-fn is_same(left: &Path, right: &Path) -> bool {
-    match (left.canonicalize(), right.canonicalize()) {
-        (Ok(left), Ok(right)) => left == right,
-        _ => false,
+/// Whether both are one archive, however it was named.
+fn is_same(left: &ArchiveUrl, right: &ArchiveUrl) -> bool {
+    match (left, right) {
+        (ArchiveUrl::Sqlite(left), ArchiveUrl::Sqlite(right)) => match (left.canonicalize(), right.canonicalize()) {
+            (Ok(left), Ok(right)) => left == right,
+            _ => false,
+        },
+        (ArchiveUrl::Postgres(left), ArchiveUrl::Postgres(right)) => left.is_same_place(right),
+        (ArchiveUrl::Memory | ArchiveUrl::Sqlite(_) | ArchiveUrl::Postgres(_), _) => false,
+    }
+}
+
+/// An archive as errors name it.
+fn place(url: &ArchiveUrl) -> String {
+    match url {
+        ArchiveUrl::Sqlite(path) => path.display().to_string(),
+        ArchiveUrl::Memory | ArchiveUrl::Postgres(_) => url.to_string(),
     }
 }

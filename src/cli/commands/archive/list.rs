@@ -25,7 +25,15 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
     };
     let contents = desk.archive.contents()?;
     let mut holdings = Holdings::new(desk.url.to_owned(), contents, desk.file_bytes(), desk.ui.look());
-    if let Some(kind) = settings.kind {
+    let named = match (settings.kind, &settings.session) {
+        (Some(Kind::Batch), Some(session)) => desk.batches_of(session)?,
+        _ => None,
+    };
+    if let Some(batches) = named {
+        // Those that were summarised again since, and those of steps that were undone, do not hold for this session.
+        let newest = batches.into_iter().rev().take(settings.limit as usize);
+        holdings.entries = newest.map(|hit| FoundEntry::new("", hit)).collect();
+    } else if let Some(kind) = settings.kind {
         desk.index()?;
         let query = Query { text: "", kind: Some(kind), speaker: None, sessions: &sessions, limit: settings.limit };
         let entries = desk.archive.entries(&query, &document)?;

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 
 use super::{copy, gc, list, search, show};
-use crate::apply::document;
-use crate::archive::{Archive, ArchiveUrl, Operation, ancestors};
+use crate::apply::{document, prior_summary};
+use crate::archive::{Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, ancestors, hide_password};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input;
 use crate::cli::progress::Progress;
+use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
 use crate::cli::stored::{self, session_names};
 use crate::cli::tell;
@@ -41,7 +42,9 @@ pub(crate) enum Asked {
 
 /// An archive that is looked into.
 pub(super) struct Desk<'a> {
+    /// Its URL, without a password.
     pub(super) url: &'a str,
+    pub(super) place: &'a ArchiveUrl,
     pub(super) archive: Box<dyn Archive>,
     pub(super) places: Option<&'a Places>,
     pub(super) reporting: &'a Reporting,
@@ -52,7 +55,10 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     tell::probe(&settings.reporting, &[])?;
     let archive = stored::open_existing(&settings.archive)?;
     let Settings { archive: url, asked, places, reporting } = settings;
-    let desk = Desk { url, archive, places: places.as_ref(), reporting, ui };
+    let place: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    // As it was typed, but for a password.
+    let url = &hide_password(url);
+    let desk = Desk { url, place: &place, archive, places: places.as_ref(), reporting, ui };
     match asked {
         Asked::List(asked) => list::run(asked, desk),
         Asked::Show(asked) => show::run(asked, &desk),
@@ -110,10 +116,27 @@ impl Desk<'_> {
         }
     }
 
-    /// The size of the archive's file, where it is one.
+    /// The batches that the session `asked` starts with, oldest first; `None` where it names none, or its file is gone.
+    pub(super) fn batches_of(&self, asked: &str) -> Result<Option<Vec<Hit>>, CommandError> {
+        let Some(Ok(found)) = self.places.map(|places| session::find(asked, places)) else { return Ok(None) };
+        let reading = Reading::of(&found, self.ui)?;
+        let prior = prior_summary(&reading.file, &reading.index, &reading.chain)
+            .with_context(|| format!("read {}", reading.name))?;
+        let mut hits = Vec::new();
+        for name in prior.map(|prior| prior.batches).unwrap_or_default() {
+            let Ok(key) = name.parse() else { continue };
+            let record = self.archive.record(Kind::Batch, key)?;
+            let id = DocumentId::Record(Kind::Batch, key);
+            hits.extend(record.map(|record| Hit { id, document: record.document, operation: None }));
+        }
+        Ok((!hits.is_empty()).then_some(hits))
+    }
+
+    /// The size of the archive's file, or of its tables on a server.
     pub(super) fn file_bytes(&self) -> Option<u64> {
-        match self.url.parse().ok()? {
+        match self.place {
             ArchiveUrl::Sqlite(path) => path.metadata().ok().map(|metadata| metadata.len()),
+            ArchiveUrl::Postgres(_) => self.archive.stored_bytes().ok().flatten(),
             ArchiveUrl::Memory => None,
         }
     }

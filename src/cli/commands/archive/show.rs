@@ -5,8 +5,8 @@ use std::io::Write;
 use anyhow::anyhow;
 
 use super::run::Desk;
-use crate::apply::texts;
-use crate::archive::{ArchiveError, DocumentId, Operation};
+use crate::apply::{NamedBatch, over, texts};
+use crate::archive::{ArchiveError, DocumentId, Kind, Operation};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry};
@@ -43,7 +43,15 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
         }
         (Named::Document(DocumentId::Line(digest)), Form::Texts) => return line(digest, settings, desk),
         (Named::Document(DocumentId::Record(kind, key)), Form::Texts) => {
-            Entry::Record(RecordEntry::new(desk.archive.record(kind, key)?.ok_or_else(|| unknown(settings, desk))?))
+            let record = desk.archive.record(kind, key)?.ok_or_else(|| unknown(settings, desk))?;
+            if kind == Kind::Batch {
+                let batch = NamedBatch::of(record.clone());
+                desk.ui.status(&batch.label);
+                if let Some(over) = over(&*desk.archive, &batch)? {
+                    desk.ui.status(format_args!("summarised again in {over}"));
+                }
+            }
+            Entry::Record(RecordEntry::new(record))
         }
         (Named::Document(DocumentId::Line(digest)), Form::Raw) => {
             let line = desk.archive.line(digest)?.ok_or_else(|| unknown(settings, desk))?;

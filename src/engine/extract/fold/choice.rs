@@ -11,12 +11,12 @@ use crate::text::Classes;
 /// What a section is worth besides what is new in an item of it, and how much of the room it may take before that fades.
 const fn lift(section: Section) -> Lift {
     let (bonus, factor, share) = match section {
-        Section::Asked => (3.5, 0.9, 0.5),
-        Section::Decided => (2.5, 0.8, 0.25),
-        Section::Rules => (2.5, 0.7, 0.2),
-        Section::Failed => (2.0, 0.9, 0.3),
-        Section::Open => (2.0, 0.6, 0.15),
-        Section::Found => (1.5, 0.6, 0.2),
+        Section::Asked => (5.0, 0.9, 0.5),
+        Section::Decided => (5.0, 0.8, 0.25),
+        Section::Rules => (4.0, 0.7, 0.2),
+        Section::Failed => (3.0, 0.9, 0.3),
+        Section::Open => (3.0, 0.6, 0.15),
+        Section::Found => (2.0, 0.6, 0.2),
         Section::Also => (0.0, 0.0, 0.3),
     };
     Lift { bonus, factor, share }
@@ -31,8 +31,12 @@ struct Lift {
 
 /// What every item costs besides its units, so that slivers do not win by their shortness.
 const OVERHEAD: usize = 24;
-/// Less than this part of what a candidate carries has to be new, or it says what was said.
+/// So much of what a candidate carries has to be new, or it says what was said before.
 const LEAST_NEW: f32 = 0.3;
+/// The same for one that decides, demands or reports: it does so about what was said before.
+const LEAST_NEW_OF_CLASS: f32 = 0.12;
+/// How far the first item of a section may go beyond its share.
+const FIRST: f32 = 1.7;
 /// How far below the next best, whose value may be out of date, the best may be and still be taken.
 const CLOSE_ENOUGH: f32 = 0.92;
 /// After so many in a row that do not fit, no other is looked at.
@@ -104,6 +108,25 @@ impl<'s, 't> Choice<'s, 't> {
         true
     }
 
+    /// Takes the best candidate of each section that has none yet, where it takes no more than its share of what is left
+    /// up to `limit`: none of them goes without because another has more to say.
+    pub(super) fn take_one_of_each(&mut self, group: Group, limit: usize) {
+        for section in Section::ALL {
+            let left = limit.saturating_sub(self.used);
+            let affordable = |candidate: &Candidate<'_>| ratio(candidate.cost, left) <= lift(section).share * FIRST;
+            if self.section_used(section) > 0 || section == Section::Also {
+                continue;
+            }
+            let of_section = self.sources.candidates.iter().enumerate().filter(|(_, candidate)| {
+                candidate.group == group && candidate.section == section && affordable(candidate)
+            });
+            let best = of_section.filter_map(|(idx, candidate)| self.ranked(idx, candidate)).max();
+            if let Some((_, Reverse(idx))) = best {
+                self.take(idx, limit);
+            }
+        }
+    }
+
     /// Takes the best candidates of `group` as long as there is room up to `limit` units in all.
     pub(super) fn run(&mut self, group: Group, limit: usize) {
         let of_group = self.sources.candidates.iter().enumerate().filter(|(_, candidate)| candidate.group == group);
@@ -137,7 +160,8 @@ impl<'s, 't> Choice<'s, 't> {
             Group::Carried | Group::Prompt => false,
             Group::Said => all == 0.0,
         };
-        if says_nothing || new < all * LEAST_NEW {
+        let least_new = if candidate.section == Section::Also { LEAST_NEW } else { LEAST_NEW_OF_CLASS };
+        if says_nothing || new < all * least_new {
             return None;
         }
         let lift = lift(candidate.section);

@@ -11,7 +11,7 @@ use super::super::repeats;
 use super::section::Section;
 use super::summary::{self, item_units};
 use crate::engine::Fold;
-use crate::text::{Classes, Join, Piece, PieceKind, fold_hash, segment};
+use crate::text::{Classes, Join, Piece, PieceKind, fold_hash, reports_error, segment};
 
 /// What may become an item.
 pub(super) struct Candidate<'t> {
@@ -68,8 +68,9 @@ enum Role {
 }
 
 impl<'t> Part<'t> {
-    /// The parts of `fold`, oldest first; `shorten` brings a prompt down to what may be kept of one.
-    pub(super) fn all(fold: &Fold<'t>, shorten: impl Fn(&'t str) -> Cow<'t, str>) -> Vec<Self> {
+    /// The parts of `fold`, oldest first; `shorten` brings a text down to so many UTF-16 units, of which a prompt may keep
+    /// `most`.
+    pub(super) fn all(fold: &Fold<'t>, most: usize, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
         let mut parts = Vec::new();
         of_summary(fold.existing, 0, &mut parts);
         let mut messages = fold.messages.iter().enumerate().peekable();
@@ -89,7 +90,11 @@ impl<'t> Part<'t> {
                 "assistant" if !goes_on => Role::Conclusion,
                 _ => Role::Speech,
             };
-            let text = if role == Role::Prompt { shorten(text) } else { Cow::Borrowed(text) };
+            let text = match role {
+                Role::Prompt => shorten(text, most),
+                Role::Tool if text.len() <= REPORT => shorten(text, SHORT),
+                Role::Item(_) | Role::Loose | Role::Conclusion | Role::Speech | Role::Tool => Cow::Borrowed(text),
+            };
             parts.push(Part { text, role, zone });
         }
         parts
@@ -128,21 +133,16 @@ impl<'t> Sources<'t> {
         let mut seen = HashSet::new();
         for (part, range) in parts.iter().zip(ranges) {
             let group = part.role.group();
-            let whole = match part.role {
-                Role::Item(section) => Some(section),
-                Role::Prompt => Some(Section::Asked),
-                Role::Loose | Role::Conclusion | Role::Speech | Role::Tool => None,
-            };
-            if let Some(section) = whole {
+            if let Some(section) = part.whole() {
                 if seen.insert(folded(&part.text)) {
                     let text = Cow::Borrowed(part.text.trim());
                     let cost = item_units(&text);
-                    let (factor, zone) = (1.0, part.zone);
+                    let (factor, zone) = (part.role.factor(section), part.zone);
                     candidates.push(Candidate { section, text, cost, pieces: range, factor, group, zone });
                 }
                 continue;
             }
-            let of_part = Pieces { part, pieces: &pieces, features: &features, counts: &counts };
+            let of_part = Parting { part, all: &pieces, features: &features, counts: &counts };
             of_part.candidates(range, &mut candidates);
         }
         let n_zones = parts.last().map_or(1, |part| part.zone + 1);
@@ -159,11 +159,39 @@ impl Role {
         }
     }
 
-    const fn factor(self) -> f32 {
+    /// What comes from it is worth so many times what is new in it.
+    fn factor(self, section: Section) -> f32 {
         match self {
+            // What somebody asked for earlier tells what all the rest is about.
+            Self::Item(Section::Asked) => 1.5,
             Self::Conclusion => 1.4,
-            Self::Item(_) | Self::Loose | Self::Prompt | Self::Speech => 1.0,
-            Self::Tool => 0.6,
+            // What a tool did stands in its files; where it failed stands nowhere else.
+            Self::Tool if section != Section::Failed => 0.35,
+            Self::Item(_) | Self::Loose | Self::Prompt | Self::Speech | Self::Tool => 1.0,
+        }
+    }
+}
+
+impl Part<'_> {
+    /// The section of a part that is one item; `None` where it is parted.
+    fn whole(&self) -> Option<Section> {
+        match self.role {
+            Role::Item(section) => Some(section),
+            Role::Prompt => Some(Section::Asked),
+            Role::Tool if self.text.len() <= REPORT => {
+                Some(self.section(&self.text, PieceKind::Sentence, Classes::NONE))
+            }
+            Role::Loose | Role::Conclusion | Role::Speech | Role::Tool => None,
+        }
+    }
+
+    /// The section of `text` of these classes: code and what tools print decide nothing, whatever words are in them.
+    fn section(&self, text: &str, kind: PieceKind, classes: Classes) -> Section {
+        let is_printed = self.role == Role::Tool || matches!(kind, PieceKind::Code | PieceKind::Row | PieceKind::Log);
+        match is_printed {
+            true if reports_error(text) => Section::Failed,
+            true => Section::Also,
+            false => Section::of(text, classes),
         }
     }
 }
@@ -174,17 +202,20 @@ fn folded(text: &str) -> u64 {
 }
 
 /// The pieces of a part among those of all.
-struct Pieces<'a, 't> {
+struct Parting<'a, 't> {
     part: &'t Part<'t>,
-    pieces: &'a [Piece<'t>],
+    all: &'a [Piece<'t>],
     features: &'a Features,
     counts: &'a [u32],
 }
 
+/// Up to so many bytes what a tool prints goes as one, shortened to so many UTF-16 units.
+const REPORT: usize = 4000;
+const SHORT: usize = 400;
 /// The most bytes of neighbouring lines of code, or of a table, that go as one.
 const BLOCK: usize = 400;
 
-impl<'t> Pieces<'_, 't> {
+impl<'t> Parting<'_, 't> {
     /// Adds the candidates of the pieces in `range`.
     fn candidates(&self, range: Range<usize>, candidates: &mut Vec<Candidate<'t>>) {
         let mut at = range.start;
@@ -197,9 +228,8 @@ impl<'t> Pieces<'_, 't> {
 
     /// Where the block that starts at `at` ends: lines of code and rows of a table say little one by one.
     fn block_end(&self, at: usize, limit: usize) -> usize {
-        let block = |idx: usize| {
-            self.pieces.get(idx).filter(|piece| matches!(piece.kind, PieceKind::Code | PieceKind::Row))
-        };
+        let block =
+            |idx: usize| self.all.get(idx).filter(|piece| matches!(piece.kind, PieceKind::Code | PieceKind::Row));
         let Some(first) = block(at) else { return self.line_end(at, limit) };
         let goes_on = |idx: &usize| {
             block(*idx).is_some_and(|piece| piece.kind == first.kind && piece.end() - first.at <= BLOCK)
@@ -213,13 +243,13 @@ impl<'t> Pieces<'_, 't> {
         if self.part.role != Role::Tool {
             return at + 1;
         }
-        let goes_on = |idx: &usize| self.pieces.get(*idx).is_some_and(|piece| piece.join == Join::Sentence);
+        let goes_on = |idx: &usize| self.all.get(*idx).is_some_and(|piece| piece.join == Join::Sentence);
         at + 1 + (at + 1..limit).take_while(goes_on).count()
     }
 
     fn candidate(&self, range: Range<usize>, limit: usize) -> Option<Candidate<'t>> {
-        let (first, carries) = (self.pieces.get(range.start)?, self.features.pieces.get(range.start)?);
-        let last = self.pieces.get(range.end - 1)?;
+        let (first, carries) = (self.all.get(range.start)?, self.features.pieces.get(range.start)?);
+        let last = self.all.get(range.end - 1)?;
         let count = self.counts.get(range.start).copied().unwrap_or(1);
         if count == 0 && range.len() == 1 || is_frame(first, carries) {
             return None;
@@ -229,18 +259,16 @@ impl<'t> Pieces<'_, 't> {
         if text.is_empty() {
             return None;
         }
-        let goes_on = range.end < limit
-            && self.pieces.get(range.end).is_some_and(|next| next.join == Join::Fragment);
+        let goes_on = range.end < limit && self.all.get(range.end).is_some_and(|next| next.join == Join::Fragment);
         let text = marked(text, first.join == Join::Fragment, goes_on, count);
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
-        let section = Section::of(whole, classes);
-        let of_role = if section == Section::Failed { 1.0 } else { self.part.role.factor() };
+        let section = self.part.section(whole, first.kind, classes);
         Some(Candidate {
             section,
             cost: if text.contains('\n') { item_units(&text) } else { units(&text) + 3 },
             text,
             pieces: range,
-            factor: factor(first, carries, is_introduction(first)) * of_role,
+            factor: factor(first, carries, is_introduction(first)) * self.part.role.factor(section),
             group: self.part.role.group(),
             zone: self.part.zone,
         })
@@ -251,7 +279,9 @@ impl<'t> Pieces<'_, 't> {
 fn is_frame(piece: &Piece<'_>, carries: &Carries) -> bool {
     match piece.kind {
         PieceKind::Heading | PieceKind::FenceOpen | PieceKind::FenceClose | PieceKind::Ornament => true,
-        PieceKind::Item | PieceKind::Sentence | PieceKind::Code | PieceKind::Log | PieceKind::Row => is_courtesy(carries),
+        PieceKind::Item | PieceKind::Sentence | PieceKind::Code | PieceKind::Log | PieceKind::Row => {
+            is_courtesy(carries) || is_introduction(piece) && carries.n_facts == 0
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The room of a summary, shared out to what is carried on, what the person asked, and the rest.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 
 use super::super::features::units;
+use super::super::render::MARK;
 use super::super::shrink::within;
 use super::super::window;
 use super::choice::Choice;
@@ -23,25 +23,52 @@ const ONE_PROMPT: usize = 40;
 /// The summary of `fold`, never over its limit. Blank only where nothing was said, or the limit is nothing.
 pub(in super::super::super) fn summarize(fold: &Fold<'_>) -> String {
     let room = usize::try_from(fold.limit.0).unwrap_or(usize::MAX).saturating_mul(4);
-    let parts = Part::all(fold, |prompt| shortened(prompt, room.saturating_mul(ONE_PROMPT) / 100));
+    let existing = fold.existing.trim();
+    if fold.messages.iter().all(|said| said.text.trim().is_empty()) && chars4(existing) <= fold.limit {
+        return existing.to_owned();
+    }
+    let parts = Part::all(fold, room.saturating_mul(ONE_PROMPT) / 100, shortened);
     let sources = Sources::of(&parts);
     let summary = write(&choose(&sources, room).items());
     if !summary.is_empty() && chars4(&summary) <= fold.limit {
         return summary;
     }
-    let first = parts.iter().map(Part::text).find(|text| !text.trim().is_empty()).unwrap_or_default();
-    head(first.trim(), room)
+    let texts =
+        parts.iter().map(Part::text).chain(fold.messages.iter().map(|said| said.text.as_str())).chain([existing]);
+    let first = texts.map(str::trim).find(|text| !text.is_empty()).unwrap_or_default();
+    head(first, room)
 }
 
-/// A prompt as it is kept: whole, or the best of it.
-fn shortened(prompt: &str, most: usize) -> Cow<'_, str> {
+/// A text as it is kept: whole, or the best of it in `most` units.
+fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     // A shorter text needs no look.
-    if prompt.len() <= most || units(prompt) <= most {
-        return Cow::Borrowed(prompt);
+    if text.len() <= most || units(text) <= most {
+        return Cow::Borrowed(text);
     }
-    let limit = Tokens(u64::try_from(most.saturating_sub(16) / 4).unwrap_or(u64::MAX).max(1));
-    let kept = within(prompt, limit);
-    Cow::Owned(if kept.is_empty() { head(prompt, most) } else { kept })
+    // How it opens and how it ends is what somebody wants; between them stands what was pasted in.
+    let opening = lines_within(text, most / 4);
+    let rest = text.get(opening.len()..).unwrap_or_default().trim();
+    let closing = rest.lines().next_back().filter(|line| units(line) <= most / 4).unwrap_or_default();
+    let between = rest.get(..rest.len() - closing.len()).unwrap_or_default().trim();
+    let left = most.saturating_sub(units(opening) + units(closing) + 2);
+    let between = within(between, Tokens(u64::try_from(left / 4).unwrap_or(u64::MAX)));
+    let between = if between.is_empty() { MARK.to_owned() } else { between };
+    let pieces = [opening.trim(), &between, closing.trim()];
+    Cow::Owned(pieces.into_iter().filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n"))
+}
+
+/// The first lines of `text` that have at most `most` units together.
+fn lines_within(text: &str, most: usize) -> &str {
+    let mut end = 0;
+    let mut used = 0;
+    for line in text.split_inclusive('\n') {
+        used += units(line);
+        if used > most {
+            break;
+        }
+        end += line.len();
+    }
+    text.get(..end).unwrap_or_default()
 }
 
 fn choose<'s, 't>(sources: &'s Sources<'t>, room: usize) -> Choice<'s, 't> {
@@ -56,26 +83,30 @@ fn choose<'s, 't>(sources: &'s Sources<'t>, room: usize) -> Choice<'s, 't> {
     let left = room.saturating_sub(choice.used());
     let limit = choice.used() + left * PROMPTS / 100;
     let by_worth = prompts(sources, &choice);
-    by_worth.iter().for_each(|idx| drop(choice.take(*idx, limit)));
+    for (idx, _) in by_worth.iter().filter(|(_, worth)| *worth > 0.0) {
+        choice.take(*idx, limit);
+    }
+    choice.take_one_of_each(Group::Said, room);
     choice.run(Group::Said, room);
     // What one left over, another may use.
-    by_worth.iter().for_each(|idx| drop(choice.take(*idx, room)));
+    for (idx, _) in &by_worth {
+        choice.take(*idx, room);
+    }
     choice.run(Group::Carried, room);
     choice
 }
 
-/// The prompts, the newest and weightiest first.
-fn prompts(sources: &Sources<'_>, choice: &Choice<'_, '_>) -> Vec<usize> {
+/// The prompts and what they are worth, the newest and weightiest first. One such as "ok" is worth nothing.
+fn prompts(sources: &Sources<'_>, choice: &Choice<'_, '_>) -> Vec<(usize, f32)> {
     let prompts = sources.candidates.iter().enumerate().filter(|(_, candidate)| candidate.group == Group::Prompt);
-    let mut ranked: Vec<(u32, Reverse<usize>)> = prompts
+    let mut ranked: Vec<(usize, f32)> = prompts
         .map(|(idx, candidate)| {
             let recency = super::super::worth::ratio(candidate.zone, sources.n_zones);
-            let worth = choice.worth_of_prompt(candidate) * (0.6 + 0.4 * recency);
-            (worth.max(0.0).to_bits(), Reverse(idx))
+            (idx, choice.worth_of_prompt(candidate) * (0.6 + 0.4 * recency))
         })
         .collect();
-    ranked.sort_unstable_by(|a, b| b.cmp(a));
-    ranked.into_iter().map(|(_, Reverse(idx))| idx).collect()
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    ranked
 }
 
 /// The beginning of `text` in at most `room` units.

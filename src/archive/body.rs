@@ -1,4 +1,4 @@
-//! A line as the database keeps it: compressed where that makes it smaller.
+//! A line as a database keeps it: compressed where that makes it smaller.
 
 use crate::text::Digest;
 

@@ -1,0 +1,184 @@
+//! Batches in the archive: each is a record under a name that follows from all that it is.
+//!
+//! A transcript names the batches that it starts with in its boundary. So which of them hold is a matter of the transcript
+//! and not of the archive: whatever is undone, copied or done twice, each transcript has those that it was written with,
+//! and none is ever taken out or changed. One that was summarised again is named by the batch in which it went up.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::archive::{Archive, ArchiveError, Document, Kind, Record, RecordFilter};
+use crate::plan::{Batch, Ledger};
+use crate::text::Digest;
+
+/// A batch with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedBatch {
+    /// The digest that names it in the archive, in hexadecimal digits.
+    pub name: String,
+    /// The label under which people know it: `compaction-batch-<session>-<end time>`.
+    pub label: String,
+    /// The session whose messages it is of.
+    pub session: String,
+    /// The batch.
+    pub batch: Batch,
+    /// The names of those that it is made of, where it is made of others.
+    pub folds: Vec<String>,
+}
+
+/// What the archive keeps of a batch beside its text.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Meta {
+    label: String,
+    folds: Vec<String>,
+    ledger: Ledger,
+}
+
+impl NamedBatch {
+    /// `batch`, which is of `session` and made of the batches called `folds`.
+    #[must_use]
+    pub fn new(batch: Batch, session: &str, folds: Vec<String>, labels: &mut Labels) -> Self {
+        let name = Digest::of(&content(&batch, session, &folds)).to_string();
+        let end = batch.end.map_or_else(|| "undated".to_owned(), |end| end.to_string());
+        let label = labels.give(&name, &format!("compaction-batch-{session}-{end}"));
+        Self { name, label, session: session.to_owned(), batch, folds }
+    }
+
+    /// The record that keeps it.
+    #[must_use]
+    pub fn record(&self) -> Record {
+        let Self { label, session, batch, folds, .. } = self;
+        let meta = Meta { label: label.clone(), folds: folds.clone(), ledger: batch.ledger.clone() };
+        Record {
+            key: Digest::of(&content(batch, session, folds)),
+            document: Document {
+                kind: Kind::Batch,
+                session: Some(session.clone()),
+                speaker: Some("summary".to_owned()),
+                time: batch.end,
+                text: batch.stored(),
+            },
+            // Nothing in it that JSON cannot hold.
+            meta: serde_json::to_string(&meta).ok(),
+            expires: None,
+        }
+    }
+
+    /// The batch that `record` keeps.
+    #[must_use]
+    pub fn of(record: Record) -> Self {
+        let meta: Meta = record.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
+        Self {
+            name: record.key.to_string(),
+            label: meta.label,
+            session: record.document.session.unwrap_or_default(),
+            batch: Batch::read(&record.document.text, meta.ledger),
+            folds: meta.folds,
+        }
+    }
+}
+
+/// What a batch is, in bytes: equal ones have one name.
+fn content(batch: &Batch, session: &str, folds: &[String]) -> Vec<u8> {
+    serde_json::to_vec(&(session, batch.stored(), &batch.ledger, folds)).unwrap_or_default()
+}
+
+/// The batches called `names`, in that order; `None` where the archive lacks one of them.
+///
+/// # Errors
+/// When the archive cannot be read, or what it holds is damaged.
+pub fn find_batches(archive: &dyn Archive, names: &[String]) -> Result<Option<Vec<NamedBatch>>, ArchiveError> {
+    let mut found = Vec::with_capacity(names.len());
+    for name in names {
+        let Ok(key) = name.parse::<Digest>() else { return Ok(None) };
+        let Some(record) = archive.record(Kind::Batch, key)? else { return Ok(None) };
+        found.push(NamedBatch::of(record));
+    }
+    Ok(Some(found))
+}
+
+/// The label of a batch that `batch` went up in, where the archive has one.
+///
+/// # Errors
+/// When the archive cannot be read, or what it holds is damaged.
+pub fn over(archive: &dyn Archive, batch: &NamedBatch) -> Result<Option<String>, ArchiveError> {
+    let filter = RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() };
+    let mut batches = archive.records(&filter)?.into_iter().map(NamedBatch::of);
+    Ok(batches.find(|other| other.folds.contains(&batch.name)).map(|other| other.label))
+}
+
+/// The labels of the batches of a session, by their names.
+#[derive(Clone, Debug, Default)]
+pub struct Labels(BTreeMap<String, String>);
+
+impl Labels {
+    /// Those that `archive` has for `session`.
+    ///
+    /// # Errors
+    /// When the archive cannot be read, or what it holds is damaged.
+    pub fn of(archive: &dyn Archive, session: &str) -> Result<Self, ArchiveError> {
+        let filter = RecordFilter { kind: Some(Kind::Batch), session: Some(session), ..RecordFilter::default() };
+        let batches = archive.records(&filter)?.into_iter().map(NamedBatch::of);
+        Ok(Self(batches.map(|batch| (batch.name, batch.label)).collect()))
+    }
+
+    /// The label of the batch called `name`: the one that it has, else `label`, with a number behind it where another
+    /// batch has that.
+    fn give(&mut self, name: &str, label: &str) -> String {
+        if let Some(known) = self.0.get(name) {
+            return known.clone();
+        }
+        let is_free = |label: &String| !self.0.values().any(|known| known == label);
+        let numbered = (2u32..).map(|number| format!("{label}-{number}"));
+        let given = std::iter::once(label.to_owned()).chain(numbered).find(is_free).unwrap_or_default();
+        self.0.insert(name.to_owned(), given.clone());
+        given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{self, ArchiveUrl};
+
+    fn batch(text: &str) -> Batch {
+        Batch { end: "2026-03-02T09:30:00Z".parse().ok(), n_messages: 20, text: text.to_owned(), ..Batch::default() }
+    }
+
+    // F-05 [000 AC4.1, AC4.2]
+    #[test]
+    fn ac4_2_a_batch_is_kept_under_its_session_and_its_end() {
+        let mut labels = Labels::default();
+        let named = NamedBatch::new(batch("what was said"), "s1", Vec::new(), &mut labels);
+        assert_eq!(named.label, "compaction-batch-s1-2026-03-02T09:30:00Z");
+        let mut archive = archive::open(&ArchiveUrl::Memory).unwrap();
+        archive.put_record(&named.record()).and_then(|()| archive.commit()).unwrap();
+        let found = find_batches(&*archive, std::slice::from_ref(&named.name)).unwrap();
+        assert_eq!(found, Some(vec![named.clone()]));
+        let record = archive.record(Kind::Batch, named.name.parse().unwrap()).unwrap().unwrap();
+        assert_eq!(record.document.text, "[depth:0|start:-|end:2026-03-02T09:30:00Z|count:20]\nwhat was said");
+        assert_eq!(find_batches(&*archive, &[named.name, "00".repeat(32)]).unwrap(), None);
+        assert_eq!(find_batches(&*archive, &["no digest".to_owned()]).unwrap(), None);
+    }
+
+    // F-05
+    #[test]
+    fn f_05_equal_labels_get_numbers_and_equal_batches_keep_theirs() {
+        let mut archive = archive::open(&ArchiveUrl::Memory).unwrap();
+        let mut labels = Labels::default();
+        let named = |text: &str, labels: &mut Labels| NamedBatch::new(batch(text), "s1", Vec::new(), labels);
+        let first = named("one", &mut labels);
+        let second = named("two", &mut labels);
+        assert_eq!(second.label, format!("{}-2", first.label));
+        for batch in [&first, &second] {
+            archive.put_record(&batch.record()).unwrap();
+        }
+        archive.commit().unwrap();
+        let mut labels = Labels::of(&*archive, "s1").unwrap();
+        assert_eq!(named("two", &mut labels), second);
+        assert_eq!(named("three", &mut labels).label, format!("{}-3", first.label));
+        assert_eq!(archive.records(&RecordFilter::default()).unwrap().len(), 2);
+    }
+}

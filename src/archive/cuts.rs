@@ -1,0 +1,23 @@
+//! The cuts of an operation as a database keeps them: JSON, compressed, for they repeat much.
+
+use std::io;
+
+use super::Cut;
+
+/// They are read back as often as not, so that a higher level does not pay.
+const ZSTD_LEVEL: i32 = 3;
+
+/// The cuts as [`unpack`] reads them; `None` for none.
+pub(super) fn pack(cuts: &[Cut]) -> io::Result<Option<Vec<u8>>> {
+    if cuts.is_empty() {
+        return Ok(None);
+    }
+    let json = serde_json::to_vec(cuts)?;
+    zstd::stream::encode_all(json.as_slice(), ZSTD_LEVEL).map(Some)
+}
+
+/// The cuts that [`pack`] packed.
+pub(super) fn unpack(packed: Option<&[u8]>) -> io::Result<Vec<Cut>> {
+    let Some(packed) = packed else { return Ok(Vec::new()) };
+    Ok(serde_json::from_slice(&zstd::stream::decode_all(packed)?)?)
+}

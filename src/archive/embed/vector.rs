@@ -1,0 +1,85 @@
+//! A direction in the space of a model.
+
+/// Numbers of which the squares add up to one, so that the product of two is the cosine of their angle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vector(Vec<f32>);
+
+impl Vector {
+    /// The direction of `numbers`; `None` where they have none, or are no numbers.
+    #[must_use]
+    pub fn new(mut numbers: Vec<f32>) -> Option<Self> {
+        let length = numbers.iter().map(|number| number * number).sum::<f32>().sqrt();
+        if !length.is_finite() || length <= 0.0 {
+            return None;
+        }
+        for number in &mut numbers {
+            *number /= length;
+        }
+        Some(Self(numbers))
+    }
+
+    /// How many numbers it has.
+    #[must_use]
+    pub const fn dimension(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Its numbers.
+    #[must_use]
+    pub fn numbers(&self) -> &[f32] {
+        &self.0
+    }
+
+    /// How alike two are: 1 for the same direction, 0 for none in common. Those of different spaces have none.
+    #[must_use]
+    pub fn likeness(&self, other: &Self) -> f32 {
+        likeness(&self.0, other.0.iter().copied())
+    }
+
+    /// Its bytes: four for each number, the lowest first.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    /// How alike this one and the one of these bytes are; `None` where they have not as many numbers.
+    #[must_use]
+    pub fn likeness_of_bytes(&self, bytes: &[u8]) -> Option<f32> {
+        let (numbers, rest) = bytes.as_chunks::<4>();
+        (numbers.len() == self.0.len() && rest.is_empty())
+            .then(|| likeness(&self.0, numbers.iter().map(|bytes| f32::from_le_bytes(*bytes))))
+    }
+}
+
+/// In eight sums, which a CPU adds up at a time.
+fn likeness(left: &[f32], right: impl Iterator<Item = f32>) -> f32 {
+    let mut sums = [0.0_f32; 8];
+    for ((left, right), at) in left.iter().zip(right).zip((0..8).cycle()) {
+        if let Some(sum) = sums.get_mut(at) {
+            *sum += left * right;
+        }
+    }
+    sums.iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn a_05_a_vector_is_a_direction_and_comes_back_from_its_bytes() {
+        let vector = Vector::new(vec![3.0, 4.0]).unwrap();
+        assert_eq!(vector.numbers(), [0.6, 0.8]);
+        assert!((vector.likeness(&Vector::new(vec![6.0, 8.0]).unwrap()) - 1.0).abs() < 1e-6);
+        assert!(vector.likeness(&Vector::new(vec![-4.0, 3.0]).unwrap()).abs() < 1e-6);
+        assert!((vector.likeness_of_bytes(&vector.to_bytes()).unwrap() - 1.0).abs() < 1e-6);
+        assert_eq!(vector.likeness_of_bytes(&[0; 12]), None);
+        assert_eq!(vector.likeness_of_bytes(&[0; 9]), None);
+        let long = Vector::new((0..1536_u16).map(f32::from).collect()).unwrap();
+        assert!((long.likeness(&long) - 1.0).abs() < 1e-4);
+        for nowhere in [vec![], vec![0.0, 0.0], vec![f32::NAN], vec![f32::INFINITY, 1.0]] {
+            assert_eq!(Vector::new(nowhere), None);
+        }
+    }
+}

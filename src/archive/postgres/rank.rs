@@ -1,0 +1,128 @@
+//! BM25 over what the server has picked out: which terms an entry has, how often, and how long it is.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+/// How soon a word that is there more often adds nothing, and how much the length of an entry counts: as in FTS5.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+
+/// Words that follow each other, as one way in which an entry may have a term.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Phrase {
+    pub(super) words: Vec<String>,
+    pub(super) last: Last,
+}
+
+/// How the last word of a phrase is compared with that of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Last {
+    /// They are the same.
+    Whole,
+    /// That of the entry may go on.
+    Beginning,
+}
+
+/// A piece of an entry, as far as it was asked for.
+#[derive(Debug, Default)]
+pub(super) struct Piece {
+    /// How many words it has.
+    pub(super) length: u32,
+    /// The places of those words that were asked for.
+    pub(super) places: HashMap<String, Vec<i16>>,
+}
+
+/// What is known of all that is indexed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Corpus {
+    pub(super) n_pieces: f64,
+    pub(super) average_length: f64,
+}
+
+/// The entries by their rank, the best first, of equal ones the newest; `n_with` has for each term how many pieces have it.
+pub(super) fn ranked(pieces: &[(i64, Piece)], terms: &[Vec<Phrase>], n_with: &[f64], corpus: Corpus) -> Vec<i64> {
+    let weights: Vec<f64> =
+        n_with.iter().map(|n_with| ((corpus.n_pieces - n_with + 0.5) / (n_with + 0.5)).ln().max(1e-6)).collect();
+    let mut entries: BTreeMap<i64, (f64, Vec<f64>)> = BTreeMap::new();
+    for (id, piece) in pieces {
+        let (length, counts) = entries.entry(*id).or_insert_with(|| (0.0, vec![0.0; terms.len()]));
+        *length += f64::from(piece.length);
+        for (count, term) in counts.iter_mut().zip(terms) {
+            *count += term.iter().map(|phrase| piece.count(phrase)).sum::<f64>();
+        }
+    }
+    let mut ranked: Vec<(i64, f64)> = entries
+        .into_iter()
+        .map(|(id, (length, counts))| {
+            let norm = K1 * (1.0 - B + B * length / corpus.average_length.max(1.0));
+            let of_term = |(weight, count): (&f64, f64)| weight * count * (K1 + 1.0) / (count + norm);
+            (id, weights.iter().zip(counts).map(of_term).sum())
+        })
+        .collect();
+    ranked.sort_by(|(left_id, left), (right_id, right)| {
+        right.total_cmp(left).then(Reverse(left_id).cmp(&Reverse(right_id)))
+    });
+    ranked.into_iter().map(|(id, _)| id).collect()
+}
+
+impl Piece {
+    /// How often the phrase is in it.
+    fn count(&self, phrase: &Phrase) -> f64 {
+        let Some((last, before)) = phrase.words.split_last() else { return 0.0 };
+        let ends: Vec<&Vec<i16>> = match phrase.last {
+            Last::Whole => self.places.get(last).into_iter().collect(),
+            Last::Beginning => {
+                self.places.iter().filter(|(word, _)| word.starts_with(last)).map(|(_, places)| places).collect()
+            }
+        };
+        let stands = |word: &String, place: i16| self.places.get(word).is_some_and(|places| places.contains(&place));
+        let n_before = i16::try_from(before.len()).unwrap_or(i16::MAX);
+        let has_before = |end: i16| before.iter().zip(0..).all(|(word, at)| stands(word, end - n_before + at));
+        let count = ends.into_iter().flatten().filter(|end| has_before(**end)).count();
+        f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+
+    fn piece(words: &[&str]) -> Piece {
+        let mut piece = Piece { length: u32::try_from(words.len()).unwrap(), places: HashMap::new() };
+        for (word, place) in words.iter().zip(1..) {
+            piece.places.entry((*word).to_owned()).or_default().push(place);
+        }
+        piece
+    }
+
+    fn phrase(words: &[&str], last: Last) -> Phrase {
+        Phrase { words: words.iter().map(|word| (*word).to_owned()).collect(), last }
+    }
+
+    //
+    #[test]
+    fn a_04_a_phrase_is_counted_where_its_words_follow_each_other() {
+        let piece = piece(&["src", "main", "rs", "src", "mainline", "main", "src"]);
+        let cases: [(&[&str], Last, f64); 6] = [
+            (&["src"], Last::Whole, 3.0),
+            (&["src", "main"], Last::Whole, 1.0),
+            (&["src", "main"], Last::Beginning, 2.0),
+            (&["src", "main", "rs"], Last::Whole, 1.0),
+            (&["main", "absent"], Last::Whole, 0.0),
+            (&["rs", "main"], Last::Whole, 0.0),
+        ];
+        for (words, last, count) in cases {
+            assert!((piece.count(&phrase(words, last)) - count).abs() < 1e-9, "{words:?}");
+        }
+    }
+
+    // more of it in less text is better; of equal ones the newest first.
+    #[test]
+    fn a_04_the_best_comes_first() {
+        let pieces =
+            vec![(1, piece(&["a", "b", "c", "d"])), (2, piece(&["a", "a"])), (3, piece(&["a", "b", "c", "d"]))];
+        let terms = [vec![phrase(&["a"], Last::Whole)]];
+        let corpus = Corpus { n_pieces: 100.0, average_length: 3.0 };
+        assert_eq!(ranked(&pieces, &terms, &[3.0], corpus), [2, 3, 1]);
+    }
+}

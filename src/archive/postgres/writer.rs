@@ -1,0 +1,246 @@
+//! The connection that writes, and the deposit that is open on it.
+
+use super::batch::{Batch, damaged};
+use super::fault::{Fault, is_loss};
+use super::migrate::Lock;
+use super::operations::{self, Stored};
+use super::records;
+use super::row::value;
+use super::session::{Server, Session};
+use crate::archive::body::Packer;
+use crate::archive::{ArchiveError, Kind, Operation, Original, RecipeStep, Record};
+use crate::text::Digest;
+
+/// What has been put since the last commit, and the connection that holds it.
+#[derive(Default)]
+pub(super) struct Writer {
+    /// Made when it is needed, and made anew when it was lost.
+    session: Option<Session>,
+    packer: Option<Packer>,
+    deposit: Deposit,
+    batch: Batch,
+    /// The number that the originals share which wait for their operation.
+    part: Option<i64>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Deposit {
+    /// Nothing was put.
+    #[default]
+    None,
+    /// Something was gathered, and the server knows nothing of it.
+    Gathered,
+    /// Something was sent, in a transaction.
+    Open,
+    /// A put failed.
+    Broken,
+}
+
+impl Writer {
+    pub(super) fn put_original(&mut self, server: &Server, original: &Original<'_>) -> Result<Digest, ArchiveError> {
+        self.put(server, |batch| batch.add_original(original))
+    }
+
+    pub(super) fn put_record(&mut self, server: &Server, record: &Record) -> Result<(), ArchiveError> {
+        self.put(server, |batch| batch.add_record(record))
+    }
+
+    pub(super) fn drop_record(&mut self, server: &Server, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        // What was put before goes first, for the last word counts.
+        let dropped = self.send(server).and_then(|()| {
+            let session = self.open(server)?;
+            let key = key.as_bytes().as_slice();
+            server.execute(session, records::DROP, &[&kind.name(), &key]).fault(&server.place)
+        });
+        dropped.map(drop).map_err(|error| self.broken(error))
+    }
+
+    /// Keeps all other deposits out until this one ends.
+    pub(super) fn claim(&mut self, server: &Server) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        let lock = format!("SELECT pg_advisory_xact_lock({})", Lock::Content.key(&server.url.schema));
+        let claimed = if self.deposit == Deposit::Open {
+            self.open(server).and_then(|session| server.batch(session, &lock).fault(&server.place))
+        } else {
+            self.begin(server, &format!("BEGIN; {lock}")).map(drop)
+        };
+        claimed.map_err(|error| self.broken(error))?;
+        self.deposit = Deposit::Open;
+        Ok(())
+    }
+
+    pub(super) fn put_operation(
+        &mut self,
+        server: &Server,
+        operation: &Operation,
+        recipe: &[RecipeStep],
+    ) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        let put = self.send(server).and_then(|()| {
+            let part = self.part;
+            operations::insert(server, self.open(server)?, operation, recipe, part)
+        });
+        match put {
+            Ok(Stored::Now) => self.part = None,
+            Ok(Stored::Before) => {}
+            Err(error) => return Err(self.broken(error)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn commit(&mut self, server: &Server) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        if self.deposit == Deposit::None {
+            return Ok(());
+        }
+        let committed = self.send(server).and_then(|()| {
+            let session = self.open(server)?;
+            server.batch(session, "COMMIT").fault(&server.place)
+        });
+        match committed {
+            Ok(()) => self.deposit = Deposit::None,
+            Err(error) => return Err(self.broken(error)),
+        }
+        self.part = None;
+        Ok(())
+    }
+
+    pub(super) fn rollback(&mut self, server: &Server) -> Result<(), ArchiveError> {
+        let was_open = matches!(self.deposit, Deposit::Open | Deposit::Broken);
+        self.deposit = Deposit::None;
+        self.batch = Batch::default();
+        self.part = None;
+        match &mut self.session {
+            Some(session) if was_open && !session.is_lost() => {
+                let rolled_back = server.batch(session, "ROLLBACK");
+                if rolled_back.is_err() {
+                    // Its end is the end of the transaction.
+                    self.session = None;
+                }
+            }
+            Some(session) if session.is_lost() => self.session = None,
+            Some(_) | None => {}
+        }
+        Ok(())
+    }
+
+    /// Carries out `work` as one transaction of its own that holds `lock`, which is read as an expression of the server.
+    ///
+    /// # Errors
+    /// When a deposit is open, or `work` or the server fails: nothing of it is kept then.
+    pub(super) fn alone<T>(
+        &mut self,
+        server: &Server,
+        lock: &str,
+        end: &str,
+        work: impl FnOnce(&mut Session) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        if self.deposit != Deposit::None {
+            return Err(ArchiveError::OpenDeposit);
+        }
+        let session = self.begin(server, &format!("BEGIN; SELECT {lock}"))?;
+        let done = work(session).and_then(|value| server.batch(session, end).fault(&server.place).map(|()| value));
+        if done.is_err() {
+            let is_free = !session.is_lost() && server.batch(session, "ROLLBACK").is_ok();
+            self.session = self.session.take().filter(|_| is_free);
+        }
+        done
+    }
+
+    /// The connection, outside of any transaction.
+    ///
+    /// # Errors
+    /// When a deposit is open, or the server cannot be reached.
+    pub(super) fn free(&mut self, server: &Server) -> Result<&mut Session, ArchiveError> {
+        if self.deposit == Deposit::None { self.session(server) } else { Err(ArchiveError::OpenDeposit) }
+    }
+
+    fn put<T>(&mut self, server: &Server, put: impl FnOnce(&mut Batch) -> T) -> Result<T, ArchiveError> {
+        self.check_whole()?;
+        let value = put(&mut self.batch);
+        if self.deposit == Deposit::None {
+            self.deposit = Deposit::Gathered;
+        }
+        if self.batch.is_full() {
+            self.send(server).map_err(|error| self.broken(error))?;
+        }
+        Ok(value)
+    }
+
+    /// Sends what was gathered, within the transaction of the deposit.
+    fn send(&mut self, server: &Server) -> Result<(), ArchiveError> {
+        self.open(server)?;
+        let batch = std::mem::take(&mut self.batch);
+        let Some(session) = &mut self.session else { return Err(ArchiveError::BrokenDeposit) };
+        if batch.has_originals() && self.part.is_none() {
+            let rows = server.rows(session, "SELECT nextval('part') AS part", &[]).fault(&server.place)?;
+            let part = rows.first().map(|row| value(row, "part")).transpose();
+            self.part = part.map_err(|detail| damaged(server, detail))?;
+        }
+        let packer = match self.packer.take() {
+            Some(packer) => packer,
+            None => Packer::new().map_err(|source| ArchiveError::Compress { bytes: 0, source })?,
+        };
+        batch.send(server, session, self.packer.insert(packer), self.part)
+    }
+
+    /// The connection with the transaction of the deposit, which is begun if need be.
+    fn open(&mut self, server: &Server) -> Result<&mut Session, ArchiveError> {
+        let is_open = self.deposit == Deposit::Open;
+        if !is_open {
+            let lock = Lock::Content.key(&server.url.schema);
+            self.begin(server, &format!("BEGIN; SELECT pg_advisory_xact_lock_shared({lock})"))?;
+            self.deposit = Deposit::Open;
+        }
+        self.session.as_mut().ok_or(ArchiveError::BrokenDeposit)
+    }
+
+    /// Begins a transaction. Nothing is lost yet where the connection is gone, so that it is made anew once.
+    fn begin(&mut self, server: &Server, sql: &str) -> Result<&mut Session, ArchiveError> {
+        let session = self.session(server)?;
+        match server.batch(session, sql) {
+            Err(error) if is_loss(&error) => {
+                self.session = None;
+                let session = self.session(server)?;
+                server.batch(session, sql).fault(&server.place)?;
+            }
+            Err(error) => {
+                // A lock that was not given leaves a transaction that has failed.
+                self.session = None;
+                return Err(error).fault(&server.place);
+            }
+            Ok(()) => {}
+        }
+        self.session.as_mut().ok_or(ArchiveError::BrokenDeposit)
+    }
+
+    fn session(&mut self, server: &Server) -> Result<&mut Session, ArchiveError> {
+        let session = match self.session.take().filter(|session| !session.is_lost()) {
+            Some(session) => session,
+            None => server.connect()?,
+        };
+        Ok(self.session.insert(session))
+    }
+
+    const fn check_whole(&self) -> Result<(), ArchiveError> {
+        match self.deposit {
+            Deposit::None | Deposit::Gathered | Deposit::Open => Ok(()),
+            Deposit::Broken => Err(ArchiveError::BrokenDeposit),
+        }
+    }
+
+    fn broken(&mut self, error: ArchiveError) -> ArchiveError {
+        self.deposit = Deposit::Broken;
+        error
+    }
+}
+
+#[cfg(test)]
+impl Writer {
+    /// The number of the connection.
+    pub(super) fn pid(&mut self, server: &Server) -> i32 {
+        let session = self.session.as_mut().unwrap();
+        value(&server.rows(session, "SELECT pg_backend_pid() AS pid", &[]).unwrap()[0], "pid").unwrap()
+    }
+}

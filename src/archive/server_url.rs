@@ -1,0 +1,359 @@
+//! Where a PostgreSQL server is, and how it is talked to, as a URL says it.
+//!
+//! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=...&sslrootcert=...&schema=...`. The password goes to the server
+//! and nowhere else: what is printed of such a URL, in errors too, is the URL without it.
+
+use std::fmt::{self, Write};
+use std::path::PathBuf;
+
+use super::ArchiveError;
+
+/// The beginnings of such URLs.
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+/// The schema in which an archive lies where nobody names one.
+const SCHEMA: &str = "ctxc";
+
+/// The port of PostgreSQL.
+const PORT: u16 = 5432;
+
+/// An archive on a PostgreSQL server. It prints as its URL without the password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerUrl {
+    /// The name or address of the host, or the folder of its socket, which begins with `/`.
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) user: String,
+    pub(super) password: Option<String>,
+    pub(super) database: String,
+    /// How the connection is protected.
+    pub(super) encryption: Encryption,
+    /// A file with the certificates of the authorities that are trusted, instead of those of the system.
+    pub(super) root_certificates: Option<PathBuf>,
+    /// The schema of the database in which the archive lies.
+    pub(super) schema: String,
+}
+
+/// How a connection is protected: the words of `sslmode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// Not at all: `disable`.
+    Off,
+    /// Where the server offers it: `prefer`. Only for a server on this machine.
+    IfOffered,
+    /// Always, whoever the server is: `require`.
+    Unverified,
+    /// Always, and the server has to prove its name: `verify-full`.
+    Verified,
+}
+
+impl Encryption {
+    const ALL: [Self; 4] = [Self::Off, Self::IfOffered, Self::Unverified, Self::Verified];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "disable",
+            Self::IfOffered => "prefer",
+            Self::Unverified => "require",
+            Self::Verified => "verify-full",
+        }
+    }
+}
+
+impl ServerUrl {
+    /// Whether `given` is meant as one.
+    pub(super) fn is_meant_by(given: &str) -> bool {
+        SCHEMES.iter().any(|scheme| given.starts_with(scheme))
+    }
+
+    /// Reads a URL.
+    ///
+    /// # Errors
+    /// [`ArchiveError::BadPlace`] with what is expected instead, and without the password.
+    pub(super) fn parse(given: &str) -> Result<Self, ArchiveError> {
+        read(given).map_err(|hint| ArchiveError::BadPlace { given: hide_password(given), hint })
+    }
+
+    /// Whether it is this machine, so that nothing leaves it.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        is_local(&self.host)
+    }
+
+    /// Whether others on the way can read what is sent.
+    #[must_use]
+    pub fn is_in_the_clear(&self) -> bool {
+        !self.is_local() && self.encryption == Encryption::Off
+    }
+
+    /// Whether both are one archive, whoever asks for it and however it is protected.
+    #[must_use]
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        let place = |url: &Self| (url.host.clone(), url.port, url.database.clone(), url.schema.clone());
+        place(self) == place(other)
+    }
+
+    /// Whether it has a password in it.
+    #[must_use]
+    pub const fn has_password(&self) -> bool {
+        self.password.is_some()
+    }
+
+    /// The whole URL with this password, for [`super::ArchiveUrl`] to read again.
+    #[must_use]
+    pub fn with_password(&self, password: &str) -> String {
+        self.written(Some(password))
+    }
+
+    fn written(&self, password: Option<&str>) -> String {
+        let mut url = format!("postgres://{}", encoded(&self.user));
+        if let Some(password) = password {
+            url.push(':');
+            url.push_str(&encoded(password));
+        }
+        let Self { host, port, database, encryption, schema, .. } = self;
+        let is_socket = host.starts_with('/');
+        let shown_host = match host {
+            _ if is_socket => String::new(),
+            host if host.contains(':') => format!("[{host}]"),
+            host => host.clone(),
+        };
+        let port = if *port == PORT { String::new() } else { format!(":{port}") };
+        let _ = write!(url, "@{shown_host}{port}/{}", encoded(database)); // Writing to a string never fails.
+        let mut parameters = Vec::new();
+        if is_socket {
+            parameters.push(format!("host={}", encoded_path(host)));
+        }
+        if *encryption != default_encryption(host) {
+            parameters.push(format!("sslmode={}", encryption.name()));
+        }
+        if let Some(path) = &self.root_certificates {
+            parameters.push(format!("sslrootcert={}", encoded_path(&path.to_string_lossy())));
+        }
+        if schema != SCHEMA {
+            parameters.push(format!("schema={schema}"));
+        }
+        if !parameters.is_empty() {
+            let _ = write!(url, "?{}", parameters.join("&"));
+        }
+        url
+    }
+}
+
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.written(None))
+    }
+}
+
+impl fmt::Debug for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// `text`, such as an argument of a command, with the user and the password hidden of a URL that is or ends it. It hides
+/// too much rather than too little: a password may hold anything, also what ends one.
+#[must_use]
+pub fn hide_password(text: &str) -> String {
+    let Some((at, scheme)) = SCHEMES.iter().filter_map(|scheme| Some((text.find(scheme)?, *scheme))).min() else {
+        return text.to_owned();
+    };
+    let (before, url) = text.split_at(at);
+    if let Ok(url) = read(url) {
+        return format!("{before}{url}");
+    }
+    let after = url.split('?').next().and_then(|url| url.rsplit_once('@')).map_or("", |(_, after)| after);
+    format!("{before}{scheme}[hidden]@{after}")
+}
+
+fn is_local(host: &str) -> bool {
+    let is_loopback = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    host.starts_with('/') || host == "localhost" || host.ends_with(".localhost") || is_loopback
+}
+
+fn default_encryption(host: &str) -> Encryption {
+    if is_local(host) { Encryption::IfOffered } else { Encryption::Verified }
+}
+
+fn read(given: &str) -> Result<ServerUrl, &'static str> {
+    const FORM: &str = "write `postgres://USER:PASSWORD@HOST/DATABASE`";
+    let rest = SCHEMES.iter().find_map(|scheme| given.strip_prefix(scheme)).ok_or(FORM)?;
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+    let (user, place) = authority.rsplit_once('@').ok_or(FORM)?;
+    let (user, password) = user.split_once(':').map_or((user, None), |(user, password)| (user, Some(password)));
+    let user = decoded(user)?;
+    let password = password.map(decoded).transpose()?;
+    if user.is_empty() {
+        return Err(FORM);
+    }
+    let (host, port) = match place.strip_prefix('[').and_then(|place| place.split_once(']')) {
+        Some((host, port)) => (host, port.strip_prefix(':').unwrap_or(port)),
+        None => place.split_once(':').unwrap_or((place, "")),
+    };
+    if host.contains(',') {
+        return Err("name one host; several are not supported");
+    }
+    let mut host = decoded(host)?;
+    let port = if port.is_empty() { PORT } else { port.parse().map_err(|_| "the port is no number up to 65535")? };
+    let database = if database.is_empty() { user.clone() } else { decoded(database)? };
+    let (mut encryption, mut root_certificates, mut schema) = (None, None, SCHEMA.to_owned());
+    for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let value = decoded(value)?;
+        match name {
+            "host" => host = value,
+            "sslmode" => encryption = Some(mode(&value)?),
+            "sslrootcert" => root_certificates = Some(value.into()),
+            "schema" if is_schema(&value) => schema = value,
+            "schema" => return Err("a schema is made of lower-case letters, digits and `_`, at most 63 of them"),
+            _ => {
+                return Err(
+                    "what may follow `?` is sslmode, sslrootcert, schema and, for the folder of a socket, host",
+                );
+            }
+        }
+    }
+    if host.is_empty() {
+        return Err("name the host, or the folder of a socket as in `postgres://USER@/DATABASE?host=/run/postgresql`");
+    }
+    let encryption = encryption.unwrap_or(default_encryption(&host));
+    if encryption == Encryption::IfOffered && !is_local(&host) {
+        return Err("`sslmode=prefer` would fall back to no encryption unasked; use verify-full, require or disable");
+    }
+    Ok(ServerUrl { host, port, user, password, database, encryption, root_certificates, schema })
+}
+
+fn mode(value: &str) -> Result<Encryption, &'static str> {
+    let mode = Encryption::ALL.into_iter().find(|mode| mode.name() == value);
+    mode.ok_or("sslmode is one of disable, prefer, require and verify-full")
+}
+
+fn is_schema(value: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    // Those that begin with `pg_` are the server's own.
+    value.bytes().all(|byte| is_letter(byte) || is_digit(byte))
+        && value.bytes().next().is_some_and(is_letter)
+        && value.len() <= 63
+        && !value.starts_with("pg_")
+}
+
+/// `text` with its `%XX` read.
+fn decoded(text: &str) -> Result<String, &'static str> {
+    const ODD: &str = "a `%` is followed by two hexadecimal digits; write `%25` for the sign itself";
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut pieces = text.split('%');
+    bytes.extend_from_slice(pieces.next().unwrap_or_default().as_bytes());
+    for piece in pieces {
+        let (digits, rest) = piece.split_at_checked(2).ok_or(ODD)?;
+        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| ODD)?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    let text = String::from_utf8(bytes).map_err(|_| "what `%` stands for is no UTF-8")?;
+    if text.contains('\0') { Err("it has a character that no name has") } else { Ok(text) }
+}
+
+fn encoded(text: &str) -> String {
+    written_with(text, b"-._~")
+}
+
+/// As it stands behind `?`, where a slash is nothing special.
+fn encoded_path(text: &str) -> String {
+    written_with(text, b"-._~/")
+}
+
+/// `text` with `%XX` for all but letters, digits and `plain`.
+fn written_with(text: &str, plain: &[u8]) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || plain.contains(&byte);
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        if is_plain(byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}"); // Writing to a string never fails.
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
+    use super::*;
+
+    // A-01
+    #[test]
+    fn a_01_a_server_is_read_from_its_url_and_shown_without_its_password() {
+        let cases = [
+            ("postgres://me:secret@db.example.org/team", "postgres://me@db.example.org/team", Encryption::Verified),
+            ("postgresql://me@localhost:5433", "postgres://me@localhost:5433/me", Encryption::IfOffered),
+            (
+                "postgres://me:s%40c@[::1]/a%20b?sslmode=disable",
+                "postgres://me@[::1]/a%20b?sslmode=disable",
+                Encryption::Off,
+            ),
+            ("postgres://me@/team?host=/run/pg", "postgres://me@/team?host=/run/pg", Encryption::IfOffered),
+            (
+                "postgres://me@h/d?sslmode=require&schema=team_a&sslrootcert=/ca.pem",
+                "postgres://me@h/d?sslmode=require&sslrootcert=/ca.pem&schema=team_a",
+                Encryption::Unverified,
+            ),
+        ];
+        for (given, shown, encryption) in cases {
+            let url = ServerUrl::parse(given).unwrap();
+            assert_eq!((url.to_string().as_str(), url.encryption), (shown, encryption), "{given}");
+            assert_eq!(format!("{url:?}"), shown);
+            assert_eq!(hide_password(&format!("--archive={given}")), format!("--archive={shown}"));
+        }
+        assert_eq!(ServerUrl::parse("postgres://me:s%40c@h").unwrap().password.as_deref(), Some("s@c"));
+    }
+
+    // A-01: what is wrong is said, and the password is not.
+    #[test]
+    fn a_01_a_url_that_makes_no_sense_is_refused_without_its_password() {
+        let cases = [
+            ("postgres://", "write `postgres://USER"),
+            ("postgres://host/db", "write `postgres://USER"),
+            ("postgres://:secret@host/db", "write `postgres://USER"),
+            ("postgres://me:secret@/db", "name the host"),
+            ("postgres://me:secret@a,b/db", "name one host"),
+            ("postgres://me:secret@host:port/db", "no number"),
+            ("postgres://me:sec%ret@host/db", "hexadecimal"),
+            ("postgres://me:secret@host/db?sslmode=allow", "verify-full"),
+            ("postgres://me:secret@host/db?sslmode=prefer", "unasked"),
+            ("postgres://me@host/db?password=secret", "what may follow"),
+            ("postgres://me:secret@host/db?schema=a\"b", "lower-case"),
+            ("postgres://me:secret@host/db?schema=pg_x", "lower-case"),
+            ("postgres://me:sec/ret@host/db", ""),
+        ];
+        for (given, part) in cases {
+            let message = ServerUrl::parse(given).unwrap_err().to_string();
+            assert!(message.contains(part), "{given}: {message}");
+            assert!(!message.contains("secret") && !message.contains("ret@"), "{given}: {message}");
+        }
+    }
+
+    proptest! {
+        // A-01, R-14
+        #[test]
+        fn a_01_no_password_is_ever_shown(password in "[ -~]{1,12}", host in "[a-z]{3,8}") {
+            let planted = format!("Q7x{password}x7Q");
+            for given in [format!("postgres://me:{planted}@{host}/db"), format!("--to=postgres://me:{planted}@{host}")] {
+                let shown = hide_password(&given);
+                prop_assert!(!shown.contains(&planted), "{} is shown as {}", given, shown);
+            }
+            let url = ServerUrl::parse(&format!("postgres://me@{host}/db")).unwrap();
+            let again = ServerUrl::parse(&url.with_password(&planted)).unwrap();
+            prop_assert_eq!(again.password.as_deref(), Some(planted.as_str()));
+        }
+
+        #[test]
+        fn a_01_any_text_is_read_or_refused(text in any::<String>()) {
+            let _ = ServerUrl::parse(&format!("postgres://{text}"));
+            let _ = hide_password(&text);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Utterances out of a buffer and out of the archive, because somebody wants them gone.
+
+use jiff::Timestamp;
+
+use super::state::{Slip, under_claim};
+use super::{BufferError, Name, State, Utterance};
+use crate::archive::{Archive, Kind, RecordFilter};
+
+/// Where an utterance stood that was deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deleted {
+    /// Among what the buffer holds.
+    Held,
+    /// Among what was evicted and is not in the summary.
+    Waiting,
+    /// In the archive alone. What the summary has of it stays.
+    Summarised,
+}
+
+/// Deletes the utterance `sequence` of the buffer `name`, for good. The numbers of the others stay.
+///
+/// # Errors
+/// [`BufferError::Unknown`] where there is none; or when the archive cannot be read or written. Nothing is changed then.
+pub fn delete(
+    archive: &mut dyn Archive,
+    name: &Name,
+    sequence: u64,
+    now: Timestamp,
+) -> Result<(Deleted, State), BufferError> {
+    under_claim(archive, |archive| {
+        let mut state = State::read(archive, name)?;
+        let (place, gone) = match (take(&mut state.held, sequence), take(&mut state.waiting, sequence)) {
+            (Some(slip), _) => (Deleted::Held, vec![slip.key]),
+            (None, Some(slip)) => (Deleted::Waiting, vec![slip.key]),
+            (None, None) => {
+                let session = name.session();
+                let filter =
+                    RecordFilter { kind: Some(Kind::Utterance), session: Some(&session), ..RecordFilter::default() };
+                let records = archive.records(&filter)?.into_iter();
+                let keyed = records.map(|record| (record.key, Utterance::of_record(record, 0)));
+                let is_it = |said: &Option<Utterance>| said.as_ref().is_some_and(|said| said.sequence == sequence);
+                let keys = keyed.filter(|(_, said)| is_it(said)).map(|(key, _)| key).collect();
+                (Deleted::Summarised, keys)
+            }
+        };
+        if gone.is_empty() {
+            let held = state.held.iter().map(|slip| slip.sequence).collect();
+            return Err(BufferError::Unknown { name: name.to_string(), sequence, held });
+        }
+        for key in gone {
+            archive.drop_record(Kind::Utterance, key)?;
+        }
+        state.clone().put(archive, name, now)?;
+        Ok((place, state))
+    })
+}
+
+/// Deletes the buffer `name` for good: what it holds, what was evicted, its summary and its limits. How many utterances
+/// that were.
+///
+/// # Errors
+/// When the archive cannot be read or written. Nothing is changed then.
+pub fn delete_all(archive: &mut dyn Archive, name: &Name) -> Result<u64, BufferError> {
+    under_claim(archive, |archive| {
+        let records = archive.records(&RecordFilter { session: Some(&name.session()), ..RecordFilter::default() })?;
+        let mut n_utterances = 0;
+        for record in records {
+            n_utterances += u64::from(record.document.kind == Kind::Utterance);
+            archive.drop_record(record.document.kind, record.key)?;
+        }
+        Ok(n_utterances)
+    })
+}
+
+fn take(slips: &mut Vec<Slip>, sequence: u64) -> Option<Slip> {
+    let place = slips.iter().position(|slip| slip.sequence == sequence)?;
+    Some(slips.remove(place))
+}

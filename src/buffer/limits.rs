@@ -1,0 +1,51 @@
+//! How much a buffer holds.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::Tokens;
+
+/// How much a buffer holds, and how long the summary of the rest may be. Tokens are `chars4`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// The most utterances; 0 counts as 1.
+    pub size: u32,
+    /// The most tokens of all utterances together. The newest one stays, however long it is.
+    pub max_tokens: Tokens,
+    /// The most tokens of the summary.
+    pub summary_tokens: Tokens,
+}
+
+/// H-01.
+impl Default for Limits {
+    fn default() -> Self {
+        Self { size: 20, max_tokens: Tokens(8000), summary_tokens: Tokens(1000) }
+    }
+}
+
+/// Which limits are set anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The most utterances.
+    pub size: Option<u32>,
+    /// The most tokens of all utterances together.
+    pub max_tokens: Option<Tokens>,
+    /// The most tokens of the summary.
+    pub summary_tokens: Option<Tokens>,
+}
+
+impl Limits {
+    /// The limits with `change` made; the others stay as they are.
+    #[must_use]
+    pub fn with(self, change: Change) -> Self {
+        Self {
+            size: change.size.unwrap_or(self.size),
+            max_tokens: change.max_tokens.unwrap_or(self.max_tokens),
+            summary_tokens: change.summary_tokens.unwrap_or(self.summary_tokens),
+        }
+    }
+
+    /// Whether so many utterances of so many tokens are too much.
+    pub(super) fn are_passed_by(&self, n_utterances: usize, tokens: Tokens) -> bool {
+        n_utterances > 1 && (n_utterances > self.size as usize || tokens > self.max_tokens)
+    }
+}

@@ -1,0 +1,35 @@
+//! Rolling buffers: the newest utterances of a conversation, word for word, and a summary of what has left.
+//!
+//! A buffer has a [`Name`] in an archive. [`push`] puts utterances behind those that are there, and evicts the oldest
+//! until the rest keeps to the buffer's [`Limits`]. What is evicted stays in the archive and waits for [`settle`], which
+//! has it folded into the summary so far; whoever calls says how texts are folded. So a push never waits for an engine
+//! while others wait for the archive, and an engine that fails loses nothing: what waits is folded the next time.
+//!
+//! All that is known of a buffer stands in one record, its [`State`], which is read, changed and put back under a claim
+//! of the archive. A push therefore takes time by what the buffer holds, and not by what the archive does.
+//! `docs/decisions/0026-buffer.md` says why it is made so.
+
+mod delete;
+mod error;
+mod limits;
+mod name;
+mod push;
+mod read;
+mod settle;
+mod speaker;
+mod state;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod utterance;
+
+pub use delete::{Deleted, delete, delete_all};
+pub use error::BufferError;
+pub use limits::{Change, Limits};
+pub use name::{Name, NotAName};
+pub use push::{Pushed, push};
+pub use read::{Contents, contents, names, search, state};
+pub use settle::{Due, Settled, settle};
+pub use speaker::{NotASpeaker, Speaker};
+pub use state::State;
+pub use utterance::{Spoken, Utterance};

@@ -1,0 +1,79 @@
+//! The names of buffers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::text::Digest;
+
+/// What the sessions of buffers begin with, by which an archive lists what it holds.
+const PREFIX: &str = "buffer:";
+
+/// The most characters of a name.
+const LONGEST: usize = 100;
+
+/// The name of a buffer, one of its own within an archive.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(String);
+
+impl Name {
+    /// The name as it is typed.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The session under which the archive has what the buffer holds: the name behind `buffer:`.
+    #[must_use]
+    pub fn session(&self) -> String {
+        format!("{PREFIX}{}", self.0)
+    }
+
+    /// The name of the buffer whose session this is.
+    pub(super) fn of_session(session: &str) -> Option<Self> {
+        session.strip_prefix(PREFIX)?.parse().ok()
+    }
+
+    /// The key of the record that holds the buffer's state.
+    pub(super) fn key(&self) -> Digest {
+        Digest::of(self.session().as_bytes())
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// Text that cannot be the name of a buffer.
+#[derive(Debug, thiserror::Error)]
+#[error("a buffer's name has 1 to {LONGEST} characters, and none that cannot be printed")]
+pub struct NotAName;
+
+impl FromStr for Name {
+    type Err = NotAName;
+
+    fn from_str(name: &str) -> Result<Self, NotAName> {
+        let is_blank = name.trim().is_empty() || name.chars().any(char::is_control);
+        if is_blank || name.chars().count() > LONGEST { Err(NotAName) } else { Ok(Self(name.to_owned())) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // H-01
+    #[test]
+    fn h_01_a_name_is_a_short_line_of_text() {
+        for name in ["default", "shop/42", "会議 3", "x", &"x".repeat(LONGEST)] {
+            let parsed: Name = name.parse().unwrap();
+            assert_eq!(parsed.as_str(), name);
+            assert_eq!(Name::of_session(&parsed.session()), Some(parsed));
+        }
+        for name in ["", " ", "a\nb", "\0", &"x".repeat(LONGEST + 1)] {
+            assert!(name.parse::<Name>().is_err(), "{name:?}");
+        }
+        assert_eq!(Name::of_session("4b2030ed"), None);
+    }
+}

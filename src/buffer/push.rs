@@ -1,0 +1,95 @@
+//! Utterances into a buffer, and the oldest ones out of it.
+
+use jiff::Timestamp;
+
+use super::state::{Slip, under_claim};
+use super::{BufferError, Change, Name, Speaker, Spoken, State, Utterance};
+use crate::archive::Archive;
+
+/// What a push did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pushed {
+    /// What was pushed, as far as the buffer still holds it.
+    pub held: Vec<Utterance>,
+    /// The numbers of the first and the last that were pushed; `None` where nothing was.
+    pub numbers: Option<(u64, u64)>,
+    /// The numbers of what was evicted, oldest first.
+    pub evicted: Vec<u64>,
+    /// The buffer as it is now.
+    pub state: State,
+}
+
+/// Pushes `spoken` into the buffer `name`, in order, at the time `now`, and evicts the oldest utterances until the rest
+/// keeps to the limits (H-02, H-06), of which those of `change` are set first. What is evicted waits for
+/// [`settle`](super::settle).
+///
+/// # Errors
+/// When the archive cannot be read or written; then nothing is changed.
+pub fn push(
+    archive: &mut dyn Archive,
+    name: &Name,
+    spoken: Vec<Spoken>,
+    change: Change,
+    now: Timestamp,
+) -> Result<Pushed, BufferError> {
+    under_claim(archive, |archive| {
+        let mut state = State::read(archive, name)?;
+        state.limits = state.limits.with(change);
+        let first = state.newest + 1;
+        let mut said = Vec::with_capacity(spoken.len());
+        for spoken in spoken {
+            let utterance = number(&mut state, spoken, now);
+            let record = utterance.record(name);
+            archive.put_record(&record)?;
+            state.held.push(Slip { sequence: utterance.sequence, tokens: utterance.tokens(), key: record.key });
+            said.push(utterance);
+        }
+        let evicted = evict(&mut state);
+        state.clone().put(archive, name, now)?;
+        let numbers = (state.newest >= first).then_some((first, state.newest));
+        Ok(Pushed { held: placed(said, &state), numbers, evicted, state })
+    })
+}
+
+/// The next utterance of the buffer. Its place is given when it is known what stays.
+fn number(state: &mut State, spoken: Spoken, now: Timestamp) -> Utterance {
+    let Spoken { speaker, turn, time, text } = spoken;
+    let next_turn = match speaker {
+        Speaker::User => state.turn + 1,
+        Speaker::Assistant | Speaker::System => state.turn.max(1),
+    };
+    state.newest += 1;
+    state.turn = turn.unwrap_or(next_turn);
+    let (sequence, turn_number) = (state.newest, state.turn);
+    Utterance { sequence, utterance_index: 0, turn_number, speaker, time: time.unwrap_or(now), text }
+}
+
+/// Takes the oldest utterances out until the rest keeps to the limits; their numbers.
+fn evict(state: &mut State) -> Vec<u64> {
+    let mut tokens = state.total_tokens();
+    let mut n_held = state.held.len();
+    let slips = state.held.iter();
+    let n_evicted = slips
+        .take_while(|slip| {
+            let is_evicted = state.limits.are_passed_by(n_held, tokens);
+            n_held -= 1;
+            tokens = tokens.saturating_sub(slip.tokens);
+            is_evicted
+        })
+        .count();
+    let evicted: Vec<Slip> = state.held.drain(..n_evicted).collect();
+    let numbers = evicted.iter().map(|slip| slip.sequence).collect();
+    state.waiting.extend(evicted);
+    numbers
+}
+
+/// Those of `said` that the buffer holds, at their places.
+fn placed(said: Vec<Utterance>, state: &State) -> Vec<Utterance> {
+    let place = |sequence: u64| state.held.iter().position(|slip| slip.sequence == sequence);
+    // What is held is the end of what was said, so one place tells the others.
+    let first = state.held.first().map_or(u64::MAX, |slip| slip.sequence);
+    let mut held: Vec<Utterance> = said.into_iter().filter(|utterance| utterance.sequence >= first).collect();
+    let start = held.first().and_then(|utterance| place(utterance.sequence)).unwrap_or_default();
+    held.iter_mut().enumerate().for_each(|(at, utterance)| utterance.utterance_index = start + at);
+    held
+}

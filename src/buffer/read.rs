@@ -1,0 +1,114 @@
+//! What a buffer holds, and what is found in it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::state::{Slip, changed_since};
+use super::{BufferError, Name, Speaker, State, Utterance};
+use crate::archive::{self, Archive, ArchiveUrl, Kind, Query, Record, RecordFilter};
+use crate::text::Digest;
+
+/// A buffer with all that it holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// What is known of it.
+    pub state: State,
+    /// What it holds, oldest first.
+    pub utterances: Vec<Utterance>,
+}
+
+/// The buffer `name` with all that it holds; nothing where there is no such buffer (H-09).
+///
+/// # Errors
+/// When the archive cannot be read, or what it holds is damaged.
+pub fn contents(archive: &dyn Archive, name: &Name) -> Result<Contents, BufferError> {
+    let mut state = State::read(archive, name)?;
+    loop {
+        match utterances(archive, &state)? {
+            Ok(utterances) => return Ok(Contents { state, utterances }),
+            Err(sequence) => state = changed_since(archive, name, &state, sequence)?,
+        }
+    }
+}
+
+/// What `state` holds; or the number of an utterance that the archive does not have.
+fn utterances(archive: &dyn Archive, state: &State) -> Result<Result<Vec<Utterance>, u64>, BufferError> {
+    let mut utterances = Vec::with_capacity(state.held.len());
+    let mut records = named(archive, &state.held)?;
+    for (place, slip) in state.held.iter().enumerate() {
+        let record = records.remove(&slip.key);
+        match record.and_then(|record| Utterance::of_record(record, place)) {
+            Some(utterance) => utterances.push(utterance),
+            None => return Ok(Err(slip.sequence)),
+        }
+    }
+    Ok(Ok(utterances))
+}
+
+/// The records of `slips` by their keys, as far as they are there; all at once, for a server that is asked for one after
+/// the other is waited for each time.
+pub(super) fn named(archive: &dyn Archive, slips: &[Slip]) -> Result<HashMap<Digest, Record>, BufferError> {
+    let names: Vec<(Kind, Digest)> = slips.iter().map(|slip| (Kind::Utterance, slip.key)).collect();
+    let records = archive.records_named(&names)?;
+    Ok(records.into_iter().map(|record| (record.key, record)).collect())
+}
+
+impl Contents {
+    /// What `speaker` said, or everybody without one, oldest first (H-05).
+    #[must_use]
+    pub fn read(&self, speaker: Option<Speaker>) -> Vec<&Utterance> {
+        self.utterances.iter().filter(|it| speaker.is_none_or(|speaker| it.speaker == speaker)).collect()
+    }
+
+    /// The last `n` of what `speaker` said, or everybody without one, oldest first (H-05).
+    #[must_use]
+    pub fn last(&self, n: usize, speaker: Option<Speaker>) -> Vec<&Utterance> {
+        let said = self.read(speaker);
+        let first = said.len().saturating_sub(n);
+        said.into_iter().skip(first).collect()
+    }
+}
+
+/// At most `limit` of the utterances in `contents` that have the words of `query`, the best first; of `speaker` alone
+/// where there is one (H-05). It goes by the rules of [`Query`], on every backend the same way.
+///
+/// # Errors
+/// When nothing can be looked through.
+pub fn search<'c>(
+    contents: &'c Contents,
+    name: &Name,
+    query: &str,
+    speaker: Option<Speaker>,
+    limit: u32,
+) -> Result<Vec<&'c Utterance>, BufferError> {
+    // What a buffer holds fits into memory, where nothing has to be indexed first.
+    let mut shelf = archive::open(&ArchiveUrl::Memory)?;
+    let mut by_key = HashMap::with_capacity(contents.utterances.len());
+    for utterance in &contents.utterances {
+        let record = utterance.record(name);
+        shelf.put_record(&record)?;
+        by_key.insert(record.key, utterance);
+    }
+    shelf.commit()?;
+    let query = Query { text: query, kind: None, speaker: speaker.map(Speaker::name), sessions: &[], limit };
+    let hits = shelf.search(&query, &|_| None)?;
+    Ok(hits.iter().filter_map(|hit| by_key.get(&hit.id.digest()).copied()).collect())
+}
+
+/// What is known of the buffer `name`, without what it holds; that of an empty one where there is none (H-09).
+///
+/// # Errors
+/// When the archive cannot be read, or what it holds is damaged.
+pub fn state(archive: &dyn Archive, name: &Name) -> Result<State, BufferError> {
+    State::read(archive, name)
+}
+
+/// The names of all buffers of the archive, in their order.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn names(archive: &dyn Archive) -> Result<Vec<Name>, BufferError> {
+    let filter = RecordFilter { kind: Some(Kind::Summary), ..RecordFilter::default() };
+    let sessions = archive.records(&filter)?.into_iter().filter_map(|record| record.document.session);
+    let names: BTreeSet<Name> = sessions.filter_map(|session| Name::of_session(&session)).collect();
+    Ok(names.into_iter().collect())
+}

@@ -1,0 +1,125 @@
+//! What waits, into the summary.
+
+use jiff::Timestamp;
+
+use super::read::named;
+use super::state::{Slip, changed_since, under_claim};
+use super::summary::within;
+use super::{BufferError, Name, State, Utterance};
+use crate::archive::Archive;
+use crate::engine::Said;
+use crate::text::{Tokens, chars4};
+
+/// The most utterances that are folded at a time: as many as of messages (F-03).
+const CHUNK_SIZE: usize = 20;
+
+/// The most tokens that are folded at a time, unless one utterance has more: what every model has room for beside its
+/// prompt, the summary so far and the reply.
+const CHUNK_TOKENS: Tokens = Tokens(16_000);
+
+/// How often it is tried again where others settle the same buffer. They leave less to be done each time.
+const TRIES: usize = 5;
+
+/// What is to be folded into a summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The summary so far.
+    pub existing: String,
+    /// What was evicted since, in chunks that an engine can take, oldest first.
+    pub chunks: Vec<Vec<Said>>,
+    /// The most tokens that the summary may have.
+    pub limit: Tokens,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// How many utterances went into the summary.
+    pub n_folded: u64,
+    /// The buffer as it is now.
+    pub state: State,
+}
+
+/// Folds what waits in the buffer `name` into its summary, by `fold`, which gives the new summary. Nothing is locked
+/// while it works; where somebody else settles the same utterances meanwhile, their summary stands and its own is
+/// forgotten. A summary over its limit is shortened by the built-in engine, so that it never is (H-04). `clock` tells the
+/// time.
+///
+/// # Errors
+/// When `fold` fails, or the archive cannot be read or written; then all that waits goes on waiting.
+pub fn settle<E: From<BufferError>>(
+    archive: &mut dyn Archive,
+    name: &Name,
+    clock: impl Fn() -> Timestamp,
+    mut fold: impl FnMut(&Due) -> Result<String, E>,
+) -> Result<Settled, E> {
+    let mut n_folded = 0;
+    for _ in 0..TRIES {
+        let state = State::read(archive, name)?;
+        let is_short = state.summary_tokens() <= state.limits.summary_tokens;
+        if state.waiting.is_empty() && is_short {
+            return Ok(Settled { n_folded, state });
+        }
+        let Some(due) = due(archive, name, &state)? else { continue };
+        let summary = if due.chunks.is_empty() { due.existing.clone() } else { fold(&due)? };
+        if keep(archive, name, &state, within(summary, due.limit), clock())? {
+            n_folded += state.n_waiting();
+        }
+    }
+    Ok(Settled { n_folded, state: State::read(archive, name)? })
+}
+
+/// What is to be folded; `None` where something of it has just been deleted.
+fn due(archive: &dyn Archive, name: &Name, state: &State) -> Result<Option<Due>, BufferError> {
+    let mut said = Vec::with_capacity(state.waiting.len());
+    let mut records = named(archive, &state.waiting)?;
+    for slip in &state.waiting {
+        let record = records.remove(&slip.key);
+        let Some(utterance) = record.and_then(|record| Utterance::of_record(record, 0)) else {
+            return changed_since(archive, name, state, slip.sequence).map(|_| None);
+        };
+        said.push(Said { speaker: utterance.speaker.name().to_owned(), text: utterance.text });
+    }
+    Ok(Some(Due { existing: state.summary.clone(), chunks: chunks(said), limit: state.limits.summary_tokens }))
+}
+
+fn chunks(said: Vec<Said>) -> Vec<Vec<Said>> {
+    let mut chunks: Vec<Vec<Said>> = Vec::new();
+    let mut tokens = Tokens::ZERO;
+    for said in said {
+        tokens += chars4(&said.text);
+        match chunks.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK_SIZE && tokens <= CHUNK_TOKENS => chunk.push(said),
+            _ => {
+                tokens = chars4(&said.text);
+                chunks.push(vec![said]);
+            }
+        }
+    }
+    chunks
+}
+
+/// Makes `summary` that of the buffer in the place of what `folded` had waiting, if nobody else has meanwhile; whether
+/// it did.
+fn keep(
+    archive: &mut dyn Archive,
+    name: &Name,
+    folded: &State,
+    summary: String,
+    now: Timestamp,
+) -> Result<bool, BufferError> {
+    under_claim(archive, |archive| {
+        let mut state = State::read(archive, name)?;
+        // More may have been evicted behind what was folded.
+        let Some(rest) = state.waiting.strip_prefix(folded.waiting.as_slice()) else { return Ok(false) };
+        if state.summary != folded.summary || state.n_summarised != folded.n_summarised {
+            return Ok(false);
+        }
+        let rest: Vec<Slip> = rest.to_vec();
+        state.waiting = rest;
+        state.n_summarised += folded.n_waiting();
+        state.summary = summary;
+        state.put(archive, name, now)?;
+        Ok(true)
+    })
+}

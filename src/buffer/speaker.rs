@@ -1,0 +1,49 @@
+//! Who speaks in a buffer.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Who said something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Speaker {
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// Neither: the program around both.
+    System,
+}
+
+impl Speaker {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::User, Self::Assistant, Self::System];
+
+    /// The name, as it is stored and typed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+        }
+    }
+}
+
+impl fmt::Display for Speaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Text that names no speaker.
+#[derive(Debug, thiserror::Error)]
+#[error("the speakers are {}", Speaker::ALL.map(Speaker::name).join(", "))]
+pub struct NotASpeaker;
+
+impl FromStr for Speaker {
+    type Err = NotASpeaker;
+
+    fn from_str(name: &str) -> Result<Self, NotASpeaker> {
+        Self::ALL.into_iter().find(|speaker| speaker.name() == name).ok_or(NotASpeaker)
+    }
+}

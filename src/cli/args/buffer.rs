@@ -1,0 +1,258 @@
+//! What the verbs of `ctxc buffer` are told.
+
+use clap::Subcommand;
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+
+use super::engine::EngineArgs;
+use super::shared::SessionArg;
+use super::summarizing::WordingArgs;
+use crate::buffer::{Change, Name, Speaker};
+use crate::cli::commands::buffer::{Asked, Filling, Said, Settings, delete, load, push, read};
+use crate::cli::error::CommandError;
+use crate::cli::settings::{Context, Strictness};
+use crate::text::Tokens;
+
+pub(super) const EXAMPLES: &str = "\
+A buffer holds the newest utterances of a conversation word for word, and a summary of those that had to leave. It lives in
+an archive, which several processes may use at once. What has left stays there: ctxc archive search finds it.
+
+Examples:
+  ctxc buffer push \"Use port 8443\" --speaker user
+  ctxc buffer last 5
+  ctxc buffer load latest --buffer shop --size 50
+  ctxc buffer search port --speaker user
+  ctxc buffer summary --json";
+
+const PUSH_EXAMPLES: &str = "\
+Prints the number of the utterance, which never changes. What leaves the buffer for it is summarised at once; where that
+fails, it waits in the archive, and the next push tries again.
+
+Examples:
+  ctxc buffer push \"Use port 8443\" --speaker user
+  git diff | ctxc buffer push --speaker system --max-tokens 4000
+  ctxc buffer push --buffer shop --size 50 - < answer.txt";
+
+const LOAD_EXAMPLES: &str = "\
+What people, the model and the client said goes in, in its order and with its times; tool calls, their results and thinking
+stay out. Turns are counted from 1; what stands before the first prompt has 0. Prints the first and the last number.
+
+Examples:
+  ctxc buffer load latest
+  ctxc buffer load 4b2030ed --buffer shop --size 50";
+
+const DELETE_EXAMPLES: &str = "\
+What is deleted is gone for good, from the archive too. The numbers of the others stay.
+
+Examples:
+  ctxc buffer delete 7
+  ctxc buffer delete --all --buffer shop";
+
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Put an utterance into the buffer
+    #[command(after_help = PUSH_EXAMPLES)]
+    Push(Box<PushArgs>),
+    /// Put what was said in a session into the buffer
+    #[command(after_help = LOAD_EXAMPLES)]
+    Load(Box<LoadArgs>),
+    /// Show the newest utterances
+    Last(LastArgs),
+    /// Show all utterances
+    Read(ReadArgs),
+    /// Find utterances by their words, the best first
+    Search(SearchArgs),
+    /// Show the summary of what has left
+    Summary(WhereArgs),
+    /// Show how full the buffer is
+    Tokens(WhereArgs),
+    /// Delete an utterance, or the whole buffer
+    #[command(after_help = DELETE_EXAMPLES)]
+    Delete(DeleteArgs),
+    /// List the buffers
+    List(ArchiveArg),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Which buffer")]
+struct WhereArgs {
+    /// The name of the buffer
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = name)]
+    buffer: Name,
+    #[command(flatten)]
+    archive: ArchiveArg,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Which buffer")]
+struct ArchiveArg {
+    /// Keep it in this archive, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    archive: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "How much it holds")]
+struct LimitArgs {
+    /// Hold at most so many utterances from now on [default: what was set before, else 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    size: Option<u32>,
+    /// Hold at most so many tokens from now on, but always the newest utterance [default: what was set before, else 8000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_tokens: Option<u64>,
+    /// Summarise what has left in at most so many tokens [default: what was set before, else 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    summary_tokens: Option<u64>,
+    /// End with exit code 3 when something could not be summarised
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    wording: WordingArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct PushArgs {
+    /// What was said; standard input without it, or with `-`
+    #[arg(value_name = "TEXT")]
+    text: Option<String>,
+    /// Who said it
+    #[arg(long, value_name = "WHO", default_value = "user", value_parser = speaker())]
+    speaker: Speaker,
+    /// In which turn [default: that of the utterance before, or the next one where a user speaks]
+    #[arg(long, value_name = "N")]
+    turn: Option<u64>,
+    #[command(flatten)]
+    place: WhereArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct LoadArgs {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    place: WhereArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct LastArgs {
+    /// How many
+    #[arg(value_name = "N")]
+    n: u32,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct ReadArgs {
+    /// Only what this speaker said
+    #[arg(long, value_name = "WHO", value_parser = speaker())]
+    speaker: Option<Speaker>,
+    #[command(flatten)]
+    place: WhereArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct SearchArgs {
+    /// Words; a word may be part of a longer one
+    #[arg(value_name = "QUERY")]
+    query: String,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: u32,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct DeleteArgs {
+    /// The number of the utterance, also of one that has left the buffer
+    #[arg(value_name = "SEQ", required_unless_present = "all", conflicts_with = "all")]
+    sequence: Option<u64>,
+    /// Delete the buffer with all that was ever in it, its summary and its limits
+    #[arg(long)]
+    all: bool,
+    /// Do not ask
+    #[arg(short, long, requires = "all")]
+    yes: bool,
+    #[command(flatten)]
+    place: WhereArgs,
+}
+
+impl Args {
+    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        let (place, asked) = match self.verb {
+            Verb::Push(typed) => {
+                let PushArgs { text, speaker, turn, place, limits, engine } = *typed;
+                let said = text.filter(|text| text != "-").map_or(Said::StandardInput, Said::Text);
+                let filling = limits.resolve(engine, &context)?;
+                (place, Asked::Push(Box::new(push::Settings { said, speaker, turn, filling })))
+            }
+            Verb::Load(typed) => {
+                let LoadArgs { session, place, limits, engine } = *typed;
+                let filling = limits.resolve(engine, &context)?;
+                (place, Asked::Load(Box::new(load::Settings { source: session.find(&context)?, filling })))
+            }
+            Verb::Last(LastArgs { n, read: ReadArgs { speaker, place } }) => {
+                (place, Asked::Read(read::Settings { which: read::Which::Last(n), speaker }))
+            }
+            Verb::Read(ReadArgs { speaker, place }) => {
+                (place, Asked::Read(read::Settings { which: read::Which::All, speaker }))
+            }
+            Verb::Search(SearchArgs { query, limit, read: ReadArgs { speaker, place } }) => {
+                (place, Asked::Read(read::Settings { which: read::Which::Found { query, limit }, speaker }))
+            }
+            Verb::Summary(place) => (place, Asked::Summary),
+            Verb::Tokens(place) => (place, Asked::Tokens),
+            Verb::Delete(DeleteArgs { sequence, all: _, yes, place }) => {
+                let consent = if yes { delete::Consent::Given } else { delete::Consent::Asked };
+                let what = sequence.map_or(delete::What::All(consent), delete::What::One);
+                (place, Asked::Delete(what))
+            }
+            Verb::List(archive) => (WhereArgs { buffer: default_name()?, archive }, Asked::List),
+        };
+        let WhereArgs { buffer, archive } = place;
+        let archive = context.environment.archive_url(archive.archive.as_deref())?;
+        Ok(Settings { archive, buffer, asked, reporting: context.reporting })
+    }
+}
+
+impl LimitArgs {
+    fn resolve(self, engine: EngineArgs, context: &Context<'_>) -> Result<Filling, CommandError> {
+        Ok(Filling {
+            change: Change {
+                size: self.size,
+                max_tokens: self.max_tokens.map(Tokens),
+                summary_tokens: self.summary_tokens.map(Tokens),
+            },
+            // The limit is that of the buffer.
+            how: self.wording.resolve(engine, Tokens::ZERO, context.environment)?,
+            strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },
+        })
+    }
+}
+
+fn default_name() -> Result<Name, CommandError> {
+    Ok("default".parse::<Name>()?)
+}
+
+fn name(typed: &str) -> Result<Name, String> {
+    typed.parse().map_err(|error: crate::buffer::NotAName| error.to_string())
+}
+
+fn speaker() -> impl TypedValueParser<Value = Speaker> {
+    PossibleValuesParser::new(Speaker::ALL.map(Speaker::name)).try_map(|name| name.parse::<Speaker>())
+}

@@ -1,0 +1,51 @@
+//! `ctxc man`: the manual, as pages for `man` (U-07).
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+use crate::apply::write_document;
+use crate::cli::args::Args;
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::ui::Ui;
+
+/// Where to.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The folder that gets one page for each verb; without one the page of the program goes to standard output.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let mut command = Args::command();
+    // Each verb knows only then what it is called as a whole.
+    command.build();
+    let Some(folder) = &settings.folder else {
+        ui.data(page(command)?)?;
+        return Ok(Completion::Full);
+    };
+    if !folder.is_dir() {
+        return Err(CommandError::usage(anyhow!("write the manual to {}: there is no such folder", folder.display()))
+            .hint("make the folder first, or leave it out to print the page of the whole program"));
+    }
+    write(&command, folder, ui)?;
+    Ok(Completion::Full)
+}
+
+/// Writes the page of `command` and those of its verbs, and says where they are.
+fn write(command: &clap::Command, folder: &Path, ui: &Ui) -> Result<(), CommandError> {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let path = folder.join(format!("{name}.1"));
+    write_document(&path, &page(command.clone())?).with_context(|| format!("write {}", path.display()))?;
+    ui.data_line(path.display())?;
+    // Help is no verb that would need a page.
+    command.get_subcommands().filter(|verb| verb.get_name() != "help").try_for_each(|verb| write(verb, folder, ui))
+}
+
+fn page(command: clap::Command) -> Result<String, CommandError> {
+    let mut page = Vec::new();
+    Man::new(command).render(&mut page)?;
+    Ok(String::from_utf8(page)?)
+}

@@ -1,0 +1,135 @@
+//! Compacting a conversation, as `compact`, `run` and a tool of agents do it: what is old is summarised, the summaries
+//! become batches, and a view of them takes its place.
+
+use std::fs::File;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+
+use super::error::CommandError;
+use super::pile::Pile;
+use super::rewriting::Work;
+use super::settings::{EngineChoice, Keep, Mode, Summaries, Trigger};
+use crate::apply::{
+    ApplyError, Compacted, Compaction, NamedBatch, ReadChunk, Rewrite, Scope, compact, read_chunk, settled,
+};
+use crate::report::compact::{ChunkRow, CompactStats, Reason};
+use crate::text::{Stopped, Tokens, chars4};
+use crate::transcript::{Chain, Index};
+
+/// Compacts what `rewrite` leaves of the session that `work` has read, whose context is of `size`, where that is called
+/// for. Afterwards `work` has the compacted conversation, and what is returned is still to be done to it. Nothing is
+/// written, and where anything fails, nothing is kept (F-09).
+pub(super) fn compact_conversation(
+    work: &mut Work<'_>,
+    how: &Summaries,
+    trigger: Trigger,
+    size: Tokens,
+    mut rewrite: Rewrite,
+) -> Result<(Rewrite, CompactStats), CommandError> {
+    let mut stats = CompactStats::of(how.summarizing.engine.name(), size);
+    if trigger == Trigger::OverBudget {
+        stats.budget = Some(how.budget);
+    }
+    if !how.is_called_for(size, trigger) {
+        return Ok((rewrite, stats.unchanged(Reason::BelowBudget)));
+    }
+    let Some(mut scope) = scope(work, how, &rewrite)? else {
+        return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
+    };
+    if !rewrite.is_nothing() {
+        // Each step works on what the one before has left.
+        rewrite = take(work, |file, index, chain, stop| settled(file, index, chain, rewrite, stop))?;
+        let Some(again) = self::scope(work, how, &rewrite)? else {
+            return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
+        };
+        scope = again;
+    }
+    let read = read(work, &scope)?;
+    stats.plan(&scope, read.iter().map(|chunk| ChunkRow::of(&chunk.batch, said_tokens(chunk))).collect());
+    let mut pile = Pile::open(work, scope.prior.as_ref())?;
+    if work.settings.mode == Mode::Show && matches!(how.summarizing.engine, EngineChoice::Chat(_)) {
+        // Nothing is asked, so that it is only known what comes out at most.
+        pile.expect(work, how, &read, &mut stats)?;
+        expect(work, &scope, chars4(&pile.view(how)), &mut rewrite);
+        return Ok((rewrite, stats));
+    }
+    pile.fold(work, how, read, &mut stats)?;
+    let view = pile.view(how);
+    if chars4(&view) >= tokens_of(work, &scope, &rewrite) {
+        if trigger == Trigger::OverBudget {
+            return Ok((rewrite, stats.unchanged(Reason::NotSmaller)));
+        }
+        work.ui.warning("the summaries take more room than the messages in whose place they stand");
+    }
+    if work.settings.keep == Keep::Nowhere && work.settings.mode == Mode::Do {
+        work.ui.warning(
+            "without an archive the summaries cannot be searched, and the next compaction will know them by their text alone",
+        );
+    }
+    let batches = pile.names();
+    rewrite = take(work, |file, index, chain, stop| {
+        let compaction = Compaction { scope: &scope, view: &view, size, batches: &batches };
+        compact(file, index, chain, &compaction, rewrite, stop)
+    })?;
+    rewrite.records.extend(pile.added().iter().map(NamedBatch::record));
+    pile.tell(how, &mut stats);
+    Ok((rewrite, stats))
+}
+
+/// What is compacted of what `rewrite` leaves.
+fn scope(work: &Work<'_>, how: &Summaries, rewrite: &Rewrite) -> Result<Option<Scope>, CommandError> {
+    let reading = &work.reading;
+    let (index, chain) = (&reading.index, &reading.chain);
+    Ok(Scope::of(&reading.file, index, chain, &rewrite.dropped, how.keep_recent, how.chunk_size)
+        .with_context(|| format!("read {}", reading.name))?)
+}
+
+/// Lets a draft take the place of what `work` has read; what is returned is still to be done to it.
+fn take(
+    work: &mut Work<'_>,
+    make: impl FnOnce(&File, &Index, &Chain, &AtomicBool) -> Result<Compacted, ApplyError>,
+) -> Result<Rewrite, CommandError> {
+    let reading = &mut work.reading;
+    let Compacted { file, index, chain, rewrite } =
+        make(&reading.file, &reading.index, &reading.chain, work.ui.stop())?;
+    reading.replace(file, index, chain);
+    Ok(rewrite)
+}
+
+/// What the chunks of `scope` say.
+fn read(work: &Work<'_>, scope: &Scope) -> Result<Vec<ReadChunk>, CommandError> {
+    let reading = &work.reading;
+    let mut read = Vec::with_capacity(scope.chunks.len());
+    for chunk in &scope.chunks {
+        Stopped::check(work.ui.stop())?;
+        read.push(read_chunk(&reading.file, &reading.index, chunk).with_context(|| format!("read {}", reading.name))?);
+    }
+    Ok(read)
+}
+
+/// What an engine reads of `chunk`.
+fn said_tokens(chunk: &ReadChunk) -> Tokens {
+    chunk.said.iter().map(|said| chars4(&said.text)).sum()
+}
+
+/// What the model sees of all that goes.
+fn tokens_of(work: &Work<'_>, scope: &Scope, rewrite: &Rewrite) -> Tokens {
+    let index = &work.reading.index;
+    let thinking = |line| index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
+    scope.gone.iter().map(|&line| rewrite.tokens(index, line) + thinking(line)).sum()
+}
+
+/// Takes what would go out of `rewrite`, with a view of so many tokens in its place, for a dry run.
+fn expect(work: &Work<'_>, scope: &Scope, view: Tokens, rewrite: &mut Rewrite) {
+    let index = &work.reading.index;
+    for &line in &scope.gone {
+        let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
+        let seen = rewrite.tokens(index, line).0 + u64::from(thinking);
+        rewrite.save(line, seen.cast_signed());
+        rewrite.drop_line(line);
+    }
+    if let Some(first) = scope.first {
+        rewrite.save(first, -view.0.cast_signed());
+    }
+}

@@ -1,0 +1,263 @@
+//! What a tool was called with: arguments become a call that makes sense, or an error that says what to give.
+
+use anyhow::anyhow;
+use serde_json::{Map, Value};
+
+use super::tools::Tool;
+use crate::cli::args::Aim;
+use crate::cli::error::CommandError;
+use crate::plan::Target;
+
+/// A call as it came in.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) tool: Tool,
+    pub(super) arguments: Map<String, Value>,
+    /// The id under which the client has written the call down, where it says so.
+    pub(super) call_id: Option<String>,
+}
+
+/// A call that makes sense.
+#[derive(Clone, Debug)]
+pub(super) enum Call {
+    Context(Action, Vec<Aim>),
+    CompactContext,
+    MemoryRead { query: String, limit: u32 },
+    ContextStats,
+    ContextRefs { page: usize, listed: Listed },
+}
+
+/// What `context` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Discard,
+    Distill,
+    Restore,
+}
+
+/// What `context_refs` lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    Calls,
+    Messages,
+}
+
+/// How many entries `memory_read` gives where it is not told, and at most.
+pub(super) const HITS: (u32, u32) = (5, 20);
+
+impl Call {
+    /// # Errors
+    /// When an argument is missing, unknown or of the wrong type.
+    pub(super) fn of(request: &Request) -> Result<Self, CommandError> {
+        let arguments = Arguments { tool: request.tool, values: &request.arguments };
+        arguments.refuse_unknown()?;
+        match request.tool {
+            Tool::Context => arguments.context(),
+            Tool::CompactContext => Ok(Self::CompactContext),
+            Tool::MemoryRead => {
+                let query = arguments.string("query")?.unwrap_or_default();
+                if query.trim().is_empty() {
+                    return Err(arguments.wrong("it has no `query`").hint("give the words to look for"));
+                }
+                let limit = arguments.number("limit", u64::from(HITS.1))?;
+                let limit = limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(HITS.0);
+                Ok(Self::MemoryRead { query, limit })
+            }
+            Tool::ContextStats => Ok(Self::ContextStats),
+            Tool::ContextRefs => {
+                let page = arguments.number("page", u64::MAX)?.and_then(|page| usize::try_from(page).ok());
+                let listed = match arguments.string("list")?.as_deref() {
+                    None | Some("calls") => Listed::Calls,
+                    Some("messages") => Listed::Messages,
+                    Some(other) => {
+                        return Err(arguments
+                            .wrong(&format!("there is no list of {other:?}"))
+                            .hint("`list` is \"calls\" or \"messages\""));
+                    }
+                };
+                Ok(Self::ContextRefs { page: page.unwrap_or(1), listed })
+            }
+        }
+    }
+}
+
+/// The arguments of a call.
+#[derive(Clone, Copy)]
+struct Arguments<'a> {
+    tool: Tool,
+    values: &'a Map<String, Value>,
+}
+
+impl Arguments<'_> {
+    fn context(self) -> Result<Call, CommandError> {
+        const ACTIONS: &str = "`action` is \"discard\", \"distill\" or \"restore\"; one for all targets of a call";
+        let action = match self.string("action")?.as_deref() {
+            Some("discard") => Action::Discard,
+            Some("distill") => Action::Distill,
+            Some("restore") => Action::Restore,
+            Some(other) => return Err(self.wrong(&format!("there is no action {other:?}")).hint(ACTIONS)),
+            None => return Err(self.wrong("it has no `action`").hint(ACTIONS)),
+        };
+        let rows = self.rows()?;
+        let aims: Result<Vec<Aim>, CommandError> = rows.into_iter().map(|row| aim(action, row)).collect();
+        Ok(Call::Context(action, aims?))
+    }
+
+    /// The pairs of `targets`. A model may write the array as a string, or a target alone without its brackets.
+    fn rows(self) -> Result<Vec<(String, Option<String>)>, CommandError> {
+        const HINT: &str = r#"`targets` is an array of [target] or [target, summary], such as [["r_3f9a1"], ["Let me explain...edge cases"]]; nothing was changed"#;
+        let given = self.values.get("targets");
+        let parsed = given.and_then(Value::as_str).and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let rows = match parsed.as_ref().or(given) {
+            Some(Value::Array(rows)) if !rows.is_empty() => rows,
+            Some(Value::Array(_)) | None => return Err(self.wrong("it has no `targets`").hint(HINT)),
+            Some(_) => return Err(self.wrong("its `targets` are no array").hint(HINT)),
+        };
+        let row = |(at, row): (usize, &Value)| {
+            let pair: Option<(String, Option<String>)> = match row {
+                Value::String(target) => Some((target.clone(), None)),
+                Value::Array(pair) => match pair.as_slice() {
+                    [Value::String(target)] | [Value::String(target), Value::Null] => Some((target.clone(), None)),
+                    [Value::String(target), Value::String(summary)] => Some((target.clone(), Some(summary.clone()))),
+                    _ => None,
+                },
+                _ => None,
+            };
+            pair.ok_or_else(|| self.wrong(&format!("number {} of its `targets` is no such pair", at + 1)).hint(HINT))
+        };
+        rows.iter().enumerate().map(row).collect()
+    }
+
+    fn string(self, name: &str) -> Result<Option<String>, CommandError> {
+        match self.values.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(self.wrong(&format!("its `{name}` is {}, and no string", kind_of(other)))),
+        }
+    }
+
+    /// A number from 1 on.
+    fn number(self, name: &str, most: u64) -> Result<Option<u64>, CommandError> {
+        let value = match self.values.get(name) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(value) => value,
+        };
+        let number = value.as_u64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
+        match number {
+            Some(number) if (1..=most).contains(&number) => Ok(Some(number)),
+            _ if most == u64::MAX => Err(self.wrong(&format!("its `{name}` is no whole number from 1 on"))),
+            _ => Err(self.wrong(&format!("its `{name}` is no whole number from 1 to {most}"))),
+        }
+    }
+
+    fn refuse_unknown(self) -> Result<(), CommandError> {
+        let known = self.tool.parameters();
+        let Some(unknown) = self.values.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
+        let hint = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+        Err(self.wrong(&format!("it has no parameter {unknown:?}")).hint(hint))
+    }
+
+    fn wrong(self, what: &str) -> CommandError {
+        CommandError::usage(anyhow!("take the call of {}: {what}", self.tool.name()))
+    }
+}
+
+fn aim(action: Action, (typed, summary): (String, Option<String>)) -> Result<Aim, CommandError> {
+    let target: Target = typed.parse().map_err(|error| {
+        CommandError::usage(anyhow::Error::new(error)).hint(
+            "context_refs lists handles, and patterns of messages with \"list\": \"messages\"; nothing was changed",
+        )
+    })?;
+    let summary = summary.filter(|summary| !summary.trim().is_empty());
+    match (action, &summary) {
+        (Action::Distill, None) => {
+            let error = CommandError::usage(anyhow!("distill `{typed}`: a summary is required, and it has none"));
+            return Err(error.hint("give it as the second of the pair, [target, summary]; nothing was changed"));
+        }
+        (Action::Discard, Some(_)) => {
+            let error = CommandError::usage(anyhow!("discard `{typed}`: it has a summary, which would be lost"));
+            return Err(error.hint("leave the summary out, or distill; nothing was changed"));
+        }
+        (Action::Distill, Some(_)) | (Action::Discard, None) | (Action::Restore, _) => {}
+    }
+    // What is brought back needs none, and takes the list that took out.
+    let summary = summary.filter(|_| action == Action::Distill);
+    Ok(Aim { typed, target, summary })
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(tool: Tool, arguments: Value) -> Result<Call, String> {
+        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+        Call::of(&Request { tool, arguments, call_id: None }).map_err(|error| error.explained())
+    }
+
+    fn aims(arguments: Value) -> Vec<(String, Option<String>)> {
+        match call(Tool::Context, arguments).unwrap() {
+            Call::Context(_, aims) => aims.into_iter().map(|aim| (aim.typed, aim.summary)).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    // M-01, seed 003: any mix and number of targets, one action
+    #[test]
+    fn m_01_targets_are_pairs_of_a_target_and_a_summary() {
+        let one = |target: &str| vec![(target.to_owned(), None)];
+        assert_eq!(aims(json!({"action": "discard", "targets": [["r_a1b2c"]]})), one("r_a1b2c"));
+        assert_eq!(aims(json!({"action": "discard", "targets": ["r_a1b2c"]})), one("r_a1b2c"));
+        assert_eq!(aims(json!({"action": "discard", "targets": "[[\"r_a1b2c\"]]"})), one("r_a1b2c"));
+        // What took out brings back.
+        assert_eq!(aims(json!({"action": "restore", "targets": [["r_a1b2c", "73 files"]]})), one("r_a1b2c"));
+        let both =
+            aims(json!({"action": "distill", "targets": [["r_a1b2c", "73 files"], ["Let me...cases", "tests"]]}));
+        assert_eq!(both.len(), 2);
+        assert_eq!(both[1], ("Let me...cases".to_owned(), Some("tests".to_owned())));
+    }
+
+    // M-01, seed 003 Test 10: errors say what to give, before anything changes
+    #[test]
+    fn m_01_what_makes_no_sense_is_refused_with_what_to_give() {
+        for (tool, arguments, said) in [
+            (Tool::Context, json!({}), "no `action`"),
+            (Tool::Context, json!({"action": "delete", "targets": [["r_a1b2c"]]}), "no action \"delete\""),
+            (Tool::Context, json!({"action": 7, "targets": [["r_a1b2c"]]}), "a number, and no string"),
+            (Tool::Context, json!({"action": "discard"}), "no `targets`"),
+            (Tool::Context, json!({"action": "discard", "targets": []}), "no `targets`"),
+            (Tool::Context, json!({"action": "discard", "targets": {"r_a1b2c": null}}), "are no array"),
+            (Tool::Context, json!({"action": "discard", "targets": [["r_a1b2c"], [1]]}), "number 2 of its `targets`"),
+            (Tool::Context, json!({"action": "discard", "targets": [["neither"]]}), "context_refs lists handles"),
+            (Tool::Context, json!({"action": "discard", "targets": [["r_a1b2c", "s"]]}), "would be lost"),
+            (Tool::Context, json!({"action": "distill", "targets": [["r_a1b2c"]]}), "a summary is required"),
+            (Tool::Context, json!({"action": "distill", "targets": [["r_a1b2c", " "]]}), "a summary is required"),
+            (
+                Tool::Context,
+                json!({"action": "discard", "targets": [["r_a1b2c"]], "all": true}),
+                "no parameter \"all\"",
+            ),
+            (Tool::CompactContext, json!({"force": true}), "it has none"),
+            (Tool::MemoryRead, json!({}), "no `query`"),
+            (Tool::MemoryRead, json!({"query": "x", "limit": 0}), "from 1 to 20"),
+            (Tool::MemoryRead, json!({"query": ["x"]}), "an array, and no string"),
+            (Tool::ContextStats, json!({"x": 1}), "it has none"),
+            (Tool::ContextRefs, json!({"page": -1}), "from 1 on"),
+            (Tool::ContextRefs, json!({"list": "files"}), "no list of \"files\""),
+        ] {
+            let error = call(tool, arguments.clone()).unwrap_err();
+            assert!(error.contains(said), "{arguments}: {error}");
+        }
+    }
+}

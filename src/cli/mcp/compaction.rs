@@ -1,0 +1,76 @@
+//! `compact_context`: compact the session once it is over its budget (AC5.1-AC5.4).
+
+use anyhow::anyhow;
+use serde_json::{Value, json};
+
+use super::Settings;
+use super::answer::Answer;
+use super::subject::{Subject, rewriting};
+use crate::apply::{Rewrite, ThinkingReach};
+use crate::cli::commands::compact;
+use crate::cli::error::CommandError;
+use crate::cli::landing::resume_words;
+use crate::cli::rewriting::Work;
+use crate::cli::settings::{Asking, Consent, EngineChoice, Trigger};
+use crate::cli::ui::Ui;
+use crate::report::compact::{CompactReport, CompactStats};
+use crate::report::rewritten::Rewritten;
+
+/// Compacts `subject`, and says what came of it.
+///
+/// # Errors
+/// When anything fails; then nothing was written.
+pub(super) fn answer(subject: Subject, settings: &Settings, ui: &Ui) -> Result<(Answer, Rewritten), CommandError> {
+    let summaries = settings.summaries.as_ref().map_err(|error| {
+        CommandError::config(anyhow!("compact the session: {}", error.text()))
+            .hint("mend the configuration, or start the server with `ctxc mcp --engine extract`, which works offline")
+    })?;
+    let rewriting = rewriting(&subject, settings);
+    let asked = compact::Settings { rewriting, summaries: summaries.clone(), trigger: Trigger::OverBudget };
+    let work = Work::of(&asked.rewriting, subject.reading, ui)?;
+    let size = work.size(&Rewrite::default(), ThinkingReach::BehindChange)?;
+    if summaries.is_called_for(size, Trigger::OverBudget) {
+        refuse_without_consent(&summaries.summarizing.engine)?;
+    }
+    let (_, CompactReport { rewritten, compacted }) = compact::compact_read(&asked, work)?;
+    let data = told(&compacted, &rewritten);
+    Ok((Answer { data: Some(data.clone()), ..Answer::text(data.to_string()) }, rewritten))
+}
+
+/// A server cannot ask whether messages may be sent: it has to be told before.
+fn refuse_without_consent(engine: &EngineChoice) -> Result<(), CommandError> {
+    match engine {
+        EngineChoice::Chat(asking) if asking.consent == Consent::Ask => {
+            let Asking { server, .. } = &**asking;
+            let host = server.endpoint.host();
+            Err(CommandError::config(anyhow!(
+                "compact by the engine chat: nobody can be asked whether messages may be sent to {host}"
+            ))
+            .hint("set engine = \"chat\" in your own ctxc.toml, or start the server with `ctxc mcp --yes`; `--engine extract` sends nothing"))
+        }
+        EngineChoice::Chat(_) | EngineChoice::Extract => Ok(()),
+    }
+}
+
+fn told(compacted: &CompactStats, rewritten: &Rewritten) -> Value {
+    let mut data = json!({
+        "messagesCompressed": compacted.messages_compressed,
+        "batchesCreated": compacted.batches_created,
+        "tokensEstimateBefore": compacted.tokens_before.0,
+        "tokensEstimateAfter": compacted.tokens_after.0,
+        "session": rewritten.session_id,
+    });
+    let Some(fields) = data.as_object_mut() else { return data };
+    match (&rewritten.session_id, &rewritten.output) {
+        (Some(id), Some(path)) => {
+            fields.insert("resume".to_owned(), resume_words(id, path.as_ref()).into());
+            fields.insert("note".to_owned(), NOTE.into());
+        }
+        _ => drop(fields.insert("unchanged".to_owned(), compacted.why_unchanged().into())),
+    }
+    data
+}
+
+const NOTE: &str = "The running session goes on as it was, for its client holds the history in memory: tell the person \
+    to end it and to run the command. Later calls of these tools act on the new session, with what has been added here \
+    since. What went is found with memory_read.";

@@ -1,0 +1,67 @@
+//! `context`: discard, distill or restore what is named.
+
+use anyhow::anyhow;
+
+use super::answer::{Answer, Outcome};
+use super::call::Action;
+use super::subject::{Subject, rewriting};
+use super::{Settings, desk};
+use crate::apply::ApplyError;
+use crate::cli::args::{Aim, Matches};
+use crate::cli::commands::cutting::{self, Inputs};
+use crate::cli::commands::{restore, restore_items};
+use crate::cli::error::CommandError;
+use crate::cli::rewriting::Work;
+use crate::cli::stored;
+use crate::cli::ui::Ui;
+use crate::plan::Roles;
+use crate::report::rewritten::Rewritten;
+
+/// Does `action` to what `aims` name, and says what came of it.
+///
+/// # Errors
+/// When nothing could be done; then nothing was written.
+pub(super) fn answer(
+    action: Action,
+    aims: &[Aim],
+    subject: Subject,
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<(Answer, Rewritten), CommandError> {
+    let rewriting = rewriting(&subject, settings);
+    let (aims, roles, matches) = (aims.to_vec(), Roles::Both, Matches::One);
+    let cutting = |action| cutting::Settings { rewriting, action, aims, roles, matches, inputs: Inputs::Leave };
+    let (text, rewritten, outcome) = match action {
+        Action::Discard => cut(&cutting(cutting::Action::Discard), subject, ui)?,
+        Action::Distill => cut(&cutting(cutting::Action::Distill), subject, ui)?,
+        Action::Restore => {
+            let archive = settings.archive.clone();
+            let what = restore::What::Items(Vec::new());
+            let cutting::Settings { rewriting, aims, .. } = cutting(cutting::Action::Discard);
+            let settings = restore::Settings { rewriting, what, roles, matches, archive };
+            stored::open_existing(&settings.archive).map_err(|error| nothing_out(&error.text()))?;
+            let work = Work::of(&settings.rewriting, subject.reading, ui)?;
+            let report = restore_items::restore(&settings, &aims, work, ui).map_err(|error| {
+                let is_untouched = matches!(error.cause::<ApplyError>(), Some(ApplyError::NoOperation(_)));
+                if is_untouched { nothing_out("the archive knows of no change of it") } else { error }
+            })?;
+            // What could be brought back in part was.
+            let has_failed = report.has_failed() && report.restored == 0;
+            let outcome = if has_failed { Outcome::Failed } else { Outcome::Done };
+            (report.to_string(), report.rewritten, outcome)
+        }
+    };
+    let text = format!("{}\n{}", text.trim_end(), desk::told(&rewritten));
+    Ok((Answer { outcome, ..Answer::text(text.trim_end()) }, rewritten))
+}
+
+/// The error of a session of which nothing could be brought back.
+fn nothing_out(reason: &str) -> CommandError {
+    CommandError::from(anyhow!("restore: nothing has been taken out of this session ({reason})"))
+        .hint("context_refs shows what is cut; where another archive was used, start the server with `ctxc mcp --archive URL`")
+}
+
+fn cut(settings: &cutting::Settings, subject: Subject, ui: &Ui) -> Result<(String, Rewritten, Outcome), CommandError> {
+    let report = cutting::cut(settings, Work::of(&settings.rewriting, subject.reading, ui)?)?;
+    Ok((report.to_string(), report.rewritten, Outcome::Done))
+}

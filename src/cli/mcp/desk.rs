@@ -1,0 +1,125 @@
+//! Where calls are answered: one after the other, for a later one goes on from what an earlier one made.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use super::answer::Answer;
+use super::call::{Call, Request};
+use super::subject::{self, Made, Subject};
+use super::{caller, compaction, context, memory, refs, stats};
+use crate::apply::{ApplyError, Shelf};
+use crate::cli::args::Estimate;
+use crate::cli::error::CommandError;
+use crate::cli::landing::resume_words;
+use crate::cli::settings::Summaries;
+use crate::cli::ui::Ui;
+use crate::report::rewritten::Rewritten;
+use crate::text::Tokens;
+use crate::transcript::session::Places;
+
+/// What the server needs.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The session that all calls are about; without it the one that each comes from.
+    pub(crate) session: Option<PathBuf>,
+    /// Where sessions are looked for.
+    pub(crate) places: Vec<Places>,
+    /// The id of the session in which the client started the server.
+    pub(crate) client_session: Option<String>,
+    /// The URL of the archive.
+    pub(crate) archive: String,
+    /// That archive, as what takes the place of a text names it.
+    pub(crate) shelf: Shelf,
+    /// The estimate that was asked for.
+    pub(crate) estimate: Option<Estimate>,
+    /// The size of the context window.
+    pub(crate) context_window: Tokens,
+    /// When the session is compacted, and into what; or why it cannot be.
+    pub(crate) summaries: Result<Summaries, CommandError>,
+}
+
+/// How often a call is begun again because the client has written to the session meanwhile.
+const N_ATTEMPTS: u32 = 5;
+
+/// Where calls are answered.
+pub(super) struct Desk {
+    settings: Settings,
+    started: SystemTime,
+    /// The newest result that was made of each session.
+    made: Mutex<HashMap<PathBuf, Made>>,
+}
+
+impl Desk {
+    pub(super) fn new(settings: Settings, started: SystemTime) -> Self {
+        Self { settings, started, made: Mutex::default() }
+    }
+
+    /// Answers `request`, once those before it are answered.
+    pub(super) fn answer(&self, request: &Request, ui: &Ui) -> Answer {
+        // What a call before left behind is whole, whatever became of it.
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = self.try_answer(request, &mut made, ui);
+        answer.unwrap_or_else(|error| Answer::of_error(&error)).warned(&ui.warnings())
+    }
+
+    fn try_answer(
+        &self,
+        request: &Request,
+        made: &mut HashMap<PathBuf, Made>,
+        ui: &Ui,
+    ) -> Result<Answer, CommandError> {
+        let call = Call::of(request)?;
+        let source = caller::find(&self.settings, self.started, request, ui)?;
+        let mut attempt = 1;
+        loop {
+            match self.act(&call, &source, made, ui) {
+                Err(error) if attempt < N_ATTEMPTS && has_changed(&error) => attempt += 1,
+                answer => return answer,
+            }
+        }
+    }
+
+    fn act(
+        &self,
+        call: &Call,
+        source: &PathBuf,
+        made: &mut HashMap<PathBuf, Made>,
+        ui: &Ui,
+    ) -> Result<Answer, CommandError> {
+        let Self { settings, .. } = self;
+        let subject = subject::open(source, made.get(source), ui)?;
+        let Subject { source_len, .. } = subject;
+        let (answer, rewritten) = match call {
+            Call::Context(action, aims) => context::answer(*action, aims, subject, settings, ui)?,
+            Call::CompactContext => compaction::answer(subject, settings, ui)?,
+            Call::MemoryRead { query, limit } => return memory::answer(query, *limit, subject, settings, ui),
+            Call::ContextStats => return stats::answer(subject, settings, ui),
+            Call::ContextRefs { page, listed } => return refs::answer(*page, *listed, subject, settings),
+        };
+        if let (Some(output), Some(bytes), None) = (&rewritten.output, rewritten.bytes, &rewritten.unchanged) {
+            // Where it cannot be read again, later calls start from the session itself.
+            if let Ok(source_digest) = subject::digest(source, source_len) {
+                let result = Made { path: output.into(), len: bytes.after, source_len, source_digest };
+                made.insert(source.clone(), result);
+            }
+        }
+        Ok(answer)
+    }
+}
+
+/// Whether the source was written to while it was read.
+fn has_changed(error: &CommandError) -> bool {
+    matches!(error.cause::<ApplyError>(), Some(ApplyError::SourceChanged(_)))
+}
+
+/// Where the result is, and how to go on in it; nothing where nothing was written.
+pub(super) fn told(rewritten: &Rewritten) -> String {
+    let (Some(id), Some(path)) = (&rewritten.session_id, &rewritten.output) else { return String::new() };
+    format!(
+        "new session: {id}\n{}\nthis session itself goes on as it was, for its client holds the history in memory; \
+         later calls of these tools act on the new session, with what has been added here since",
+        resume_words(id, path.as_ref())
+    )
+}

@@ -1,0 +1,139 @@
+//! `memory_read`: what was taken out of the session and of those that it was made from, by its words (AC4.3).
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+use anyhow::anyhow;
+
+use super::Settings;
+use super::answer::Answer;
+use super::subject::Subject;
+use crate::apply::document;
+use crate::archive::{Archive, Hit, Kind, Operation, Query, ancestors, find};
+use crate::cli::error::CommandError;
+use crate::cli::stored;
+use crate::cli::ui::Ui;
+use crate::report::size::counted;
+use crate::report::when::to_second;
+use crate::text::Stopped;
+
+/// How much of one entry is shown, in characters.
+const ENTRY: usize = 1_500;
+/// How many digits of a digest name an entry.
+const DIGITS: usize = 12;
+const NOTHING_YET: &str = "nothing has been taken out of this session yet: all of it is in the context";
+/// What is found for each entry that is wanted: some are none of what was said.
+const SPARE: u32 = 4;
+
+pub(super) fn answer(
+    query: &str,
+    limit: u32,
+    mut subject: Subject,
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<Answer, CommandError> {
+    let asked = Query { text: query, kind: None, speaker: None, sessions: &[], limit: limit.saturating_mul(SPARE) };
+    if !asked.has_words() {
+        return Err(CommandError::usage(anyhow!("search for {query:?}: it has no letter and no digit"))
+            .hint("give a word or a part of one"));
+    }
+    let Ok(mut archive) = stored::open_existing(&settings.archive) else { return Ok(Answer::text(NOTHING_YET)) };
+    let names = names(&mut subject)?;
+    let operations = operations(&*archive)?;
+    let sessions = ancestors(&names, &operations);
+    let is_of_them = |operation: &Operation| {
+        sessions.contains(&operation.session) || operation.session_ids.iter().any(|id| sessions.contains(id))
+    };
+    if !operations.iter().any(is_of_them) {
+        return Ok(Answer::text(NOTHING_YET));
+    }
+    index(&mut *archive, ui)?;
+    let hits = archive.search(&Query { sessions: &sessions, ..asked }, &document)?;
+    let said = hits.into_iter().filter(|hit| hit.document.kind != Kind::Result).take(limit as usize);
+    let said: Vec<Hit> = said.collect();
+    if said.is_empty() {
+        return Ok(Answer::text(format!("nothing that was taken out of this session has the words {query:?}")));
+    }
+    let mut text = format!("{}, best first", counted(said.len() as u64, "entry").replace("entrys", "entries"));
+    for hit in &said {
+        let _ = write!(text, "\n\n{}", told(hit, query));
+    }
+    Ok(Answer::text(text))
+}
+
+/// The names of the session that the call comes from, and of the result that it acts on.
+fn names(subject: &mut Subject) -> Result<Vec<String>, CommandError> {
+    let path = subject.reading.path.clone();
+    let mut names = stored::sessions(subject.reading.session_file(), path.as_deref())?;
+    names.extend(stored::sessions(&mut std::fs::File::open(&subject.source)?, Some(&subject.source))?);
+    names.sort_unstable();
+    names.dedup();
+    Ok(names)
+}
+
+fn operations(archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
+    let ids = archive.operation_ids()?;
+    let mut operations = Vec::with_capacity(ids.len());
+    for id in &ids {
+        operations.extend(archive.operation(id)?);
+    }
+    Ok(operations)
+}
+
+fn index(archive: &mut dyn Archive, ui: &Ui) -> Result<(), CommandError> {
+    archive.index(&document, &mut |_, _| match Stopped::check(ui.stop()) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()),
+    })?;
+    Ok(Stopped::check(ui.stop())?)
+}
+
+/// An entry: what it is, what shows it whole, and its text around what was found.
+fn told(hit: &Hit, query: &str) -> String {
+    let id: String = hit.id.digest().to_string().chars().take(DIGITS).collect();
+    let document = &hit.document;
+    let mut text = format!("{} {id}", document.kind);
+    for (label, value) in
+        [("by", document.speaker.clone()), ("at", document.time.map(to_second)), ("session", document.session.clone())]
+    {
+        if let Some(value) = value {
+            let _ = write!(text, ", {label} {value}");
+        }
+    }
+    let (piece, is_whole) = excerpt(&document.text, query);
+    if !is_whole {
+        let _ = write!(text, " (in part; whole: ctxc archive show {id})");
+    }
+    text + "\n" + piece.trim()
+}
+
+/// The text around what was found, and whether that is all of it.
+fn excerpt(text: &str, query: &str) -> (String, bool) {
+    let n_chars = text.chars().count();
+    if n_chars <= ENTRY {
+        return (text.to_owned(), true);
+    }
+    let at = find(query, text).map_or(0, |place| text.get(..place.start).map_or(0, |before| before.chars().count()));
+    let start = at.saturating_sub(ENTRY / 3).min(n_chars - ENTRY);
+    let piece: String = text.chars().skip(start).take(ENTRY).collect();
+    let head = if start > 0 { "…" } else { "" };
+    let tail = if start + ENTRY < n_chars { "…" } else { "" };
+    (format!("{head}{piece}{tail}"), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // M-01: bounded in size
+    #[test]
+    fn m_01_an_entry_is_shown_around_what_was_found() {
+        assert_eq!(excerpt("short", "x"), ("short".to_owned(), true));
+        let long = format!("{}needle{}", "ä ".repeat(3_000), " b".repeat(3_000));
+        let (piece, is_whole) = excerpt(&long, "needle");
+        assert!(!is_whole && piece.contains("needle") && piece.starts_with('…') && piece.ends_with('…'));
+        assert_eq!(piece.chars().count(), ENTRY + 2);
+        let (piece, _) = excerpt(&long, "absent");
+        assert!(piece.starts_with('ä') && piece.ends_with('…'));
+    }
+}

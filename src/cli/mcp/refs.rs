@@ -1,0 +1,71 @@
+//! `context_refs`: what can be named, newest first, page by page.
+
+use std::fmt::Write;
+
+use super::answer::Answer;
+use super::call::Listed;
+use super::subject::Subject;
+use super::{Settings, subject};
+use crate::apply::shortened;
+use crate::cli::commands::refs::{self, Sort};
+use crate::cli::error::CommandError;
+use crate::cli::settings::{Form, Reporting};
+use crate::report::refs::{ARGUMENT_LEN, CallRow, MessageRow};
+use crate::report::size::count;
+
+/// How many rows a page has: what a model can do without more than it can bear.
+const PAGE: usize = 40;
+
+pub(super) fn answer(
+    page: usize,
+    listed: Listed,
+    subject: Subject,
+    settings: &Settings,
+) -> Result<Answer, CommandError> {
+    let asked = refs::Settings {
+        source: subject::found(&subject.source),
+        state: None,
+        tool: None,
+        sort: Sort::Age,
+        lists_messages: listed == Listed::Messages,
+        archive: Some(settings.archive.clone()),
+        reporting: Reporting { form: Form::Text, report: None },
+    };
+    let refs = refs::list(&asked, subject.reading)?;
+    let (head, rows): (&str, Vec<String>) = match listed {
+        Listed::Calls => ("handle  age in steps  tokens  state  call", refs.calls.iter().rev().map(call_row).collect()),
+        Listed::Messages => {
+            let rows = refs.messages.unwrap_or_default();
+            ("role  tokens  state  pattern", rows.iter().rev().map(message_row).collect())
+        }
+    };
+    let noun = match listed {
+        Listed::Calls => "tool calls",
+        Listed::Messages => "messages",
+    };
+    if rows.is_empty() {
+        return Ok(Answer::text(format!("this session has no {noun} yet")));
+    }
+    let n_pages = rows.len().div_ceil(PAGE);
+    let shown = rows.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
+    let mut text = format!("{} {noun}, newest first; page {page} of {n_pages}", count(rows.len() as u64));
+    if page > n_pages {
+        return Ok(Answer::text(text + ", which is empty"));
+    }
+    let _ = write!(text, "\n{head}");
+    for row in shown {
+        let _ = write!(text, "\n{row}");
+    }
+    Ok(Answer::text(text))
+}
+
+fn call_row(row: &CallRow) -> String {
+    let CallRow { handle, tool, argument, age, tokens, state, .. } = row;
+    let argument = shortened(argument, ARGUMENT_LEN);
+    format!("{handle}  {age}  {}  {}  {tool} {argument}", count(tokens.0), state.word()).trim_end().to_owned()
+}
+
+fn message_row(row: &MessageRow) -> String {
+    let MessageRow { role, tokens, state, pattern, .. } = row;
+    format!("{role}  {}  {}  {}", count(tokens.0), state.word(), pattern.as_deref().unwrap_or("-"))
+}

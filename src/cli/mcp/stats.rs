@@ -1,0 +1,75 @@
+//! `context_stats`: the size of the context, and what takes the room, in as few words as tell it.
+
+use std::fmt::Write;
+
+use super::answer::Answer;
+use super::subject::Subject;
+use super::{Settings, subject};
+use crate::cli::commands::stats;
+use crate::cli::error::CommandError;
+use crate::cli::settings::{Form, Reporting};
+use crate::cli::ui::Ui;
+use crate::plan::Bands;
+use crate::report::size::{counted, percent, tokens};
+use crate::report::stats::{Measured, Stats};
+use crate::text::Tokens;
+
+/// How many tools are named.
+const N_TOOLS: usize = 10;
+
+pub(super) fn answer(subject: Subject, settings: &Settings, ui: &Ui) -> Result<Answer, CommandError> {
+    let asked = stats::Settings {
+        source: subject::found(&subject.source),
+        bands: None,
+        archive: Some(settings.archive.clone()),
+        reporting: Reporting { form: Form::Text, report: None },
+    };
+    let bands: Bands = "".parse().map_err(CommandError::usage)?;
+    let stats = stats::measure(&asked, &bands, subject.reading, ui)?;
+    Ok(Answer::text(told(&stats, settings.context_window)))
+}
+
+fn told(stats: &Stats, window: Tokens) -> String {
+    let Stats { counts, context, .. } = stats;
+    let mut text = format!(
+        "context: about {} ({} of a window of {})",
+        tokens(context.calibrated),
+        percent(context.calibrated.0, window.0),
+        tokens(window)
+    );
+    match stats.measured {
+        Some(Measured { tokens: measured, lowered_from: None, .. }) => {
+            let _ = write!(text, "\nas last recorded by the client: {}", tokens(measured));
+        }
+        Some(Measured { tokens: measured, lowered_from: Some(before), .. }) => {
+            let _ = write!(text, "\nas last recorded: {}, lowered by ctxc from {}", tokens(measured), tokens(before));
+        }
+        None => {}
+    }
+    let _ = write!(
+        text,
+        "\n{} in {} and {}, with {}",
+        counted(counts.messages, "message"),
+        counted(counts.turns, "turn"),
+        counted(counts.steps, "step"),
+        counted(counts.tool_calls, "tool call")
+    );
+    text += "\nby content:";
+    if context.overhead > Tokens::ZERO {
+        let share = percent(context.overhead.0, context.calibrated.0);
+        let _ = write!(text, "\n  before the first message: {} ({share})", tokens(context.overhead));
+    }
+    for part in stats.parts.iter().filter(|part| part.tokens.calibrated > Tokens::ZERO) {
+        let share = percent(part.tokens.calibrated.0, context.calibrated.0);
+        let _ = write!(text, "\n  {}: {}, {} ({share})", part.part.name(), part.n, tokens(part.tokens.calibrated));
+    }
+    if !stats.tools.is_empty() {
+        text += "\nby tool, calls and results:";
+    }
+    for tool in stats.tools.iter().take(N_TOOLS) {
+        let name = if tool.tool.is_empty() { "(unknown)" } else { tool.tool.as_str() };
+        let both = tool.inputs.calibrated + tool.results.calibrated;
+        let _ = write!(text, "\n  {name}: {}, {}", counted(tool.calls, "call"), tokens(both));
+    }
+    text
+}

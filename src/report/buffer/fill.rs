@@ -1,0 +1,95 @@
+//! How full a buffer is.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::buffer::{Limits, State};
+use crate::report::size::{count, counted, tokens};
+use crate::text::Tokens;
+
+/// How full a buffer is.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Fill {
+    /// How many utterances it holds.
+    pub(super) utterances: u64,
+    /// The most that it holds.
+    pub(super) size: u32,
+    /// Their tokens.
+    pub(super) total_tokens: Tokens,
+    /// The most tokens that it holds.
+    pub(super) max_tokens: Tokens,
+    /// The tokens of the summary.
+    pub(super) summary_token_count: Tokens,
+    /// The most tokens of the summary.
+    pub(super) summary_tokens: Tokens,
+    /// How many utterances the summary stands for.
+    pub(super) summarised: u64,
+    /// How many were evicted and are not in the summary yet.
+    pub(super) waiting: u64,
+}
+
+/// How full a buffer is, by itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct FillReport {
+    schema: u32,
+    verb: &'static str,
+    buffer: String,
+    holds: Fill,
+}
+
+impl Fill {
+    /// How full the buffer of `state` is.
+    #[must_use]
+    pub fn new(state: &State) -> Self {
+        let Limits { size, max_tokens, summary_tokens } = state.limits;
+        Self {
+            utterances: state.n_held(),
+            size: size.max(1),
+            total_tokens: state.total_tokens(),
+            max_tokens,
+            summary_token_count: state.summary_tokens(),
+            summary_tokens,
+            summarised: state.n_summarised,
+            waiting: state.n_waiting(),
+        }
+    }
+
+    /// The tokens of what it holds, and the most that it is to hold, where they are more: one utterance alone may (H-06).
+    #[must_use]
+    pub fn over(&self) -> Option<(Tokens, Tokens)> {
+        (self.total_tokens > self.max_tokens).then_some((self.total_tokens, self.max_tokens))
+    }
+
+    /// How many utterances were evicted and are not in the summary yet.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.waiting
+    }
+}
+
+impl fmt::Display for Fill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { utterances, size, total_tokens, max_tokens, .. } = self;
+        write!(f, "{} of {size} utterances, {} of {}", count(*utterances), count(total_tokens.0), tokens(*max_tokens))
+    }
+}
+
+impl FillReport {
+    /// How full the buffer called `buffer` is.
+    #[must_use]
+    pub fn new(buffer: String, state: &State) -> Self {
+        Self { schema: 1, verb: "buffer tokens", buffer, holds: Fill::new(state) }
+    }
+}
+
+impl fmt::Display for FillReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fill { utterances, size, total_tokens, max_tokens, summary_token_count, summary_tokens, .. } = self.holds;
+        writeln!(f, "utterances  {} of {}", count(utterances), count(size.into()))?;
+        writeln!(f, "tokens      {} of {}", count(total_tokens.0), count(max_tokens.0))?;
+        writeln!(f, "summary     {} of {}", count(summary_token_count.0), tokens(summary_tokens))?;
+        writeln!(f, "summarised  {}", counted(self.holds.summarised, "utterance"))?;
+        writeln!(f, "waiting     {}", counted(self.holds.waiting, "utterance"))
+    }
+}

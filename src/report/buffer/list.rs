@@ -1,0 +1,55 @@
+//! The buffers of an archive.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Fill;
+use crate::buffer::State;
+use crate::report::table::{Cell, Look, Table};
+
+/// The buffers of an archive, by their names.
+#[derive(Clone, Debug, Serialize)]
+pub struct Buffers {
+    schema: u32,
+    verb: &'static str,
+    #[serde(rename = "buffers")]
+    rows: Vec<Row>,
+    #[serde(skip)]
+    look: Look,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Row {
+    buffer: String,
+    holds: Fill,
+}
+
+impl Buffers {
+    /// The buffers of these names and states.
+    #[must_use]
+    pub fn new(states: &[(String, State)], look: Look) -> Self {
+        let rows = states.iter().map(|(name, state)| Row { buffer: name.clone(), holds: Fill::new(state) }).collect();
+        Self { schema: 1, verb: "buffer list", rows, look }
+    }
+}
+
+impl fmt::Display for Buffers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new(&["buffer", "utterances", "tokens", "summarised", "summary tokens", "waiting"]);
+        for Row { buffer, holds } in &self.rows {
+            table.push(vec![
+                buffer.as_str().into(),
+                Cell::Count(holds.utterances),
+                Cell::Count(holds.total_tokens.0),
+                Cell::Count(holds.summarised),
+                Cell::Count(holds.summary_token_count.0),
+                Cell::Count(holds.waiting),
+            ]);
+        }
+        f.write_str(&table.render(self.look))
+    }
+}

@@ -1,0 +1,95 @@
+//! What was pushed into a buffer, and what that evicted.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Fill;
+use crate::buffer::{Pushed, Settled};
+use crate::report::size::{count, tokens};
+
+/// What was pushed into a buffer.
+#[derive(Clone, Debug, Serialize)]
+pub struct PushReport {
+    schema: u32,
+    verb: &'static str,
+    buffer: String,
+    /// The number of the first utterance that was pushed, and of the last.
+    first_sequence: Option<u64>,
+    last_sequence: Option<u64>,
+    /// How many were pushed.
+    pushed: u64,
+    /// The numbers of those that were evicted.
+    evicted: Vec<u64>,
+    /// How many went into the summary now.
+    folded: u64,
+    /// Why what waits is not in the summary.
+    error: Option<String>,
+    holds: Fill,
+}
+
+impl PushReport {
+    /// What `verb` put into the buffer called `buffer`, and what came of what was evicted: its summary, or why there is
+    /// none.
+    #[must_use]
+    pub fn new(verb: &'static str, buffer: String, pushed: &Pushed, settled: Result<&Settled, String>) -> Self {
+        let (folded, state, error) = match settled {
+            Ok(settled) => (settled.n_folded, &settled.state, None),
+            Err(error) => (0, &pushed.state, Some(error)),
+        };
+        Self {
+            schema: 1,
+            verb,
+            buffer,
+            first_sequence: pushed.numbers.map(|(first, _)| first),
+            last_sequence: pushed.numbers.map(|(_, last)| last),
+            pushed: pushed.numbers.map_or(0, |(first, last)| last - first + 1),
+            evicted: pushed.evicted.clone(),
+            folded,
+            error,
+            holds: Fill::new(state),
+        }
+    }
+
+    /// How full the buffer is now.
+    #[must_use]
+    pub fn holds(&self) -> Fill {
+        self.holds
+    }
+
+    /// Whether what was evicted could not be summarised.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// What came of it, in one sentence; `engine` is who summarised.
+    #[must_use]
+    pub fn summary(&self, engine: &str) -> String {
+        let evicted = match self.evicted.len() as u64 {
+            0 => String::new(),
+            n => format!("; {} evicted", count(n)),
+        };
+        let folded = match self.folded {
+            0 => String::new(),
+            n => format!(
+                "; {} summarised by {engine}, in {} of {}",
+                count(n),
+                count(self.holds.summary_token_count.0),
+                tokens(self.holds.summary_tokens)
+            ),
+        };
+        format!("the buffer {} holds {}{evicted}{folded}", self.buffer, self.holds)
+    }
+}
+
+/// The numbers that were given.
+impl fmt::Display for PushReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.first_sequence, self.last_sequence) {
+            (Some(first), Some(last)) if first == last => writeln!(f, "{first}"),
+            (Some(first), Some(last)) => writeln!(f, "{first}-{last}"),
+            _ => Ok(()),
+        }
+    }
+}

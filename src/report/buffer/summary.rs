@@ -1,0 +1,62 @@
+//! The summary of what has left a buffer.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Fill;
+use crate::buffer::State;
+use crate::report::size::{count, counted, tokens};
+use crate::text::Tokens;
+
+/// The summary of a buffer (H-09).
+#[derive(Clone, Debug, Serialize)]
+pub struct SummaryReport {
+    schema: u32,
+    verb: &'static str,
+    buffer: String,
+    text: String,
+    token_count: Tokens,
+    holds: Fill,
+}
+
+impl SummaryReport {
+    /// The summary of the buffer called `buffer`.
+    #[must_use]
+    pub fn new(buffer: String, state: &State) -> Self {
+        Self {
+            schema: 1,
+            verb: "buffer summary",
+            buffer,
+            text: state.summary.clone(),
+            token_count: state.summary_tokens(),
+            holds: Fill::new(state),
+        }
+    }
+
+    /// What it stands for, in one sentence.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        let Fill { summarised, summary_tokens, .. } = self.holds;
+        let of = counted(summarised, "utterance");
+        format!(
+            "{} of {}, for {of} that left the buffer {}",
+            count(self.token_count.0),
+            tokens(summary_tokens),
+            self.buffer
+        )
+    }
+
+    /// Whether it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+impl fmt::Display for SummaryReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        if self.text.is_empty() || self.text.ends_with('\n') { Ok(()) } else { f.write_str("\n") }
+    }
+}

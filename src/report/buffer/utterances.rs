@@ -1,0 +1,86 @@
+//! Utterances of a buffer.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::buffer::Utterance;
+use crate::report::archive::snippet;
+use crate::report::size::tokens;
+use crate::report::when::to_second;
+use crate::text::Tokens;
+
+/// What a buffer holds, or some of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Utterances {
+    schema: u32,
+    verb: &'static str,
+    buffer: String,
+    query: Option<String>,
+    #[serde(rename = "utterances")]
+    rows: Vec<Row>,
+}
+
+/// One utterance (H-03).
+#[derive(Clone, Debug, Serialize)]
+struct Row {
+    sequence: u64,
+    utterance_index: usize,
+    turn_number: u64,
+    speaker: &'static str,
+    time: String,
+    tokens: Tokens,
+    text: String,
+    #[serde(skip)]
+    said_at: String,
+}
+
+impl Utterances {
+    /// What `verb` reads from the buffer called `buffer`; what a search for `query` found, where it is one.
+    #[must_use]
+    pub fn new(verb: &'static str, buffer: String, query: Option<&str>, utterances: &[&Utterance]) -> Self {
+        let rows = utterances.iter().map(|utterance| Row::new(utterance)).collect();
+        Self { schema: 1, verb, buffer, query: query.map(str::to_owned), rows }
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+impl fmt::Display for Utterances {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rows.iter().try_for_each(|row| {
+            if let Some(query) = &self.query {
+                return writeln!(f, "{row}\n  {}", snippet(query, &row.text));
+            }
+            let end = if row.text.ends_with('\n') { "" } else { "\n" };
+            write!(f, "--- {row}\n{}{end}", row.text)
+        })
+    }
+}
+
+impl Row {
+    fn new(utterance: &Utterance) -> Self {
+        Self {
+            sequence: utterance.sequence,
+            utterance_index: utterance.utterance_index,
+            turn_number: utterance.turn_number,
+            speaker: utterance.speaker.name(),
+            time: utterance.time.to_string(),
+            tokens: utterance.tokens(),
+            text: utterance.text.clone(),
+            said_at: to_second(utterance.time),
+        }
+    }
+}
+
+impl fmt::Display for Row {
+    /// What stands above its text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sequence, turn_number, speaker, said_at, .. } = self;
+        write!(f, "{sequence}  {speaker}  turn {turn_number}  {said_at}  {}", tokens(self.tokens))
+    }
+}

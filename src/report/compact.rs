@@ -1,0 +1,250 @@
+//! What `ctxc compact` did, or would do, as data and as text.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::calls::CallsReport;
+use super::rewritten::{BeforeAfter, Rewritten};
+use super::size::{count, counted};
+use crate::apply::{NamedBatch, Scope};
+use crate::plan::Batch;
+use crate::text::{Tokens, chars4};
+
+/// What `ctxc compact` did, or would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct CompactReport {
+    /// What every rewrite tells.
+    #[serde(flatten)]
+    pub rewritten: Rewritten,
+    /// What came of the compaction.
+    #[serde(flatten)]
+    pub compacted: CompactStats,
+}
+
+/// What came of a compaction. Where nothing was compacted, all counts are zero.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CompactStats {
+    /// The name of the engine.
+    pub engine: &'static str,
+    /// What the context has to be over; nothing where it is compacted whatever its size.
+    pub budget: Option<Tokens>,
+    /// The size of the context as it was held against that.
+    #[serde(rename = "context")]
+    pub size: Tokens,
+    /// Why nothing was compacted: `below-budget`, `nothing-older` or `not-smaller`.
+    pub reason: Option<Reason>,
+    /// How many messages went, as the API counts them.
+    #[serde(rename = "messagesCompressed")]
+    pub messages_compressed: u64,
+    /// How many summaries were written, those of summaries counted.
+    #[serde(rename = "batchesCreated")]
+    pub batches_created: u64,
+    /// The size of the context before.
+    #[serde(rename = "tokensEstimateBefore")]
+    pub tokens_before: Tokens,
+    /// Its size after; of a dry run that asks no server, what it would be at most.
+    #[serde(rename = "tokensEstimateAfter")]
+    pub tokens_after: Tokens,
+    /// Messages as the API sees them, the summary that a conversation starts with counted.
+    pub messages: BeforeAfter<u32>,
+    /// The chunks that were summarised, in their order.
+    pub chunks: Vec<ChunkRow>,
+    /// All batches that the conversation starts with now, in their order.
+    pub batches: Vec<BatchRow>,
+    /// How many of them the view leaves out.
+    pub omitted: u64,
+    /// How often summaries were summarised again.
+    pub refolds: u64,
+    /// What was asked of a server, or would be.
+    pub calls: Option<CallsReport>,
+}
+
+/// Why nothing was compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The context is not over the budget.
+    BelowBudget,
+    /// There is no message beside those that stay.
+    NothingOlder,
+    /// The summaries would take as much room as what they stand for.
+    NotSmaller,
+}
+
+impl CompactStats {
+    /// What is known before anything is done to a context of `size`.
+    #[must_use]
+    pub fn of(engine: &'static str, size: Tokens) -> Self {
+        Self { engine, size, ..Self::default() }
+    }
+
+    /// Takes what is known before anything is summarised.
+    pub fn plan(&mut self, scope: &Scope, chunks: Vec<ChunkRow>) {
+        let before = scope.messages.len();
+        let kept = before.saturating_sub(u32::try_from(scope.start).unwrap_or(u32::MAX));
+        self.messages = BeforeAfter { before, after: kept + 1 };
+        self.messages_compressed = scope.n_compacted() as u64;
+        self.tokens_before = self.size;
+        self.chunks = chunks;
+    }
+
+    /// That nothing was done, for this reason: all counts are zero.
+    #[must_use]
+    pub fn unchanged(self, reason: Reason) -> Self {
+        let Self { engine, budget, size, .. } = self;
+        Self { engine, budget, size, reason: Some(reason), ..Self::default() }
+    }
+
+    /// Why nothing changes, when nothing does.
+    #[must_use]
+    pub fn why_unchanged(&self) -> String {
+        let size = count(self.size.0);
+        match (self.reason, self.budget) {
+            (Some(Reason::BelowBudget), Some(budget)) => {
+                format!("the context is within the budget: {size} tokens, the budget is {}", count(budget.0))
+            }
+            (Some(Reason::NothingOlder), _) => "there are no messages beside the newest, which stay".to_owned(),
+            (Some(Reason::NotSmaller), _) => {
+                "the summaries would take more room than the messages in whose place they would stand".to_owned()
+            }
+            (Some(Reason::BelowBudget) | None, _) => "nothing goes".to_owned(),
+        }
+    }
+}
+
+/// A chunk of messages that are summarised together.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChunkRow {
+    /// How many messages.
+    pub messages: u64,
+    /// When the first was said.
+    pub start: Option<Timestamp>,
+    /// When the last was.
+    pub end: Option<Timestamp>,
+    /// What the engine reads of them, in `chars4` tokens.
+    pub tokens: Tokens,
+}
+
+impl ChunkRow {
+    /// The row of a chunk that becomes `batch`, of which an engine reads `tokens`.
+    #[must_use]
+    pub const fn of(batch: &Batch, tokens: Tokens) -> Self {
+        Self { messages: batch.n_messages, start: batch.start, end: batch.end, tokens }
+    }
+}
+
+/// A batch.
+#[derive(Clone, Debug, Serialize)]
+pub struct BatchRow {
+    /// What names it in the archive; nothing without one.
+    pub id: Option<String>,
+    /// Its label there.
+    pub label: Option<String>,
+    /// How often it was summarised again.
+    pub depth: u32,
+    /// When its first message was said.
+    pub start: Option<Timestamp>,
+    /// When its last was.
+    pub end: Option<Timestamp>,
+    /// How many messages it is made of.
+    pub messages: u64,
+    /// The `chars4` tokens of its text.
+    pub tokens: Tokens,
+    /// Whether it was written now.
+    pub is_new: bool,
+}
+
+impl BatchRow {
+    /// The row of `batch`, and of its name where it is kept.
+    #[must_use]
+    pub fn of(named: &NamedBatch, is_kept: Kept, is_new: bool) -> Self {
+        let Batch { depth, start, end, n_messages, text, .. } = &named.batch;
+        let kept = |text: &String| matches!(is_kept, Kept::InArchive).then(|| text.clone());
+        Self {
+            id: kept(&named.name),
+            label: kept(&named.label),
+            depth: *depth,
+            start: *start,
+            end: *end,
+            messages: *n_messages,
+            tokens: chars4(text),
+            is_new,
+        }
+    }
+}
+
+/// Whether a batch is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// In an archive.
+    InArchive,
+    /// Nowhere but in the view.
+    Nowhere,
+}
+
+/// What people read of a run.
+impl fmt::Display for CompactReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.rewritten.unchanged.is_none() {
+            let would = if self.rewritten.dry_run { "would compact" } else { "compacted" };
+            writeln!(f, "{would} {}", self.compacted)?;
+            if let Some(calls) = &self.compacted.calls {
+                writeln!(f, "{calls}")?;
+            }
+        }
+        self.rewritten.fmt(f)
+    }
+}
+
+impl fmt::Display for CompactStats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the oldest {} of {} into {} (engine: {})",
+            count(self.messages_compressed),
+            counted(self.messages.before.into(), "message"),
+            summaries(self.batches_created),
+            self.engine
+        )?;
+        if self.refolds > 0 {
+            let times = if self.refolds == 1 { "once".to_owned() } else { format!("{} times", count(self.refolds)) };
+            write!(f, "; summaries were summarised again {times}")?;
+        }
+        if self.omitted > 0 {
+            write!(
+                f,
+                "\nthe view shows {} of {}",
+                count(self.batches.len() as u64 - self.omitted),
+                summaries(self.batches.len() as u64)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn summaries(n: u64) -> String {
+    if n == 1 { "1 summary".to_owned() } else { format!("{} summaries", count(n)) }
+}
+
+/// What a dry run shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a>(pub &'a CompactReport);
+
+impl fmt::Display for Plan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, chunk) in (1..).zip(&self.0.compacted.chunks) {
+            let time = |time: Option<Timestamp>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
+            writeln!(
+                f,
+                "chunk {at}: {}, {} to {}, {} tokens to read",
+                counted(chunk.messages, "message"),
+                time(chunk.start),
+                time(chunk.end),
+                count(chunk.tokens.0)
+            )?;
+        }
+        writeln!(f, "{}", self.0.to_string().trim_end())
+    }
+}

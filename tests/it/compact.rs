@@ -1,0 +1,622 @@
+//! `ctxc compact` as a whole (F-01 to F-14, and the seed's AC1 to AC5 where they are about the verb). What is planned,
+//! folded and viewed is tested beside those parts.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::fs;
+use std::thread;
+
+use ctxc::transcript::{Chain, Index};
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::promise::{each, fixtures, real_transcripts};
+use crate::random::{config, piece, transcript};
+use crate::server::{Answer, Server, failure, reply};
+use crate::stage::{Stage, fixture};
+
+const ID: &str = "5e551011-0000-4000-8000-00000000000d";
+const FACT: &str = "The launch code of the staging cluster is ORCHID-7741.";
+
+/// So many turns from turn `first` on, behind the entry `parent`: a prompt, a call with its result, and an answer each.
+fn turns(first: usize, n_turns: usize, parent: Option<&str>) -> String {
+    let mut lines = String::new();
+    let mut parent = parent.map(str::to_owned);
+    for turn in first..first + n_turns {
+        let path = format!("/home/ann/shop/src/part{turn}.rs");
+        let more = if turn == 0 { FACT } else { "" };
+        let prompt = format!("Please look at {path}, which takes {turn} ms too long for release 1.{turn}.0. {more}");
+        let call = json!({"type": "tool_use", "id": format!("toolu_{turn}"), "name": "Edit", "input": {
+            "file_path": path, "old_string": "a".repeat(200), "new_string": "b".repeat(200)}});
+        let result = json!({"type": "tool_result", "tool_use_id": format!("toolu_{turn}"),
+            "content": format!("The file {path} has been updated. {}", "It is long. ".repeat(40))});
+        let answer =
+            format!("Part {turn} is {turn} ms faster now: we decided to keep a cache of {} entries.", turn * 10);
+        let entries = [
+            ("user", json!(prompt), None),
+            ("assistant", json!([{"type": "text", "text": "I will look at it."}, call]), Some(format!("msg_{turn}a"))),
+            ("user", json!([result]), None),
+            ("assistant", json!([{"type": "text", "text": answer}]), Some(format!("msg_{turn}b"))),
+        ];
+        for (at, (role, content, id)) in entries.into_iter().enumerate() {
+            let uuid = format!("00000000-0000-4000-8000-{:012}", turn * 4 + at);
+            let mut message = json!({"role": role, "content": content});
+            if let Some(id) = id {
+                message["id"] = id.into();
+                message["usage"] = json!({"input_tokens": 3, "cache_read_input_tokens": 2000 + 400 * turn,
+                    "cache_creation_input_tokens": 0, "output_tokens": 40});
+            }
+            let entry = json!({
+                "parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/home/ann/shop",
+                "sessionId": "6f1b2c3d-0000-4000-8000-000000000000", "version": "2.1.0", "type": role,
+                "message": message, "uuid": uuid,
+                "timestamp": format!("2026-03-02T{:02}:{:02}:{:02}.000Z", 9 + turn / 60, turn % 60, at),
+            });
+            let _ = writeln!(lines, "{entry}");
+            parent = Some(uuid);
+        }
+    }
+    lines
+}
+
+/// The live entries of a transcript, in the order of the conversation.
+fn live(bytes: &[u8]) -> Vec<Value> {
+    let index = Index::build(bytes).unwrap();
+    let chain = Chain::find(&index);
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    // Fixtures have half a surrogate here and there, which is no text to serde.
+    let halves = Regex::new(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}").unwrap();
+    let text = |line: &[u8]| halves.replace_all(&String::from_utf8_lossy(line), "?").into_owned();
+    chain.lines.iter().map(|line| serde_json::from_str(&text(lines[line.idx()])).unwrap()).collect()
+}
+
+/// What the summary at the head of a transcript says.
+fn view(bytes: &[u8]) -> String {
+    let live = live(bytes);
+    assert_eq!((&live[0]["subtype"], &live[1]["isCompactSummary"]), (&json!("compact_boundary"), &json!(true)));
+    live[1]["message"]["content"].as_str().unwrap().to_owned()
+}
+
+fn text_of(entry: &Value) -> String {
+    entry["message"]["content"].to_string()
+}
+
+fn compact<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["compact", "in.jsonl", "-o", "out.jsonl"], more].concat()
+}
+
+// F-01, F-08 [000 AC1.1]: over the budget it acts, and tells what it did.
+#[test]
+fn ac1_1_a_context_over_the_budget_is_compacted() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    let args = ["compact", "in.jsonl", "--context-window", "30000", "--session-id", ID];
+    assert_snapshot!(stage.run(args).text, @"
+    exit code: 0
+    ----- standard output
+    [HOME]/shop/[ID].jsonl
+    ----- standard error
+    engine: extract, which is built in and works offline
+    compacted the oldest 75 of 80 messages into 4 summaries (engine: extract)
+    live tokens: 10,182 -> 3,839 by chars4, 31,803 -> 22,475 calibrated (estimates)
+    of which thinking behind the first change: 1 entry, 52 tokens and 96 of signatures
+    prompt cache: 5,646 tokens are written again once; the saving outweighs that after 7 steps
+    context gauge of the client: 31,662 -> 22,334 tokens
+    file: 179.8 kB -> 23.6 kB
+    to resume it with claude --resume [ID], put it into the folder of its project below ~/.claude/projects
+    ");
+    let args = compact(&["--context-window", "30000", "--json", "-q"]);
+    let report = stage.run(args).ended(0).json();
+    let own = [
+        "engine",
+        "budget",
+        "context",
+        "reason",
+        "messagesCompressed",
+        "batchesCreated",
+        "tokensEstimateBefore",
+        "tokensEstimateAfter",
+        "messages",
+        "omitted",
+        "refolds",
+        "calls",
+    ];
+    let own: Vec<String> = own.iter().map(|name| format!("{name}: {}", report[name])).collect();
+    assert_snapshot!(own.join("\n"), @r#"
+    engine: "extract"
+    budget: 24000
+    context: 31803
+    reason: null
+    messagesCompressed: 75
+    batchesCreated: 4
+    tokensEstimateBefore: 31803
+    tokensEstimateAfter: 22475
+    messages: {"before":80,"after":6}
+    omitted: 0
+    refolds: 0
+    calls: null
+    "#);
+    assert!(report["batchesCreated"].as_u64() > Some(0));
+    assert!(report["tokensEstimateAfter"].as_u64() < report["tokensEstimateBefore"].as_u64());
+    let (before, after) = (live(&stage.bytes("in.jsonl")), live(&stage.bytes("out.jsonl")));
+    assert!(after.len() < before.len());
+}
+
+// F-01, B-07 [000 AC5.4]: within the budget nothing changes, and all counts are zero.
+#[test]
+fn ac5_4_a_context_within_the_budget_is_left_alone() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    assert_snapshot!(stage.run(["compact", "in.jsonl"]).text, @"
+    exit code: 0
+    ----- standard output
+    in.jsonl
+    ----- standard error
+    nothing changed: the context is within the budget: 31,803 tokens, the budget is 160,000
+    ");
+    let report = stage.run(compact(&["--json", "-q"])).ended(0).json();
+    for count in ["messagesCompressed", "batchesCreated", "tokensEstimateBefore", "tokensEstimateAfter"] {
+        assert_eq!(report[count], 0, "{count}");
+    }
+    assert_eq!(report["reason"], "below-budget");
+    assert_eq!(stage.bytes("out.jsonl"), stage.bytes("in.jsonl"));
+    let archived = stage.run(["archive", "list", "--kind", "batch", "--json"]);
+    assert!(!archived.text.contains("compaction-batch"), "{}", archived.text);
+}
+
+// F-01: the budget is a part of the window, and the same rule on either side of it.
+#[test]
+fn the_budget_is_a_part_of_the_context_window() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    let run =
+        |args: &[&str]| stage.run([&["compact", "in.jsonl", "--dry-run", "--json"], args].concat()).ended(0).json();
+    let size = run(&[])["context"].as_u64().unwrap();
+    assert_eq!(run(&[])["budget"], 160_000);
+    let (at, below) = (size.to_string(), (size - 1).to_string());
+    assert_eq!(run(&["--context-window", &at, "--context-budget", "1"])["reason"], "below-budget");
+    assert_eq!(run(&["--context-window", &below, "--context-budget", "1"])["reason"], Value::Null);
+    assert_eq!(run(&["--force"])["budget"], Value::Null);
+}
+
+// F-12, B-12: what a dry run tells is what comes of it, and it leaves nothing behind.
+#[test]
+fn a_dry_run_tells_what_would_be_done() {
+    let stage = Stage::new().file("in.jsonl", turns(0, 12, None));
+    let args = ["compact", "in.jsonl", "--force", "--keep-recent", "4"];
+    assert_snapshot!(stage.run([&args[..], &["--dry-run"]].concat()).text, @"
+    exit code: 0
+    ----- standard output
+    chunk 1: 20 messages, 2026-03-02T09:00:00Z to 2026-03-02T09:04:03Z, 259 tokens to read
+    chunk 2: 20 messages, 2026-03-02T09:05:00Z to 2026-03-02T09:09:03Z, 245 tokens to read
+    chunk 3: 4 messages, 2026-03-02T09:10:00Z to 2026-03-02T09:10:03Z, 51 tokens to read
+    would compact the oldest 44 of 48 messages into 3 summaries (engine: extract)
+    live tokens: 3,591 -> 1,014 by chars4, 12,668 -> 4,937 calibrated (estimates)
+    prompt cache: 3,042 tokens are written again once; the saving outweighs that after 5 steps
+    context gauge of the client: 6,443 -> 4,937 tokens
+    ----- standard error
+    engine: extract, which is built in and works offline
+    ");
+    assert_eq!(stage.names(), ["in.jsonl"]);
+    assert!(!stage.path("../archive.sqlite").exists());
+    let planned = stage.run([&args[..], &["--dry-run", "--json"]].concat()).ended(0).json();
+    let done = stage.run(compact(&["--force", "--keep-recent", "4", "--json"])).ended(0).json();
+    for same in ["messagesCompressed", "batchesCreated", "tokensEstimateAfter", "chunks", "tokens"] {
+        assert_eq!(planned[same], done[same], "{same}");
+    }
+}
+
+// F-08, S-04, S-06, F-14 [000 AC1.5, AC1.6, AC3.3, AC1.8]: what the result is, entry by entry.
+#[test]
+fn ac3_3_the_view_stands_at_the_head_and_the_newest_follow_as_they_were() {
+    let source = turns(0, 12, None);
+    let stage = Stage::new().file("in.jsonl", &source);
+    let report = stage.run(compact(&["--force", "--keep-recent", "5", "--json"])).ended(0).json();
+    let output = stage.bytes("out.jsonl");
+    let (before, after) = (live(source.as_bytes()), live(&output));
+    let view = view(&output);
+    assert!(view.starts_with("[Context Summary"), "{view}");
+    assert!(view.contains("## Earliest context") && view.contains("[depth:0|start:2026-03-02T09:00:00Z|"), "{view}");
+    let kept = &before[before.len() - 5..];
+    assert_eq!(after.len(), 2 + 5, "AC1.6");
+    assert_eq!(after[2]["parentUuid"], after[1]["uuid"]);
+    assert_eq!(after[1]["parentUuid"], after[0]["uuid"]);
+    for (was, is) in kept.iter().zip(&after[2..]) {
+        assert_eq!((&was["uuid"], text_of(was)), (&is["uuid"], text_of(is)));
+    }
+    let last = &before[before.len() - 6];
+    let boundary = &after[0];
+    assert_eq!((&boundary["parentUuid"], &boundary["logicalParentUuid"]), (&Value::Null, &last["uuid"]));
+    assert_eq!((&boundary["timestamp"], &after[1]["timestamp"]), (&last["timestamp"], &last["timestamp"]), "F-14");
+    for key in ["cwd", "version", "sessionId", "userType", "isSidechain"] {
+        assert_eq!((&boundary[key], &after[1][key]), (&last[key], &last[key]), "{key}");
+    }
+    let uuids: HashSet<String> = live(&output).iter().map(|entry| entry["uuid"].to_string()).collect();
+    assert_eq!(uuids.len(), after.len());
+    // AC1.5: what went is nowhere in the file, and all of it in the archive.
+    let text = String::from_utf8(output).unwrap();
+    let gone = before[0]["uuid"].as_str().unwrap();
+    assert!(!text.contains(&format!("\"uuid\":\"{gone}\"")));
+    let found = stage.run(["archive", "search", "ORCHID", "--kind", "prompt", "--json"]).ended(0).json();
+    assert_eq!(found["hits"].as_array().unwrap().len(), 1);
+    assert!(text.lines().all(|line| line.starts_with("{\"parentUuid\":")), "rule 1: the parent is the first key");
+    // S-06
+    let gauge = &report["gauge"];
+    assert!(gauge["after"].as_u64() < gauge["before"].as_u64(), "{gauge}");
+    stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
+    stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+    assert_eq!(stage.bytes("back.jsonl"), source.as_bytes(), "P-05");
+}
+
+// F-14: equal runs give equal bytes.
+#[test]
+fn f_14_equal_runs_give_equal_bytes() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    stage.run(compact(&["--force"])).ended(0);
+    stage.run(["compact", "in.jsonl", "-o", "again.jsonl", "--force"]).ended(0);
+    assert_eq!(stage.bytes("out.jsonl"), stage.bytes("again.jsonl"));
+    let n_batches = stage.run(["archive", "list", "--kind", "batch", "--limit", "100", "--json"]).ended(0).json();
+    assert_eq!(n_batches["entries"].as_array().map(Vec::len), Some(4), "equal batches are kept once: {n_batches}");
+}
+
+// F-05 [000 AC1.4, AC4.1, AC4.2]: batches are in the archive, with label, header and text.
+#[test]
+fn ac4_1_every_batch_is_archived_under_its_label() {
+    let stage = Stage::new().file("in.jsonl", turns(0, 12, None));
+    let report = stage.run(compact(&["--force", "--keep-recent", "4", "--chunk-size", "10", "--json"])).ended(0).json();
+    let batches = report["batches"].as_array().unwrap();
+    let counts: Vec<u64> = batches.iter().map(|batch| batch["messages"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [9, 10, 10, 10, 5], "AC1.2, F-03: a call and its result are not parted");
+    for batch in batches {
+        let label = batch["label"].as_str().unwrap();
+        assert!(label.starts_with("compaction-batch-6f1b2c3d-0000-4000-8000-000000000000-2026-03-02T09:"), "{label}");
+        assert_eq!(batch["depth"], 0, "AC1.4");
+        let shown = stage.run(["archive", "show", batch["id"].as_str().unwrap(), "--json"]).ended(0).json();
+        let header = format!(
+            "[depth:0|start:{}|end:{}|count:{}]\n",
+            batch["start"].as_str().unwrap(),
+            batch["end"].as_str().unwrap(),
+            batch["messages"]
+        );
+        assert!(shown["text"].as_str().unwrap().starts_with(&header), "{shown}");
+    }
+    let found = stage.run(["archive", "search", "ORCHID", "--kind", "batch", "--json"]).ended(0).json();
+    assert!(!found["hits"].as_array().unwrap().is_empty(), "AC4.3: a search finds batches");
+}
+
+// F-04, F-06, F-07, F-13 [000 AC2.1, AC2.3, AC2.4]: cycle after cycle, depth climbs, and nothing is lost.
+#[test]
+fn ac2_4_cycles_climb_and_what_was_planted_first_stays() {
+    let stage = Stage::new().file("cycle0.jsonl", turns(0, 16, None));
+    let mut depths = Vec::new();
+    for cycle in 0..5 {
+        let (from, to) = (format!("cycle{cycle}.jsonl"), format!("cycle{}.jsonl", cycle + 1));
+        let args = ["compact", &from, "-o", &to, "--force", "--keep-recent", "4", "--chunk-size", "15", "--json"];
+        let report = stage.run(args).ended(0).json();
+        let batches = report["batches"].as_array().unwrap();
+        depths.push(batches.iter().map(|batch| batch["depth"].as_u64().unwrap()).max().unwrap());
+        assert!(batches.len() <= 6, "F-06: {batches:?}");
+        let n_messages: u64 = batches.iter().map(|batch| batch["messages"].as_u64().unwrap()).sum();
+        assert_eq!(n_messages, 64 * (cycle + 1) - 4, "AC2.2: counts add up");
+        stage.run(["check", &to, "--against", &from]).ended(0);
+        // AC2.3: what was summarised again is in no listing of the session, and stays in the archive.
+        let listed = stage.run(["archive", "list", "--kind", "batch", "--session", &to, "--json"]).ended(0).json();
+        assert_eq!(listed["entries"].as_array().unwrap().len(), batches.len());
+        // Somebody goes on with it.
+        let output = stage.bytes(&to);
+        let last = live(&output).last().unwrap()["uuid"].as_str().unwrap().to_owned();
+        let more = turns(16 * (usize::try_from(cycle).unwrap() + 1), 16, Some(&last));
+        fs::write(stage.path(&to), [output, more.into_bytes()].concat()).unwrap();
+    }
+    assert!(depths.is_sorted() && depths[0] == 0 && depths[4] >= 2, "AC2.4: {depths:?}");
+    let head = view(&stage.bytes("cycle5.jsonl"));
+    assert!(head.contains("ORCHID-7741"), "{head}");
+    let state = head.split_once("## State").unwrap().1;
+    assert!(state.contains("src/part0.rs") && state.contains("src/part78.rs"), "F-13: {state}");
+    let found = stage.run(["archive", "search", "ORCHID-7741", "--kind", "batch", "--json"]).ended(0).json();
+    assert!(!found["hits"].as_array().unwrap().is_empty());
+    // P-05: every message of every cycle comes back, in its order.
+    stage.run(["restore", "cycle5.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+    let ids = |bytes: &[u8]| -> Vec<String> { live(bytes).iter().map(|entry| entry["uuid"].to_string()).collect() };
+    assert_eq!(ids(&stage.bytes("back.jsonl")), ids(turns(0, 96, None).as_bytes()));
+}
+
+// F-06, P-05: an undone compaction leaves the batches that were there before it.
+#[test]
+fn f_06_what_is_undone_has_the_batches_that_it_had() {
+    let stage = Stage::new().file("in.jsonl", turns(0, 24, None));
+    let args = |from: &'static str, to: &'static str| {
+        ["compact", from, "-o", to, "--force", "--keep-recent", "4", "--chunk-size", "20", "--json"]
+    };
+    let ids = |report: &Value| -> Vec<String> {
+        report["batches"].as_array().unwrap().iter().map(|batch| batch["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let first = stage.run(args("in.jsonl", "one.jsonl")).ended(0).json();
+    let last = live(&stage.bytes("one.jsonl")).last().unwrap()["uuid"].as_str().unwrap().to_owned();
+    let grown = [stage.bytes("one.jsonl"), turns(24, 12, Some(&last)).into_bytes()].concat();
+    fs::write(stage.path("grown.jsonl"), &grown).unwrap();
+    let second = stage.run(args("grown.jsonl", "two.jsonl")).ended(0).json();
+    assert_eq!(second["refolds"], 1);
+    assert!(!ids(&second).starts_with(&ids(&first)));
+    stage.run(["restore", "two.jsonl", "--op", second["operation"].as_str().unwrap(), "-o", "undone.jsonl"]).ended(0);
+    assert_eq!(stage.bytes("undone.jsonl"), grown);
+    let again = stage.run(args("undone.jsonl", "three.jsonl")).ended(0).json();
+    assert_eq!(ids(&again), ids(&second), "the same batches come of it");
+    let last = second["batches"][0]["label"].as_str().unwrap();
+    for id in ids(&first) {
+        let shown = stage.run(["archive", "show", &id]).ended(0);
+        assert!(shown.stderr.contains(&format!("summarised again in {last}")), "{}", shown.stderr);
+    }
+    let listed =
+        stage.run(["archive", "list", "--kind", "batch", "--session", "undone.jsonl", "--json"]).ended(0).json();
+    assert_eq!(listed["entries"].as_array().map(Vec::len), Some(ids(&first).len()), "the listing is right again");
+}
+
+// F-04 [000 AC1.3, AC1.8]: a server gets the summary so far with each chunk, and an empty one first.
+#[test]
+fn ac1_3_each_chunk_is_summarised_with_the_summary_so_far() {
+    let server = Server::start(|request| reply(&json!({"text": format!("SUMMARY-{}", request.number)}).to_string()));
+    let stage = on(&server).file("in.jsonl", turns(0, 12, None));
+    let args = compact(&["--force", "--keep-recent", "4", "--chunk-size", "20", "--json"]);
+    let report = stage.run(args).ended(0).json();
+    assert_eq!((server.n_requests(), &report["calls"]["calls"]), (3, &json!(3)));
+    let bodies: Vec<String> = server.requests().into_iter().map(|request| request.body).collect();
+    assert!(!bodies[0].contains("SUMMARY-"), "AC1.8");
+    assert!(bodies[1].contains("SUMMARY-0") && bodies[2].contains("SUMMARY-1"), "AC1.3");
+    let view = view(&stage.bytes("out.jsonl"));
+    assert!(view.contains("SUMMARY-0") && view.contains("SUMMARY-2"), "{view}");
+}
+
+// F-09 [000 AC1.7]: where one summary fails, nothing changes and nothing is kept of it.
+#[test]
+fn ac1_7_a_failure_changes_nothing() {
+    let server = Server::start(|request| match request.number {
+        0 => reply(&json!({"text": "A summary."}).to_string()),
+        _ => failure(400, "no"),
+    });
+    let stage = on(&server).file("in.jsonl", turns(0, 12, None));
+    let run = stage.run(compact(&["--force", "--keep-recent", "4", "--chunk-size", "20"])).ended(1);
+    assert!(run.stdout.is_empty() && run.stderr.contains("part 2 of 3"), "{}", run.text);
+    assert_eq!(stage.names(), ["in.jsonl"]);
+    let kept = stage.run(["archive", "list", "--kind", "batch", "--json"]).ended(0).json();
+    assert_eq!(kept["entries"].as_array().map_or(0, Vec::len), 0, "{kept}");
+    let operations = stage.run(["archive", "list", "--json"]).ended(0).json();
+    assert!(!operations.to_string().contains("\"verb\":\"compact\""), "{operations}");
+}
+
+/// A stage on which `server` is asked.
+fn on(server: &Server) -> Stage {
+    Stage::new().env("CTXC_BASE_URL", &server.base_url).env("CTXC_MODEL", "openai/gpt-5-mini").env("NO_PROXY", "*")
+}
+
+// G-01, B-12: a dry run asks nobody, and says how often it would.
+#[test]
+fn a_dry_run_asks_no_server() {
+    let server = Server::start(|_| -> Answer { panic!("somebody asks") });
+    let stage = on(&server).file("in.jsonl", turns(0, 12, None));
+    let args = ["compact", "in.jsonl", "--force", "--keep-recent", "4", "--chunk-size", "20", "--dry-run", "--json"];
+    let plan = stage.run(args).ended(0).json();
+    assert_eq!((server.n_requests(), &plan["calls"]["calls"], &plan["batchesCreated"]), (0, &json!(3), &json!(3)));
+    assert!(plan["tokensEstimateAfter"].as_u64() > Some(0));
+    assert_eq!(stage.names(), ["in.jsonl"]);
+}
+
+// F-02: however few go and however few stay.
+#[test]
+fn one_message_may_go_and_none_need_stay() {
+    let source = turns(0, 3, None);
+    for (keep, live_after) in [("11", 2 + 11), ("0", 2), ("2", 2 + 3)] {
+        let stage = Stage::new().file("in.jsonl", &source);
+        let report = stage.run(compact(&["--force", "--keep-recent", keep, "--json"])).ended(0).json();
+        let output = stage.bytes("out.jsonl");
+        assert_eq!(live(&output).len(), live_after, "--keep-recent {keep}");
+        assert_eq!(report["messages"]["after"], live_after - 1, "the summary is a message, the boundary is none");
+        stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
+        stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+        assert_eq!(stage.bytes("back.jsonl"), source.as_bytes());
+    }
+    // F-02, B-07: nothing beside the newest.
+    let stage = Stage::new().file("in.jsonl", &source);
+    let run = stage.run(compact(&["--force", "--keep-recent", "12"])).ended(0);
+    assert!(run.stderr.contains("nothing changed: there are no messages beside the newest"), "{}", run.text);
+    assert_eq!(stage.bytes("out.jsonl"), source.as_bytes());
+}
+
+// F-08: what a client has compacted before, with or without a segment that it kept.
+#[test]
+fn a_conversation_that_a_client_has_compacted_is_compacted_again() {
+    for name in ["compact-boundary", "compact-preserved-messages", "compact-preserved-segment"] {
+        let stage = Stage::new().file("in.jsonl", fixture(name));
+        stage.run(compact(&["--force", "--keep-recent", "1", "--json"])).ended(0);
+        let output = stage.bytes("out.jsonl");
+        let live = live(&output);
+        let n_boundaries = live.iter().filter(|entry| entry["subtype"] == "compact_boundary").count();
+        let n_summaries = live.iter().filter(|entry| entry["isCompactSummary"] == true).count();
+        assert_eq!((n_boundaries, n_summaries), (1, 1), "{name}");
+        stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
+        stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+        assert_eq!(stage.bytes("back.jsonl"), fixture(name), "{name}");
+    }
+}
+
+// A-03, S-01: without an archive, and through pipes.
+#[test]
+fn without_an_archive_it_says_what_is_lost() {
+    let stage = Stage::new().file("in.jsonl", turns(0, 12, None)).stdin(turns(0, 12, None));
+    assert_snapshot!(stage.run(compact(&["--force", "--no-archive"])).text, @"
+    exit code: 0
+    ----- standard output
+    out.jsonl
+    ----- standard error
+    engine: extract, which is built in and works offline
+    warning: without an archive the summaries cannot be searched, and the next compaction will know them by their text alone
+    warning: without an archive nothing that goes can be restored
+    compacted the oldest 43 of 48 messages into 3 summaries (engine: extract)
+    live tokens: 3,591 -> 1,000 by chars4, 12,668 -> 4,895 calibrated (estimates)
+    prompt cache: 3,000 tokens are written again once; the saving outweighs that after 5 steps
+    context gauge of the client: 6,443 -> 4,895 tokens
+    file: 35.1 kB -> 7.1 kB
+    ");
+    let text = String::from_utf8(stage.bytes("out.jsonl")).unwrap();
+    assert!(!text.contains("\"batches\"") && !stage.path("../archive.sqlite").exists());
+    let piped = stage.run(["compact", "-", "--force", "--no-archive", "-q"]).ended(0);
+    assert_eq!(piped.stdout, text.as_bytes());
+    // The next compaction knows this one by its text.
+    let last = live(text.as_bytes()).last().unwrap()["uuid"].as_str().unwrap().to_owned();
+    fs::write(stage.path("in.jsonl"), text + &turns(12, 6, Some(&last))).unwrap();
+    stage.run(["compact", "in.jsonl", "-o", "more.jsonl", "--force", "--no-archive"]).ended(0);
+    assert!(view(&stage.bytes("more.jsonl")).contains("ORCHID-7741"), "{}", view(&stage.bytes("more.jsonl")));
+}
+
+// F-14, S-05: thinking behind the view goes, unless it is to stay.
+#[test]
+fn thinking_behind_the_view_goes() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    let has_thinking =
+        |name: &str| live(&stage.bytes(name)).iter().any(|entry| text_of(entry).contains("\"type\":\"thinking\""));
+    stage.run(compact(&["--force", "--keep-recent", "40"])).ended(0);
+    assert!(has_thinking("in.jsonl") && !has_thinking("out.jsonl"));
+    stage
+        .run(["compact", "in.jsonl", "-o", "kept.jsonl", "--force", "--keep-recent", "40", "--keep-thinking"])
+        .ended(0);
+    assert!(has_thinking("kept.jsonl"));
+}
+
+// S-01, A-02: two at once are two results, and nothing of either is lost.
+#[test]
+fn two_at_once_do_not_disturb_each_other() {
+    let stage = Stage::new().file("in.jsonl", turns(0, 24, None));
+    let source = stage.bytes("in.jsonl");
+    let outputs: Vec<String> = (0..4).map(|at| format!("out{at}.jsonl")).collect();
+    thread::scope(|scope| {
+        for (at, output) in outputs.iter().enumerate() {
+            let stage = &stage;
+            let keep = (4 + at / 2).to_string();
+            scope.spawn(move || {
+                stage.run(["compact", "in.jsonl", "-o", output, "--force", "--keep-recent", &keep]).ended(0);
+            });
+        }
+    });
+    for output in &outputs {
+        stage.run(["check", output, "--against", "in.jsonl"]).ended(0);
+        stage.run(["restore", output, "--all", "-o", "back.jsonl", "--force"]).ended(0);
+        assert_eq!(stage.bytes("back.jsonl"), source);
+        // Its own batches are there.
+        stage.run(["compact", output, "-o", "next.jsonl", "--keep-recent", "2", "--force", "-q"]).ended(0);
+    }
+}
+
+// B-11, U-09: in a run, between compressing and truncating, and in a plan.
+#[test]
+fn b_11_a_run_compacts_between_compressing_and_truncating() {
+    let stage = Stage::new().file("in.jsonl", turns(0, 24, None));
+    let args = [
+        "run",
+        "in.jsonl",
+        "--steps",
+        "truncate,compact,prune,compress",
+        "--bands",
+        "0-100:compress",
+        "--target-tokens",
+        "900",
+        "--tokens",
+        "chars4",
+        "--keep-recent",
+        "8",
+    ];
+    let report = stage.run([&args[..], &["-o", "out.jsonl", "--json", "-q"]].concat()).ended(0).json();
+    let steps: Vec<&str> = report["stages"].as_array().unwrap().iter().map(|it| it["step"].as_str().unwrap()).collect();
+    assert!(steps.ends_with(&["compress", "compact", "truncate"]), "{steps:?}");
+    let compacted = &report["stages"][steps.len() - 2];
+    assert_eq!(compacted["messagesCompressed"], 88);
+    stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
+    stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+    assert_eq!(stage.bytes("back.jsonl"), stage.bytes("in.jsonl"));
+
+    let args = ["run", "in.jsonl", "--steps", "compact,prune", "--force", "--keep-recent", "6"];
+    let plan = stage.run([&args[..], &["--dry-run"]].concat()).ended(0);
+    fs::write(stage.path("plan.toml"), &plan.stdout).unwrap();
+    let text = String::from_utf8(plan.stdout).unwrap();
+    assert!(text.contains("step = \"compact\"\nname = \"compact\"\nkeep_recent = 6\n"), "{text}");
+    stage.run(["run", "--plan", "plan.toml", "-o", "planned.jsonl", "-q"]).ended(0);
+    stage.run([&args[..], &["-o", "direct.jsonl", "-q"]].concat()).ended(0);
+    assert_eq!(stage.bytes("planned.jsonl"), stage.bytes("direct.jsonl"));
+    view(&stage.bytes("direct.jsonl"));
+}
+
+// F-01, F-08, V-02, P-05: over every fixture, and real transcripts of more than 20,000 tokens where there are any.
+#[test]
+fn every_transcript_is_compacted_as_promised() {
+    let files: Vec<_> =
+        fixtures().into_iter().chain(real_transcripts().into_iter().flat_map(|(ours, _)| ours)).collect();
+    each(&files, |path| {
+        let source = fs::read(path).unwrap();
+        let stage = Stage::new().file("in.jsonl", &source);
+        let run = stage.run(compact(&["--context-window", "25000", "--force", "--json", "-q"]));
+        if run.code == Some(1) {
+            assert!(run.stderr.contains("as a transcript"), "{}", run.text);
+            return;
+        }
+        holds(&stage, &source, &run.ended(0).json(), "out.jsonl", &[]);
+    });
+}
+
+/// What is promised of a result of `in.jsonl`.
+fn holds(stage: &Stage, source: &[u8], report: &Value, name: &str, flags: &[&str]) {
+    let output = stage.bytes(name);
+    if !report["unchanged"].is_null() {
+        assert!(output == source, "B-07");
+        return;
+    }
+    let check = stage.run(["check", name, "--against", "in.jsonl"]);
+    assert_eq!(check.code, Some(0), "V-02: {}", check.text);
+    let (before, after) = (live(source), live(&output));
+    assert!(view(&output).starts_with("[Context Summary"), "F-08");
+    // The rest is a suffix of what was live, thinking aside.
+    let ids = |entries: &[Value]| -> Vec<String> { entries.iter().map(|entry| entry["uuid"].to_string()).collect() };
+    let (all, mut rest) = (ids(&before), ids(&after[2..]));
+    if flags.contains(&"--close-loop") && report["closed_loop"] == true {
+        rest.pop();
+    }
+    let mut from = all.iter();
+    assert!(rest.iter().all(|id| from.any(|other| other == id)), "the rest stands in its order");
+    let tokens = |when: &str| report["tokens"]["chars4"][when]["messages"].as_u64().unwrap();
+    assert!(tokens("before") > 0);
+    stage.run(["restore", name, "--all", "-o", "back.jsonl", "--force"]).ended(0);
+    assert!(stage.bytes("back.jsonl") == source, "P-05");
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    // F-02, F-03, F-08, S-04, S-05, V-02, P-05: whatever the transcript, sound or damaged, once and again.
+    #[test]
+    fn any_transcript_is_compacted_as_promised(
+        pieces in prop::collection::vec(piece(), 1..30),
+        is_torn in prop::bool::weighted(0.1),
+        keep in 0..9usize,
+        flags in prop::sample::subsequence(vec!["--keep-thinking", "--close-loop"], 0..=1),
+    ) {
+        let source = transcript(&pieces, is_torn);
+        let stage = Stage::new().file("in.jsonl", &source);
+        let keep = keep.to_string();
+        let args = [&["compact", "in.jsonl", "-o", "out.jsonl", "--force", "--json", "-q", "--chunk-size", "4", "--keep-recent", &keep][..], &flags].concat();
+        let run = stage.run(args);
+        if run.code == Some(1) && run.stderr.contains("lines is a JSON object") {
+            return Ok(());
+        }
+        let report = run.ended(0).json();
+        holds(&stage, &source, &report, "out.jsonl", &flags);
+        if report["unchanged"].is_null() {
+            let args = ["compact", "out.jsonl", "-o", "again.jsonl", "--force", "--json", "-q", "--keep-recent", "1"];
+            let again = stage.run(args).ended(0).json();
+            let once = stage.bytes("out.jsonl");
+            fs::write(stage.path("in.jsonl"), &once).unwrap();
+            if again["unchanged"].is_null() {
+                let check = stage.run(["check", "again.jsonl", "--against", "in.jsonl"]);
+                prop_assert_eq!(check.code, Some(0), "{}", check.text);
+                stage.run(["restore", "again.jsonl", "--op", again["operation"].as_str().unwrap(), "-o", "once.jsonl"]).ended(0);
+                prop_assert!(stage.bytes("once.jsonl") == once, "P-05: back to the first compaction");
+            }
+        }
+    }
+}

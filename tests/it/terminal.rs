@@ -1,0 +1,137 @@
+//! What only a person at a terminal sees: the question before texts are sent, and the bar.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use nix::pty::{Winsize, openpty};
+use serde_json::json;
+
+use crate::server::{Answer, Server, shortened};
+use crate::stage::Stage;
+
+/// How a run at a terminal ended.
+struct Seen {
+    code: Option<i32>,
+    /// What the terminal showed, what was typed included.
+    screen: String,
+}
+
+/// Runs `ctxc` with a terminal for standard input and standard error, on which `typed` is typed.
+fn at_a_terminal(stage: &Stage, args: &[&str], typed: &str) -> Seen {
+    let size = Winsize { ws_row: 24, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
+    let pair = openpty(Some(&size), None).unwrap();
+    let end = || Stdio::from(pair.slave.try_clone().unwrap());
+    let mut process = stage.process();
+    process.args(args).env("TERM", "xterm").env("NO_COLOR", "1").stdin(end()).stdout(Stdio::null()).stderr(end());
+    let mut child = process.spawn().unwrap();
+    drop(process);
+    drop(pair.slave);
+    let mut terminal = File::from(pair.master);
+    terminal.write_all(typed.as_bytes()).unwrap();
+    let screen = thread::spawn(move || {
+        let (mut screen, mut buffer) = (Vec::new(), [0; 4096]);
+        // It ends with an error once nobody has the other end any more.
+        while let Ok(n_bytes @ 1..) = terminal.read(&mut buffer) {
+            screen.extend_from_slice(&buffer[..n_bytes]);
+        }
+        screen
+    });
+    let code = child.wait().unwrap().code();
+    Seen { code, screen: String::from_utf8_lossy(&screen.join().unwrap()).into_owned() }
+}
+
+/// Four messages that are long enough to be shortened.
+fn transcript() -> String {
+    let mut lines = String::new();
+    let mut parent = serde_json::Value::Null;
+    for n in 0..4 {
+        let uuid = format!("00000000-0000-4000-8000-{n:012}");
+        let role = if n % 2 == 0 { "user" } else { "assistant" };
+        let text = format!("Part {n}: the lock is taken per shard, and it is never taken over the whole of the store.");
+        let mut message = json!({"role": role, "content": [{"type": "text", "text": text.repeat(3)}]});
+        if role == "assistant" {
+            message["id"] = json!(format!("msg_{n}"));
+        }
+        let entry = json!({
+            "parentUuid": parent, "isSidechain": false, "type": role, "message": message, "uuid": uuid,
+            "sessionId": "6f1b2c3d-0000-4000-8000-000000000000", "timestamp": format!("2026-03-02T09:00:0{n}.000Z"),
+        });
+        lines.push_str(&entry.to_string());
+        lines.push('\n');
+        parent = json!(uuid);
+    }
+    lines
+}
+
+fn stage(server: &Server) -> Stage {
+    Stage::new()
+        .file("in.jsonl", transcript())
+        .env("CTXC_BASE_URL", &server.base_url)
+        .env("CTXC_MODEL", "tiny")
+        .env("NO_PROXY", "*")
+}
+
+const COMPRESS: [&str; 6] = ["compress", "in.jsonl", "-o", "out.jsonl", "--bands", "0-100:compress"];
+
+//
+#[test]
+fn r_15_nothing_is_sent_before_a_person_says_yes() {
+    for (typed, code, n_requests) in [("n\n", 1, 0), ("\n", 1, 0), ("\u{4}", 1, 0), ("y\n", 0, 4), ("YES\n", 0, 4)] {
+        let server = Server::start(shortened);
+        let stage = stage(&server);
+        let seen = at_a_terminal(&stage, &COMPRESS, typed);
+        assert_eq!((seen.code, server.n_requests()), (Some(code), n_requests), "{typed:?}: {}", seen.screen);
+        assert!(seen.screen.contains("send them? [y/N]") && seen.screen.contains("sends 4 texts"), "{}", seen.screen);
+        assert_eq!(stage.path("out.jsonl").exists(), code == 0, "{typed:?}");
+        assert_eq!(seen.screen.contains("nothing was sent or written"), code == 1, "{}", seen.screen);
+    }
+}
+
+//
+#[test]
+fn r_15_who_has_said_yes_is_not_asked() {
+    let server = Server::start(shortened);
+    let yes = [&COMPRESS[..], &["--yes"]].concat();
+    let configured = stage(&server).file("../config/ctxc/ctxc.toml", "engine = \"chat\"\n");
+    for (stage, args) in [(stage(&server), yes), (configured, COMPRESS.to_vec())] {
+        let seen = at_a_terminal(&stage, &args, "");
+        assert_eq!(seen.code, Some(0), "{}", seen.screen);
+        assert!(!seen.screen.contains("[y/N]") && seen.screen.contains("sends 4 texts"), "{}", seen.screen);
+    }
+    // A dry run sends nothing, and asks nothing.
+    let seen = at_a_terminal(&stage(&server), &[&COMPRESS[..], &["--dry-run"]].concat(), "");
+    assert!(seen.code == Some(0) && !seen.screen.contains("[y/N]"), "{}", seen.screen);
+    // A project says nothing of this: where transcripts go is for the user alone.
+    let project = stage(&server).file("ctxc.toml", "engine = \"chat\"\n");
+    let seen = at_a_terminal(&project, &COMPRESS, "n\n");
+    assert_ne!(seen.code, Some(0), "{}", seen.screen);
+}
+
+// done and all, tokens saved, cost, calls made again and the time left; and nothing of it elsewhere.
+#[test]
+fn r_13_a_bar_is_drawn_on_a_terminal_alone() {
+    let server = Server::start(|request| match request.number {
+        0 => Answer::Drop,
+        _ => Answer::Late(Duration::from_millis(450), Box::new(shortened(request))),
+    });
+    let slow = [&COMPRESS[..], &["--yes", "--concurrency", "1", "--force"]].concat();
+    let drawing = stage(&server);
+    let seen = at_a_terminal(&drawing, &slow, "");
+    assert_eq!(seen.code, Some(0), "{}", seen.screen);
+    for part in ["3/4, ", " tokens saved, 0 USD, 1 again", " left"] {
+        assert!(seen.screen.contains(part), "{part:?} is not in {:?}", seen.screen);
+    }
+    let server = Server::start(|request| Answer::Late(Duration::from_millis(450), Box::new(shortened(request))));
+    let quiet = at_a_terminal(&stage(&server), &[&slow[..], &["-q"]].concat(), "");
+    assert_eq!((quiet.code, quiet.screen.as_str()), (Some(0), ""));
+    let server = Server::start(|request| Answer::Late(Duration::from_millis(450), Box::new(shortened(request))));
+    let run = stage(&server).run(slow).ended(0);
+    assert!(
+        !run.stderr.contains(" left") && !run.stderr.contains('\u{1b}') && !run.stderr.contains('\r'),
+        "{}",
+        run.text
+    );
+}
