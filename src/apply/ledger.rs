@@ -12,7 +12,7 @@ use super::input::Input;
 use super::lines::each_line;
 use crate::plan::{
     Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, effects, folders, only_looks,
-    tells_its_end, without_cd,
+    shows_its_end, tells_its_end, without_cd,
 };
 use crate::text::{is_rooted, resolve};
 use crate::transcript::scan::{Block, BlockKind, Kind, each_field};
@@ -150,7 +150,11 @@ fn note_command(command: &str, folder: Option<&str>, answer: &Answer<'_>, ledger
         return;
     }
     let run = TestRun::of(&script).or_else(|| TestRun::behind(&script, answer.text));
-    let tested = run.map(|(run, at)| (run, at, TestReport::read(run, answer.text)));
+    let tested = run.map(|(run, at)| {
+        let mut report = TestReport::read(&run, answer.text);
+        report.all_passed &= shows_its_end(&script, at) && !answer.is_error;
+        (run, at, report)
+    });
     let report = tested.as_ref().map(|(_, _, report)| report);
     let ending = if answer.is_error {
         Ending::Failed(answer.status())
@@ -168,7 +172,7 @@ fn note_command(command: &str, folder: Option<&str>, answer: &Answer<'_>, ledger
     ledger.ran(rest, place.as_deref().unwrap_or_default(), ending);
     if let Some((run, at, report)) = tested {
         let folder = folders(&script, folder).into_iter().nth(at).flatten();
-        ledger.tested(run, report, folder.as_deref().unwrap_or_default());
+        ledger.tested(&run, report, folder.as_deref().unwrap_or_default());
     }
     if !answer.is_error && !answer.is_in_background() {
         for (path, action) in patched(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {

@@ -34,6 +34,6 @@ pub use step::Step;
 pub use supersede::{NotARule, Rule, Superseded, supersede};
 pub use target::{NotATarget, Target};
 pub use task::{Candidate, Include, Roles, Selection, Task, TaskPart, candidates, target};
-pub use test_report::{Reach, Runner, TestReport, TestRun};
+pub use test_report::{Reach, Runner, TestReport, TestRun, shows_its_end};
 pub use truncate::{As, Kept, Message, Opening, TopDownTruncation, Truncation, Unchanged};
 pub use view::view;
