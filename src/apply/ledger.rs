@@ -12,7 +12,7 @@ use super::input::Input;
 use super::lines::each_line;
 use crate::plan::{
     Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, effects, folders, only_looks,
-    shows_its_end, tells_its_end, without_cd,
+    shows_its_end, tells_its_end, without_cd, without_tail,
 };
 use crate::text::{is_rooted, resolve};
 use crate::transcript::scan::{Block, BlockKind, Kind, each_field};
@@ -169,7 +169,7 @@ fn note_command(command: &str, folder: Option<&str>, answer: &Answer<'_>, ledger
     };
     let (cd, rest) = without_cd(command);
     let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve(&cd, folder)));
-    ledger.ran(rest, place.as_deref().unwrap_or_default(), ending);
+    ledger.ran(without_tail(rest), place.as_deref().unwrap_or_default(), ending);
     if let Some((run, at, report)) = tested {
         let folder = folders(&script, folder).into_iter().nth(at).flatten();
         ledger.tested(&run, report, folder.as_deref().unwrap_or_default());
@@ -320,7 +320,7 @@ mod tests {
         - a::b
         Commands that failed when last run:
         - `make test`
-        - `cargo test | tail -4`
+        - `cargo test`
         - `npm run lint`
         Commands that succeeded when last run:
         - `cargo test a::c`
@@ -328,7 +328,7 @@ mod tests {
         - `make` in sub
         Commands whose status is not known:
         - `npm start`
-        - `cargo clippy 2>&1 | tail -3`
+        - `cargo clippy`
         ");
     }
 
