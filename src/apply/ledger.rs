@@ -12,7 +12,7 @@ use super::input::Input;
 use super::lines::each_line;
 use crate::plan::{
     Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, effects, folders, only_looks,
-    tells_its_end, without_cd,
+    shows_its_end, tells_its_end, without_cd, without_tail,
 };
 use crate::text::{is_rooted, resolve};
 use crate::transcript::scan::{Block, BlockKind, Kind, each_field};
@@ -150,7 +150,11 @@ fn note_command(command: &str, folder: Option<&str>, answer: &Answer<'_>, ledger
         return;
     }
     let run = TestRun::of(&script).or_else(|| TestRun::behind(&script, answer.text));
-    let tested = run.map(|(run, at)| (run, at, TestReport::read(run, answer.text)));
+    let tested = run.map(|(run, at)| {
+        let mut report = TestReport::read(&run, answer.text);
+        report.all_passed &= shows_its_end(&script, at) && !answer.is_error;
+        (run, at, report)
+    });
     let report = tested.as_ref().map(|(_, _, report)| report);
     let ending = if answer.is_error {
         Ending::Failed(answer.status())
@@ -165,10 +169,10 @@ fn note_command(command: &str, folder: Option<&str>, answer: &Answer<'_>, ledger
     };
     let (cd, rest) = without_cd(command);
     let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve(&cd, folder)));
-    ledger.ran(rest, place.as_deref().unwrap_or_default(), ending);
+    ledger.ran(without_tail(rest), place.as_deref().unwrap_or_default(), ending);
     if let Some((run, at, report)) = tested {
         let folder = folders(&script, folder).into_iter().nth(at).flatten();
-        ledger.tested(run, report, folder.as_deref().unwrap_or_default());
+        ledger.tested(&run, report, folder.as_deref().unwrap_or_default());
     }
     if !answer.is_error && !answer.is_in_background() {
         for (path, action) in patched(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {
@@ -316,7 +320,7 @@ mod tests {
         - a::b
         Commands that failed when last run:
         - `make test`
-        - `cargo test | tail -4`
+        - `cargo test`
         - `npm run lint`
         Commands that succeeded when last run:
         - `cargo test a::c`
@@ -324,7 +328,7 @@ mod tests {
         - `make` in sub
         Commands whose status is not known:
         - `npm start`
-        - `cargo clippy 2>&1 | tail -3`
+        - `cargo clippy`
         ");
     }
 

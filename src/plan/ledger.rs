@@ -164,7 +164,7 @@ impl Ledger {
     }
 
     /// Notes what a run of tests in `folder` has shown.
-    pub fn tested(&mut self, run: TestRun, report: TestReport, folder: &str) {
+    pub fn tested(&mut self, run: &TestRun, report: TestReport, folder: &str) {
         self.tests.add(run, report, folder);
     }
 

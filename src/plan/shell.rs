@@ -112,6 +112,25 @@ pub fn without_cd(text: &str) -> (Option<String>, &str) {
     }
 }
 
+/// `text`, a shell command, without what only says how much of its output is shown: `2>&1 | tail -20`.
+#[must_use]
+pub fn without_tail(text: &str) -> &str {
+    let mut text = text.trim();
+    loop {
+        let shorter = text.strip_suffix("2>&1").or_else(|| {
+            let (head, filter) = text.rsplit_once('|')?;
+            let mut words = filter.split_whitespace();
+            let is_tail = ["tail", "head", "cat"].contains(&words.next()?);
+            let is_option = |word: &str| word.trim_start_matches('-').chars().all(|c| c.is_ascii_alphanumeric());
+            (is_tail && !head.ends_with('|') && words.all(is_option)).then_some(head)
+        });
+        match shorter.map(str::trim_end) {
+            Some(shorter) if !shorter.is_empty() => text = shorter,
+            _ => return text,
+        }
+    }
+}
+
 fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -444,6 +463,23 @@ mod tests {
         ];
         for (text, folder, rest) in cases {
             assert_eq!(without_cd(text), (folder.map(str::to_owned), rest));
+        }
+    }
+
+    #[test]
+    fn how_much_is_shown_is_no_part_of_a_command() {
+        let cases = [
+            ("cargo test 2>&1 | tail -20", "cargo test"),
+            ("cargo test 2>&1|head -n 5 | cat", "cargo test"),
+            ("make test 2>&1", "make test"),
+            ("grep 'a|tail' b", "grep 'a|tail' b"),
+            ("make | tee log", "make | tee log"),
+            ("make || cat", "make || cat"),
+            ("cat a | tail x.txt", "cat a | tail x.txt"),
+            ("2>&1", "2>&1"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(without_tail(text), expected);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the output of test runners says of single tests: those of cargo, pytest, jest, vitest, bun and go.
 
-use super::shell::{Command, Script};
+use super::shell::{Command, Join, Script};
 
 /// What a run of tests has shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,12 +27,14 @@ pub enum Runner {
 }
 
 /// A run of tests, as it was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestRun {
     /// The program.
     pub runner: Runner,
     /// Which tests were asked for.
     pub reach: Reach,
+    /// How they were: what stands behind the name of the program, but for how much is said meanwhile.
+    pub scope: String,
 }
 
 /// Which tests are asked for.
@@ -85,11 +87,12 @@ impl TestRun {
             () if has(&["Test Files  ", "Tests:  ", "(fail) "]) => Runner::Script,
             () => return None,
         };
-        Some((Self { runner, reach: Reach::Picked }, at))
+        let scope = scope(&command_words(script.commands.get(at)?));
+        Some((Self { runner, reach: Reach::Picked, scope }, at))
     }
 
     fn of_command(command: &Command) -> Option<Self> {
-        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let words = command_words(command);
         let (runner, rest) = runner_of(command.program(), words.get(1..).unwrap_or_default())?;
         let is_option = |word: &&str| word.starts_with('-');
         let reach = match runner {
@@ -104,8 +107,18 @@ impl TestRun {
             Runner::Pytest | Runner::Script if rest.iter().all(is_option) => Reach::Whole,
             Runner::Pytest | Runner::Script | Runner::Go => Reach::Part,
         };
-        Some(Self { runner, reach })
+        Some(Self { runner, reach, scope: scope(rest) })
     }
+}
+
+fn command_words(command: &Command) -> Vec<&str> {
+    command.words.iter().map(|word| word.text.as_str()).collect()
+}
+
+/// The words of a run without those that say how much it tells.
+fn scope(words: &[&str]) -> String {
+    const TALK: [&str; 8] = ["-v", "-vv", "--verbose", "-q", "-qq", "--quiet", "--nocapture", "-s"];
+    words.iter().filter(|word| !TALK.contains(word)).copied().collect::<Vec<_>>().join(" ")
 }
 
 /// Options of `cargo test` that leave no test out.
@@ -165,11 +178,19 @@ fn runner_of<'w>(program: &str, words: &'w [&'w str]) -> Option<(Runner, &'w [&'
     }
 }
 
+/// Whether the end of what the command at `at` prints is there to be read: it goes through nothing that leaves it out.
+#[must_use]
+pub fn shows_its_end(script: &Script, at: usize) -> bool {
+    let commands = script.commands.iter().skip(at);
+    let behind = commands.clone().zip(commands.skip(1)).take_while(|(command, _)| command.join == Join::Pipe);
+    behind.into_iter().all(|(_, next)| ["tail", "tee", "cat"].contains(&next.program()))
+}
+
 impl TestReport {
     /// Reads the output of `run`.
     #[must_use]
-    pub fn read(run: TestRun, output: &str) -> Self {
-        let TestRun { runner, reach } = run;
+    pub fn read(run: &TestRun, output: &str) -> Self {
+        let TestRun { runner, reach, .. } = *run;
         let mut report = match runner {
             Runner::Cargo => cargo(output),
             Runner::Pytest => pytest(output),
@@ -412,7 +433,7 @@ mod tests {
 
     fn read(command: &str, output: &str) -> (Vec<String>, Vec<String>, bool) {
         let (run, _) = TestRun::of(&Script::read(command)).expect(command);
-        let TestReport { failed, passed, all_passed } = TestReport::read(run, output);
+        let TestReport { failed, passed, all_passed } = TestReport::read(&run, output);
         (failed, passed, all_passed)
     }
 
@@ -447,6 +468,22 @@ mod tests {
         assert_eq!(behind("mise run test:unit", "\nok  \ta/b\t0.1s"), Some(Runner::Go));
         assert_eq!(behind("make test", "done"), None);
         assert_eq!(behind("grep test log", "test result: ok."), None);
+    }
+
+    #[test]
+    fn the_end_of_what_is_printed_may_be_left_out() {
+        let cases = [
+            ("go test ./...", true),
+            ("cd a && go test ./... 2>&1 | tail -5", true),
+            ("go test ./... | tee log | head -3", false),
+            ("go test ./... | grep ok", false),
+            ("go test ./...; ls | head -3", true),
+        ];
+        for (command, shows) in cases {
+            let script = Script::read(command);
+            let (_, at) = TestRun::of(&script).unwrap();
+            assert_eq!(shows_its_end(&script, at), shows, "{command}");
+        }
     }
 
     // F-13

@@ -10,39 +10,44 @@ use crate::plan::test_report::{PART, Reach, TestReport, TestRun};
 /// The tests that fail, and what has passed since: as a function of the tests that failed before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Failing {
-    /// Those that fail, each with the folder in which it was run: of one name there may be several.
+    /// Those that fail, each with the folder in which it was run, and how: of one name there may be several.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
-    tests: Latest<(String, String), ()>,
+    tests: Latest<(String, String, String), ()>,
     /// What has passed: a test, or all of a file or a package. No name is part of another.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     passed: BTreeSet<String>,
     /// Runners all of whose tests have passed in a folder and below: `cargo /p`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     cleared: BTreeSet<String>,
+    /// Runs all of whose tests have passed, where they were not all there are: the runner, the folder, how it was asked.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    rerun: BTreeSet<(String, String, String)>,
 }
 
 impl Failing {
     /// Whether nothing has failed or passed.
     pub(super) fn is_empty(&self) -> bool {
-        self.tests.is_empty() && self.passed.is_empty() && self.cleared.is_empty()
+        self.tests.is_empty() && self.passed.is_empty() && self.cleared.is_empty() && self.rerun.is_empty()
     }
 
     /// The tests that fail, the latest at the end.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &str> {
-        self.tests.iter().map(|((name, _), ())| name.as_str())
+        self.tests.iter().map(|((name, ..), ())| name.as_str())
     }
 
     /// Adds what a run in `folder` has shown.
-    pub(super) fn add(&mut self, run: TestRun, report: TestReport, folder: &str) {
+    pub(super) fn add(&mut self, run: &TestRun, report: TestReport, folder: &str) {
         let TestReport { failed, passed, all_passed } = report;
         let mut later = Self::default();
         if all_passed && run.reach == Reach::Whole {
-            later.cleared.insert(format!("{} {}", run.runner.name(), folder.trim_end_matches('/')));
+            later.cleared.insert(format!("{} {}", run.runner.name(), place(folder)));
         } else {
             later.passed.extend(passed);
+            let run = || (run.runner.name().to_owned(), place(folder).to_owned(), run.scope.clone());
+            later.rerun.extend(all_passed.then(run));
         }
         for name in failed {
-            later.tests.insert((name, folder.to_owned()), (), |(), ()| ());
+            later.tests.insert((name, place(folder).to_owned(), run.scope.clone()), (), |(), ()| ());
         }
         later.tidy();
         self.merge(later);
@@ -50,13 +55,17 @@ impl Failing {
 
     /// Adds what `later` has shown: what passed there does not fail any more.
     pub(super) fn merge(&mut self, later: Self) {
-        let is_over = |name: &str, folder: &str| {
-            covers(&later.passed, name, &PARTS) || covers(&later.cleared, &run_of(name, folder), &["/"])
+        let is_over = |(name, folder, scope): &(String, String, String)| {
+            let runner = runner_of(name);
+            covers(&later.passed, name, &PARTS)
+                || covers(&later.cleared, &format!("{runner} {folder}"), &["/"])
+                || later.rerun.contains(&(runner.to_owned(), folder.clone(), scope.clone()))
         };
-        self.tests.retain(|(name, folder), ()| !is_over(name, folder));
+        self.tests.retain(|test, ()| !is_over(test));
         self.tests.merge(later.tests, |(), ()| ());
         self.passed.extend(later.passed);
         self.cleared.extend(later.cleared);
+        self.rerun.extend(later.rerun);
         self.tidy();
     }
 
@@ -66,16 +75,21 @@ impl Failing {
         self.passed.retain(|name| !is_part(name, &passed, &PARTS));
         let cleared = self.cleared.clone();
         self.cleared.retain(|name| !is_part(name, &cleared, &["/"]));
+        self.rerun.retain(|(runner, folder, _)| !covers(&cleared, &format!("{runner} {folder}"), &["/"]));
     }
 }
 
 /// What stands between the parts of names of tests.
 const PARTS: [&str; 3] = [PART, "::", "/"];
 
-/// The runner of the test `name`, in `folder`.
-fn run_of(name: &str, folder: &str) -> String {
-    let runner = name.split(' ').next().unwrap_or_default();
-    format!("{runner} {}", folder.trim_end_matches('/'))
+/// The runner of the test `name`.
+fn runner_of(name: &str) -> &str {
+    name.split(' ').next().unwrap_or_default()
+}
+
+/// The folder without a slash at its end.
+fn place(folder: &str) -> &str {
+    folder.trim_end_matches('/')
 }
 
 /// Whether `names` has `name`, or what it is a part of.
