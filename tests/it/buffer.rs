@@ -16,6 +16,7 @@ fn shown(run: &Run) -> String {
     for (pattern, name) in [
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "[TIME]"),
         (r"(?m)^[0-9a-f]{12}\b", "[KEY]"),
+        (r"archive show [0-9a-f]{12}", "archive show [KEY]"),
         (r"by extract, in \d+ of", "by extract, in [SIZE] of"),
         (r"(?m)^summary     \d+ of", "summary     [SIZE] of"),
         (r"(?m)^\d+ of 1,000 tokens, for", "[SIZE] of 1,000 tokens, for"),
@@ -122,6 +123,7 @@ fn utterances_are_pushed_read_and_summarised() {
     [KEY]  [TIME]  utterance  by assistant  session buffer:default
       The tests need Redis 7.
     ----- standard error
+    hint: ctxc archive show [KEY] shows the first one whole
     ");
 }
 

@@ -315,8 +315,8 @@ fn ac2_4_cycles_climb_and_what_was_planted_first_stays() {
     assert!(depths.is_sorted() && depths[0] == 0 && depths[4] >= 2, "AC2.4: {depths:?}");
     let head = view(&stage.bytes("cycle5.jsonl"));
     assert!(head.contains("ORCHID-7741"), "{head}");
-    let state = head.split_once("## State").unwrap().1;
-    assert!(state.contains("src/part0.rs") && state.contains("src/part78.rs"), "F-13: {state}");
+    let work_state = head.split_once("## State").unwrap().1;
+    assert!(work_state.contains("src/part0.rs") && work_state.contains("src/part78.rs"), "F-13: {work_state}");
     let found = stage.run(["archive", "search", "ORCHID-7741", "--kind", "batch", "--json"]).ended(0).json();
     assert!(!found["hits"].as_array().unwrap().is_empty());
     // P-05: every message of every cycle comes back, in its order.

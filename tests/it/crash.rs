@@ -38,7 +38,7 @@ fn start_verb(folder: &Path, verb: &[&str]) -> Child {
 // S-02, A-03
 #[test]
 fn a_kill_at_any_moment_leaves_the_old_file_or_the_new_one() {
-    hold_kills(6, 24, |folder| start(folder));
+    hold_kills(6, 24, start);
 }
 
 // S-02, F-09: a compaction, too, and the batches of the result are there once it is.

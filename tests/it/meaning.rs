@@ -68,7 +68,7 @@ fn stage(server: &Server) -> Stage {
 fn shown(run: &Run, server: &Server) -> String {
     let text = run.text.replace(server.host(), "[server]");
     let text = Regex::new(r"\b[01][0-9a-hjkmnp-tv-z]{12}\b").unwrap().replace_all(&text, "[OPERATION]").into_owned();
-    Regex::new(r"(?m)^[0-9a-f]{12}  ").unwrap().replace_all(&text, "[ENTRY]  ").into_owned()
+    Regex::new(r"(?m)(^|archive show )[0-9a-f]{12}\b").unwrap().replace_all(&text, "$1[ENTRY]").into_owned()
 }
 
 // A-05, G-01, R-14, R-15: what is meant is found without its words; each entry is sent once, without its secret.
@@ -95,6 +95,7 @@ fn a_05_what_is_meant_is_found_without_its_words() {
       Why does the car stop?
     ----- standard error
     embeddings: sends the query, 3 tokens, to [server] (tiny), 0 secrets replaced, at no cost
+    hint: ctxc archive show [ENTRY] shows the first one whole
     ");
     assert_eq!(server.n_requests(), n_requests + 1, "the query alone");
     for request in server.requests() {
@@ -122,6 +123,7 @@ fn a_05_without_an_answer_the_search_goes_by_words_alone() {
     ----- standard error
     embeddings: sends the query and 2 entries, 21 tokens, to [server] (tiny), 1 secret replaced, at no cost
     warning: the search goes by words alone: cannot get vectors from [server]: it answers 401 Unauthorized: {"error":{"message":"wrong key [key]","code":401}}
+    hint: ctxc archive show [ENTRY] shows the first one whole
     "#);
     assert_eq!(server.n_requests(), 1, "what is refused is not asked for again");
 

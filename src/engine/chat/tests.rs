@@ -399,7 +399,23 @@ async fn f_04_r_09_messages_and_the_summary_so_far_are_fenced_as_data() {
       "max_tokens": 214,
       "temperature": 0.0,
       "response_format": {
-        "type": "json_object"
+        "type": "json_schema",
+        "json_schema": {
+          "name": "shortened",
+          "strict": true,
+          "schema": {
+            "type": "object",
+            "properties": {
+              "text": {
+                "type": "string"
+              }
+            },
+            "required": [
+              "text"
+            ],
+            "additionalProperties": false
+          }
+        }
       }
     }
     "#);
