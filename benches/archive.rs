@@ -1,6 +1,7 @@
-//! What the archive costs: a deposit of 100,000 lines, records by the thousand, the way back to one line, and searches.
+//! What the archive costs: a deposit of 100,000 lines, as many summaries, the way back to one line, and searches.
 //!
-//! `cargo bench --bench archive` prints CPU time for what takes long, and the time that passes for a look-up.
+//! `cargo bench --bench archive` prints CPU time for what takes long, and the time that passes for a look-up. Where
+//! `CTXC_TEST_POSTGRES` names a server, the same is measured on it in the time that passes, in a schema of its own.
 
 #![cfg_attr(unix, expect(clippy::print_stdout, reason = "its table is what it is for"))]
 
@@ -29,8 +30,8 @@ mod bench {
 
     use ctxc::apply;
     use ctxc::archive::{
-        Archive, ArchiveUrl, Cleanup, Document, FileRef, Kind, Operation, Original, Query, RecipeStep, Record, Sweep,
-        open,
+        Archive, ArchiveUrl, Cleanup, Document, DocumentId, FileRef, Kind, Operation, Original, Query, RecipeStep,
+        Record, Sweep, Vector, copy, open,
     };
     use ctxc::text::Digest;
     use jiff::Timestamp;
@@ -65,6 +66,50 @@ mod bench {
 
         tell("open it, find one original by its uuid, read its line", passed(|| look_up(&url, &lines)));
         let archive = open(&url).unwrap();
+        searches(&*archive);
+        drop(archive);
+        let mut archive = open(&url).unwrap();
+        let cleanup = Cleanup::at("2026-06-01T00:00:00Z".parse().unwrap(), Some(30));
+        tell("sweep all of it out", cpu(|| assert!(archive.sweep(&cleanup, Sweep::Drop).unwrap().lines > 0)));
+        drop(archive);
+        println!("{:<60} {:>7} MB", "the file afterwards", megabytes(&path));
+        near(&ArchiveUrl::Sqlite(folder.path().join("vectors.sqlite")));
+        if let Ok(server) = std::env::var("CTXC_TEST_POSTGRES") {
+            on_a_server(&server, &lines, &path);
+        }
+    }
+
+    /// The same on a server, and a copy of a file of summaries to it.
+    fn on_a_server(server: &str, lines: &[String], spare: &std::path::Path) {
+        let separator = if server.contains('?') { '&' } else { '?' };
+        let at = |what: &str| format!("{server}{separator}schema=bench_{what}_{}", std::process::id());
+        let url: ArchiveUrl = at("main").parse().unwrap();
+        println!("\non a PostgreSQL server, in the time that passes");
+        let mut archive = open(&url).unwrap();
+        tell("deposit of all of them as one operation", time_of(|| deposit(&mut *archive, lines)));
+        tell("records of the same texts, put and committed", time_of(|| records(&mut *archive, lines)));
+        let bytes = |archive: &dyn Archive| archive.stored_bytes().unwrap().unwrap_or_default() / 1_000_000;
+        println!("{:<60} {:>7} MB", "the tables, without an index", bytes(&*archive));
+        tell("index of both", time_of(|| index(&mut *archive)));
+        println!("{:<60} {:>7} MB", "the tables, with its index", bytes(&*archive));
+        drop(archive);
+        tell("open it, find one original by its uuid, read its line", passed(|| look_up(&url, lines)));
+        searches(&*open(&url).unwrap());
+        near(&at("near").parse().unwrap());
+
+        let from = ArchiveUrl::Sqlite(spare.with_file_name("summaries.sqlite"));
+        let mut from = open(&from).unwrap();
+        records(&mut *from, lines);
+        let mut to = open(&at("copy").parse().unwrap()).unwrap();
+        let mut copy_all = || {
+            let copied = copy(&*from, &mut *to, &mut |_, _| ControlFlow::Continue(())).unwrap();
+            assert_eq!(copied.records + copied.present, N);
+        };
+        tell("copy of a file of 100,000 summaries to it", time_of(&mut copy_all));
+        tell("the same again, when all are there", time_of(&mut copy_all));
+    }
+
+    fn searches(archive: &dyn Archive) {
         for text in ["w1000", "commonplace", "commonplace w1000", "mmonpla", "w12345 absent", "会议", "议", "absent"]
         {
             let query = Query { text, kind: None, speaker: None, sessions: &[], limit: 10 };
@@ -73,12 +118,41 @@ mod bench {
             let time = passed(|| drop(archive.search(&query, &apply::document).unwrap()));
             tell(&format!("top ten for `{text}`, which {n_matches} entries match"), time);
         }
-        drop(archive);
-        let mut archive = open(&url).unwrap();
-        let cleanup = Cleanup::at("2026-06-01T00:00:00Z".parse().unwrap(), Some(30));
-        tell("sweep all of it out", cpu(|| assert!(archive.sweep(&cleanup, Sweep::Drop).unwrap().lines > 0)));
-        drop(archive);
-        println!("{:<60} {:>7} MB", "the file afterwards", megabytes(&path));
+    }
+
+    /// 10,000 summaries with vectors of 1,536 numbers.
+    fn near(url: &ArchiveUrl) {
+        const N_VECTORS: u64 = 10_000;
+        let mut archive = open(url).unwrap();
+        for n in 0..N_VECTORS {
+            let text = format!("summary {n}");
+            let document = Document { kind: Kind::Batch, session: None, speaker: None, time: None, text };
+            let key = Digest::of(&n.to_le_bytes());
+            archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
+        }
+        archive.commit().unwrap();
+        index(&mut *archive);
+        let mut random = Random::new(11);
+        let mut vector = || {
+            let numbers =
+                (0..1536).map(|_| f32::from(u16::try_from(random.within(0, 2000)).unwrap()) - 1000.0).collect();
+            Vector::new(numbers).unwrap()
+        };
+        let all: Vec<_> = (0..N_VECTORS)
+            .map(|n| (DocumentId::Record(Kind::Batch, Digest::of(&n.to_le_bytes())), Some(vector())))
+            .collect();
+        let put = time_of(|| all.chunks(64).for_each(|portion| archive.put_vectors("bench", portion).unwrap()));
+        tell("10,000 vectors of 1,536 numbers, put 64 at a time", put);
+        let query = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
+        let wanted = vector();
+        let time = passed(|| drop(archive.nearest("bench", &wanted, &query, &apply::document).unwrap()));
+        tell("the ten nearest of them", time);
+    }
+
+    fn time_of(work: impl FnOnce()) -> Duration {
+        let start = Instant::now();
+        work();
+        start.elapsed()
     }
 
     /// User entries of about 1 KB. One word in a hundred lines, ideographs in a few.

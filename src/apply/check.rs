@@ -20,7 +20,8 @@ pub fn check(index: &Index, chain: &Chain) -> Vec<Problem> {
     check_targets(index, chain, &mut problems);
     if let Some(newest) = chain.newest_elsewhere.filter(|&line| !is_dropped(index, line)) {
         let leaf = chain.leaf.map_or(Detail::None, Detail::Line);
-        problems.push(Problem::new(ProblemKind::NewestElsewhere, newest, index.record(newest).uuid).with(leaf));
+        // It is the conversation that has the problem, whichever message is the newest.
+        problems.push(Problem::new(ProblemKind::NewestElsewhere, newest, IdHash::NONE).with(leaf));
     }
     problems.sort_by_key(|problem| (problem.line, problem.kind));
     problems

@@ -73,7 +73,7 @@ pub fn compact(
         rewrite.parents.insert(first, None);
     }
     mend_tips(file, index, chain, Some(&uuid), &mut rewrite).map_err(ApplyError::Read)?;
-    rewrite.inserted = Some(Insertion { before, lines: lines.to_vec(), uuid });
+    rewrite.inserted = Some(Insertion { before, lines: lines.to_vec(), uuid, heirs: kept.clone() });
     drafted(file, index, chain, kept, rewrite, stop)
 }
 

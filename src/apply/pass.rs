@@ -170,8 +170,8 @@ impl Pass<'_, '_> {
         if let Some(&parent) = parent {
             let uuid = match parent {
                 None => match &self.rewrite.inserted {
-                    None => b"null".to_vec(),
-                    Some(inserted) => json_string::encode(&inserted.uuid).into_bytes(),
+                    Some(inserted) if inserted.heirs.contains(line) => json_string::encode(&inserted.uuid).into_bytes(),
+                    Some(_) | None => b"null".to_vec(),
                 },
                 Some(heir) => match self.uuids.get(&heir) {
                     Some(uuid) => quoted(uuid),

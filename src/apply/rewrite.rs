@@ -44,8 +44,10 @@ pub struct Insertion {
     pub before: LineNo,
     /// The lines, without their ends.
     pub lines: Vec<String>,
-    /// The uuid of the last of them, on which every entry hangs that would be a root once what it hangs on is gone.
+    /// The uuid of the last of them.
     pub uuid: String,
+    /// Entries that hang on it where they would be roots once what they hang on is gone.
+    pub heirs: LineSet,
 }
 
 impl Rewrite {

@@ -131,9 +131,9 @@ fn records(
         records.into_iter().map(|record| ((record.document.kind, record.key), record)).collect()
     };
     let mut theirs = by_name(to.records_named(&named(&mut portion.iter().filter(|name| known.contains(name))))?);
-    let names = named(&mut portion.iter());
-    let mut ours = by_name(from.records_named(&names)?);
-    for name in names {
+    let wanted = named(&mut portion.iter());
+    let mut ours = by_name(from.records_named(&wanted)?);
+    for name in wanted {
         let Some(record) = ours.remove(&name) else { continue };
         // One that has been changed there since is not set back.
         let is_newer = |known: &Record| known.document.time > record.document.time;

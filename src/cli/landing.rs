@@ -13,7 +13,7 @@ use super::stored;
 use super::ui::Ui;
 use crate::apply::{self, Destination, Done, Errand, NewSession, Rewrite, carry_out};
 use crate::apply::{title_after, title_line, title_of};
-use crate::archive::Archive;
+use crate::archive::{Archive, hide_password};
 use crate::transcript::Chain;
 use crate::transcript::session::{session_id, sidecar_dir};
 
@@ -136,9 +136,9 @@ pub(super) fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The command as it was given, whatever the path by which the program was found.
+/// The command as it was given, whatever the path by which the program was found, and without a password.
 pub(super) fn command_line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = std::env::args_os().skip(1).map(|word| hide_password(&word.to_string_lossy()));
     let words = words.map(|word| if word.contains(char::is_whitespace) { format!("{word:?}") } else { word });
     ["ctxc".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }

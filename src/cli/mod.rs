@@ -17,6 +17,7 @@ mod interrupt;
 mod landing;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod meaning;
 mod pile;
 mod places;
 mod plan_file;

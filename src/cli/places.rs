@@ -1,14 +1,15 @@
 //! What the environment says about where things are.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::{env, fmt};
 
 use anyhow::Context;
 use etcetera::BaseStrategy;
 
 use super::config::{Config, Layer, Source};
 use super::error::CommandError;
+use crate::archive::ArchiveUrl;
 use crate::engine::chat::{Endpoint, Key};
 use crate::transcript::session::Places;
 
@@ -30,6 +31,8 @@ pub(crate) struct Environment {
     pub(crate) config: Config,
     /// `OPENROUTER_API_KEY`.
     openrouter_key: Option<Key>,
+    /// `PGPASSWORD`, as other clients of PostgreSQL take it.
+    postgres_password: Option<Password>,
     /// `CLAUDE_PROJECT_DIR`, which the client sets for the servers that it starts.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     project_dir: Option<PathBuf>,
@@ -37,6 +40,16 @@ pub(crate) struct Environment {
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     pub(crate) client_session: Option<String>,
     purpose: Purpose,
+}
+
+/// A password that does not print.
+#[derive(Clone)]
+struct Password(String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[password]")
+    }
 }
 
 /// What the engine of an environment is for.
@@ -76,7 +89,18 @@ impl Environment {
         let project_dir = set("CLAUDE_PROJECT_DIR").map(PathBuf::from);
         let client_session = set("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
         let purpose = Purpose::Main;
-        Ok(Self { claude_config_dir, cwd, layers, config, openrouter_key, project_dir, client_session, purpose })
+        let postgres_password = set("PGPASSWORD").map(|value| Password(value.to_string_lossy().into_owned()));
+        Ok(Self {
+            claude_config_dir,
+            cwd,
+            layers,
+            config,
+            openrouter_key,
+            postgres_password,
+            project_dir,
+            client_session,
+            purpose,
+        })
     }
 
     /// The environment for an engine that summarises: what `[summarization]` says of engine, server, key and model goes
@@ -156,6 +180,17 @@ impl Environment {
         }
     }
 
+    /// The key of the server for embeddings at `endpoint`: its own, else that of OpenRouter where it is that one.
+    pub(crate) fn embeddings_key_for(&self, endpoint: &Endpoint) -> Option<Key> {
+        let own = self.layers.iter().find_map(|layer| layer.secret("embeddings.api_key").cloned());
+        own.or_else(|| self.openrouter_key.clone().filter(|_| endpoint.is_openrouter()))
+    }
+
+    /// Whether the user's own configuration names the server for embeddings.
+    pub(crate) fn user_names_embeddings(&self) -> bool {
+        self.layers.iter().any(|layer| matches!(layer.source, Source::User(_)) && layer.sets("embeddings.base_url"))
+    }
+
     /// Whether the user's own configuration names the engine.
     pub(crate) fn user_names_engine(&self) -> bool {
         let names: &[&str] = match self.purpose {
@@ -187,8 +222,28 @@ impl Environment {
     /// When neither is given and there is no home folder.
     pub(crate) fn archive_url(&self, asked: Option<&str>) -> Result<String, CommandError> {
         match asked.or(self.config.archive.as_deref()) {
-            Some(url) => Ok(url.to_owned()),
+            Some(url) => Ok(self.with_password(url)),
             None => self.default_archive_url(),
+        }
+    }
+
+    /// `url`, with a password where it names a server and has none: that of the configured archive where both are the
+    /// same, else `PGPASSWORD`. So a command that a placeholder names works, which has no password in it.
+    fn with_password(&self, url: &str) -> String {
+        let Ok(ArchiveUrl::Postgres(server)) = url.parse() else { return url.to_owned() };
+        if server.has_password() {
+            return url.to_owned();
+        }
+        let configured = self.config.archive.as_deref().filter(|configured| match configured.parse() {
+            Ok(ArchiveUrl::Postgres(configured)) => {
+                configured.has_password() && configured.to_string() == server.to_string()
+            }
+            Ok(ArchiveUrl::Memory | ArchiveUrl::Sqlite(_)) | Err(_) => false,
+        });
+        match (configured, &self.postgres_password) {
+            (Some(configured), _) => configured.to_owned(),
+            (None, Some(Password(password))) => server.with_password(password),
+            (None, None) => url.to_owned(),
         }
     }
 

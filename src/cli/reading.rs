@@ -82,12 +82,11 @@ impl Reading {
     pub(super) fn replace(&mut self, draft: File, index: Index, chain: Chain) {
         let file = std::mem::replace(&mut self.file, draft);
         // The session stays what was read first, whatever is drafted of it.
-        self.drafted = Some(match self.drafted.take() {
-            Some(drafted) => Drafted { kind: DraftKind::Changed, ..drafted },
-            None => {
-                let before = Before::of(&self.index, &self.chain);
-                Drafted { file, before, kind: DraftKind::Changed, home: None }
-            }
+        self.drafted = Some(if let Some(drafted) = self.drafted.take() {
+            Drafted { kind: DraftKind::Changed, ..drafted }
+        } else {
+            let before = Before::of(&self.index, &self.chain);
+            Drafted { file, before, kind: DraftKind::Changed, home: None }
         });
         (self.index, self.chain) = (index, chain);
     }

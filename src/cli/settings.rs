@@ -9,7 +9,8 @@ use super::args::Estimate;
 use super::places::Environment;
 use super::ui::Ui;
 use crate::apply::{Shelf, ThinkingPolicy};
-use crate::engine::{Prices, chat};
+use crate::archive::EmbeddingServer;
+use crate::engine::{Price, Prices, chat};
 use crate::run::Terms;
 use crate::text::Tokens;
 use crate::transcript::session::Found;
@@ -144,6 +145,16 @@ pub(crate) struct Summarizing {
     pub(crate) persona: String,
     /// What a model is told instead of the default.
     pub(crate) prompt: Option<String>,
+}
+
+/// How entries are found by what they mean.
+#[derive(Debug)]
+pub(crate) struct Meaning {
+    pub(crate) server: EmbeddingServer,
+    /// What the model costs, where that is known.
+    pub(crate) price: Option<Price>,
+    pub(crate) consent: Consent,
+    pub(crate) secrets: Secrets,
 }
 
 /// How a server is asked.

@@ -65,14 +65,14 @@ impl Agent {
         })
     }
 
-    pub(crate) fn call(&self, tool: &str, arguments: Value) -> Reply {
-        self.request(&json!({ "name": tool, "arguments": arguments })).unwrap()
+    pub(crate) fn call(&self, tool: &str, arguments: impl Into<Value>) -> Reply {
+        self.request(&json!({ "name": tool, "arguments": arguments.into() })).unwrap()
     }
 
     /// Calls `tool` as a client does that says under which id it has written the call down.
-    pub(crate) fn call_as(&self, id: &str, tool: &str, arguments: Value) -> Reply {
+    pub(crate) fn call_as(&self, id: &str, tool: &str, arguments: impl Into<Value>) -> Reply {
         let meta = json!({ "claudecode/toolUseId": id });
-        self.request(&json!({ "name": tool, "arguments": arguments, "_meta": meta })).unwrap()
+        self.request(&json!({ "name": tool, "arguments": arguments.into(), "_meta": meta })).unwrap()
     }
 
     /// Ends the connection as a client does that closes its end.
@@ -121,7 +121,7 @@ impl Live {
         Self { path: path.to_owned(), parent, n: 0 }
     }
 
-    fn add(&mut self, kind: &str, message: &Value, more: Value) {
+    fn add(&mut self, kind: &str, message: &Value, more: &Value) {
         self.n += 1;
         let uuid = format!("{:08x}-1111-4000-8000-000000000000", self.n);
         let session = self.path.file_stem().unwrap().to_str().unwrap();
@@ -137,27 +137,27 @@ impl Live {
     /// A call of the tool `name`, in the message `message`; those of one message are parallel.
     pub(crate) fn calls(&mut self, message: &str, id: &str, name: &str, input: &Value) {
         let block = json!({"type": "tool_use", "id": id, "name": name, "input": input});
-        self.add("assistant", &json!({"id": message, "role": "assistant", "content": [block]}), json!({}));
+        self.add("assistant", &json!({"id": message, "role": "assistant", "content": [block]}), &json!({}));
     }
 
     /// The result of a call.
     pub(crate) fn gets(&mut self, id: &str, text: &str) {
         let block = json!({"tool_use_id": id, "type": "tool_result", "content": text});
-        self.add("user", &json!({"role": "user", "content": [block]}), json!({"toolUseResult": {"stdout": text}}));
+        self.add("user", &json!({"role": "user", "content": [block]}), &json!({"toolUseResult": {"stdout": text}}));
     }
 
     pub(crate) fn thinks(&mut self, message: &str, text: &str) {
         let block = json!({"type": "thinking", "thinking": text, "signature": "c2lnbmF0dXJl"});
-        self.add("assistant", &json!({"id": message, "role": "assistant", "content": [block]}), json!({}));
+        self.add("assistant", &json!({"id": message, "role": "assistant", "content": [block]}), &json!({}));
     }
 
     pub(crate) fn says(&mut self, message: &str, text: &str) {
         let block = json!({"type": "text", "text": text});
-        self.add("assistant", &json!({"id": message, "role": "assistant", "content": [block]}), json!({}));
+        self.add("assistant", &json!({"id": message, "role": "assistant", "content": [block]}), &json!({}));
     }
 
     pub(crate) fn prompt(&mut self, text: &str) {
-        self.add("user", &json!({"role": "user", "content": text}), json!({}));
+        self.add("user", &json!({"role": "user", "content": text}), &json!({}));
     }
 }
 

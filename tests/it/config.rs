@@ -55,6 +55,9 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     summarization.context_budget = 0.8  # default
     # summarization.prompt is not set  # default
     summarization.persona = ""  # default
+    # embeddings.base_url is not set  # default
+    # embeddings.model is not set  # default
+    # embeddings.api_key is not set  # default
     ----- standard error
     "#);
     let run = stage.run(["config", "--json"]);
@@ -105,7 +108,7 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
         .collect();
     assert_snapshot!(said.concat(), @r#"
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: there is no key "min_token"
-    hint: the keys are archive, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices, summarization.engine, summarization.base_url, summarization.api_key, summarization.model, summarization.chunk_size, summarization.keep_recent, summarization.max_summary_tokens, summarization.clip_first, summarization.clip_last, summarization.context_budget, summarization.prompt, summarization.persona
+    hint: the keys are archive, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices, summarization.engine, summarization.base_url, summarization.api_key, summarization.model, summarization.chunk_size, summarization.keep_recent, summarization.max_summary_tokens, summarization.clip_first, summarization.clip_last, summarization.context_budget, summarization.prompt, summarization.persona, embeddings.base_url, embeddings.model, embeddings.api_key
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: a project may not set "archive"
     hint: set it in your own configuration, or as CTXC_ARCHIVE
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 1: a project may not set "base_url"

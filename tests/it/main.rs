@@ -26,7 +26,9 @@ mod log;
 mod manual;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod meaning;
 mod oracle;
+mod postgres;
 mod promise;
 mod prune;
 mod random;

@@ -51,7 +51,10 @@ pub enum Place {
 impl fmt::Debug for EmbeddingServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Without the key.
-        f.debug_struct("EmbeddingServer").field("base_url", &self.base_url).field("model", &self.model).finish()
+        f.debug_struct("EmbeddingServer")
+            .field("base_url", &self.base_url)
+            .field("model", &self.model)
+            .finish_non_exhaustive()
     }
 }
 

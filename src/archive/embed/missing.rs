@@ -58,10 +58,9 @@ pub fn embed_missing(
     let mut sent = Sent::default();
     for portion in entries.chunks(AT_A_TIME) {
         let texts: Vec<String> = portion.iter().map(|(_, text)| text.clone()).collect();
-        let embedded = embedder.embed(&texts)?;
-        sent.tokens += embedded.tokens.unwrap_or_else(|| texts.iter().map(|text| chars4(text)).sum());
-        let vectors: Vec<(DocumentId, Option<Vector>)> =
-            portion.iter().map(|(id, _)| *id).zip(embedded.vectors).collect();
+        let reply = embedder.embed(&texts)?;
+        sent.tokens += reply.tokens.unwrap_or_else(|| texts.iter().map(|text| chars4(text)).sum());
+        let vectors: Vec<(DocumentId, Option<Vector>)> = portion.iter().map(|(id, _)| *id).zip(reply.vectors).collect();
         archive.put_vectors(&embedder.server().model, &vectors)?;
         sent.entries += portion.len() as u64;
         if progress(sent.entries).is_break() {
@@ -80,10 +79,13 @@ pub fn embed_query(embedder: &Embedder, text: String) -> Result<Option<Vector>, 
 }
 
 /// The entries as they are sent, with what names them.
+#[must_use]
 pub fn prepared(entries: Vec<Hit>, mut redactor: Option<&mut Redactor>) -> Vec<(DocumentId, String)> {
     // A secret that a rule finds in one is replaced in all.
     if let Some(redactor) = &mut redactor {
-        entries.iter().for_each(|entry| redactor.learn(&entry.document.text));
+        for entry in &entries {
+            redactor.learn(&entry.document.text);
+        }
     }
     entries.into_iter().map(|entry| (entry.id, sendable(&entry.document.text, redactor.as_deref_mut()))).collect()
 }

@@ -1,6 +1,6 @@
 //! What is put, gathered until it is worth a message to the server.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::fault::Fault;
 use super::records::checksum;
@@ -76,12 +76,11 @@ impl Batch {
         // Most lines of a second rewrite are there already; only what is missing is packed and sent.
         let known = server.rows(session, originals::KNOWN, &[&wanted]).fault(&server.place)?;
         let known: Result<Vec<Digest>, Damage> = known.iter().map(|row| digest(row, "digest")).collect();
-        let mut seen: HashMap<Digest, ()> =
-            known.map_err(|detail| damaged(server, detail))?.into_iter().map(|it| (it, ())).collect();
+        let mut seen: HashSet<Digest> = known.map_err(|detail| damaged(server, detail))?.into_iter().collect();
         let (mut digests, mut bytes, mut codecs, mut contents, mut places) =
             <(Vec<&[u8]>, Vec<i64>, Vec<i16>, Vec<Vec<u8>>, Vec<i32>)>::default();
         for ((digest, line), place) in self.digests.iter().zip(&self.lines).zip(0..) {
-            if seen.insert(*digest, ()).is_none() {
+            if seen.insert(*digest) {
                 let (codec, content) = pack(packer, line)?;
                 digests.push(digest.as_bytes());
                 bytes.push(to_signed(line.len() as u64));

@@ -23,7 +23,7 @@ impl<T> Fault<T> for Result<T, tokio_postgres::Error> {
 
 /// Whether the connection is what failed.
 pub(super) fn is_loss(error: &tokio_postgres::Error) -> bool {
-    let is_io = error.source().is_some_and(|cause| cause.is::<std::io::Error>());
+    let is_io = error.source().is_some_and(<dyn Error>::is::<std::io::Error>);
     // The server says so before it ends a connection: it is told to, or it goes down.
     let ends = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
     error.is_closed() || is_io || error.code().is_some_and(|code| ends.contains(code) || code.code().starts_with("08"))

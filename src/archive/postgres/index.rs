@@ -96,6 +96,9 @@ enum Entry {
     Record(i64),
 }
 
+/// What an entry says, with the number of its body or its record.
+type Read = (Option<i64>, Option<i64>, Document);
+
 fn portion(
     server: &Server,
     session: &mut Session,
@@ -134,7 +137,7 @@ fn documents(
     session: &mut Session,
     entries: &[Entry],
     read: &Reader<'_>,
-) -> Result<Vec<(Option<i64>, Option<i64>, Document)>, ArchiveError> {
+) -> Result<Vec<Read>, ArchiveError> {
     let of = |pick: fn(&Entry) -> Option<i64>| entries.iter().filter_map(pick).collect::<Vec<i64>>();
     let bodies = of(|entry| if let Entry::Body(id) = entry { Some(*id) } else { None });
     let records = of(|entry| if let Entry::Record(id) = entry { Some(*id) } else { None });
@@ -177,7 +180,7 @@ fn numbered<T>(
 fn store(
     server: &Server,
     session: &mut Session,
-    documents: &[(Option<i64>, Option<i64>, Document)],
+    documents: &[Read],
     known: &mut HashSet<String>,
 ) -> Result<(), ArchiveError> {
     const IDS: &str =
@@ -257,7 +260,7 @@ fn with_places(words: &[&str]) -> String {
 }
 
 #[cfg(test)]
-mod unit_tests {
+mod tests {
     use super::*;
 
     //

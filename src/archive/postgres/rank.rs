@@ -84,7 +84,7 @@ impl Piece {
 }
 
 #[cfg(test)]
-mod unit_tests {
+mod tests {
     use super::*;
 
     fn piece(words: &[&str]) -> Piece {

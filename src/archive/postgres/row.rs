@@ -97,7 +97,7 @@ pub(super) fn path(row: &Row, column: &str) -> Result<Option<PathBuf>, Damage> {
 }
 
 #[cfg(test)]
-mod unit_tests {
+mod tests {
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
     use super::*;

@@ -129,7 +129,8 @@ impl Archive for Postgres {
     }
 
     fn rollback(&mut self) -> Result<(), ArchiveError> {
-        self.writer.rollback(&self.server)
+        self.writer.rollback(&self.server);
+        Ok(())
     }
 
     fn line(&self, digest: Digest) -> Result<Option<Vec<u8>>, ArchiveError> {
@@ -312,5 +313,10 @@ impl Postgres {
     /// The number of the connection that writes.
     pub(super) fn writer_pid(&mut self) -> i32 {
         self.writer.pid(&self.server)
+    }
+
+    /// Whether the transaction of this number was kept.
+    pub(super) fn was_kept(&mut self, id: i64) -> bool {
+        self.writer.was_kept(&self.server, id).unwrap()
     }
 }

@@ -1,7 +1,7 @@
 //! The connection that writes, and the deposit that is open on it.
 
 use super::batch::{Batch, damaged};
-use super::fault::{Fault, is_loss};
+use super::fault::{Fault, LOCK_SECONDS, is_loss};
 use super::migrate::Lock;
 use super::operations::{self, Stored};
 use super::records;
@@ -94,10 +94,7 @@ impl Writer {
         if self.deposit == Deposit::None {
             return Ok(());
         }
-        let committed = self.send(server).and_then(|()| {
-            let session = self.open(server)?;
-            server.batch(session, "COMMIT").fault(&server.place)
-        });
+        let committed = self.send(server).and_then(|()| self.end(server));
         match committed {
             Ok(()) => self.deposit = Deposit::None,
             Err(error) => return Err(self.broken(error)),
@@ -106,7 +103,7 @@ impl Writer {
         Ok(())
     }
 
-    pub(super) fn rollback(&mut self, server: &Server) -> Result<(), ArchiveError> {
+    pub(super) fn rollback(&mut self, server: &Server) {
         let was_open = matches!(self.deposit, Deposit::Open | Deposit::Broken);
         self.deposit = Deposit::None;
         self.batch = Batch::default();
@@ -122,7 +119,36 @@ impl Writer {
             Some(session) if session.is_lost() => self.session = None,
             Some(_) | None => {}
         }
-        Ok(())
+    }
+
+    /// Ends the transaction of the deposit. Where the connection breaks before the server has answered, the server is
+    /// asked what has become of it: it is kept, or it is not.
+    fn end(&mut self, server: &Server) -> Result<(), ArchiveError> {
+        let session = self.open(server)?;
+        let rows = server.rows(session, "SELECT txid_current() AS id", &[]).fault(&server.place)?;
+        let id = rows.first().map(|row| value::<i64>(row, "id")).transpose();
+        let id = id.map_err(|detail| damaged(server, detail))?.unwrap_or_default();
+        match server.batch(session, "COMMIT") {
+            Err(error) if is_loss(&error) => {
+                self.session = None;
+                if self.was_kept(server, id)? { Ok(()) } else { Err(error).fault(&server.place) }
+            }
+            committed => committed.fault(&server.place),
+        }
+    }
+
+    /// Whether the transaction of this number was kept. The server may not have noticed yet that its connection is gone.
+    pub(super) fn was_kept(&mut self, server: &Server, id: i64) -> Result<bool, ArchiveError> {
+        const STATUS: &str = "SELECT coalesce(txid_status($1), '') AS status FROM pg_sleep(0.1)";
+        for _ in 0..LOCK_SECONDS * 10 {
+            let rows = server.rows(self.session(server)?, STATUS, &[&id]).fault(&server.place)?;
+            match rows.first().and_then(|row| value::<&str>(row, "status").ok()) {
+                Some("committed") => return Ok(true),
+                Some("in progress") => {}
+                Some(_) | None => return Ok(false),
+            }
+        }
+        Err(ArchiveError::LockedOnServer { place: server.place.clone(), seconds: LOCK_SECONDS })
     }
 
     /// Carries out `work` as one transaction of its own that holds `lock`, which is read as an expression of the server.

@@ -9,7 +9,7 @@ use crate::text::Digest;
 const EVERYTHING: Query<'_> = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
 
 fn read(line: &[u8]) -> Option<Document> {
-    let text = std::str::from_utf8(line).unwrap().to_owned();
+    let text = std::str::from_utf8(line).ok()?.to_owned();
     let kind = if text.starts_with("result") { Kind::ToolResult } else { Kind::Prompt };
     Some(Document { kind, session: Some("s".to_owned()), speaker: Some("user".to_owned()), time: None, text })
 }

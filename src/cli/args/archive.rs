@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 
+use super::meaning::MeaningArgs;
 use crate::archive::{ArchiveUrl, Kind};
 use crate::cli::commands::archive::{Asked, Settings, copy, gc, list, search, show};
 use crate::cli::error::CommandError;
@@ -14,11 +15,15 @@ Examples:
   ctxc archive search \"connection refused\" --kind tool-result
   ctxc archive show 3f9a1c2b7d4e
   ctxc archive copy --to sqlite:backup.sqlite
+  ctxc archive copy --to postgres://ann@db.example.org/team
   ctxc archive gc --dry-run";
 
 const SEARCH_EXAMPLES: &str = "\
 Any words will do: there is no syntax. Entries with all of them come first; only where there is none, those with some.
 A word may be part of a longer one, and Chinese, Japanese and Korean need no spaces.
+
+With a server for embeddings, [embeddings] in your ctxc.toml, entries are found by what they mean too. It gets the query
+and the prompts, answers and summaries that it has not seen, without their secrets.
 
 Examples:
   ctxc archive search \"connection refused\"
@@ -47,7 +52,7 @@ enum Verb {
     List(ListArgs),
     /// Show an operation, an entry that was taken out, or a record
     Show(ShowArgs),
-    /// Find entries by their words
+    /// Find entries by their words, and by what they mean where a server for embeddings is configured
     #[command(after_help = SEARCH_EXAMPLES)]
     Search(SearchArgs),
     /// Copy everything into another archive that lacks it
@@ -59,7 +64,7 @@ enum Verb {
 
 #[derive(Debug, clap::Args)]
 struct ArchiveArg {
-    /// Look into this archive, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    /// Look into this archive: sqlite:PATH, or the postgres: URL of a server [env: CTXC_ARCHIVE=] [default: a file in your data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     archive: Option<String>,
 }
@@ -109,12 +114,14 @@ struct SearchArgs {
     #[arg(long, help_heading = "Which entries")]
     speaker: Option<String>,
     #[command(flatten)]
+    meaning: MeaningArgs,
+    #[command(flatten)]
     archive: ArchiveArg,
 }
 
 #[derive(Debug, clap::Args)]
 struct CopyArgs {
-    /// The archive to copy into, such as sqlite:PATH; it is made where there is none
+    /// The archive to copy into: sqlite:PATH, or the postgres: URL of a server; it is made where there is none
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     to: String,
     #[command(flatten)]
@@ -153,11 +160,14 @@ impl Args {
             }
             Verb::Search(typed) => {
                 let NarrowArgs { session, kind, limit } = typed.narrow;
-                let asked = search::Settings { query: typed.query, session, kind, speaker: typed.speaker, limit };
+                let meaning = typed.meaning.resolve(context.environment)?;
+                let asked =
+                    search::Settings { query: typed.query, session, kind, speaker: typed.speaker, limit, meaning };
                 (url(typed.archive)?, Asked::Search(asked))
             }
             Verb::Copy(typed) => {
-                let to: ArchiveUrl = typed.to.parse().map_err(CommandError::usage)?;
+                let to = context.environment.archive_url(Some(&typed.to))?;
+                let to: ArchiveUrl = to.parse().map_err(CommandError::usage)?;
                 (url(typed.archive)?, Asked::Copy(copy::Settings { to }))
             }
             Verb::Gc(typed) => {

@@ -16,6 +16,7 @@ pub(super) mod log;
 pub(super) mod man;
 #[cfg(feature = "mcp")]
 pub(super) mod mcp;
+mod meaning;
 pub(super) mod prune;
 pub(super) mod refs;
 pub(super) mod restore;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::archive::hide_password;
 use crate::cli::config::{Config, Row, SET, Source};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::Context;
@@ -24,7 +25,11 @@ pub(crate) fn run(context: &Context<'_>, ui: &Ui) -> Result<Completion, CommandE
     let rows = rows.into_iter().map(|row| {
         // The archive has a place even where nobody named one.
         let place = || environment.default_archive_url().ok().map(toml::Value::String);
-        let value = if row.key == "archive" { row.value.or_else(place) } else { row.value };
+        let value = match (row.key, row.value) {
+            ("archive", Some(toml::Value::String(url))) => Some(toml::Value::String(hide_password(&url))),
+            ("archive", value) => value.or_else(place),
+            (_, value) => value,
+        };
         // The key of one server has a variable of its own.
         let is_set = row.key == "api_key" && value.is_none() && environment.has_key();
         if is_set {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::apply::{ApplyError, operation_of};
-use crate::archive::{Operation, lineage};
+use crate::archive::{Operation, hide_password, lineage};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input;
 use crate::cli::settings::Reporting;
@@ -41,7 +41,10 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let log = Log::new(name.clone(), Digest::from(hasher.finalize()), &lineage);
     tell(&settings.reporting, ui, &log, &log)?;
     if lineage.is_empty() {
-        ui.status(format_args!("no operation in {} made {name}: ctxc has not changed it", settings.archive));
+        ui.status(format_args!(
+            "no operation in {} made {name}: ctxc has not changed it",
+            hide_password(&settings.archive)
+        ));
     }
     Ok(Completion::Full)
 }

@@ -33,7 +33,7 @@ pub(super) struct Key {
 }
 
 /// Every key, in the order in which `ctxc config` shows them.
-pub(super) const KEYS: [Key; 34] = [
+pub(super) const KEYS: [Key; 37] = [
     Key { name: "archive", scope: Scope::Personal, form: Form::Text },
     Key { name: "engine", scope: Scope::Personal, form: Form::Text },
     Key { name: "base_url", scope: Scope::Personal, form: Form::Text },
@@ -70,6 +70,9 @@ pub(super) const KEYS: [Key; 34] = [
     // What a model is told decides what it does with a transcript.
     Key { name: "summarization.prompt", scope: Scope::Personal, form: Form::Path },
     Key { name: "summarization.persona", scope: Scope::Personal, form: Form::Text },
+    Key { name: "embeddings.base_url", scope: Scope::Personal, form: Form::Text },
+    Key { name: "embeddings.model", scope: Scope::Personal, form: Form::Text },
+    Key { name: "embeddings.api_key", scope: Scope::Personal, form: Form::Secret },
 ];
 
 impl Key {

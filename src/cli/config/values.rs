@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use super::embeddings::Embeddings;
 use super::key::KEYS;
 use super::layer::{Layer, Source};
 use super::summarization::Summarization;
@@ -62,6 +63,8 @@ pub(crate) struct Config {
     pub(crate) prices: BTreeMap<String, Price>,
     /// How messages are folded into summaries.
     pub(crate) summarization: Summarization,
+    /// Who is asked what entries mean.
+    pub(crate) embeddings: Embeddings,
 }
 
 /// One key as it is set.
@@ -99,6 +102,7 @@ impl Default for Config {
             headroom: 1.0,
             prices: BTreeMap::new(),
             summarization: Summarization::default(),
+            embeddings: Embeddings::default(),
         }
     }
 }

@@ -48,7 +48,8 @@ pub(super) fn answer(
             // What could be brought back in part was.
             let has_failed = report.has_failed() && report.restored == 0;
             let outcome = if has_failed { Outcome::Failed } else { Outcome::Done };
-            (report.to_string(), report.rewritten, outcome)
+            let hint = if has_failed { "\nmemory_read finds what it said" } else { "" };
+            (format!("{}{hint}", report.to_string().trim_end()), report.rewritten, outcome)
         }
     };
     let text = format!("{}\n{}", text.trim_end(), desk::told(&rewritten));

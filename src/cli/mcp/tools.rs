@@ -208,7 +208,9 @@ mod tests {
             let mut properties: Vec<&str> =
                 schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
             properties.sort_unstable();
-            assert_eq!(properties, tool.parameters(), "{}", tool.name());
+            let mut parameters = tool.parameters().to_vec();
+            parameters.sort_unstable();
+            assert_eq!(properties, parameters, "{}", tool.name());
             assert_eq!(Tool::named(tool.name()), Some(tool));
         }
         assert_eq!(Tool::named("bash"), None);

@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use super::snippet::snippet;
 use crate::archive::{Document, Hit};
+use crate::engine::Usd;
 use crate::report::when::to_second;
+use crate::text::Tokens;
 
 /// How many digits of a digest name an entry.
 const DIGITS: usize = 12;
@@ -16,8 +18,26 @@ const DIGITS: usize = 12;
 pub struct Found {
     schema: u32,
     query: String,
+    /// How they were found by what they mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meaning: Option<Meant>,
     /// The entries.
     pub hits: Vec<FoundEntry>,
+}
+
+/// What a search by meaning has sent, and where to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Meant {
+    /// The server.
+    pub host: String,
+    /// The model.
+    pub model: String,
+    /// The entries that have got a vector.
+    pub entries: u64,
+    /// The tokens of these, as the server counted them, or an estimate.
+    pub tokens: Tokens,
+    /// What that cost with the query, in US dollars, where the price is known.
+    pub cost: Option<Usd>,
 }
 
 /// One entry, in short.
@@ -58,11 +78,11 @@ impl FoundEntry {
 }
 
 impl Found {
-    /// What a search for `query` found.
+    /// What a search for `query` found; `meant` where it went by meaning too.
     #[must_use]
-    pub fn new(query: &str, hits: Vec<Hit>) -> Self {
+    pub fn new(query: &str, hits: Vec<Hit>, meant: Option<Meant>) -> Self {
         let hits = hits.into_iter().map(|hit| FoundEntry::new(query, hit)).collect();
-        Self { schema: 1, query: query.to_owned(), hits }
+        Self { schema: 1, query: query.to_owned(), meaning: meant, hits }
     }
 }
 

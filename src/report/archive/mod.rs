@@ -9,7 +9,7 @@ mod snippet;
 mod swept;
 
 pub use entry::{Entry, LineEntry, RecordEntry};
-pub use found::{Found, FoundEntry};
+pub use found::{Found, FoundEntry, Meant};
 pub use holdings::Holdings;
 pub use lineage::Log;
 pub use operation::{OperationEntry, OperationRow};

@@ -47,6 +47,23 @@ fn a_03_a_deposit_whose_connection_was_lost_is_an_error_and_leaves_nothing() {
     });
 }
 
+// what became of a deposit whose end was not answered.
+#[test]
+fn a_03_the_server_knows_what_became_of_a_deposit() {
+    on_a_server(|url| {
+        let mut archive = open(url);
+        let server = super::Server::new(url).unwrap();
+        for (end, was_kept) in [("COMMIT", true), ("ROLLBACK", false)] {
+            let mut session = server.connect().unwrap();
+            server.batch(&mut session, "BEGIN").unwrap();
+            let rows = server.rows(&mut session, "SELECT txid_current() AS id", &[]).unwrap();
+            let id: i64 = crate::archive::postgres::row::value(&rows[0], "id").unwrap();
+            server.batch(&mut session, end).unwrap();
+            assert_eq!(archive.was_kept(id), was_kept, "{end}");
+        }
+    });
+}
+
 #[test]
 fn a_02_what_was_changed_on_the_server_is_an_error_and_never_wrong_bytes() {
     on_a_server(|url| {

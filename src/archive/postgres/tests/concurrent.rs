@@ -132,7 +132,7 @@ fn a_07_a_sweep_and_deposits_do_not_meet() {
 fn a_02_what_is_read_under_a_claim_is_what_is_changed() {
     on_a_server(|url| {
         let key = Digest::of(b"counter");
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(move || {
                     let mut archive = open(url);

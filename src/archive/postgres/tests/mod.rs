@@ -13,7 +13,6 @@ use crate::archive::{Archive, ServerUrl};
 
 /// Runs `check` on the URL of an archive that is not there yet, on the server for tests; without one it says that the test
 /// is left out.
-#[expect(clippy::print_stderr, reason = "who runs the tests has to see what they leave out")]
 pub(in crate::archive) fn on_a_server(check: impl FnOnce(&ServerUrl)) {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let Some(url) = std::env::var("CTXC_TEST_POSTGRES").ok().filter(|url| !url.is_empty()) else {

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 
 use super::{copy, gc, list, search, show};
 use crate::apply::{document, prior_summary};
-use crate::archive::{Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, ancestors, hide_password};
+use crate::archive::{Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, RecordFilter, ancestors, hide_password};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input;
 use crate::cli::progress::Progress;
@@ -101,8 +101,14 @@ impl Desk<'_> {
             Some(Err(error)) => CommandError::from(error),
             None => anyhow!("find session {asked:?}: the archive has none whose id begins so").into(),
         };
-        let known: BTreeSet<&String> =
-            operations.iter().flat_map(|it| std::iter::once(&it.session).chain(&it.session_ids)).collect();
+        // Summaries are kept under the id that their messages have, whatever the file was called.
+        let batches = self.archive.records(&RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() })?;
+        let summarised: Vec<String> = batches.into_iter().filter_map(|batch| batch.document.session).collect();
+        let known: BTreeSet<&String> = operations
+            .iter()
+            .flat_map(|it| std::iter::once(&it.session).chain(&it.session_ids))
+            .chain(&summarised)
+            .collect();
         let beginning: Vec<String> = known.into_iter().filter(|name| name.starts_with(asked)).cloned().collect();
         match beginning.as_slice() {
             [] => Err(missing),

@@ -1,11 +1,12 @@
-//! `ctxc archive search`: find entries by their words.
+//! `ctxc archive search`: find entries by their words, and by what they mean.
 
 use anyhow::anyhow;
 
 use super::run::Desk;
-use crate::apply::document;
 use crate::archive::{Kind, Query};
 use crate::cli::error::{CommandError, Completion};
+use crate::cli::meaning;
+use crate::cli::settings::Meaning;
 use crate::cli::tell::tell;
 use crate::report::archive::Found;
 
@@ -18,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) kind: Option<Kind>,
     pub(crate) speaker: Option<String>,
     pub(crate) limit: u32,
+    /// How entries are found by what they mean; nothing where only by their words.
+    pub(crate) meaning: Option<Meaning>,
 }
 
 pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion, CommandError> {
@@ -38,7 +41,8 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
     };
     query.sessions = &sessions;
     desk.index()?;
-    let found = Found::new(&settings.query, desk.archive.search(&query, &document)?);
+    let (hits, meant) = meaning::find(&mut *desk.archive, &query, settings.meaning.as_ref(), desk.ui)?;
+    let found = Found::new(&settings.query, hits, meant);
     tell(desk.reporting, desk.ui, &found, &found)?;
     if found.hits.is_empty() {
         desk.ui.status(format_args!("nothing in {} has the words {:?}", desk.url, settings.query));

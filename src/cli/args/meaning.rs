@@ -1,0 +1,60 @@
+//! What verbs that search are told of the server for embeddings.
+
+use anyhow::anyhow;
+use clap::builder::NonEmptyStringValueParser;
+
+use crate::archive::{EmbeddingServer, Place};
+use crate::cli::error::CommandError;
+use crate::cli::places::Environment;
+use crate::cli::settings::{Consent, Meaning, Secrets};
+use crate::engine::Prices;
+use crate::engine::chat::Endpoint;
+
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "By meaning")]
+pub(crate) struct MeaningArgs {
+    /// Go by words alone, also where a server for embeddings is configured
+    #[arg(long, conflicts_with_all = ["embeddings_url", "embeddings_model"])]
+    words: bool,
+    /// Ask the server at this URL for embeddings [env: CTXC_EMBEDDINGS_BASE_URL=]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    embeddings_url: Option<String>,
+    /// Ask for those of this model [env: CTXC_EMBEDDINGS_MODEL=]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    embeddings_model: Option<String>,
+    /// Send the texts without asking
+    #[arg(short, long)]
+    yes: bool,
+    /// Send secrets as they are, instead of placeholders for them
+    #[arg(long)]
+    no_redact: bool,
+}
+
+impl MeaningArgs {
+    /// How entries are found by meaning; `None` where nothing is configured for it.
+    pub(crate) fn resolve(self, environment: &Environment) -> Result<Option<Meaning>, CommandError> {
+        let config = &environment.config;
+        let typed = self.embeddings_url.or_else(|| config.embeddings.base_url.clone());
+        let Some(typed) = typed.filter(|_| !self.words) else { return Ok(None) };
+        let endpoint: Endpoint = typed.parse().map_err(CommandError::config)?;
+        let model = self.embeddings_model.or_else(|| config.embeddings.model.clone()).ok_or_else(|| {
+            CommandError::config(anyhow!("choose a model of {} for embeddings: none is named", endpoint.host()))
+                .hint("name one with --embeddings-model, or set CTXC_EMBEDDINGS_MODEL; --words goes by words alone")
+        })?;
+        let mut prices = Prices::built_in();
+        config.prices.iter().for_each(|(model, price)| prices.set(model.clone(), *price));
+        let key = environment.embeddings_key_for(&endpoint);
+        Ok(Some(Meaning {
+            price: prices.get(&model),
+            consent: if self.yes || environment.user_names_embeddings() { Consent::Given } else { Consent::Ask },
+            secrets: if self.no_redact { Secrets::Sent } else { Secrets::Replaced },
+            server: EmbeddingServer {
+                base_url: endpoint.to_string(),
+                host: endpoint.host(),
+                key: key.map(|key| key.reveal().to_owned()),
+                model,
+                place: if endpoint.is_loopback() { Place::Here } else { Place::Elsewhere },
+            },
+        }))
+    }
+}
