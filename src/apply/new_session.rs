@@ -131,7 +131,7 @@ mod tests {
                 "/fix the build",
             ),
             ("<command-message>init is analyzing</command-message>", "init is analyzing"),
-            ("<command-name>/clear</command-name>", "<command-name>/clear</command-name>"),
+            ("<command-name>/clear</command-name>", "/clear"),
             ("<ide_opened_file>a.rs</ide_opened_file>\n<system-reminder>x</system-reminder> Go on.\n", "Go on."),
             ("<b>bold</b>", "<b>bold</b>"),
             ("a < b", "a < b"),
