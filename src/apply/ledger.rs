@@ -152,7 +152,7 @@ fn note_command(command: &str, folder: Option<&str>, answer: &Answer<'_>, ledger
     let run = TestRun::of(&script).or_else(|| TestRun::behind(&script, answer.text));
     let tested = run.map(|(run, at)| {
         let mut report = TestReport::read(&run, answer.text);
-        report.all_passed &= shows_its_end(&script, at) && !answer.is_error;
+        report.all_passed &= shows_its_end(&script, at, answer.text) && !answer.is_error;
         (run, at, report)
     });
     let report = tested.as_ref().map(|(_, _, report)| report);
@@ -315,7 +315,7 @@ mod tests {
             bash(r#"{"command":"never answered"}"#, ""),
         ]);
         insta::assert_snapshot!(told, @r"
-        Failing tests:
+        Tests that failed when last seen:
         - a::d
         - a::b
         Commands that failed when last run:

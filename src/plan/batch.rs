@@ -106,6 +106,7 @@ fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Clip, refold};
     use super::*;
     use proptest::prelude::*;
 
@@ -158,6 +159,24 @@ mod tests {
             let over = Batch::over(&batches, "all".to_owned());
             assert_eq!((over.depth, over.n_messages), (expected, 20 * depths.len() as u64), "{depths:?}");
         }
+    }
+
+    // F-06 [000 AC2.4]
+    #[test]
+    fn ac2_4_cycles_of_compaction_climb() {
+        let clip = Clip::default();
+        let mut batches: Vec<Batch> = Vec::new();
+        let mut deepest = Vec::new();
+        for _ in 0..20 {
+            batches.push(at(0));
+            if let Some(oldest) = refold(batches.len(), clip) {
+                let oldest: Vec<Batch> = batches.drain(oldest).collect();
+                batches.insert(0, Batch::over(&oldest, String::new()));
+                deepest.push(batches[0].depth);
+            }
+        }
+        assert_eq!(deepest, [1, 2, 3, 4]);
+        assert_eq!(batches.iter().map(|batch| batch.n_messages).sum::<u64>(), 20 * 20, "no message is lost");
     }
 
     // F-06

@@ -178,12 +178,23 @@ fn runner_of<'w>(program: &str, words: &'w [&'w str]) -> Option<(Runner, &'w [&'
     }
 }
 
-/// Whether the end of what the command at `at` prints is there to be read: it goes through nothing that leaves it out.
+/// Whether `output` has the end of what the command at `at` prints: it goes through nothing that leaves it out.
 #[must_use]
-pub fn shows_its_end(script: &Script, at: usize) -> bool {
+pub fn shows_its_end(script: &Script, at: usize, output: &str) -> bool {
     let commands = script.commands.iter().skip(at);
     let behind = commands.clone().zip(commands.skip(1)).take_while(|(command, _)| command.join == Join::Pipe);
-    behind.into_iter().all(|(_, next)| ["tail", "tee", "cat"].contains(&next.program()))
+    behind.into_iter().all(|(_, next)| match next.program() {
+        "tail" | "tee" | "cat" => true,
+        // Where it shows fewer lines than it would, there were no more.
+        "head" => output.lines().count() < head_lines(next),
+        _ => false,
+    })
+}
+
+/// How many lines a call of `head` shows.
+fn head_lines(head: &Command) -> usize {
+    let number = head.words.iter().skip(1).find_map(|word| word.text.trim_start_matches(['-', 'n', '=']).parse().ok());
+    number.unwrap_or(10)
 }
 
 impl TestReport {
@@ -380,6 +391,9 @@ fn without_time(name: &str) -> &str {
     if is_time { rest.trim_end_matches(|c: char| " ([".contains(c) || c.is_ascii_digit()) } else { name }
 }
 
+/// What stands for the tests of a package that does not build.
+const BUILD: &str = "(does not build)";
+
 fn go(output: &str) -> TestReport {
     let mut report = TestReport::default();
     let (mut failed, mut passed): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
@@ -398,9 +412,14 @@ fn go(output: &str) -> TestReport {
             has_passed |= is_ok;
             has_failed |= !is_ok;
             if !is_ok && failed.is_empty() {
-                report.fail(package);
+                // Nothing of it has run, or the names of its tests were cut off.
+                let is_broken = rest.contains("[build failed]") || rest.contains("[setup failed]");
+                report.fail(if is_broken { named(package, BUILD) } else { package.to_owned() });
             }
             go_package(&mut report, package, &std::mem::take(&mut failed), std::mem::take(&mut passed));
+            if is_ok {
+                report.passed.push(named(package, BUILD));
+            }
             if is_ok && !rest.contains("[no tests to run]") {
                 report.passed.push(package.to_owned());
             }
@@ -476,13 +495,15 @@ mod tests {
             ("go test ./...", true),
             ("cd a && go test ./... 2>&1 | tail -5", true),
             ("go test ./... | tee log | head -3", false),
+            ("go test ./... | head -n 4", true),
+            ("go test ./... | head", true),
             ("go test ./... | grep ok", false),
             ("go test ./...; ls | head -3", true),
         ];
         for (command, shows) in cases {
             let script = Script::read(command);
             let (_, at) = TestRun::of(&script).unwrap();
-            assert_eq!(shows_its_end(&script, at), shows, "{command}");
+            assert_eq!(shows_its_end(&script, at, "one\ntwo\nthree"), shows, "{command}");
         }
     }
 
@@ -490,7 +511,7 @@ mod tests {
     #[test]
     fn f_13_failing_tests_are_read_off_what_runners_print() {
         type Case<'a> = (&'a str, &'a str, &'a [&'a str], &'a [&'a str], bool);
-        let cases: [Case<'_>; 12] = [
+        let cases: [Case<'_>; 13] = [
             (
                 "cargo test",
                 "test a::b ... ok\ntest a::c ... FAILED\n\nfailures:\n\n---- a::c stdout ----\nfailures:\n    odd output here\n\nfailures:\n    a::c\n\ntest result: FAILED. 1 passed; 1 failed;\n\nerror: test failed",
@@ -559,10 +580,11 @@ mod tests {
                 "go test -v ./...",
                 "=== RUN   TestX\n    --- FAIL: TestX/sub (0.00s)\n--- FAIL: TestX (0.00s)\n--- PASS: TestY (0.00s)\nFAIL\nFAIL\tp/a\t0.5s\nok  \tp/b\t0.1s\nFAIL",
                 &["go p/a > TestX > sub"],
-                &["go p/a > TestY", "go TestY", "go p/b"],
+                &["go p/a > TestY", "go TestY", "go p/b > (does not build)", "go p/b"],
                 false,
             ),
-            ("go test ./a -run TestX", "ok  \tp/a\t0.5s", &[], &[], true),
+            ("go test ./a -run TestX", "ok  \tp/a\t0.5s", &[], &["go p/a > (does not build)"], true),
+            ("go test ./a", "FAIL\tp/a [build failed]\nFAIL", &["go p/a > (does not build)"], &[], false),
         ];
         for (command, output, failed, passed, all_passed) in cases {
             let (found_failed, found_passed, found_all) = read(command, output);

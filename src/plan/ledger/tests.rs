@@ -39,7 +39,7 @@ fn f_13_a_ledger_tells_what_messages_did() {
     - Write it (in progress)
     - Test it
     - #2 Ship it
-    Failing tests:
+    Tests that failed when last seen:
     - a::b
     Commands that failed when last run:
     - `cargo clippy` (exit 101)

@@ -53,7 +53,7 @@ impl Ledger {
         let files = |action| section(title_of(action), Layout::Inline, self.files_of(action));
         vec![
             lines(20, "Open tasks", self.todos.open().into_iter().map(told_todo).collect()),
-            lines(20, "Failing tests", self.failing_tests()),
+            lines(20, "Tests that failed when last seen", self.failing_tests()),
             lines(8, "Commands that failed when last run", self.commands_that(Ends::Badly)),
             files(Action::Created),
             files(Action::Edited),
