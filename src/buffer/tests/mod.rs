@@ -1,0 +1,99 @@
+//! The tests of seed 002 by their names, and what it leaves open, each on every backend.
+
+mod backends;
+mod holding;
+mod reading;
+mod summarising;
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    BufferError, Change, Contents, Deleted, Due, Name, Pushed, Settled, Speaker, Spoken, contents, delete, delete_all,
+    names, push, search, settle,
+};
+use crate::archive::suite::samples::on_each_backend;
+use crate::archive::{Archive, ArchiveUrl, Kind, Query, RecordFilter, copy, open};
+use crate::engine::{Engine, Extract, Scripted};
+use crate::run::{FoldFailure, Folding, Terms, fold_at_once};
+use crate::text::{Tokens, chars4};
+
+use Speaker::{Assistant, System, User};
+
+/// Why a settlement failed.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Buffer(#[from] BufferError),
+    #[error(transparent)]
+    Fold(#[from] FoldFailure),
+}
+
+fn name() -> Name {
+    "talk".parse().unwrap()
+}
+
+fn now() -> Timestamp {
+    "2026-03-02T09:00:00.123456789Z".parse().unwrap()
+}
+
+fn said(speaker: Speaker, text: &str) -> Spoken {
+    Spoken { speaker, turn: None, time: None, text: text.to_owned() }
+}
+
+fn size(size: u32) -> Change {
+    Change { size: Some(size), ..Change::default() }
+}
+
+fn put(archive: &mut dyn Archive, spoken: Vec<Spoken>, change: Change) -> Pushed {
+    push(archive, &name(), spoken, change, now()).unwrap()
+}
+
+/// Pushes each of `texts` by itself, and has what is evicted summarised.
+fn write(archive: &mut dyn Archive, texts: &[&str], change: Change) {
+    for text in texts {
+        put(archive, vec![said(User, text)], change);
+        summarise(archive, &Extract).unwrap();
+    }
+}
+
+fn summarise(archive: &mut dyn Archive, engine: &dyn Engine) -> Result<Settled, Failure> {
+    settle(archive, &name(), now, |due| fold(due, engine))
+}
+
+fn fold(due: &Due, engine: &dyn Engine) -> Result<String, Failure> {
+    let folding = Folding { engine, terms: &Terms::AT_ONCE, limit: due.limit, persona: "", prompt: None };
+    let folded = fold_at_once(&due.chunks, &due.existing, &folding, |_| ControlFlow::Continue(()))?;
+    Ok(folded.summaries.last().cloned().unwrap_or_default())
+}
+
+fn held(archive: &dyn Archive) -> Contents {
+    contents(archive, &name()).unwrap()
+}
+
+fn texts(archive: &dyn Archive) -> Vec<String> {
+    held(archive).utterances.into_iter().map(|utterance| utterance.text).collect()
+}
+
+fn last(archive: &dyn Archive, n: usize) -> Vec<String> {
+    held(archive).last(n, None).into_iter().map(|utterance| utterance.text.clone()).collect()
+}
+
+fn found(archive: &dyn Archive, query: &str, speaker: Option<Speaker>) -> Vec<String> {
+    let contents = held(archive);
+    let found = search(&contents, &name(), query, speaker, 10).unwrap();
+    found.into_iter().map(|utterance| utterance.text.clone()).collect()
+}
+
+fn numbers(archive: &dyn Archive) -> Vec<u64> {
+    held(archive).utterances.iter().map(|utterance| utterance.sequence).collect()
+}
+
+/// What a search of the whole archive finds among utterances.
+fn found_in_archive(archive: &mut dyn Archive, query: &str) -> Vec<String> {
+    archive.index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
+    let query = Query { text: query, kind: Some(Kind::Utterance), speaker: None, sessions: &[], limit: 10 };
+    archive.search(&query, &|_| None).unwrap().into_iter().map(|hit| hit.document.text).collect()
+}

@@ -1,0 +1,162 @@
+//! What has left becomes a summary.
+
+use super::*;
+
+// H-04
+#[test]
+fn test_7_6_what_is_evicted_is_summarised() {
+    on_each_backend(|archive| {
+        let texts = ["The port is 8443.", "Use the blue theme.", "three", "four", "five"];
+        write(archive, &texts[..3], size(3));
+        assert_eq!(held(archive).state.summary, "");
+        write(archive, &texts[3..], size(3));
+        let state = held(archive).state;
+        assert!(state.summary.contains("8443") && state.summary.contains("blue theme"), "{}", state.summary);
+        assert!(!state.summary.contains("three"), "{}", state.summary);
+        assert_eq!((state.n_summarised, state.n_waiting()), (2, 0));
+        // What was evicted is in the archive still, word for word.
+        assert_eq!(found_in_archive(archive, "port"), ["The port is 8443."]);
+    });
+}
+
+// H-04
+#[test]
+fn test_7_7_the_summary_keeps_to_its_limit() {
+    on_each_backend(|archive| {
+        let change = Change { summary_tokens: Some(Tokens(100)), ..size(2) };
+        for n in 0..30 {
+            let text = format!("Step {n} moved the file src/part_{n}.rs, and the test case_{n} failed with code {n}. ");
+            write(archive, &[&text.repeat(3)], change);
+            let tokens = held(archive).state.summary_tokens();
+            assert!(tokens <= Tokens(100), "{tokens:?} after {n}");
+        }
+        let state = held(archive).state;
+        assert_eq!(state.n_summarised, 28);
+        assert!(!state.summary.is_empty());
+        // A lower limit is kept to as well, without anything new to summarise.
+        put(archive, Vec::new(), Change { summary_tokens: Some(Tokens(30)), ..Change::default() });
+        let settled = summarise(archive, &Extract).unwrap();
+        assert!(settled.state.summary_tokens() <= Tokens(30), "{:?}", settled.state.summary_tokens());
+        assert_eq!(settled.n_folded, 0);
+    });
+}
+
+// H-04: an engine that says more than it was asked for.
+#[test]
+fn h_04_a_long_reply_is_shortened() {
+    on_each_backend(|archive| {
+        let long = "A word and another one, so that there is something to read here. ".repeat(40);
+        put(archive, vec![said(User, "a"), said(User, "b")], Change { summary_tokens: Some(Tokens(50)), ..size(1) });
+        let settled = summarise(archive, &Scripted::new([Ok(long.as_str())])).unwrap();
+        let tokens = settled.state.summary_tokens();
+        assert!(tokens <= Tokens(50) && tokens > Tokens(0), "{tokens:?}");
+    });
+}
+
+// H-04
+#[test]
+fn test_7_8_summaries_are_merged() {
+    on_each_backend(|archive| {
+        let texts = ["alpha is one", "beta is two", "gamma is three", "delta is four", "epsilon", "zeta"];
+        write(archive, &texts, size(2));
+        let state = held(archive).state;
+        for word in ["alpha", "beta", "gamma", "delta"] {
+            assert!(state.summary.contains(word), "{word}: {}", state.summary);
+        }
+        assert_eq!(state.n_summarised, 4);
+    });
+}
+
+// H-04: each summary gets the one before, and what was evicted since.
+#[test]
+fn h_04_the_summary_so_far_is_folded_in() {
+    on_each_backend(|archive| {
+        let engine = Scripted::new([Ok("one"), Ok("one and two")]);
+        for text in ["1", "2", "3"] {
+            put(archive, vec![said(Assistant, text)], size(1));
+            summarise(archive, &engine).unwrap();
+        }
+        let folds = engine.folds();
+        let asked: Vec<(&str, &str, &str)> = folds
+            .iter()
+            .map(|fold| (fold.existing.as_str(), fold.messages[0].speaker.as_str(), fold.messages[0].text.as_str()))
+            .collect();
+        assert_eq!(asked, [("", "assistant", "1"), ("one", "assistant", "2")]);
+        assert_eq!(held(archive).state.summary, "one and two");
+    });
+}
+
+// H-04: what many utterances at once evict comes in chunks that an engine can take.
+#[test]
+fn h_04_many_evicted_ones_come_in_chunks() {
+    on_each_backend(|archive| {
+        let mut spoken: Vec<Spoken> = (1..=45).map(|n| said(User, &n.to_string())).collect();
+        spoken.extend((0..3).map(|_| said(User, &"x".repeat(4 * 10_000))));
+        spoken.push(said(User, "last"));
+        let pushed = put(archive, spoken, size(1));
+        assert_eq!((pushed.numbers, pushed.evicted.len(), pushed.held.len()), (Some((1, 49)), 48, 1));
+        let chunks: RefCell<Vec<usize>> = RefCell::default();
+        let settled = settle(archive, &name(), now, |due| {
+            chunks.replace(due.chunks.iter().map(Vec::len).collect());
+            Ok::<_, BufferError>("all".to_owned())
+        });
+        assert_eq!(settled.unwrap().n_folded, 48);
+        assert_eq!(chunks.into_inner(), [20, 20, 6, 1, 1], "by their number, then by their tokens");
+    });
+}
+
+// H-04: nothing is lost when the engine fails, and it is made up for the next time.
+#[test]
+fn h_04_what_an_engine_fails_on_waits() {
+    on_each_backend(|archive| {
+        let engine = Scripted::new([Err("no reply"), Err("no reply"), Ok("1, 2 and 3")]);
+        for text in ["1", "2", "3", "4"] {
+            put(archive, vec![said(User, text)], size(1));
+            let settled = summarise(archive, &engine);
+            assert_eq!(settled.is_err(), ["2", "3"].contains(&text), "{text}");
+        }
+        let state = held(archive).state;
+        assert_eq!((state.summary.as_str(), state.n_summarised, state.n_waiting()), ("1, 2 and 3", 3, 0));
+        let last = engine.folds().pop().unwrap();
+        let said: Vec<&str> = last.messages.iter().map(|said| said.text.as_str()).collect();
+        assert_eq!((last.existing.as_str(), said), ("", vec!["1", "2", "3"]));
+        assert_eq!(engine.n_left(), 0);
+    });
+}
+
+// H-04: somebody else summarises the same utterances while this engine works.
+#[test]
+fn h_04_of_two_that_summarise_at_once_one_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = ArchiveUrl::Sqlite(folder.path().join("a.sqlite"));
+    let mut ours = open(&url).unwrap();
+    put(&mut *ours, vec![said(User, "1"), said(User, "2")], size(1));
+    let settled = settle(&mut *ours, &name(), now, |due| {
+        assert_eq!(due.chunks.len(), 1);
+        let mut theirs = open(&url).unwrap();
+        put(&mut *theirs, vec![said(User, "3")], Change::default());
+        summarise(&mut *theirs, &Scripted::new([Ok("theirs")])).unwrap();
+        Ok::<_, BufferError>("ours".to_owned())
+    })
+    .unwrap();
+    assert_eq!((settled.n_folded, settled.state.summary.as_str(), settled.state.n_summarised), (0, "theirs", 2));
+    assert_eq!(texts(&*ours), ["3"]);
+}
+
+// H-04: more is evicted while the engine works; that is folded behind it.
+#[test]
+fn h_04_what_is_evicted_meanwhile_is_folded_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = ArchiveUrl::Sqlite(folder.path().join("a.sqlite"));
+    let mut ours = open(&url).unwrap();
+    put(&mut *ours, vec![said(User, "1"), said(User, "2")], size(1));
+    let settled = settle(&mut *ours, &name(), now, |due| {
+        let what = due.chunks.concat().iter().map(|said| said.text.as_str()).collect::<String>();
+        if what == "1" {
+            put(&mut *open(&url).unwrap(), vec![said(User, "3")], Change::default());
+        }
+        Ok::<_, BufferError>(format!("{}({what})", due.existing))
+    })
+    .unwrap();
+    assert_eq!((settled.n_folded, settled.state.summary.as_str(), settled.state.n_summarised), (2, "(1)(2)", 2));
+}
