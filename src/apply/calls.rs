@@ -13,7 +13,7 @@ use super::read_note::ReadNote;
 use crate::plan::{Access, Answer, Call, Handles, Lines, Place, Protected, Subject};
 use crate::text::{Tokens, json_digest, json_string};
 use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, result_blocks, revisit, turns};
+use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, result_blocks, revisit, turn_at, turns};
 
 /// The live tool calls of a transcript.
 #[derive(Debug, Default)]
@@ -79,14 +79,13 @@ struct Numbering {
 impl Numbering {
     fn of(index: &Index, chain: &Chain) -> Self {
         let turns = turns(index, chain);
-        let starts: Vec<usize> = turns.iter().map(|turn| turn.places.start).collect();
         let mut by_message = vec![(u32::MAX, None); index.prompts.len()];
         let mut n_steps = 0;
         for (place, &line) in chain.lines.iter().enumerate() {
             let Some(message) = index.record(line).message() else { continue };
             let Some(known @ (u32::MAX, _)) = by_message.get_mut(message.0 as usize) else { continue };
-            let turn = starts.partition_point(|start| *start <= place).checked_sub(1);
-            *known = (n_steps, turn.and_then(|turn| u32::try_from(turn).ok()));
+            let turn = turn_at(&turns, place);
+            *known = (n_steps, turn.and_then(|turn| u32::try_from(turn.0).ok()));
             n_steps += 1;
         }
         let is_in_order = chain.lines.is_sorted();

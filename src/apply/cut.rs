@@ -1,5 +1,7 @@
 //! Cutting one item out of a line: the result of a tool call, or the text of a message.
 
+use jiff::Timestamp;
+
 use super::Rewrite;
 use super::leaves::{Reader, shorten_leaves};
 use super::placeholder::Shelf;
@@ -48,6 +50,12 @@ impl Page<'_> {
     pub fn decoded(&self, span: Option<Span>) -> String {
         let raw = span.and_then(|span| span.string(self.bytes)).unwrap_or_default();
         json_string::decode(raw).into_owned()
+    }
+
+    /// When the entry was written, where it says so.
+    #[must_use]
+    pub fn time(&self) -> Option<Timestamp> {
+        self.decoded(self.scan.timestamp).parse().ok()
     }
 
     /// The folder that was worked in, where the entry says so.

@@ -11,7 +11,7 @@ use crate::transcript::{Span, entry};
 
 /// One text of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct EntryText {
     /// What kind of text it is.
     pub kind: Kind,
     /// Who said it: `user`, `assistant`, `tool`, or `client` for what stands outside of messages.
@@ -22,7 +22,7 @@ pub struct Said {
 
 /// The texts of the entry in `line`, in order; none where it has no text, or is no entry.
 #[must_use]
-pub fn texts(line: &[u8]) -> Vec<Said> {
+pub fn texts(line: &[u8]) -> Vec<EntryText> {
     texts_of(&Scan::of(line), line)
 }
 
@@ -31,7 +31,7 @@ pub fn texts(line: &[u8]) -> Vec<Said> {
 #[must_use]
 pub fn document(line: &[u8]) -> Option<Document> {
     let scan = Scan::of(line);
-    let said: Vec<Said> = texts_of(&scan, line).into_iter().filter(|said| !is_placeholder(&said.text)).collect();
+    let said: Vec<EntryText> = texts_of(&scan, line).into_iter().filter(|said| !is_placeholder(&said.text)).collect();
     let first = said.first()?;
     let string = |span: Option<Span>| span?.string(line).map(|raw| json_string::decode(raw).into_owned());
     Some(Document {
@@ -44,7 +44,7 @@ pub fn document(line: &[u8]) -> Option<Document> {
 }
 
 /// As [`texts`], of a line that is scanned already.
-pub(super) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<Said> {
+pub(super) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
     if scan.form != Form::Entry {
         return Vec::new();
     }
@@ -57,7 +57,7 @@ pub(super) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<Said> {
     let mut results = entry::tool_results(scan, line).into_iter();
     let mut said = Vec::new();
     if let Some(raw) = scan.string_content(line) {
-        said.push(Said { kind, speaker, text: json_string::decode(raw).into_owned() });
+        said.push(EntryText { kind, speaker, text: json_string::decode(raw).into_owned() });
     }
     for block in scan.outer_blocks() {
         let (kind, speaker, text) = match block.kind {
@@ -68,14 +68,14 @@ pub(super) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<Said> {
             BlockKind::ToolResult => (Kind::ToolResult, "tool", results.next().map(|(_, text)| text)),
             _ => continue,
         };
-        said.extend(text.map(|text| Said { kind, speaker, text }));
+        said.extend(text.map(|text| EntryText { kind, speaker, text }));
     }
     said.retain(|said| !said.text.trim().is_empty());
     said
 }
 
 /// The strings of an attachment, which is context that the client adds to a message.
-fn attachment(scan: &Scan, line: &[u8]) -> Option<Said> {
+fn attachment(scan: &Scan, line: &[u8]) -> Option<EntryText> {
     let mut strings = Vec::new();
     each_string(scan.attachment?.of(line), |key, string| {
         if key != Some(b"type") {
@@ -83,7 +83,7 @@ fn attachment(scan: &Scan, line: &[u8]) -> Option<Said> {
         }
     });
     let text = strings.join("\n");
-    (!text.trim().is_empty()).then_some(Said { kind: Kind::Other, speaker: "client", text })
+    (!text.trim().is_empty()).then_some(EntryText { kind: Kind::Other, speaker: "client", text })
 }
 
 fn call(block: &Block, line: &[u8]) -> String {

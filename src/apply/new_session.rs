@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use super::envelope::typed;
+use super::typed::typed;
 use crate::text::json_string;
 use crate::transcript::entry;
 use crate::transcript::scan::{Kind, Scan, each_field};

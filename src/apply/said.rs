@@ -7,13 +7,12 @@ use std::io;
 use jiff::Timestamp;
 
 use super::cut::Page;
-use super::envelope::{asks, inside, typed};
 use super::input::Input;
 use super::lines::each_line;
 use super::tool_said::{Asked, Printed, aside, orphan, said};
+use super::typed::{asks, inside, queued, typed};
 use crate::engine::Said;
-use crate::text::json_string;
-use crate::transcript::scan::{BlockKind, Kind, each_field};
+use crate::transcript::scan::{BlockKind, Kind};
 use crate::transcript::{Index, LineNo, Prompt, entry};
 
 /// What was said in one line of a transcript.
@@ -44,10 +43,12 @@ pub fn read_said(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Vec
         let said = match page.scan.kind {
             Kind::User => of_user(page, &mut open, &mut printed),
             Kind::Assistant => of_assistant(page, at, &mut open),
-            Kind::Attachment => queued(page).into_iter().collect(),
+            Kind::Attachment => {
+                queued(page).filter(|prompt| asks(prompt)).and_then(|prompt| said("user", prompt)).into_iter().collect()
+            }
             _ => Vec::new(),
         };
-        remarks.push(Remark { line: page.line, time: page.decoded(page.scan.timestamp).parse().ok(), said });
+        remarks.push(Remark { line: page.line, time: page.time(), said });
     })?;
     let mut unanswered: Vec<(String, Asked)> = open.into_iter().collect();
     unanswered.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -100,19 +101,6 @@ fn of_user(page: Page<'_>, open: &mut HashMap<String, Asked>, printed: &mut Prin
         }
     }
     all
-}
-
-/// What a person typed while the model was at work.
-fn queued(page: Page<'_>) -> Option<Said> {
-    let attachment = page.scan.attachment?.of(page.bytes);
-    let (mut is_queued, mut prompt) = (false, None);
-    each_field(attachment, |key, value| match key {
-        b"type" => is_queued = value.string(attachment) == Some(b"queued_command"),
-        b"prompt" => prompt = value.string(attachment),
-        _ => {}
-    });
-    let prompt = typed(&json_string::decode(prompt.filter(|_| is_queued)?));
-    said("user", prompt).filter(|said| asks(&said.text))
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 
 use super::cut::Page;
 use super::document::texts_of;
-use super::envelope::typed;
+use super::typed::{queued, typed};
 use crate::archive::Kind;
 use crate::text::json_string;
 use crate::transcript::scan::{self, Scan, each_field};
-use crate::transcript::{Chain, Index, LineNo, Prompt, TurnIdx, read_line, turns};
+use crate::transcript::{Chain, Index, LineNo, Prompt, TurnIdx, is_notification, read_line, turn_at, turns};
 
 /// Who says something, as people tell it apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -78,7 +78,7 @@ pub fn each_shown(
     order: Order,
     mut each: impl FnMut(Shown) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    let starts: Vec<usize> = turns(index, chain).into_iter().map(|turn| turn.places.start).collect();
+    let turns = turns(index, chain);
     let mut scan = Scan::default();
     let mut buffer = Vec::new();
     let n_lines = chain.lines.len();
@@ -91,8 +91,7 @@ pub fn each_shown(
         let bytes = read_line(file, index, line, &mut buffer)?;
         scan.read(bytes);
         let page = Page { line, bytes, scan: &scan };
-        let turn = starts.partition_point(|start| *start <= place).checked_sub(1).map(TurnIdx);
-        let mut texts = texts_in(page, turn);
+        let mut texts = texts_in(page, turn_at(&turns, place));
         if order == Order::Backward {
             texts.reverse();
         }
@@ -115,10 +114,17 @@ pub fn shown_in(file: &File, index: &Index, line: LineNo) -> io::Result<Vec<Show
     Ok(texts_in(Page { line, bytes, scan: &Scan::of(bytes) }, None))
 }
 
-/// The texts of one line, in order.
-fn texts_in(page: Page<'_>, turn: Option<TurnIdx>) -> Vec<Shown> {
-    let time = page.decoded(page.scan.timestamp).parse().ok();
-    let is_of_client = page.scan.is_meta || page.scan.is_compact_summary || page.scan.is_api_error;
+/// The texts of one line, in order. What a person typed comes without what the client puts around it.
+pub(super) fn texts_in(page: Page<'_>, turn: Option<TurnIdx>) -> Vec<Shown> {
+    let time = page.time();
+    let shown = |speaker, kind, text| Shown { line: page.line, turn, time, speaker, kind, text };
+    if let Some(prompt) = queued(page) {
+        return vec![shown(Speaker::User, Kind::Prompt, prompt)];
+    }
+    let is_of_client = page.scan.is_meta
+        || page.scan.is_compact_summary
+        || page.scan.is_api_error
+        || is_notification(page.scan, page.bytes);
     let said = texts_of(page.scan, page.bytes).into_iter().map(|said| match said.speaker {
         "tool" => (Speaker::Tool, said.kind, said.text),
         "assistant" if !is_of_client => (Speaker::Assistant, said.kind, said.text),
@@ -131,7 +137,7 @@ fn texts_in(page: Page<'_>, turn: Option<TurnIdx>) -> Vec<Shown> {
     });
     let remark = remark(page).map(|text| (Speaker::System, Kind::Other, text));
     let all = said.chain(remark);
-    all.map(|(speaker, kind, text)| Shown { line: page.line, turn, time, speaker, kind, text }).collect()
+    all.map(|(speaker, kind, text)| shown(speaker, kind, text)).collect()
 }
 
 /// The text of a remark of the client.

@@ -5,15 +5,17 @@ use std::io;
 
 use jiff::Timestamp;
 
-use crate::text::json_string;
-use crate::transcript::scan::Scan;
-use crate::transcript::{Chain, Flags, Index, LineSet, Messages, Owner, TurnIdx, entry, revisit, turns};
+use super::cut::Page;
+use super::shown::{Shown, Speaker, texts_in};
+use crate::archive::Kind;
+use crate::transcript::scan::{self, Scan};
+use crate::transcript::{Chain, Index, LineSet, Messages, Owner, TurnIdx, revisit, turn_at, turns};
 
-/// The text of a message.
+/// What one speaker said in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpokenMessage {
-    /// Who said it.
-    pub voice: Voice,
+    /// Who said it; never a tool.
+    pub speaker: Speaker,
     /// The turn to which it belongs; none before the first prompt.
     pub turn: Option<TurnIdx>,
     /// When, where the transcript says so.
@@ -22,63 +24,69 @@ pub struct SpokenMessage {
     pub text: String,
 }
 
-/// Who said something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Voice {
-    /// A person.
-    Person,
-    /// The model.
-    Model,
-    /// The client, in the name of either.
-    Client,
-}
-
-/// What was said in the live chain, in its order. Messages without a text say nothing.
+/// What was said in the live chain, in its order. Messages without a text say nothing; where the client adds to what a
+/// person typed, the message is told as what both said.
 ///
 /// # Errors
 /// When the source cannot be read.
 pub fn read_spoken(file: &File, index: &Index, chain: &Chain) -> io::Result<Vec<SpokenMessage>> {
     let messages = Messages::of(index, chain, &LineSet::default());
-    let starts: Vec<usize> = turns(index, chain).iter().map(|turn| turn.places.start).collect();
-    let turn_at = |place: &u32| starts.partition_point(|start| *start <= *place as usize).checked_sub(1).map(TurnIdx);
-    let mut spoken: Vec<Option<SpokenMessage>> = vec![None; messages.firsts.len()];
+    let turns = turns(index, chain);
+    let mut spoken: Vec<Vec<SpokenMessage>> = vec![Vec::new(); messages.firsts.len()];
     let mut scan = Scan::default();
     revisit(file, index, &chain.live, |line, bytes| {
-        let Owner::Of(message) = messages.owner(line) else { return Ok(()) };
-        let message = message as usize;
         scan.read(bytes);
-        let text = entry::text(&scan, bytes);
-        let (Some(slot), false) = (spoken.get_mut(message), text.trim().is_empty()) else { return Ok(()) };
-        if let Some(known) = slot {
-            known.text.push('\n');
-            known.text.push_str(&text);
-            return Ok(());
+        let message = match messages.owner(line) {
+            Owner::Of(message) => message as usize,
+            // Of what stands behind messages, only what was typed meanwhile is said by somebody.
+            Owner::Behind(message) if scan.kind == scan::Kind::Attachment => message as usize,
+            Owner::Behind(_) | Owner::None => return Ok(()),
+        };
+        let Some(said) = spoken.get_mut(message) else { return Ok(()) };
+        let turn = messages.firsts.get(message).and_then(|place| turn_at(&turns, *place as usize));
+        for shown in texts_in(Page { line, bytes, scan: &scan }, turn) {
+            if is_said(&shown, scan.kind) {
+                add(said, shown, scan.kind);
+            }
         }
-        let flags = index.record(line).flags;
-        let time = scan.timestamp.and_then(|span| span.string(bytes)).map(json_string::decode);
-        *slot = Some(SpokenMessage {
-            voice: match messages.is_user(index, chain, message) {
-                _ if flags.any(Flags::META.with(Flags::COMPACT_SUMMARY)) => Voice::Client,
-                true if flags.any(Flags::PROMPT) => Voice::Person,
-                true => Voice::Client,
-                false => Voice::Model,
-            },
-            turn: messages.firsts.get(message).and_then(turn_at),
-            time: time.and_then(|time| time.parse().ok()),
-            text,
-        });
         io::Result::Ok(())
     })?;
     Ok(spoken.into_iter().flatten().collect())
+}
+
+/// Whether a text of an entry of this kind is one that somebody said.
+fn is_said(shown: &Shown, of: scan::Kind) -> bool {
+    match shown.kind {
+        Kind::Prompt | Kind::Answer => true,
+        // The client in messages, and not what it attaches to them.
+        Kind::Other => of != scan::Kind::Attachment,
+        Kind::Thinking
+        | Kind::Call
+        | Kind::ToolResult
+        | Kind::Result
+        | Kind::Batch
+        | Kind::Utterance
+        | Kind::Summary => false,
+    }
+}
+
+fn add(said: &mut Vec<SpokenMessage>, shown: Shown, of: scan::Kind) {
+    let Shown { turn, time, speaker, text, .. } = shown;
+    match said.last_mut() {
+        // What was typed meanwhile is an utterance of its own.
+        Some(known) if known.speaker == speaker && of != scan::Kind::Attachment => known.text.extend(["\n", &text]),
+        Some(_) | None => said.push(SpokenMessage { speaker, turn, time, text }),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::{Seek, Write};
 
+    use super::super::lines::file_of;
     use super::*;
 
-    fn spoken(entries: &[(&str, &str, &str, &str)]) -> Vec<(Voice, Option<usize>, String)> {
+    fn spoken(entries: &[(&str, &str, &str, &str)]) -> Vec<(Speaker, Option<usize>, String)> {
         let mut file = tempfile::tempfile().unwrap();
         let mut parent = "null".to_owned();
         for (n, (kind, id, content, rest)) in entries.iter().enumerate() {
@@ -94,7 +102,7 @@ mod tests {
         let index = Index::build(&file).unwrap();
         let chain = Chain::find(&index);
         let said = read_spoken(&file, &index, &chain).unwrap();
-        said.into_iter().map(|it| (it.voice, it.turn.map(|turn| turn.0), it.text)).collect()
+        said.into_iter().map(|it| (it.speaker, it.turn.map(|turn| turn.0), it.text)).collect()
     }
 
     // H-01
@@ -112,13 +120,56 @@ mod tests {
             ("user", "", r#"[{"type":"text","text":"Next"}]"#, ""),
         ]);
         let expected = [
-            (Voice::Client, None, "a caveat"),
-            (Voice::Person, Some(0), "Fix \"it\"\n"),
-            (Voice::Model, Some(0), "I look."),
-            (Voice::Model, Some(0), "Done.\nAll."),
-            (Voice::Client, Some(0), "[Request interrupted by user]"),
-            (Voice::Person, Some(1), "Next"),
+            (Speaker::System, None, "a caveat"),
+            (Speaker::User, Some(0), "Fix \"it\"\n"),
+            (Speaker::Assistant, Some(0), "I look."),
+            (Speaker::Assistant, Some(0), "Done.\nAll."),
+            (Speaker::System, Some(0), "[Request interrupted by user]"),
+            (Speaker::User, Some(1), "Next"),
         ];
-        assert_eq!(said, expected.map(|(voice, turn, text)| (voice, turn, text.to_owned())));
+        assert_eq!(said, expected.map(|(speaker, turn, text)| (speaker, turn, text.to_owned())));
+    }
+
+    #[test]
+    fn what_the_client_says_is_nobody_elses() {
+        let command = r#""<command-name>/fix</command-name><command-args>the cap</command-args>""#;
+        let both = r#"[{"type":"text","text":"<system-reminder>x</system-reminder>"},{"type":"text","text":"Fix it"}]"#;
+        let said = spoken(&[
+            ("user", "", command, ""),
+            ("assistant", "m1", r#"[{"type":"text","text":"API Error: 529"}]"#, r#","isApiErrorMessage":true"#),
+            ("user", "", both, ""),
+            ("user", "", r#""It has ended""#, r#","origin":{"kind":"task-notification"}"#),
+        ]);
+        let expected = [
+            (Speaker::User, Some(0), "/fix the cap"),
+            (Speaker::System, Some(0), "API Error: 529"),
+            (Speaker::System, Some(1), "<system-reminder>x</system-reminder>"),
+            (Speaker::User, Some(1), "Fix it"),
+            (Speaker::System, Some(1), "It has ended"),
+        ];
+        assert_eq!(said, expected.map(|(speaker, turn, text)| (speaker, turn, text.to_owned())));
+    }
+
+    #[test]
+    fn what_is_typed_while_the_model_works_is_said() {
+        let line = |uuid: &str, parent: &str, rest: &str| {
+            format!(
+                r#"{{"parentUuid":{parent},"isSidechain":false,{rest},"uuid":"{uuid}","timestamp":"2026-01-01T00:00:00Z"}}"#
+            )
+        };
+        let queued = |prompt: &str| {
+            format!(r#""type":"attachment","attachment":{{"type":"queued_command","prompt":"{prompt}"}}"#)
+        };
+        let (file, index, _) = file_of(&[
+            line("a", "null", r#""type":"user","message":{"role":"user","content":"Go"}"#),
+            line("b", r#""a""#, &queued("Also the docs")),
+            line("c", r#""b""#, &queued("<task-notification>done</task-notification>")),
+            line("d", r#""c""#, r#""type":"attachment","attachment":{"type":"todo_reminder","content":"noise"}"#),
+            line("e", r#""d""#, r#""type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"Done."}]}"#),
+        ].join("\n"));
+        let said = read_spoken(&file, &index, &Chain::find(&index)).unwrap();
+        let said: Vec<(Speaker, &str)> = said.iter().map(|it| (it.speaker, it.text.as_str())).collect();
+        let expected = [(Speaker::User, "Go"), (Speaker::User, "Also the docs"), (Speaker::Assistant, "Done.")];
+        assert_eq!(said, expected);
     }
 }

@@ -7,8 +7,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::calls::is_refusal;
 use super::describe::Described;
-use super::envelope::{inside, without};
 use super::input::Input;
+use super::typed::{inside, without};
 use crate::engine::{Said, digest};
 use crate::plan::{Script, only_looks, without_cd};
 use crate::text::{Tokens, chars4, reports_error};

@@ -69,7 +69,9 @@ impl Prompt {
     }
 }
 
-fn is_notification(scan: &Scan, line: &[u8]) -> bool {
+/// Whether the client put the entry there to tell of what ran in the background.
+#[must_use]
+pub fn is_notification(scan: &Scan, line: &[u8]) -> bool {
     let Some(origin) = scan.origin.map(|it| it.of(line)) else { return false };
     let mut is_notification = false;
     each_field(origin, |key, value| {

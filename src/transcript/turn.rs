@@ -36,3 +36,9 @@ pub fn turns(index: &Index, chain: &Chain) -> Vec<Turn> {
     let ends = starts.iter().skip(1).copied().chain([chain.lines.len()]);
     starts.iter().copied().zip(ends).map(|(start, end)| Turn { places: start..end }).collect()
 }
+
+/// Which of `turns` the entry at this place of the chain is part of; `None` before the first.
+#[must_use]
+pub fn turn_at(turns: &[Turn], place: usize) -> Option<TurnIdx> {
+    turns.partition_point(|turn| turn.places.start <= place).checked_sub(1).map(TurnIdx)
+}

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::OperationEntry;
-use crate::apply::Said;
+use crate::apply::EntryText;
 use crate::archive::{Record, StoredOriginal};
 use crate::report::when::to_second;
 use crate::text::Digest;
@@ -57,7 +57,7 @@ pub struct RecordEntry {
 impl LineEntry {
     /// The line of this digest and length, with who took it out and what it says.
     #[must_use]
-    pub fn new(digest: Digest, bytes: u64, originals: &[StoredOriginal], texts: Vec<Said>) -> Self {
+    pub fn new(digest: Digest, bytes: u64, originals: &[StoredOriginal], texts: Vec<EntryText>) -> Self {
         let texts = texts.into_iter().map(|said| Passage {
             kind: said.kind.name(),
             speaker: Some(said.speaker.to_owned()),

@@ -4,7 +4,7 @@ use anyhow::Context;
 
 use super::fill::{Filling, fill};
 use super::run::Desk;
-use crate::apply::{SpokenMessage, Voice, read_spoken};
+use crate::apply::{self, SpokenMessage, read_spoken};
 use crate::buffer::{Speaker, Spoken};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
@@ -36,11 +36,11 @@ pub(super) fn run(settings: Settings, spoken: Vec<Spoken>, desk: Desk<'_>) -> Re
 }
 
 fn utterance(message: SpokenMessage) -> Spoken {
-    let SpokenMessage { voice, turn, time, text } = message;
-    let speaker = match voice {
-        Voice::Person => Speaker::User,
-        Voice::Model => Speaker::Assistant,
-        Voice::Client => Speaker::System,
+    let SpokenMessage { speaker, turn, time, text } = message;
+    let speaker = match speaker {
+        apply::Speaker::User => Speaker::User,
+        apply::Speaker::Assistant => Speaker::Assistant,
+        apply::Speaker::Tool | apply::Speaker::System => Speaker::System,
     };
     // What stands before the first turn belongs to none.
     let turn = turn.map_or(0, |turn| turn.0 as u64 + 1);

@@ -1,5 +1,10 @@
 //! What a person typed, without what the client puts around it.
 
+use super::cut::Page;
+use crate::text::json_string;
+use crate::transcript::Prompt;
+use crate::transcript::scan::each_field;
+
 /// Tags of the client whose text is not the person's.
 const FOREIGN: [&str; 4] = ["system-reminder", "ide_opened_file", "ide_selection", "local-command-caveat"];
 /// Commands that only work the client and ask for nothing, whatever stands behind them.
@@ -57,6 +62,21 @@ pub(super) fn typed(text: &str) -> String {
         return format!("# {}", memory.trim());
     }
     text.trim().to_owned()
+}
+
+/// What a person typed while the model was at work, which the client keeps as an attachment.
+#[must_use]
+pub(super) fn queued(page: Page<'_>) -> Option<String> {
+    let attachment = page.scan.attachment?.of(page.bytes);
+    let (mut is_queued, mut prompt) = (false, None);
+    each_field(attachment, |key, value| match key {
+        b"type" => is_queued = value.string(attachment) == Some(b"queued_command"),
+        b"prompt" => prompt = value.string(attachment),
+        _ => {}
+    });
+    let prompt = json_string::decode(prompt.filter(|_| is_queued)?);
+    // News of what ran in the background waits its turn in the same way.
+    (Prompt::of_text(prompt.as_bytes()) != Prompt::No).then(|| typed(&prompt))
 }
 
 /// Whether `typed` asks for something, and does not only work the client.
