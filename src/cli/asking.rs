@@ -60,12 +60,26 @@ pub(super) fn offer(what: &Offer<'_>, asking: &Asking, ui: &Ui) -> Result<(), Co
     Ok(())
 }
 
+/// Says that results are not kept for another run.
+pub(super) fn warn_not_cached(error: &str, ui: &Ui) {
+    ui.warning(format_args!("results are not kept for another run: cannot {error}"));
+}
+
+/// What is left of a run that ends with nothing written, `n_cached` replies having been kept.
+pub(super) fn left_behind(n_cached: usize) -> String {
+    if n_cached == 0 {
+        return "nothing was written".to_owned();
+    }
+    let results = are(n_cached as u64, "result");
+    format!("nothing was written; {results} kept, so that the next run asks for the rest alone")
+}
+
 /// `3 results were`.
 pub(super) fn were(n: u64, noun: &str) -> String {
     format!("{} {}", counted(n, noun), if n == 1 { "was" } else { "were" })
 }
 
 /// `3 results are`.
-pub(super) fn are(n: u64, noun: &str) -> String {
+fn are(n: u64, noun: &str) -> String {
     format!("{} {}", counted(n, noun), if n == 1 { "is" } else { "are" })
 }

@@ -6,13 +6,12 @@ use std::ops::ControlFlow;
 use anyhow::Context;
 use jiff::Timestamp;
 
-use super::asking::{Offer, are, offer};
+use super::asking::{Offer, left_behind, offer, warn_not_cached};
 use super::error::CommandError;
 use super::progress::Progress;
-use super::settings::{Asking, EngineChoice, Keep, Secrets, Summarizing};
+use super::settings::{Asking, EngineChoice, Keep, Summarizing};
 use super::stored;
 use super::ui::Ui;
-use crate::archive::Archive;
 use crate::engine::chat::Chat;
 use crate::engine::{Engine, Extract, Said};
 use crate::report::calls::CallsReport;
@@ -20,7 +19,7 @@ use crate::report::size::count;
 use crate::run::{
     Cache, FoldEvent, FoldFailure, Folded, Folding, Precautions, PriceOf, Terms, expect_folds, fold_at_once, fold_with,
 };
-use crate::text::{Redactor, Stopped, Tokens, chars4};
+use crate::text::{Stopped, Tokens, chars4};
 
 /// What would be asked to summarise `chunks`; `None` where no server would be.
 ///
@@ -33,11 +32,7 @@ pub(super) fn expect(
     keep: &Keep,
 ) -> Result<Option<CallsReport>, CommandError> {
     let EngineChoice::Chat(asking) = &how.engine else { return Ok(None) };
-    // Looking makes no archive.
-    let mut archive = match keep {
-        Keep::In(url) => stored::open_existing(url).ok(),
-        Keep::Nowhere => None,
-    };
+    let mut archive = stored::open_existing_results(keep);
     let mut cache = archive.as_mut().map(|archive| Cache::new(&mut **archive, None, Timestamp::now()));
     let engine = Chat::new(asking.server.clone());
     let folding = folding(&engine, &asking.terms, how);
@@ -73,15 +68,10 @@ pub(super) fn fold(
             running.end(folded, None)
         }
         EngineChoice::Chat(asking) => {
-            let mut archive = match keep {
-                Keep::In(url) if !chunks.is_empty() => Some(stored::open(url)?),
-                Keep::In(_) | Keep::Nowhere => None,
-            };
-            let archive: Option<&mut dyn Archive> = match &mut archive {
-                Some(archive) => Some(&mut **archive),
-                None => None,
-            };
-            by_server(chunks, existing, how, asking, archive.map(|archive| (archive, session)), ui)
+            let mut archive = if chunks.is_empty() { None } else { stored::open_for_results(keep)? };
+            let cache = |archive| Cache::new(archive, session.map(str::to_owned), Timestamp::now());
+            let cache = archive.as_mut().map(|archive| cache(&mut **archive));
+            by_server(chunks, existing, how, asking, cache, ui)
         }
     }
 }
@@ -91,18 +81,17 @@ fn by_server(
     existing: &str,
     how: &Summarizing,
     asking: &Asking,
-    archive: Option<(&mut dyn Archive, Option<&str>)>,
+    mut cache: Option<Cache<'_>>,
     ui: &Ui,
 ) -> Result<Folded, CommandError> {
     let engine = Chat::new(asking.server.clone());
     let folding = folding(&engine, &asking.terms, how);
-    let mut cache = archive.map(|(archive, session)| Cache::new(archive, session.map(str::to_owned), Timestamp::now()));
     let (calls, tokens) = expected(chunks, existing, &folding, asking, cache.as_mut())?;
     if how.prompt.as_ref().is_some_and(|prompt| !prompt.contains("{existing_summary}")) {
         ui.warning("the prompt has no {existing_summary}: no summary carries on the one before it");
     }
     offer(&Offer { expected: &calls, tokens, noun: "part" }, asking, ui)?;
-    let mut redactor = redactor(asking);
+    let mut redactor = asking.secrets.redactor();
     let price = |model: &str| asking.prices.get(model);
     let precautions = Precautions { redactor: redactor.as_mut(), cache: cache.as_mut(), price: Some(&price) };
     let mut running = Running::start(chunks, ui);
@@ -120,20 +109,13 @@ fn expected(
     asking: &Asking,
     cache: Option<&mut Cache<'_>>,
 ) -> Result<(CallsReport, Tokens), CommandError> {
-    let mut redactor = redactor(asking);
+    let mut redactor = asking.secrets.redactor();
     let price = |model: &str| asking.prices.get(model);
     let price: PriceOf<'_> = &price;
     let mut precautions = Precautions { redactor: redactor.as_mut(), cache, price: Some(price) };
     let (asked, n_secrets) = expect_folds(chunks, existing, folding, &mut precautions)?;
     let tokens = asked.iter().filter(|asked| !asked.is_cached).map(|asked| asked.size).sum();
     Ok((CallsReport::folds_expected(&asked, n_secrets, asking.server.endpoint.host()), tokens))
-}
-
-fn redactor(asking: &Asking) -> Option<Redactor> {
-    match asking.secrets {
-        Secrets::Replaced => Some(Redactor::default()),
-        Secrets::Sent => None,
-    }
 }
 
 fn folding<'a>(engine: &'a dyn Engine, terms: &'a Terms, how: &'a Summarizing) -> Folding<'a> {
@@ -192,14 +174,9 @@ impl<'a> Running<'a> {
         let Self { ui, progress, sizes, n_done, has_cache, not_cached, .. } = self;
         progress.finish();
         if let Some(error) = not_cached {
-            ui.warning(format_args!("results are not kept for another run: cannot {error}"));
+            warn_not_cached(&error, ui);
         }
-        let kept = if n_done == 0 || !has_cache {
-            "nothing was written".to_owned()
-        } else {
-            let results = are(n_done as u64, "result");
-            format!("nothing was written; {results} kept, so that the next run asks for the rest alone")
-        };
+        let kept = left_behind(if has_cache { n_done } else { 0 });
         folded.map_err(|failure| match failure {
             FoldFailure::Interrupted => CommandError::interrupted().hint(kept),
             FoldFailure::Engine(at, cause) => {

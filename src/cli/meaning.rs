@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::error::CommandError;
 use super::progress::Progress;
-use super::settings::{Consent, Meaning, Secrets};
+use super::settings::{Consent, Meaning};
 use super::ui::Ui;
 use crate::apply::document;
 use crate::archive::{
@@ -65,10 +65,7 @@ fn by_meaning(
     let mut missing = archive.without_vector(model, MOST_AT_ONCE + 1, &document)?;
     let has_more = missing.len() > MOST_AT_ONCE as usize;
     missing.truncate(MOST_AT_ONCE as usize);
-    let mut redactor = match meaning.secrets {
-        Secrets::Replaced => Some(Redactor::default()),
-        Secrets::Sent => None,
-    };
+    let mut redactor = meaning.secrets.redactor();
     let entries = prepared(missing, redactor.as_mut());
     let asked = sendable(query.text, redactor.as_mut());
     if !announce(&entries, &asked, meaning, redactor.as_ref(), ui)? {

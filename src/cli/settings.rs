@@ -12,7 +12,7 @@ use crate::apply::{Shelf, ThinkingPolicy};
 use crate::archive::EmbeddingServer;
 use crate::engine::{Price, Prices, chat};
 use crate::run::Terms;
-use crate::text::Tokens;
+use crate::text::{Redactor, Tokens};
 use crate::transcript::session::Found;
 
 /// What every command that rewrites a session needs.
@@ -174,6 +174,16 @@ pub(crate) enum Secrets {
     Replaced,
     /// They are sent as they are: `--no-redact`.
     Sent,
+}
+
+impl Secrets {
+    /// What puts placeholders in their place, where that is wanted.
+    pub(crate) fn redactor(self) -> Option<Redactor> {
+        match self {
+            Self::Replaced => Some(Redactor::default()),
+            Self::Sent => None,
+        }
+    }
 }
 
 /// Whether texts may be sent.

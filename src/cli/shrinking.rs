@@ -6,20 +6,19 @@ use std::ops::ControlFlow;
 use anyhow::Context;
 use jiff::Timestamp;
 
-use super::asking::{Offer, are, offer, were};
+use super::asking::{Offer, left_behind, offer, warn_not_cached, were};
 use super::error::{CommandError, remedy_hint};
 use super::progress::Progress;
-use super::settings::{Asking, EngineChoice, Keep, Secrets};
+use super::settings::{Asking, EngineChoice, Keep};
 use super::stored;
 use super::ui::Ui;
-use crate::archive::Archive;
 use crate::engine::chat::Chat;
 use crate::engine::{EngineError, Extract, Usd};
 use crate::plan::Task;
 use crate::report::calls::{Calls, CallsReport};
 use crate::report::size::{count, counted};
 use crate::run::{Cache, End, Event, Outcome, Questions, Ran, Spent, run, run_at_once};
-use crate::text::{Redactor, Stopped};
+use crate::text::Stopped;
 
 /// What came of tasks.
 pub(super) struct Shrunk {
@@ -33,11 +32,7 @@ pub(super) struct Shrunk {
 pub(super) fn expect(tasks: &[Task], choice: &EngineChoice, keep: &Keep) -> Result<Option<Calls>, CommandError> {
     let EngineChoice::Chat(asking) = choice else { return Ok(None) };
     let engine = Chat::new(asking.server.clone());
-    // Looking makes no archive.
-    let mut archive = match keep {
-        Keep::In(url) => stored::open_existing(url).ok(),
-        Keep::Nowhere => None,
-    };
+    let mut archive = stored::open_existing_results(keep);
     let cache = archive.as_mut().map(|archive| Cache::new(&mut **archive, None, Timestamp::now()));
     let questions = questions(tasks, asking, &engine, cache.as_ref())?;
     Ok(Some(Calls::expected(&questions, asking.server.endpoint.host())))
@@ -57,17 +52,7 @@ pub(super) fn shrink(
 ) -> Result<Shrunk, CommandError> {
     match choice {
         EngineChoice::Extract => at_once(tasks, ui),
-        EngineChoice::Chat(asking) => {
-            let mut archive = match keep {
-                Keep::In(url) if !tasks.is_empty() => Some(stored::open(url)?),
-                Keep::In(_) | Keep::Nowhere => None,
-            };
-            let archive: Option<&mut dyn Archive> = match &mut archive {
-                Some(archive) => Some(&mut **archive),
-                None => None,
-            };
-            by_server(tasks, asking, archive, session, ui)
-        }
+        EngineChoice::Chat(asking) => by_server(tasks, asking, keep, session, ui),
     }
 }
 
@@ -89,13 +74,15 @@ fn at_once(tasks: &[Task], ui: &Ui) -> Result<Shrunk, CommandError> {
 fn by_server(
     tasks: &[Task],
     asking: &Asking,
-    archive: Option<&mut dyn Archive>,
+    keep: &Keep,
     session: Option<&str>,
     ui: &Ui,
 ) -> Result<Shrunk, CommandError> {
     let engine = Chat::new(asking.server.clone());
     let host = asking.server.endpoint.host();
-    let mut cache = archive.map(|archive| Cache::new(archive, session.map(str::to_owned), Timestamp::now()));
+    let mut archive = if tasks.is_empty() { None } else { stored::open_for_results(keep)? };
+    let cache = |archive| Cache::new(archive, session.map(str::to_owned), Timestamp::now());
+    let mut cache = archive.as_mut().map(|archive| cache(&mut **archive));
     let questions = questions(tasks, asking, &engine, cache.as_ref())?;
     announce(&questions, asking, ui)?;
     let mut running = Running::start(tasks, ui);
@@ -107,7 +94,7 @@ fn by_server(
     progress.finish();
     if let Some(error) = not_cached {
         has_cache = false;
-        ui.warning(format_args!("results are not kept for another run: cannot {error}"));
+        warn_not_cached(&error, ui);
     }
     refuse_unless_whole(&ran, &host, has_cache)?;
     warn_of_end(&ran, asking, ui);
@@ -121,10 +108,7 @@ fn questions(
     engine: &Chat,
     cache: Option<&Cache<'_>>,
 ) -> Result<Questions, CommandError> {
-    let mut redactor = match asking.secrets {
-        Secrets::Replaced => Some(Redactor::default()),
-        Secrets::Sent => None,
-    };
+    let mut redactor = asking.secrets.redactor();
     Ok(Questions::of(tasks, engine, redactor.as_mut(), cache, |model| asking.prices.get(model))?)
 }
 
@@ -185,13 +169,8 @@ impl<'a> Running<'a> {
 
 /// Fails where a run has ended so that nothing is to be written, and says what of it is kept.
 fn refuse_unless_whole(ran: &Ran, host: &str, has_cache: bool) -> Result<(), CommandError> {
-    let n_done =
-        ran.spent.iter().zip(&ran.outcomes).filter(|(spent, outcome)| has_reply(spent, outcome)).count() as u64;
-    let kept = if n_done == 0 || !has_cache {
-        "nothing was written".to_owned()
-    } else {
-        format!("nothing was written; {} kept, so that the next run asks for the rest alone", are(n_done, "result"))
-    };
+    let n_done = ran.spent.iter().zip(&ran.outcomes).filter(|(spent, outcome)| has_reply(spent, outcome)).count();
+    let kept = left_behind(if has_cache { n_done } else { 0 });
     let error = |error: &EngineError| anyhow::Error::new(error.clone());
     match &ran.end {
         End::Done | End::OverBudget => Ok(()),

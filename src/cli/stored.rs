@@ -9,6 +9,7 @@ use anyhow::anyhow;
 
 use super::error::CommandError;
 use super::input::Input;
+use super::settings::Keep;
 use crate::archive::{self, Archive, ArchiveUrl};
 
 /// Opens the archive at `url`, which is made where there is none yet.
@@ -36,6 +37,22 @@ pub(super) fn open_if_there(url: &str) -> Result<Option<Box<dyn Archive>>, Comma
     match &parsed {
         ArchiveUrl::Sqlite(path) if !path.exists() => Ok(None),
         _ => Ok(Some(archive::open(&parsed)?)),
+    }
+}
+
+/// Opens the archive that results of servers are kept in, where they are.
+pub(super) fn open_for_results(keep: &Keep) -> Result<Option<Box<dyn Archive>>, CommandError> {
+    match keep {
+        Keep::In(url) => open(url).map(Some),
+        Keep::Nowhere => Ok(None),
+    }
+}
+
+/// Opens the same to look what is there by now: looking makes none.
+pub(super) fn open_existing_results(keep: &Keep) -> Option<Box<dyn Archive>> {
+    match keep {
+        Keep::In(url) => open_existing(url).ok(),
+        Keep::Nowhere => None,
     }
 }
 
