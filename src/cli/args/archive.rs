@@ -19,10 +19,10 @@ Examples:
   ctxc archive gc --dry-run";
 
 const SEARCH_EXAMPLES: &str = "\
-Any words will do: there is no syntax. Entries with all of them come first; only where there is none, those with some.
+Any words will do: there is no syntax. Entries with all of them come first; only where there is none, those with some. \
 A word may be part of a longer one, and Chinese, Japanese and Korean need no spaces.
 
-With a server for embeddings, [embeddings] in your ctxc.toml, entries are found by what they mean too. It gets the query
+With a server for embeddings, [embeddings] in your ctxc.toml, entries are found by what they mean too. It gets the query \
 and the prompts, answers and summaries that it has not seen, without their secrets.
 
 Examples:
@@ -31,8 +31,8 @@ Examples:
   ctxc archive search 会议 --limit 3 --json";
 
 const GC_EXAMPLES: &str = "\
-Cached results older than 30 days go, records that have expired, and lines that nothing refers to. Originals stay,
-unless --originals and --older-than ask for them: what the operations from before that time took out can never be
+Cached results older than 30 days go, records that have expired, and lines that nothing refers to. Originals stay, \
+unless --originals and --older-than ask for them: what the operations from before that time took out can never be \
 restored afterwards.
 
 Examples:
@@ -72,13 +72,13 @@ struct ArchiveArg {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Which entries")]
 struct NarrowArgs {
-    /// Only of this session and of those it was made from: a path, an id or the beginning of one, or `latest`
+    /// Look at this session alone, and at those it was made from: a path, an id or the beginning of one, or `latest`
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     session: Option<String>,
-    /// Only entries of this kind
+    /// Look at entries of this kind alone
     #[arg(long, value_parser = kind())]
     kind: Option<Kind>,
-    /// At most so many
+    /// Show at most N
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: u32,
 }
@@ -110,8 +110,8 @@ struct SearchArgs {
     query: String,
     #[command(flatten)]
     narrow: NarrowArgs,
-    /// Only what this speaker said: user, assistant, tool or client
-    #[arg(long, help_heading = "Which entries")]
+    /// Look at what this speaker said alone: user, assistant, tool or client
+    #[arg(long, value_name = "WHO", help_heading = "Which entries")]
     speaker: Option<String>,
     #[command(flatten)]
     meaning: MeaningArgs,
@@ -139,7 +139,7 @@ struct GcArgs {
     /// Show what would go, and drop nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Drop without asking
     #[arg(short, long)]
     yes: bool,
     #[command(flatten)]

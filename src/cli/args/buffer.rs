@@ -13,7 +13,7 @@ use crate::cli::settings::{Context, Strictness};
 use crate::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
-A buffer holds the newest utterances of a conversation word for word, and a summary of those that had to leave. It lives in
+A buffer holds the newest utterances of a conversation word for word, and a summary of those that had to leave. It lives in \
 an archive, which several processes may use at once. What has left stays there: ctxc archive search finds it.
 
 Examples:
@@ -24,7 +24,7 @@ Examples:
   ctxc buffer summary --json";
 
 const PUSH_EXAMPLES: &str = "\
-Prints the number of the utterance, which never changes. What leaves the buffer for it is summarised at once; where that
+Prints the number of the utterance, which never changes. What leaves the buffer for it is summarised at once; where that \
 fails, it waits in the archive, and the next push tries again.
 
 Examples:
@@ -33,7 +33,7 @@ Examples:
   ctxc buffer push --buffer shop --size 50 - < answer.txt";
 
 const LOAD_EXAMPLES: &str = "\
-What people, the model and the client said goes in, in its order and with its times; tool calls, their results and thinking
+What people, the model and the client said goes in, in its order and with its times; tool calls, their results and thinking \
 stay out. Turns are counted from 1; what stands before the first prompt has 0. Prints the first and the last number.
 
 Examples:
@@ -82,7 +82,7 @@ enum Verb {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Which buffer")]
 struct WhereArgs {
-    /// The name of the buffer
+    /// Take the buffer of this name
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = name)]
     buffer: Name,
     #[command(flatten)]
@@ -121,10 +121,10 @@ struct PushArgs {
     /// What was said; standard input without it, or with `-`
     #[arg(value_name = "TEXT")]
     text: Option<String>,
-    /// Who said it
+    /// Note that this speaker said it
     #[arg(long, value_name = "WHO", default_value = "user", value_parser = speaker())]
     speaker: Speaker,
-    /// In which turn [default: that of the utterance before, or the next one where a user speaks]
+    /// Note that it was said in turn N [default: that of the utterance before, or the next one where a user speaks]
     #[arg(long, value_name = "N")]
     turn: Option<u64>,
     #[command(flatten)]
@@ -158,7 +158,7 @@ struct LastArgs {
 
 #[derive(Debug, clap::Args)]
 struct ReadArgs {
-    /// Only what this speaker said
+    /// Show what this speaker said alone
     #[arg(long, value_name = "WHO", value_parser = speaker())]
     speaker: Option<Speaker>,
     #[command(flatten)]
@@ -170,7 +170,7 @@ struct SearchArgs {
     /// Words; a word may be part of a longer one
     #[arg(value_name = "QUERY")]
     query: String,
-    /// At most so many
+    /// Show at most N
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: u32,
     #[command(flatten)]
@@ -185,7 +185,7 @@ struct DeleteArgs {
     /// Delete the buffer with all that was ever in it, its summary and its limits
     #[arg(long)]
     all: bool,
-    /// Do not ask
+    /// Delete without asking
     #[arg(short, long, requires = "all")]
     yes: bool,
     #[command(flatten)]

@@ -8,11 +8,11 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Trigger};
 
 pub(super) const EXAMPLES: &str = "\
-The newest messages stay as they are. All before them is summarised, some messages at a time, and the
-summaries stand at the head of the conversation as if the client had compacted it. Every summary and
+The newest messages stay as they are. All before them is summarised, some messages at a time, and the \
+summaries stand at the head of the conversation as if the client had compacted it. Every summary and \
 every message that went is in the archive, to be searched and to be restored.
 
-Nothing is done while the context is within its budget. With --force it is compacted all the same;
+Nothing is done while the context is within its budget. With --force it is compacted all the same; \
 an existing FILE is overwritten then, too, and a source replaced that has just changed.
 
 Examples:

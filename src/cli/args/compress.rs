@@ -12,7 +12,7 @@ use crate::run::MinKept;
 use crate::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
-Bands are START-END:LEVEL in percent of the turns, END not included. LEVEL is compress
+Bands are START-END:LEVEL in percent of the turns, END not included. LEVEL is compress \
 (35 % of the tokens stay), heavy (10 %) or a percentage such as 20%.
 
 Examples:

@@ -7,7 +7,7 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
-A TARGET is the handle of a tool call, such as r_3f9a1, or the start and the end of a message, such as
+A TARGET is the handle of a tool call, such as r_3f9a1, or the start and the end of a message, such as \
 \"Let me explain...edge cases\". Case, white space and punctuation at the end do not count.
 
 Examples:

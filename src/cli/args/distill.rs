@@ -7,7 +7,7 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
-A TARGET is the handle of a tool call, or the start and the end of a message. The summary stands behind the first = that
+A TARGET is the handle of a tool call, or the start and the end of a message. The summary stands behind the first = that \
 follows the handle, or the first ellipsis of the pattern; where the end of a pattern has a = in it, use --targets.
 
 Examples:

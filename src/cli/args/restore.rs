@@ -9,9 +9,9 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Keep};
 
 pub(super) const EXAMPLES: &str = "\
-A TARGET is what it was taken out by: the handle of a tool call, or the start and the end of a message as it was.
-What is brought back item by item is written like any rewrite, without the thinking that went. --all, and --op with the
-newest operation, bring back the file as it was, byte for byte, to where it was: nothing is written if it still is there.
+A TARGET is what it was taken out by: the handle of a tool call, or the start and the end of a message as it was. \
+What is brought back item by item is written like any rewrite, without the thinking that went. --all, and --op with the \
+newest operation, bring back the file as it was, byte for byte, to where it was: nothing is written if it still is there. \
 What a client has added to SESSION since stays behind it.
 
 Examples:

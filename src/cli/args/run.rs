@@ -21,12 +21,12 @@ use crate::plan::{CompactStage, CompressStage, Preset, PruneStage, Stage, Step, 
 pub(super) const EXAMPLES: &str = "\
 Presets say how far tool results are pruned:
   gentle      what is superseded, and what is never read again
-  standard    the same, and results older than fifteen steps and images, with a digest of each result
-  aggressive  all but the newest results, images, thinking, and the parameters of calls that were cut
+  standard    the same, results older than fifteen steps and images; a digest of each stays
+  aggressive  all but the newest results; images, thinking, parameters of calls that were cut
 Every typed prompt and every answer stays. Without a word about steps or a preset it is standard.
 
-With --target-tokens the gentlest stages come first, and the run stops as soon as the context is
-below N: gentle, standard, aggressive, then the model's messages are compressed, then the oldest
+With --target-tokens the gentlest stages come first, and the run stops as soon as the context is \
+below N: gentle, standard, aggressive, then the model's messages are compressed, then the oldest \
 messages go.
 
 Examples:

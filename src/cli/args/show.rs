@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     last: Option<usize>,
     /// Show what this speaker says alone
-    #[arg(long, value_enum, value_name = "SPEAKER")]
+    #[arg(long, value_enum, value_name = "WHO")]
     speaker: Option<TypedSpeaker>,
     /// Show what has these words alone, in any case
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]

@@ -11,8 +11,8 @@ use crate::cli::settings::Context;
 use crate::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
-Without --target-tokens the target is 170000: the context window times the threshold. What is left
-starts with a prompt; where one long turn is all there is, its prompt stays and its oldest steps go.
+Without --target-tokens the target is 170000: the context window times the threshold. What is left \
+starts with a prompt; where one long turn is all there is, its prompt stays and its oldest steps go. \
 No model is asked.
 
 Examples:
