@@ -19,6 +19,7 @@ mod memory;
 mod open;
 mod operation;
 mod original;
+mod packed;
 mod path_bytes;
 #[cfg(feature = "postgres")]
 mod postgres;

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::fault::Fault;
-use super::records::checksum;
 use super::row::{Damage, digest, text_value, to_nanoseconds, to_signed};
 use super::session::{Server, Session};
 use super::{originals, records};
 use crate::archive::body::Packer;
+use crate::archive::packed::checksum;
 use crate::archive::{ArchiveError, Kind, Original, Record};
 use crate::text::Digest;
 

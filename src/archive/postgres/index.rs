@@ -12,12 +12,13 @@ use super::batch::damaged;
 use super::fault::Fault;
 use super::migrate::Lock;
 use super::originals::{PackedBody, body};
-use super::records::{Packed, packed};
+use super::records::packed;
 use super::row::{Damage, text_value, to_nanoseconds, value};
 use super::search::quoted;
 use super::session::{Server, Session, Values};
 use super::writer::Writer;
 use crate::archive::body::Unpacker;
+use crate::archive::packed::Packed;
 use crate::archive::{ArchiveError, Document, Reader, terms};
 
 /// How many bytes and how many entries are indexed before that is committed.

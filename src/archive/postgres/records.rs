@@ -3,12 +3,8 @@
 use tokio_postgres::Row;
 
 use super::row::{Damage, digest, length, optional_text, text, time, value};
-use crate::archive::body::Unpacker;
+use crate::archive::packed::Packed;
 use crate::archive::{Document, DocumentId, Kind, NotAKind, Record};
-use crate::text::Digest;
-
-/// The length of a checksum in bytes.
-const CHECKSUM: usize = 8;
 
 /// The records with some kinds and keys; rows for [`packed`].
 pub(super) const BY_NAMES: &str = "SELECT record.* FROM record
@@ -42,34 +38,6 @@ pub(super) const INSERT: &str = "WITH
 
 /// Drops a record.
 pub(super) const DROP: &str = "DELETE FROM record WHERE kind = $1 AND key = $2";
-
-/// The row of a record, its text still packed.
-pub(super) struct Packed {
-    codec: i64,
-    bytes: u64,
-    content: Vec<u8>,
-    checksum: Vec<u8>,
-    record: Record,
-}
-
-impl Packed {
-    pub(super) const fn key(&self) -> Digest {
-        self.record.key
-    }
-
-    /// The record; `None` where its text is not what was stored.
-    pub(super) fn unpack(self, unpacker: &mut Unpacker) -> Option<Record> {
-        let Self { codec, bytes, content, checksum, mut record } = self;
-        let text = unpacker.unpack_checked(codec, content, bytes, &checksum)?;
-        record.document.text = String::from_utf8(text).ok()?;
-        Some(record)
-    }
-}
-
-/// What a text is known by again.
-pub(super) fn checksum(text: &str) -> Vec<u8> {
-    Digest::of(text.as_bytes()).as_bytes().iter().take(CHECKSUM).copied().collect()
-}
 
 pub(super) fn packed(row: &Row) -> Result<Packed, Damage> {
     let codec: i16 = value(row, "codec")?;

@@ -8,12 +8,12 @@ use tokio_postgres::Row;
 
 use super::fault::{Fault, is_loss};
 use super::originals::PackedBody;
-use super::records::Packed;
 use super::row::{Damage, length, path_value, text_value, to_signed, value};
 use super::session::{Server, Session, Values};
 use super::writer::Writer;
 use super::{fetch, index, migrate, nearest, operations, originals, records, search, sweep, vectors};
 use crate::archive::body::Unpacker;
+use crate::archive::packed::Packed;
 use crate::archive::prefix::{self, AT_MOST};
 use crate::archive::{
     Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, Hit, Kind, Operation, Original, Output, Query,

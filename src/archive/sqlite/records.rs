@@ -4,12 +4,10 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Row, named_params};
 
 use super::row::{damaged, length, time, to_nanoseconds, to_signed, unstorable};
-use crate::archive::body::{Packer, Unpacker};
+use crate::archive::body::Packer;
+use crate::archive::packed::{Packed, checksum};
 use crate::archive::{Document, DocumentId, Kind, NotAKind, Record};
 use crate::text::Digest;
-
-/// The length of a checksum in bytes.
-const CHECKSUM: usize = 8;
 
 /// The record with a key and a kind, as a row for [`packed`].
 pub(super) const BY_KEY: &str = "SELECT * FROM record WHERE key = ?1 AND kind = ?2";
@@ -23,29 +21,6 @@ pub(super) const BY_PREFIX: &str = "SELECT kind, key FROM record WHERE key BETWE
 
 /// The kinds and keys of all records, oldest first; rows for [`name`].
 pub(super) const ALL: &str = "SELECT kind, key FROM record ORDER BY seq";
-
-/// The row of a record, its text still packed.
-pub(super) struct Packed {
-    codec: i64,
-    bytes: u64,
-    content: Vec<u8>,
-    checksum: Vec<u8>,
-    record: Record,
-}
-
-impl Packed {
-    pub(super) const fn key(&self) -> Digest {
-        self.record.key
-    }
-
-    /// The record; `None` where its text is not what was stored.
-    pub(super) fn unpack(self, unpacker: &mut Unpacker) -> Option<Record> {
-        let Self { codec, bytes, content, checksum, mut record } = self;
-        let text = unpacker.unpack_checked(codec, content, bytes, &checksum)?;
-        record.document.text = String::from_utf8(text).ok()?;
-        Some(record)
-    }
-}
 
 pub(super) fn packed(row: &Row<'_>) -> rusqlite::Result<Packed> {
     Ok(Packed {
@@ -79,8 +54,6 @@ pub(super) fn name(row: &Row<'_>) -> rusqlite::Result<DocumentId> {
 /// Stores `record` in the place of an older one of its key and kind.
 pub(super) fn insert(connection: &Connection, packer: &mut Packer, record: &Record) -> rusqlite::Result<()> {
     let Record { key, document, meta, expires } = record;
-    let checksum = Digest::of(document.text.as_bytes());
-    let checksum = checksum.as_bytes().get(..CHECKSUM);
     let (codec, content) = packer.pack(document.text.as_bytes()).map_err(unstorable)?;
     // What is indexed of an older one goes with it, so it is not updated.
     delete(connection, document.kind, *key)?;
@@ -98,7 +71,7 @@ pub(super) fn insert(connection: &Connection, packer: &mut Packer, record: &Reco
             ":codec": codec,
             ":bytes": to_signed(document.text.len() as u64),
             ":content": content,
-            ":checksum": checksum,
+            ":checksum": checksum(&document.text),
             ":meta": meta,
             ":expires": expires.map(to_nanoseconds),
         })?;

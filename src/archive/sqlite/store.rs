@@ -12,6 +12,7 @@ use super::row::{length, path_value, to_signed};
 use super::writer::Writer;
 use super::{index, operations, originals, records, search, vectors};
 use crate::archive::body::Unpacker;
+use crate::archive::packed::Packed;
 use crate::archive::prefix::{self, AT_MOST};
 use crate::archive::{
     Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, Hit, Kind, Operation, Original, Output, Query,
@@ -64,7 +65,7 @@ impl Sqlite {
         read().fault(&self.path)
     }
 
-    fn unpack(&self, packed: records::Packed) -> Result<Record, ArchiveError> {
+    fn unpack(&self, packed: Packed) -> Result<Record, ArchiveError> {
         let key = packed.key();
         packed.unpack(&mut self.unpacker.borrow_mut()).ok_or_else(|| self.damaged("record", key))
     }
