@@ -7,6 +7,7 @@ use std::io;
 use super::cut::Page;
 use super::input::Input;
 use crate::plan::Place;
+use crate::text::clipped;
 use crate::transcript::scan::Scan;
 use crate::transcript::{Index, LineSet, revisit};
 
@@ -43,7 +44,7 @@ pub fn shortened(text: &str, n_chars: usize) -> String {
     if is_path {
         ['…'].into_iter().chain(text.chars().skip(n_all - n_kept)).collect()
     } else {
-        text.chars().take(n_kept).chain(['…']).collect()
+        clipped(text, n_chars)
     }
 }
 

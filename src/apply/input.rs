@@ -1,7 +1,7 @@
 //! The parameters of a tool call: what the call is about, and what people know it by.
 
 use crate::plan::{Lines, Repeat, Subject, TodoKind};
-use crate::text::{is_rooted, json_string, resolve, within};
+use crate::text::{is_rooted, json_string, on_one_line, resolve, within};
 use crate::transcript::IdHash;
 use crate::transcript::scan::each_field;
 
@@ -92,7 +92,7 @@ impl Input<'_> {
                 None => String::new(),
             },
         };
-        argument.split_whitespace().collect::<Vec<_>>().join(" ")
+        on_one_line(&argument)
     }
 
     fn lines(self) -> Option<Lines> {

@@ -6,7 +6,7 @@ use std::io;
 use super::Calls;
 use super::cut::Page;
 use crate::plan::{Fits, Roles, Target};
-use crate::text::{Patterns, json_string};
+use crate::text::{Patterns, clipped, json_string, on_one_line};
 use crate::transcript::scan::{BlockKind, Kind, Scan};
 use crate::transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
 
@@ -127,16 +127,5 @@ pub(super) fn texts(page: &Page<'_>) -> Vec<String> {
 /// How `text` starts, in one line.
 #[must_use]
 pub fn beginning(text: &str) -> String {
-    const LEN: usize = 48;
-    let mut beginning = String::new();
-    for word in text.split_whitespace() {
-        if !beginning.is_empty() {
-            beginning.push(' ');
-        }
-        beginning.push_str(word);
-        if beginning.chars().count() > LEN {
-            return beginning.chars().take(LEN - 1).chain(['…']).collect();
-        }
-    }
-    beginning
+    clipped(&on_one_line(text), 48)
 }

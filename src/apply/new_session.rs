@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 
 use super::typed::typed;
-use crate::text::json_string;
+use crate::text::{clipped, json_string, on_one_line};
 use crate::transcript::entry;
 use crate::transcript::scan::{Kind, Scan, each_field};
 use crate::transcript::{Chain, Flags, Index, read_line};
@@ -49,14 +49,14 @@ pub fn title_of(file: &File, index: &Index, chain: &Chain) -> io::Result<String>
             }
         });
         if let Some(title) = title.filter(|title| !title.trim().is_empty() && !title.starts_with('<')) {
-            return Ok(clipped(without_suffix(&title)));
+            return Ok(clipped(&on_one_line(without_suffix(&title)), TITLE_LEN));
         }
     }
     let prompts = chain.lines.iter().copied().filter(|&line| index.record(line).flags.any(Flags::PROMPT));
     let typed = prompts.clone().find(|&line| !index.record(line).flags.any(Flags::COMMAND));
     let Some(first) = typed.or(prompts.clone().next()) else { return Ok("session".to_owned()) };
     let bytes = read_line(file, index, first, &mut buffer)?;
-    Ok(clipped(&readable(&entry::text(&Scan::of(bytes), bytes))))
+    Ok(clipped(&on_one_line(&readable(&entry::text(&Scan::of(bytes), bytes))), TITLE_LEN))
 }
 
 /// What became of a session by each verb, as it stands in brackets at the end of a title.
@@ -96,15 +96,6 @@ fn without_suffix(mut title: &str) -> &str {
 fn readable(text: &str) -> String {
     let typed = typed(text);
     if typed.is_empty() { text.to_owned() } else { typed }
-}
-
-/// The words of `title` on one line, at most as many as the picker shows.
-fn clipped(title: &str) -> String {
-    let words = title.split_whitespace().collect::<Vec<_>>().join(" ");
-    if words.chars().count() <= TITLE_LEN {
-        return words;
-    }
-    words.chars().take(TITLE_LEN - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

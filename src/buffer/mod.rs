@@ -18,7 +18,6 @@ mod read;
 mod settle;
 mod speaker;
 mod state;
-mod summary;
 #[cfg(test)]
 mod tests;
 mod utterance;

@@ -4,10 +4,9 @@ use jiff::Timestamp;
 
 use super::read::named;
 use super::state::{Slip, changed_since, under_claim};
-use super::summary::within;
 use super::{BufferError, Name, State, Utterance};
 use crate::archive::Archive;
-use crate::engine::Said;
+use crate::engine::{Said, cut};
 use crate::text::{Tokens, chars4};
 
 /// The most utterances that are folded at a time: as many as of messages (F-03).
@@ -62,7 +61,7 @@ pub fn settle<E: From<BufferError>>(
         }
         let Some(due) = due(archive, name, &state)? else { continue };
         let summary = if due.chunks.is_empty() { due.existing.clone() } else { fold(&due)? };
-        if keep(archive, name, &state, within(summary, due.limit), clock())? {
+        if keep(archive, name, &state, cut(&summary, due.limit), clock())? {
             n_folded += state.n_waiting();
         }
     }

@@ -16,3 +16,24 @@ pub fn cut(summary: &str, limit: Tokens) -> String {
     }
     summarize(&Fold { existing: summary, messages: &[], limit, persona: "", prompt: None })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+
+    use super::*;
+
+    proptest! {
+        // H-04
+        #[test]
+        fn h_04_a_summary_is_never_over_its_limit(text in "(\\PC{0,30}[ \n.]){0,40}", limit in 0u64..60) {
+            let short = cut(&text, Tokens(limit));
+            prop_assert!(chars4(&short).0 <= limit, "{} tokens: {}", chars4(&short).0, short);
+            if chars4(&text).0 <= limit {
+                prop_assert_eq!(short, text);
+            } else if limit > 0 && !text.trim().is_empty() {
+                prop_assert!(!short.trim().is_empty());
+            }
+        }
+    }
+}

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::extract::within;
-use crate::text::{Tokens, chars4, grouped};
+use crate::text::{Tokens, chars4, grouped, without_colors};
 
 /// Notes of the client to the model, which are not part of what the tool said.
 const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
@@ -36,18 +36,6 @@ fn without_reminders(text: &str) -> String {
         rest = inside.split_once(close).map_or("", |(_, behind)| behind);
     }
     kept.push_str(rest);
-    kept
-}
-
-/// Without what moves the cursor of a terminal and colors what it prints: `ESC [ ... letter`.
-fn without_colors(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut pieces = text.split("\u{1b}[");
-    kept.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit() || ";?".contains(c));
-        kept.push_str(rest.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest));
-    }
     kept
 }
 

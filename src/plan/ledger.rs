@@ -14,7 +14,7 @@ use self::failing::Failing;
 use self::latest::Latest;
 use self::todos::Todos;
 use super::test_report::{TestReport, TestRun};
-use crate::text::Digest;
+use crate::text::{Digest, on_one_line};
 
 pub use self::todos::{Progress, TaskNews, Todo};
 
@@ -152,7 +152,7 @@ impl Ledger {
     pub fn ran(&mut self, command: &str, folder: &str, ending: Ending) {
         /// The most characters that are kept of a command.
         const MOST: usize = 200;
-        let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = on_one_line(command);
         let key = match line.char_indices().nth(MOST) {
             None => line,
             Some((at, _)) => {

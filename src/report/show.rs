@@ -8,7 +8,7 @@ use super::size::{self, counted};
 use super::when::to_second;
 use crate::apply::{Shown, Speaker};
 use crate::archive::Kind;
-use crate::text::{Tokens, chars4};
+use crate::text::{Tokens, chars4, without_colors};
 
 /// How many lines are shown of what is no prompt and no answer.
 const LINES: usize = 12;
@@ -129,13 +129,7 @@ fn beginning(text: &str, tokens: Tokens) -> (&str, String) {
 /// `text` without what a terminal takes for a command.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut pieces = text.split("\u{1b}[");
-    kept.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit() || ";?".contains(c));
-        kept.push_str(rest.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest));
-    }
+    let mut kept = without_colors(text);
     kept.retain(|c| !c.is_control() || c == '\n' || c == '\t');
     kept
 }

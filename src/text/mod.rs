@@ -1,5 +1,6 @@
 //! Strings and bytes. This layer knows nothing of transcripts.
 
+mod brief;
 mod class;
 mod digest;
 mod facts;
@@ -19,6 +20,7 @@ mod stop;
 mod tokens;
 mod words;
 
+pub use brief::{clipped, on_one_line, without_colors};
 pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vocabulary};
 pub use digest::Digest;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Vector;
 use crate::archive::waiting::Waiting;
-use crate::text::Tokens;
+use crate::text::{Tokens, on_one_line};
 
 /// How long a connection and a whole reply may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -237,7 +237,7 @@ fn read(body: &[u8], n_texts: usize) -> Result<Embedded, String> {
 /// The beginning of what a server says, in one line.
 fn excerpt(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
-    let mut excerpt: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect();
+    let mut excerpt: String = on_one_line(&text).chars().take(200).collect();
     if excerpt.is_empty() {
         excerpt.push_str("nothing");
     }

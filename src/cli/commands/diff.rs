@@ -12,7 +12,7 @@ use crate::cli::ui::Ui;
 use crate::report::diff::{Became, Diff, Entry, Side};
 use crate::report::show::{Length, Message};
 use crate::report::when::to_second;
-use crate::text::Stopped;
+use crate::text::{Stopped, clipped, on_one_line};
 use crate::transcript::session::Found;
 
 /// What to compare.
@@ -98,7 +98,7 @@ fn entry(change: Change, before: &Reading, after: &Reading, length: Length) -> R
 /// What is told of an entry with these texts, whatever its lines and sizes.
 fn alone(became: Became, shown: &[Shown]) -> Entry {
     let what = shown.first().map_or_else(|| "without text".to_owned(), |first| Message::new(first.clone()).what());
-    let text = joined(shown).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = on_one_line(&joined(shown));
     let beginning = clipped(&text, BEGINNING);
     let time = shown.first().and_then(|first| first.time).map(to_second);
     Entry {
@@ -111,14 +111,6 @@ fn alone(became: Became, shown: &[Shown]) -> Entry {
         what,
         beginning: crate::report::show::printable(&beginning),
         diff: None,
-    }
-}
-
-/// `text` of at most `n_chars` characters.
-fn clipped(text: &str, n_chars: usize) -> String {
-    match text.char_indices().nth(n_chars) {
-        None => text.to_owned(),
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
     }
 }
 

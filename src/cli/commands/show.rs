@@ -11,7 +11,7 @@ use crate::cli::settings::Reporting;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::show::{Length, Message, Show};
-use crate::text::Stopped;
+use crate::text::{Stopped, on_one_line};
 use crate::transcript::session::Found;
 use crate::transcript::turns;
 
@@ -71,5 +71,5 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 
 /// `text` as it is compared: in lower case, with single spaces.
 fn folded(text: &str) -> String {
-    text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+    on_one_line(&text.to_lowercase())
 }

@@ -3,6 +3,7 @@
 use reqwest::StatusCode;
 
 use crate::engine::{EngineError, Fault, Remedy};
+use crate::text::on_one_line;
 
 /// How much of what a server says is passed on.
 const MOST_CHARS: usize = 300;
@@ -87,7 +88,7 @@ pub(super) fn of_network(error: reqwest::Error) -> EngineError {
 
 /// The beginning of what a server said, on one line.
 pub(super) fn excerpt(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = on_one_line(text);
     match words.char_indices().nth(MOST_CHARS) {
         Some((at, _)) => format!("{} ...", words.get(..at).unwrap_or_default()),
         None => words,
