@@ -214,7 +214,7 @@ fn u_06_speakers_and_words_narrow_what_is_shown() {
     for message in messages {
         assert!(message["text"].as_str().unwrap().to_lowercase().contains("idempotency key"));
         // The line is the one that the file has there.
-        let line = message["line"].as_u64().unwrap() as usize - 1;
+        let line = usize::try_from(message["line"].as_u64().unwrap()).unwrap() - 1;
         let file = String::from_utf8(stage.bytes("a.jsonl")).unwrap();
         assert!(file.lines().nth(line).unwrap().to_lowercase().contains("idempotency key"));
     }
