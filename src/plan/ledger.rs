@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use self::failing::Failing;
 use self::latest::Latest;
 use self::todos::Todos;
-use super::test_report::{TestReport, TestRun};
+use super::test_report::TestReport;
+use super::test_run::TestRun;
 use crate::text::{Digest, on_one_line};
 
 pub use self::todos::{Progress, TaskNews, Todo};

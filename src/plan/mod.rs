@@ -16,6 +16,7 @@ mod supersede;
 mod target;
 mod task;
 mod test_report;
+mod test_run;
 mod truncate;
 mod view;
 
@@ -34,6 +35,7 @@ pub use step::Step;
 pub use supersede::{NotARule, Rule, Superseded, supersede};
 pub use target::{NotATarget, Target};
 pub use task::{Candidate, Include, Roles, Selection, Task, TaskPart, candidates, target};
-pub use test_report::{Reach, Runner, TestReport, TestRun, shows_its_end};
+pub use test_report::TestReport;
+pub use test_run::{Reach, Runner, TestRun, shows_its_end};
 pub use truncate::{As, Kept, Message, Opening, TopDownTruncation, Truncation, Unchanged};
 pub use view::view;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::latest::Latest;
-use crate::plan::test_report::{PART, Reach, TestReport, TestRun};
+use crate::plan::test_report::{PART, TestReport};
+use crate::plan::test_run::{Reach, TestRun};
 
 /// The tests that fail, and what has passed since: as a function of the tests that failed before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

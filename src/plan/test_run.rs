@@ -1,0 +1,241 @@
+//! Runs of tests in shell commands: of which runner, and of which tests.
+
+use super::effects::is_look;
+use super::shell::{Command, Join, Script};
+
+/// Programs that run tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Runner {
+    /// `cargo test`, `cargo nextest`.
+    Cargo,
+    /// `pytest`.
+    Pytest,
+    /// `jest`, `vitest`, `bun test`, and what packages call `test`.
+    Script,
+    /// `go test`.
+    Go,
+}
+
+/// A run of tests, as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestRun {
+    /// The program.
+    pub runner: Runner,
+    /// Which tests were asked for.
+    pub reach: Reach,
+    /// How they were: what stands behind the name of the program, but for how much is said meanwhile.
+    pub scope: String,
+}
+
+/// Which tests are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// All there are.
+    Whole,
+    /// Those of some files or packages.
+    Part,
+    /// Some, picked out by their names.
+    Picked,
+}
+
+impl Runner {
+    /// The name under which the tests of this runner are noted.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cargo => "cargo",
+            Self::Pytest => "pytest",
+            Self::Script => "js",
+            Self::Go => "go",
+        }
+    }
+}
+
+impl TestRun {
+    /// The run that `script` asks for, and the place of the command that does; `None` where it asks for none.
+    #[must_use]
+    pub fn of(script: &Script) -> Option<(Self, usize)> {
+        script.commands.iter().zip(0..).find_map(|(command, at)| Some((Self::of_command(command)?, at)))
+    }
+
+    /// The run that `output` is of, where `script` says no more than that it tests, as `make test` does.
+    #[must_use]
+    pub fn behind(script: &Script, output: &str) -> Option<(Self, usize)> {
+        let tests = |command: &Command| {
+            let words = || command.words.iter().skip(1).flat_map(|word| word.text.split([':', '-', '_', '.', '/']));
+            !is_look(command) && words().any(|word| ["test", "tests", "check", "ci"].contains(&word))
+        };
+        let at = script.commands.iter().position(tests)?;
+        let has = |marks: &[&str]| marks.iter().any(|mark| output.contains(mark));
+        let runner = match () {
+            () if has(&["test result: "]) => Runner::Cargo,
+            () if has(&["--- FAIL: ", "--- PASS: ", "\nok  \t", "\nFAIL\t"]) => Runner::Go,
+            () if has(&[" passed in ", " failed in "]) => Runner::Pytest,
+            () if has(&["Test Files  ", "Tests:  ", "(fail) "]) => Runner::Script,
+            () => return None,
+        };
+        let scope = scope(&command_words(script.commands.get(at)?));
+        Some((Self { runner, reach: Reach::Picked, scope }, at))
+    }
+
+    fn of_command(command: &Command) -> Option<Self> {
+        let words = command_words(command);
+        let (runner, rest) = runner_of(command.program(), words.get(1..).unwrap_or_default())?;
+        let is_option = |word: &&str| word.starts_with('-');
+        let reach = match runner {
+            Runner::Cargo if rest.iter().all(|word| WHOLE_CARGO.contains(word)) => Reach::Whole,
+            // What stands alone may be a name as well as a package.
+            Runner::Cargo => Reach::Picked,
+            Runner::Go if rest.iter().any(|word| picks(word, &PICKS_GO)) => Reach::Picked,
+            Runner::Go if rest.contains(&"./...") => Reach::Whole,
+            Runner::Pytest | Runner::Script if rest.iter().any(|word| word.contains("::") || picks(word, &PICKS)) => {
+                Reach::Picked
+            }
+            Runner::Pytest | Runner::Script if rest.iter().all(is_option) => Reach::Whole,
+            Runner::Pytest | Runner::Script | Runner::Go => Reach::Part,
+        };
+        Some(Self { runner, reach, scope: scope(rest) })
+    }
+}
+
+fn command_words(command: &Command) -> Vec<&str> {
+    command.words.iter().map(|word| word.text.as_str()).collect()
+}
+
+/// The words of a run without those that say how much it tells.
+fn scope(words: &[&str]) -> String {
+    const TALK: [&str; 8] = ["-v", "-vv", "--verbose", "-q", "-qq", "--quiet", "--nocapture", "-s"];
+    words.iter().filter(|word| !TALK.contains(word)).copied().collect::<Vec<_>>().join(" ")
+}
+
+/// Options of `cargo test` that leave no test out.
+const WHOLE_CARGO: [&str; 11] = [
+    "--all",
+    "--workspace",
+    "--all-features",
+    "--all-targets",
+    "--quiet",
+    "-q",
+    "--release",
+    "--no-fail-fast",
+    "--locked",
+    "--offline",
+    "--",
+];
+
+/// Options of `go test` that pick tests out.
+const PICKS_GO: [&str; 4] = ["-run", "--run", "-short", "-skip"];
+/// Options of the other runners that do.
+const PICKS: [&str; 13] = [
+    "-k",
+    "-m",
+    "-t",
+    "--lf",
+    "--last-failed",
+    "--ff",
+    "--sw",
+    "--deselect",
+    "--ignore",
+    "--grep",
+    "--changed",
+    "--related",
+    "--only",
+];
+
+fn picks(word: &str, options: &[&str]) -> bool {
+    options.iter().any(|option| word.starts_with(option))
+}
+
+/// The runner that `program` with `words` is, and the words that are for it.
+fn runner_of<'w>(program: &str, words: &'w [&'w str]) -> Option<(Runner, &'w [&'w str])> {
+    match (program, words) {
+        ("cargo", ["test" | "t", rest @ ..] | ["nextest", "run", rest @ ..]) => Some((Runner::Cargo, rest)),
+        ("go", ["test", rest @ ..]) => Some((Runner::Go, rest)),
+        ("pytest" | "py.test", rest) => Some((Runner::Pytest, rest)),
+        ("jest", rest)
+        | ("vitest", ["run", rest @ ..] | rest)
+        | ("bun" | "npm" | "pnpm" | "yarn" | "deno", ["test", rest @ ..]) => Some((Runner::Script, rest)),
+        ("bun" | "npm" | "pnpm" | "yarn", ["run", script, rest @ ..]) if script.starts_with("test") => {
+            Some((Runner::Script, rest))
+        }
+        ("python" | "python3", ["-m", program, rest @ ..])
+        | ("uv" | "poetry" | "pdm" | "hatch", ["run", program, rest @ ..])
+        | ("npx" | "bunx" | "pnpm" | "yarn", [program, rest @ ..]) => runner_of(program, rest),
+        _ => None,
+    }
+}
+
+/// Whether `output` has the end of what the command at `at` prints: it goes through nothing that leaves it out.
+#[must_use]
+pub fn shows_its_end(script: &Script, at: usize, output: &str) -> bool {
+    let commands = script.commands.iter().skip(at);
+    let behind = commands.clone().zip(commands.skip(1)).take_while(|(command, _)| command.join == Join::Pipe);
+    behind.into_iter().all(|(_, next)| match next.program() {
+        "tail" | "tee" | "cat" => true,
+        // Where it shows fewer lines than it would, there were no more.
+        "head" => output.lines().count() < head_lines(next),
+        _ => false,
+    })
+}
+
+/// How many lines a call of `head` shows.
+fn head_lines(head: &Command) -> usize {
+    let number = head.words.iter().skip(1).find_map(|word| word.text.trim_start_matches(['-', 'n', '=']).parse().ok());
+    number.unwrap_or(10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_tests_are_known_by_their_commands() {
+        let cases = [
+            ("cargo test 2>&1 | tail -5", Some((Runner::Cargo, Reach::Whole))),
+            ("cd a && cargo test --lib x::y", Some((Runner::Cargo, Reach::Picked))),
+            ("cargo nextest run --workspace", Some((Runner::Cargo, Reach::Whole))),
+            ("cargo build", None),
+            ("uv run pytest tests/a.py -q", Some((Runner::Pytest, Reach::Part))),
+            ("python -m pytest", Some((Runner::Pytest, Reach::Whole))),
+            ("pytest -k one", Some((Runner::Pytest, Reach::Picked))),
+            ("npx vitest run src/a.test.ts", Some((Runner::Script, Reach::Part))),
+            ("npm test", Some((Runner::Script, Reach::Whole))),
+            ("pnpm run test:unit -- -t adds", Some((Runner::Script, Reach::Picked))),
+            ("go test ./...", Some((Runner::Go, Reach::Whole))),
+            ("go test ./a -run TestX -v", Some((Runner::Go, Reach::Picked))),
+            ("grep -rn 'cargo test' .", None),
+        ];
+        for (command, expected) in cases {
+            let run = TestRun::of(&Script::read(command));
+            assert_eq!(run.map(|(run, _)| (run.runner, run.reach)), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn runs_behind_other_names_are_known_by_what_they_print() {
+        let behind =
+            |command: &str, output: &str| TestRun::behind(&Script::read(command), output).map(|(run, _)| run.runner);
+        assert_eq!(behind("make test", "test result: ok."), Some(Runner::Cargo));
+        assert_eq!(behind("mise run test:unit", "\nok  \ta/b\t0.1s"), Some(Runner::Go));
+        assert_eq!(behind("make test", "done"), None);
+        assert_eq!(behind("grep test log", "test result: ok."), None);
+    }
+
+    #[test]
+    fn the_end_of_what_is_printed_may_be_left_out() {
+        let cases = [
+            ("go test ./...", true),
+            ("cd a && go test ./... 2>&1 | tail -5", true),
+            ("go test ./... | tee log | head -3", false),
+            ("go test ./... | head -n 4", true),
+            ("go test ./... | head", true),
+            ("go test ./... | grep ok", false),
+            ("go test ./...; ls | head -3", true),
+        ];
+        for (command, shows) in cases {
+            let script = Script::read(command);
+            let (_, at) = TestRun::of(&script).unwrap();
+            assert_eq!(shows_its_end(&script, at, "one\ntwo\nthree"), shows, "{command}");
+        }
+    }
+}
