@@ -371,6 +371,43 @@ fn no_source_names_a_place_of_one_machine() {
     check(names_a_place, &[("text/cut.rs", "// see /root/notes.txt"), ("text/cut.rs", "let path = \"/tmp/x\";")]);
 }
 
+// U-08: what only one kind of system has stands in an item for it, and the file has the form of the others too.
+fn assumes_a_system(source: &Source) -> Vec<String> {
+    let words = ["os::unix", "os::linux", "os::windows", "nix::", "libc::", "windows_sys::"];
+    let mut is_gated = false;
+    let mut broken = Vec::new();
+    let has_others =
+        source.code.iter().any(|line| line.contains("cfg(not(unix))") || line.contains("cfg(not(windows))"));
+    for (line_idx, line) in source.code.iter().enumerate() {
+        if line.contains("cfg(unix)") || line.contains("cfg(windows)") {
+            is_gated = true;
+        } else if line.starts_with('}') {
+            is_gated = false;
+        }
+        if names_any(line, &words) && !(is_gated && has_others) {
+            broken.push(format!("src/{}:{}: {}", source.path, line_idx + 1, line.trim()));
+        }
+    }
+    broken
+}
+
+#[test]
+fn u_08_nothing_assumes_one_system() {
+    check(
+        assumes_a_system,
+        &[
+            ("text/path.rs", "use std::os::unix::ffi::OsStrExt;"),
+            (
+                "apply/write.rs",
+                "#[cfg(unix)]\nfn f() {}\n#[cfg(not(unix))]\nfn f() {\n    nix::f();\n}\nfn g() {\n    libc::g();\n}",
+            ),
+            ("apply/write.rs", "#[cfg(unix)]\nfn f() {\n    use std::os::unix::fs::PermissionsExt;\n}"),
+        ],
+    );
+    let both = "#[cfg(unix)]\nfn f() {\n    use std::os::unix::fs::X;\n}\n\n#[cfg(not(unix))]\nfn f() {\n}";
+    assert_eq!(assumes_a_system(&Source::new("apply/write.rs", both)), [""; 0]);
+}
+
 #[test]
 fn main_hands_over() {
     let main = sources().into_iter().find(|source| source.path == "main.rs").unwrap();

@@ -125,6 +125,21 @@ mod tests {
         view(&batches(n_batches), Clip::default(), &Ledger::default(), Some("s1"))
     }
 
+    // F-07 [000 AC3.2]
+    #[test]
+    fn ac3_2_what_is_omitted_is_counted_with_how_to_read_it() {
+        for (n_batches, said) in
+            [(5, "[... 1 earlier summary omitted ...]"), (6, "[... 2 earlier summaries omitted ...]")]
+        {
+            let view = shown(n_batches);
+            let (_, behind) = view.split_once(said).unwrap();
+            let (hint, _) = behind.split_once("## Recent context").unwrap();
+            assert!(
+                hint.contains("memory_read") && hint.contains("ctxc archive search WORDS --kind batch --session s1")
+            );
+        }
+    }
+
     // F-07 [000 AC3.1, AC3.2]
     #[test]
     fn ac3_1_the_first_and_the_last_are_shown() {

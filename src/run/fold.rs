@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use futures_util::FutureExt;
 
 use super::leaving::{Asked, FoldQuestion, Leaving, Precautions};
+use super::likeness::foreign_to;
 use super::outcome::is_error_text;
 use super::spent::Spent;
 use super::terms::{End, Terms};
@@ -311,6 +312,11 @@ fn judged(leaving: &Leaving, reply: Result<Reply, EngineError>) -> Result<Reply,
         EngineError::new(Fault::BadReply, "the summary is an error text")
     } else if let Err(error) = leaving.restore(&reply.text) {
         foreign(&error.to_string())
+    } else if let Some(n_facts) = foreign_to(&leaving.whole(), &reply.text) {
+        let message = format!(
+            "the summary has nothing to do with its messages: none of their {n_facts} facts is in it, and hardly one of their words"
+        );
+        EngineError::new(Fault::BadReply, message)
     } else {
         return Ok(reply);
     };

@@ -123,6 +123,12 @@ impl Leaving {
         }
     }
 
+    /// All that it says: the summary so far and the messages.
+    pub(super) fn whole(&self) -> String {
+        let messages = self.messages.iter().map(|said| said.text.as_str());
+        std::iter::once(self.existing.as_str()).chain(messages).collect::<Vec<_>>().join("\n")
+    }
+
     /// Whether `line` stands in it.
     pub(super) fn holds(&self, line: &str) -> bool {
         self.existing.contains(line) || self.messages.iter().any(|said| said.text.contains(line))

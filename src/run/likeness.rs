@@ -1,5 +1,5 @@
 //! Whether what a model wrote is a shorter form of the text that it was given, and not something else: an answer to it, an
-//! obeyed instruction of it, a refusal, or nonsense. Judged by words alone, with bounds that no honest shortening
+//! obeyed instruction of it, a refusal, or nonsense; and the same of a summary and its messages. Judged by words alone, with bounds that no honest shortening
 //! comes near to; what is said in the right words and is not so passes.
 
 use std::collections::HashSet;
@@ -15,6 +15,10 @@ const SHARED: usize = 3;
 const LEAST: u64 = 8;
 /// A text with so many facts or more has some left.
 const MANY_FACTS: u64 = 6;
+/// Messages with so many facts or more leave one in their summary, or some of their words.
+const FACTS_OF_MANY: u64 = 12;
+/// Of the longer words of a summary at least one in so many stands in its messages; much of it is told in other words.
+const RETOLD: usize = 5;
 /// How many characters of a word tell it from others, whatever its ending.
 const STEM: usize = 5;
 /// Shorter words are in every text.
@@ -43,6 +47,21 @@ pub(super) fn unlike(task: &Task, origin: Origin, reply: &str) -> Option<Kept> {
     }
     let facts = FactsKept::of(&task.text, reply).counts.all();
     (facts.total >= MANY_FACTS && facts.kept == 0).then_some(Kept::TooFewFacts(facts))
+}
+
+/// How many facts `source` has, where `summary` has nothing to do with it: it keeps none of them, and hardly one of its
+/// longer words stands there. A summary in another language keeps a path or a number, and one without any shares words,
+/// so that neither is taken for nonsense; nor is anything of a source with few facts. A refusal in common words passes.
+pub(super) fn foreign_to(source: &str, summary: &str) -> Option<u64> {
+    let facts = FactsKept::of(source, summary).counts.all();
+    if facts.total < FACTS_OF_MANY || facts.kept > 0 {
+        return None;
+    }
+    let known: HashSet<String> = stems(source).collect();
+    let is_long = |word: &String| word.contains(is_ideograph) || word.chars().count() >= STEM;
+    let telling: Vec<String> = stems(summary).filter(is_long).collect();
+    let n_shared = telling.iter().filter(|word| known.contains(*word)).count();
+    (n_shared == 0 || n_shared * RETOLD < telling.len()).then_some(facts.total)
 }
 
 /// The words of `text` by their beginnings, in lower case; characters of scripts without spaces one by one.
@@ -112,6 +131,29 @@ mod tests {
         let reply = "Yes, the word stands alone in the reply.";
         assert!(matches!(judged(text, Origin::Message, 35, reply), Some(Kept::TooFewFacts(_))));
         assert_eq!(judged(text, Origin::Message, 35, "src/lib.rs:40, src/main.rs:7: 120 ms. Reply with yes."), None);
+    }
+
+    // F-09
+    #[test]
+    fn f_09_a_summary_that_has_nothing_to_do_with_its_messages_is_foreign() {
+        let line = |n| format!("Look at src/part{n}.rs, which takes {n}20 ms too long. `read_{n}` keeps a cache now.");
+        let source = (1..8).map(line).collect::<Vec<_>>().join("\n");
+        let cases = [
+            ("HACKED", true),
+            ("", true),
+            ("Sure! Here is a poem about the sea: waves that roll, gulls that cry.", true),
+            ("I'm sorry, but I can't help with that request. Please provide more details.", true),
+            ("{}[]]]]", true),
+            ("The user asked for files to be looked at that take too long; there is a cache now.", false),
+            ("Sieben Dateien unter src/ angesehen, am langsamsten war src/part7.rs.", false),
+            ("\u{4fee}\u{6b63} src/part3.rs", false),
+            ("read_3", false),
+        ];
+        for (summary, is_foreign) in cases {
+            assert_eq!(foreign_to(&source, summary).is_some(), is_foreign, "{summary}");
+        }
+        // Small talk has no facts that could be missed.
+        assert_eq!(foreign_to("Thank you! Shall we go on tomorrow?", "Freundlicher Abschied."), None);
     }
 
     #[test]

@@ -247,6 +247,45 @@ fn ac3_3_the_view_stands_at_the_head_and_the_newest_follow_as_they_were() {
     assert_eq!(stage.bytes("back.jsonl"), source.as_bytes(), "P-05");
 }
 
+// F-08, A-03 [000 AC1.5]: what was summarised is no entry of the result any more, and all of it is in the archive.
+#[test]
+fn ac1_5_what_is_summarised_leaves_the_session_and_is_archived() {
+    let source = turns(0, 12, None);
+    let stage = Stage::new().file("in.jsonl", &source);
+    let report = stage.run(compact(&["--force", "--keep-recent", "4", "--json"])).ended(0).json();
+    let output = String::from_utf8(stage.bytes("out.jsonl")).unwrap();
+    let all = live(source.as_bytes());
+    let (gone, kept) = all.split_at(all.len() - 4);
+    assert_eq!(report["messagesCompressed"], gone.len());
+    let stands = |entry: &Value| output.contains(&format!("\"uuid\":{}", entry["uuid"]));
+    assert!(!gone.iter().any(stands) && kept.iter().all(stands));
+    for turn in 0..11 {
+        let words = format!("part{turn}.rs");
+        let found = stage.run(["archive", "search", &words, "--kind", "prompt", "--json"]).ended(0).json();
+        let hit = &found["hits"][0];
+        let shown = stage.run(["archive", "show", hit["id"].as_str().unwrap()]).ended(0);
+        assert!(shown.text.contains(all[turn * 4]["message"]["content"].as_str().unwrap().trim()), "{}", shown.text);
+    }
+}
+
+// F-04, F-05 [000 AC1.8]: without a summary so far, all batches have depth 0, and the first is folded into nothing.
+#[test]
+fn ac1_8_the_first_compaction_gives_batches_of_depth_0() {
+    let server = Server::start(|request| {
+        let is_first = request.number == 0;
+        assert_eq!(is_first, request.body.contains("(no prior summary)"), "{}", request.body);
+        reply(&json!({"text": "Parts took too long, such as src/part0.rs."}).to_string())
+    });
+    for stage in [Stage::new(), on(&server)] {
+        let stage = stage.file("in.jsonl", turns(0, 12, None));
+        let report = stage.run(compact(&["--force", "--chunk-size", "20", "--json"])).ended(0).json();
+        let batches = report["batches"].as_array().unwrap();
+        assert!(batches.len() == 3 && batches.iter().all(|batch| batch["depth"] == 0), "{report}");
+        assert!(view(&stage.bytes("out.jsonl")).starts_with("[Context Summary"));
+    }
+    assert_eq!(server.n_requests(), 3);
+}
+
 // F-14: equal runs give equal bytes.
 #[test]
 fn f_14_equal_runs_give_equal_bytes() {
@@ -256,6 +295,59 @@ fn f_14_equal_runs_give_equal_bytes() {
     assert_eq!(stage.bytes("out.jsonl"), stage.bytes("again.jsonl"));
     let n_batches = stage.run(["archive", "list", "--kind", "batch", "--limit", "100", "--json"]).ended(0).json();
     assert_eq!(n_batches["entries"].as_array().map(Vec::len), Some(4), "equal batches are kept once: {n_batches}");
+}
+
+// F-05 [000 AC1.4]: a batch has its depth, the times of its first and its last message, and their number.
+#[test]
+fn ac1_4_batches_have_depth_times_and_counts() {
+    let source = turns(0, 12, None);
+    let stage = Stage::new().file("in.jsonl", &source);
+    let args = ["--force", "--keep-recent", "4", "--chunk-size", "10", "--json"];
+    let report = stage.run(compact(&args)).ended(0).json();
+    let mut messages = live(source.as_bytes()).into_iter();
+    for batch in report["batches"].as_array().unwrap() {
+        let count = usize::try_from(batch["messages"].as_u64().unwrap()).unwrap();
+        let chunk: Vec<Value> = messages.by_ref().take(count).collect();
+        assert!(chunk.len() == count && count > 0 && batch["depth"] == 0, "{batch}");
+        let time = |entry: &Value| entry["timestamp"].as_str().unwrap().replace(".000Z", "Z");
+        assert_eq!((&batch["start"], &batch["end"]), (&json!(time(&chunk[0])), &json!(time(&chunk[count - 1]))));
+    }
+    assert_eq!(messages.count(), 4, "all that went is in one");
+}
+
+// A-04, M-01 [000 AC4.3]: each batch is found by a word that only its messages have.
+#[test]
+fn ac4_3_every_batch_is_found_by_what_its_messages_say() {
+    let stage = Stage::new().file("in.jsonl", turns(0, 12, None));
+    let args = ["--force", "--keep-recent", "4", "--chunk-size", "10", "--json"];
+    let report = stage.run(compact(&args)).ended(0).json();
+    for (batch, words) in report["batches"].as_array().unwrap().iter().zip(["ORCHID", "part3.rs", "part6.rs"]) {
+        let found = stage.run(["archive", "search", words, "--kind", "batch", "--json"]).ended(0).json();
+        let id = batch["id"].as_str().unwrap();
+        let mut hits = found["hits"].as_array().unwrap().iter();
+        assert!(hits.any(|hit| id.starts_with(hit["id"].as_str().unwrap())), "{words}: {found}");
+    }
+}
+
+// F-01, F-14 [000 AC7.2]: one threshold, the budget times the window, for the verb and for a run; that the tool of
+// agents has the same stands with it. At the threshold nothing happens, one token above it all that is old goes.
+#[test]
+fn ac7_2_the_verb_and_a_run_act_at_the_same_threshold() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    let args = ["compact", "in.jsonl", "--dry-run", "--json"];
+    let size = stage.run(args).ended(0).json()["context"].as_u64().unwrap();
+    for (window, is_over) in [(2 * size, false), (2 * size - 2, true)] {
+        let window = window.to_string();
+        let threshold = ["--context-window", &window, "--context-budget", "0.5", "--json", "-q"];
+        let verb = stage.run([&["compact", "in.jsonl", "-o", "verb.jsonl"][..], &threshold].concat());
+        let run = stage.run([&["run", "in.jsonl", "--steps", "compact", "-o", "run.jsonl"][..], &threshold].concat());
+        let (verb, run) = (verb.ended(0).json(), run.ended(0).json());
+        assert_eq!(verb["messagesCompressed"].as_u64() > Some(0), is_over, "{verb}");
+        assert_eq!(run["stages"][0]["messagesCompressed"], verb["messagesCompressed"], "{run}");
+        assert_eq!(stage.bytes("verb.jsonl"), stage.bytes("run.jsonl"));
+        fs::remove_file(stage.path("verb.jsonl")).unwrap();
+        fs::remove_file(stage.path("run.jsonl")).unwrap();
+    }
 }
 
 // F-05 [000 AC1.4, AC4.1, AC4.2]: batches are in the archive, with label, header and text.
@@ -325,6 +417,30 @@ fn ac2_4_cycles_climb_and_what_was_planted_first_stays() {
     assert_eq!(ids(&stage.bytes("back.jsonl")), ids(turns(0, 96, None).as_bytes()));
 }
 
+// F-06 [000 AC2.3]: the batch of batches takes the place of those that it is made of, in the view and in the listing.
+#[test]
+fn ac2_3_what_is_summarised_again_replaces_its_batches() {
+    let stage = Stage::new().file("in.jsonl", turns(0, 24, None));
+    let args = compact(&["--force", "--keep-recent", "4", "--chunk-size", "10", "--json"]);
+    let report = stage.run(args).ended(0).json();
+    let (batches, refolds) = (report["batches"].as_array().unwrap(), report["refolds"].as_u64().unwrap());
+    assert!(refolds > 0 && batches[0]["depth"] == 1, "{report}");
+    let n_messages: u64 = batches.iter().map(|batch| batch["messages"].as_u64().unwrap()).sum();
+    assert_eq!(report["messagesCompressed"], n_messages);
+    let listed = stage.run(["archive", "list", "--kind", "batch", "--session", "out.jsonl", "--json"]).ended(0).json();
+    let mut listed: Vec<&str> =
+        listed["entries"].as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap()).collect();
+    let mut shown: Vec<&str> = batches.iter().map(|batch| batch["id"].as_str().unwrap()).collect();
+    listed.sort_unstable();
+    shown.sort_unstable();
+    let is_listed = |(listed, shown): (&&str, &&str)| shown.starts_with(listed);
+    assert!(listed.len() == shown.len() && listed.iter().zip(&shown).all(is_listed), "{listed:?} {shown:?}");
+    assert_eq!(view(&stage.bytes("out.jsonl")).matches("\n[depth:").count(), batches.len());
+    // Those that it is made of are there for whoever asks for them by name.
+    let all = stage.run(["archive", "list", "--kind", "batch", "--limit", "100", "--json"]).ended(0).json();
+    assert!(all["entries"].as_array().unwrap().len() > batches.len(), "{all}");
+}
+
 // F-06, P-05: an undone compaction leaves the batches that were there before it.
 #[test]
 fn f_06_what_is_undone_has_the_batches_that_it_had() {
@@ -359,7 +475,8 @@ fn f_06_what_is_undone_has_the_batches_that_it_had() {
 // F-04 [000 AC1.3, AC1.8]: a server gets the summary so far with each chunk, and an empty one first.
 #[test]
 fn ac1_3_each_chunk_is_summarised_with_the_summary_so_far() {
-    let server = Server::start(|request| reply(&json!({"text": format!("SUMMARY-{}", request.number)}).to_string()));
+    let text = |n: usize| format!("SUMMARY-{n}: parts took too long, and have a cache of entries now.");
+    let server = Server::start(move |request| reply(&json!({"text": text(request.number)}).to_string()));
     let stage = on(&server).file("in.jsonl", turns(0, 12, None));
     let args = compact(&["--force", "--keep-recent", "4", "--chunk-size", "20", "--json"]);
     let report = stage.run(args).ended(0).json();
@@ -375,7 +492,7 @@ fn ac1_3_each_chunk_is_summarised_with_the_summary_so_far() {
 #[test]
 fn ac1_7_a_failure_changes_nothing() {
     let server = Server::start(|request| match request.number {
-        0 => reply(&json!({"text": "A summary."}).to_string()),
+        0 => reply(&json!({"text": "Parts took too long, such as src/part0.rs."}).to_string()),
         _ => failure(400, "no"),
     });
     let stage = on(&server).file("in.jsonl", turns(0, 12, None));

@@ -151,7 +151,7 @@ fn g_06_prices_are_set_by_the_user_alone() {
 // 000 AC6.1, AC6.2, F-10, U-04: the section is read from the user's file, the environment goes before it, and what it
 // does not say has its default.
 #[test]
-fn ac6_1_ac6_2_f_10_the_section_for_summaries_has_its_values_and_defaults() {
+fn ac6_1_f_10_the_section_for_summaries_has_its_values() {
     let section = "[summarization]\nengine = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key = \"env:SUMMARY_KEY\"\n\
         model = \"local/tiny\"\nchunk_size = 7\nkeep_recent = 3\nmax_summary_tokens = 512\nclip_first = 1\nclip_last = 4\n\
         prompt = \"fold.md\"\n";
@@ -178,6 +178,25 @@ fn ac6_1_ac6_2_f_10_the_section_for_summaries_has_its_values_and_defaults() {
     summarization.prompt = "[HOME]/config/ctxc/fold.md"  # [HOME]/config/ctxc/ctxc.toml
     summarization.persona = ""  # default
     "#);
+}
+
+// 000 AC6.2, F-10: a section that says little has the defaults of the rest.
+#[test]
+fn ac6_2_f_10_what_the_section_does_not_say_has_its_default() {
+    let section = "[summarization]\nengine = \"chat\"\nmodel = \"local/tiny\"\n";
+    let run = Stage::new().file("../config/ctxc/ctxc.toml", section).run(["config"]).ended(0);
+    let defaults = [
+        "chunk_size = 20",
+        "keep_recent = 5",
+        "max_summary_tokens = 1024",
+        "clip_first = 2",
+        "clip_last = 2",
+        "context_budget = 0.8",
+    ];
+    for default in defaults {
+        let line = run.text.lines().find(|line| line.starts_with(&format!("summarization.{default} ")));
+        assert!(line.is_some_and(|line| line.ends_with("# default")), "{default}: {}", run.text);
+    }
 }
 
 // U-04, F-10: what is wrong in the section is named with its line, and a project does not say where texts go.

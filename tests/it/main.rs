@@ -30,6 +30,7 @@ mod meaning;
 mod oracle;
 mod postgres;
 mod promise;
+mod proxy;
 mod prune;
 mod random;
 mod readme;

@@ -298,9 +298,27 @@ fn ac5_4_below_the_budget_compact_context_changes_nothing() {
     agent.end();
 }
 
+// AC7.2, F-14, M-02: the tool acts at the threshold at which the verb does
+#[test]
+fn ac7_2_compact_context_acts_at_the_threshold_of_the_verb() {
+    let stage = Stage::new().session_with("long", &long_talk().bytes());
+    let size = stage.run(["compact", "latest", "--dry-run", "--json"]).ended(0).json()["context"].as_u64().unwrap();
+    for (window, is_over) in [(2 * size, false), (2 * size - 2, true)] {
+        let window = window.to_string();
+        let threshold = ["--context-window", &window, "--context-budget", "0.5"];
+        let agent = Agent::start(&stage, &[&["--session", &stage.id_of("long")][..], &threshold].concat());
+        let data = agent.call("compact_context", json!({})).done().data.unwrap();
+        agent.end();
+        assert_eq!(data["messagesCompressed"].as_u64() > Some(0), is_over, "{data}");
+        let source = stage.id_of("long");
+        let verb = stage.run([&["compact", &source, "--dry-run", "--json"][..], &threshold].concat()).ended(0).json();
+        assert_eq!(verb["messagesCompressed"], data["messagesCompressed"]);
+    }
+}
+
 // AC4.3, M-01: what was compacted is found again, and an item comes back
 #[test]
-fn m_01_what_was_compacted_is_found_and_restored() {
+fn ac4_3_m_01_what_was_compacted_is_found_and_restored() {
     let stage = Stage::new().session_with("long", &long_talk().bytes());
     let source = stage.path_of("long").to_owned();
     let agent = Agent::start(&stage, &OVER);

@@ -3,7 +3,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::stage::{Stage, fixture};
+#[cfg(feature = "mcp")]
+use crate::agent::Agent;
+use crate::proxy::Proxy;
+#[cfg(feature = "mcp")]
+use crate::stage::names;
+use crate::stage::{Run, Stage, fixture};
 
 /// A stage whose archive lies in a new schema of the server, the URL with its password and that without. The schema stays
 /// for the server to go with: it is one for tests.
@@ -101,4 +106,120 @@ fn a_01_a_server_that_cannot_be_used_is_an_error() {
     let Some((stage, _, shown)) = on_a_server() else { return };
     let none = stage.run(["archive", "list"]).ended(1);
     assert!(none.stderr.contains(&format!("cannot open the archive {shown}: there is none")), "{}", none.stderr);
+}
+
+/// A stage as [`on_a_server`], whose way to the server can be cut, and the URL that leads past the proxy.
+fn behind_a_proxy() -> Option<(Stage, String, Proxy)> {
+    let (stage, url, _) = on_a_server()?;
+    let host = url.split_once('@').unwrap().1.split_once('/').unwrap().0.to_owned();
+    let proxy = Proxy::to(&host);
+    let stage = stage.env("CTXC_ARCHIVE", &url.replacen(&host, &proxy.address(), 1));
+    Some((stage, url, proxy))
+}
+
+/// Runs `args` once to see how many bytes it sends to the server, then on new stages with the way cut after some of
+/// them, and gives each to `check` with the URL that leads past the cut.
+fn with_the_way_cut(args: &[&str], check: impl Fn(&Stage, &str, &Run)) {
+    let Some((stage, _, proxy)) = behind_a_proxy() else { return };
+    proxy.let_through(1 << 40);
+    stage.run(args).ended(0);
+    let whole = proxy.passed(1 << 40);
+    let mut n_failed = 0;
+    for part in 0..8 {
+        let (stage, url, proxy) = behind_a_proxy().unwrap();
+        // The archive is there before, so that the cuts meet what is done in it.
+        stage.run(["buffer", "push", "before", "--buffer", "other"]).ended(0);
+        proxy.let_through((whole * part / 8).max(1));
+        let run = stage.run(args);
+        assert!(!run.text.contains(password(&url)) && !run.text.contains("panic"), "{}", run.text);
+        if run.code != Some(0) {
+            n_failed += 1;
+            assert_eq!((run.code, run.stdout.len()), (Some(1), 0), "{}", run.text);
+            assert!(run.stderr.contains("error: cannot ") && run.stderr.contains(&proxy.address()), "{}", run.text);
+        }
+        check(&stage, &url, &run);
+    }
+    assert!(n_failed > 2, "{n_failed} of 8 were cut");
+}
+
+// A-03, F-09: whenever the server goes away during a compaction, the session is as it was and no batch is kept; or all of
+// it was done, and the source comes back.
+#[test]
+fn a_03_f_09_a_server_that_goes_away_during_a_compaction_loses_nothing() {
+    with_the_way_cut(&["compact", "a.jsonl", "-o", "b.jsonl", "--force"], |stage, url, run| {
+        assert_eq!(stage.bytes("a.jsonl"), fixture("session-small"));
+        let batches = stage.run(["archive", "list", "--kind", "batch", "--json", "--archive", url]).ended(0).json();
+        let n_batches = batches["entries"].as_array().map_or(0, Vec::len);
+        if run.code == Some(0) {
+            assert!(n_batches > 0);
+            stage.run(["restore", "b.jsonl", "--all", "-o", "back.jsonl", "--archive", url]).ended(0);
+            assert_eq!(stage.bytes("back.jsonl"), fixture("session-small"));
+        } else {
+            assert_eq!((stage.names(), n_batches), (vec!["a.jsonl".to_owned()], 0), "{}", run.text);
+        }
+        // And it can be done once the server is back.
+        stage.run(["compact", "a.jsonl", "-o", "c.jsonl", "--force", "--archive", url]).ended(0);
+    });
+}
+
+// A-03, H-03: an utterance is in the buffer or it is not, and the place of the next one is known.
+#[test]
+fn a_03_h_03_a_server_that_goes_away_during_a_push_keeps_whole_utterances() {
+    with_the_way_cut(&["buffer", "push", "hello there", "--buffer", "b"], |stage, url, run| {
+        let read = || stage.run(["buffer", "read", "--buffer", "b", "--json", "--archive", url]).ended(0).json();
+        let said = read()["utterances"].as_array().unwrap().len();
+        assert!(if run.code == Some(0) { said == 1 } else { said <= 1 }, "{}", run.text);
+        stage.run(["buffer", "push", "again", "--buffer", "b", "--archive", url]).ended(0);
+        let read = read();
+        let sequences: Vec<u64> =
+            read["utterances"].as_array().unwrap().iter().map(|it| it["sequence"].as_u64().unwrap()).collect();
+        assert!(sequences.len() == said + 1 && sequences.windows(2).all(|pair| pair[1] == pair[0] + 1), "{read}");
+    });
+}
+
+// a copy that was cut is gone on with, and gives back what it has taken.
+#[test]
+fn a_03_a_04_a_copy_that_was_cut_is_gone_on_with() {
+    let Some((stage, url, proxy)) = behind_a_proxy() else { return };
+    let own = "sqlite:own.sqlite";
+    stage.run(["compact", "a.jsonl", "-o", "b.jsonl", "--force", "--archive", own]).ended(0);
+    let through = url.replacen(url.split_once('@').unwrap().1.split_once('/').unwrap().0, &proxy.address(), 1);
+    let before = stage.run(["archive", "list", "--json", "--archive", own]).ended(0).json();
+    let mut n_failed = 0;
+    for n_bytes in [1, 20_000, 40_000, 80_000] {
+        proxy.let_through(n_bytes);
+        let run = stage.run(["archive", "copy", "--archive", own, "--to", &through]);
+        if run.code != Some(0) {
+            n_failed += 1;
+            assert!(run.code == Some(1) && run.stderr.contains("error: cannot "), "{}", run.text);
+        }
+    }
+    assert!(n_failed > 1);
+    assert_eq!(stage.run(["archive", "list", "--json", "--archive", own]).ended(0).json(), before);
+    stage.run(["archive", "copy", "--archive", own, "--to", &url]).ended(0);
+    stage.run(["restore", "b.jsonl", "--all", "-o", "back.jsonl", "--archive", &url]).ended(0);
+    assert_eq!(stage.bytes("back.jsonl"), fixture("session-small"));
+}
+
+// A-03, M-02: the server for agents says that the archive is gone, changes nothing, and goes on when it is back.
+#[cfg(feature = "mcp")]
+#[test]
+fn a_03_m_02_a_server_for_agents_outlives_its_archive() {
+    let Some((stage, _, proxy)) = behind_a_proxy() else { return };
+    let stage = stage.session("session-small");
+    let folder = stage.path_of("session-small").parent().unwrap().to_owned();
+    let agent = Agent::start(&stage, &["--session", &stage.id_of("session-small"), "--context-budget", "0.01"]);
+    proxy.cut();
+    let refused = agent.call("compact_context", serde_json::json!({})).refused();
+    assert!(refused.contains("error: cannot ") && refused.contains(&proxy.address()), "{refused}");
+    assert_eq!(names(&folder).len(), 1, "nothing was written");
+    proxy.let_through(1 << 40);
+    let data = agent.call("compact_context", serde_json::json!({})).done().data.unwrap();
+    assert!(data["batchesCreated"].as_u64() > Some(0), "{data}");
+    // Between two calls, it costs nothing.
+    proxy.cut();
+    proxy.let_through(1 << 40);
+    let found = agent.call("memory_read", serde_json::json!({"query": "idempotency key"})).done().text;
+    assert!(found.contains("best first"), "{found}");
+    agent.end();
 }

@@ -96,3 +96,29 @@ fn with_strict_a_kept_message_ends_with_3() {
     stage.run(args("-v", "again.jsonl")).ended(0);
     assert!(stage.bytes("again.jsonl") == output);
 }
+
+// Seeds 000 and 002: every criterion and every condition has a test of its name. AC7.1 and AC7.3 are about the code of
+// another program.
+#[test]
+fn every_criterion_of_the_seeds_has_a_test_of_its_name() {
+    let mut code = String::new();
+    let mut folders = vec!["src".into(), "tests".into()];
+    while let Some(folder) = folders.pop() {
+        let folder: std::path::PathBuf = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                code.push_str(&std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let criteria = [(1, 8), (2, 4), (3, 4), (4, 3), (5, 4), (6, 5)];
+    let criteria = criteria.into_iter().flat_map(|(part, n)| (1..=n).map(move |at| format!("ac{part}_{at}_")));
+    let conditions = (1..=19).map(|at| format!("test_7_{at}_"));
+    for name in criteria.chain(["ac7_2_".to_owned()]).chain(conditions) {
+        let test = regex::Regex::new(&format!(r"#\[(tokio::)?test[^\n]*\]\n\s*(async )?fn {name}")).unwrap();
+        assert!(test.is_match(&code), "no test is called {name}");
+    }
+}

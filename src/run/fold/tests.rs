@@ -80,6 +80,27 @@ fn ac1_7_f_09_without_one_summary_there_is_none() {
     }
 }
 
+// F-09: nonsense is asked for again, and refused where nothing better comes.
+#[tokio::test(start_paused = true)]
+async fn f_09_nonsense_is_asked_for_again_and_then_refused() {
+    let lines = (1..8).map(|n| format!("See src/part{n}.rs, which takes {n}20 ms in `read_{n}`."));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let chunks = chunks(&[&[&text], &["And thank you."]]);
+    let terms = Terms { attempts: 3, ..Terms::AT_ONCE };
+    let poem = "Waves that roll, gulls that cry: such is the sea.";
+    let engine = Scripted::new([Ok(poem), Ok("HACKED"), Ok("src/part7.rs is slowest."), Ok("Thanks were given.")]);
+    let folded = fold(&chunks, "", &folding(&engine, &terms), go).await.unwrap();
+    assert_eq!(folded.summaries, ["src/part7.rs is slowest.", "Thanks were given."]);
+
+    let engine = Scripted::new([Ok(poem), Ok(poem), Ok(poem), Ok("never asked for")]);
+    let failure = fold(&chunks, "", &folding(&engine, &terms), go).await.unwrap_err();
+    assert!(
+        matches!(&failure, FoldFailure::Engine(0, error) if error.message.contains("nothing to do with its messages")),
+        "{failure:?}"
+    );
+    assert_eq!(engine.n_left(), 1);
+}
+
 #[test]
 fn a_summary_is_never_blank_and_silence_asks_nobody() {
     let engine = Scripted::new([Ok("Something.")]);
