@@ -26,10 +26,10 @@ pub(crate) struct Settings {
 
 /// How many lines of a difference are shown.
 const LINES: usize = 24;
-/// How many characters of a line of it.
-const WIDTH: usize = 200;
-/// How many characters of a text that is not compared.
-const BEGINNING: usize = 60;
+/// How many characters of a line of it, the `…` counted.
+const WIDTH: usize = 201;
+/// How many characters of a text that is not compared, the `…` counted.
+const BEGINNING: usize = 61;
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let Settings { before, after, .. } = settings;
