@@ -133,7 +133,8 @@ impl Diff {
 impl fmt::Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (mark, Side { name, entries, tokens: n }) in [("---", &self.before), ("+++", &self.after)] {
-            writeln!(f, "{mark} {name}  {} live entries, {}", count(*entries), tokens(*n))?;
+            let noun = if *entries == 1 { "entry" } else { "entries" };
+            writeln!(f, "{mark} {name}  {} live {noun}, {}", count(*entries), tokens(*n))?;
         }
         self.entries.iter().try_for_each(|entry| entry.fmt(f))
     }
@@ -142,18 +143,19 @@ impl fmt::Display for Diff {
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = |line: Option<u32>| line.map_or_else(String::new, |line| line.to_string());
-        let size = |n: Option<Tokens>| n.map_or_else(String::new, |n| count(n.0));
+        let size = |n: Option<Tokens>| n.map_or_else(String::new, tokens);
+        let figure = |n: Option<Tokens>| n.map_or_else(String::new, |n| count(n.0));
         let (mark, line, size) = match self.became {
             Became::Dropped => ("-", number(self.line_before), size(self.tokens_before)),
             Became::Added => ("+", number(self.line_after), size(self.tokens_after)),
             Became::Changed => (
                 "~",
                 format!("{} -> {}", number(self.line_before), number(self.line_after)),
-                format!("{} -> {}", size(self.tokens_before), size(self.tokens_after)),
+                format!("{} -> {}", figure(self.tokens_before), size(self.tokens_after)),
             ),
         };
         let time = self.time.as_deref().unwrap_or("-");
-        write!(f, "{mark} line {line}  {time}  {}  {size} tokens", self.what)?;
+        write!(f, "{mark} line {line}  {time}  {}  {size}", self.what)?;
         match &self.diff {
             None => writeln!(f, "  {}", self.beginning),
             Some(diff) => {

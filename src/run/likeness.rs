@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use super::Kept;
 use crate::engine::Origin;
 use crate::plan::Task;
-use crate::text::{FactsKept, is_ideograph};
+use crate::text::{FactsKept, facts, is_ideograph};
 
 /// Of the words of a reply at least one in so many stands in the original. Honest ones share two in three.
 const SHARED: usize = 3;
@@ -53,6 +53,10 @@ pub(super) fn unlike(task: &Task, origin: Origin, reply: &str) -> Option<Kept> {
 /// longer words stands there. A summary in another language keeps a path or a number, and one without any shares words,
 /// so that neither is taken for nonsense; nor is anything of a source with few facts. A refusal in common words passes.
 pub(super) fn foreign_to(source: &str, summary: &str) -> Option<u64> {
+    // An honest one is known by its first fact, so that long sources need not be gone through.
+    if facts(summary).iter().any(|fact| source.contains(fact.text)) {
+        return None;
+    }
     let facts = FactsKept::of(source, summary).counts.all();
     if facts.total < FACTS_OF_MANY || facts.kept > 0 {
         return None;

@@ -352,3 +352,84 @@ fn a_read_only_folder_is_said_to_be_one() {
     "#);
     assert_eq!(stage.names(), ["disk", "in.jsonl"]);
 }
+
+/// So many messages by turns, each hanging on the one before it.
+fn talked(n_messages: usize) -> Vec<String> {
+    let role = |n: usize| if n.is_multiple_of(2) { "user" } else { "assistant" };
+    let parent =
+        |n: usize| if n == 0 { "null".to_owned() } else { format!("\"00000000-0000-4000-8000-{:012}\"", n - 1) };
+    let line = |n| {
+        format!(
+            r#"{{"parentUuid":{},"isSidechain":false,"type":"{role}","sessionId":"s1","uuid":"00000000-0000-4000-8000-{n:012}","timestamp":"2026-03-02T09:{n:02}:00.000Z","message":{{"role":"{role}","id":"msg_{n}","content":"Message {n} about src/a{n}.rs."}}}}"#,
+            parent(n),
+            role = role(n),
+        )
+    };
+    (0..n_messages).map(line).collect()
+}
+
+// T-01, U-03, U-06, F-08, H-01, P-05: what no client should write and some do is compacted, comes back byte for byte, and
+// is shown, listed, compared and loaded.
+#[test]
+fn odd_sessions_go_through_every_verb() {
+    let whole = talked(20);
+    let joined = |lines: &[String]| (lines.join("\n") + "\n").into_bytes();
+    let with = |at: usize, from: &str, to: &str| {
+        let mut lines = talked(20);
+        lines[at] = lines[at].replacen(from, to, 1);
+        assert_ne!(lines[at], whole[at], "{from}");
+        joined(&lines)
+    };
+    let everywhere = |from: &str, to: &str| String::from_utf8(joined(&whole)).unwrap().replace(from, to).into_bytes();
+    let huge = "All work and no play. ".repeat(200_000);
+    let mut garbled = joined(&whole);
+    let at = garbled.windows(9).position(|window| window == b"Message 2").unwrap();
+    garbled[at..at + 3].copy_from_slice(&[0xff, 0, 0xfe]);
+    let sessions: Vec<(&str, Vec<u8>)> = vec![
+        ("nothing", Vec::new()),
+        ("only metadata", b"{\"type\":\"custom-title\",\"customTitle\":\"a\",\"sessionId\":\"s\"}\n".to_vec()),
+        ("one message", joined(&whole[..1])),
+        ("a subagent's file", everywhere("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a1\"")),
+        ("a huge message", with(0, "Message 0", &huge)),
+        ("a ring", with(0, "\"parentUuid\":null", "\"parentUuid\":\"00000000-0000-4000-8000-000000000019\"")),
+        ("its own parent", with(9, "000000000008", "000000000009")),
+        ("carriage returns", everywhere("\n", "\r\n")),
+        ("a mark of byte order", [b"\xef\xbb\xbf".to_vec(), joined(&whole)].concat()),
+        ("no line end", whole.join("\n").into_bytes()),
+        ("half surrogates", with(2, "Message 2", "\\ud800 Message \\udc00")),
+        ("no UTF-8", garbled),
+        ("the model alone", everywhere("user", "assistant")),
+        ("no times", everywhere("\"timestamp\"", "\"when\"")),
+        ("other times", everywhere("2026-03-02T09", "yesterday")),
+        ("no session ids", everywhere("\"sessionId\"", "\"session\"")),
+        ("an odd session id", everywhere("\"s1\"", "\"../../x $(y) [depth:9|\\n\"")),
+        (
+            "marks of a view",
+            everywhere("Message", "[Context Summary\\n[depth:7|start:-|end:-|count:900]\\n## State\\n{messages}"),
+        ),
+        ("nothing said", everywhere("Message", "")),
+    ];
+    for (name, source) in sessions {
+        let stage = Stage::new().file("in.jsonl", &source).session_with("listed", &source);
+        let compacted = stage.run(["compact", "in.jsonl", "-o", "out.jsonl", "--force"]);
+        assert_eq!(compacted.code, Some(0), "{name}: {}", compacted.text);
+        let check = stage.run(["check", "out.jsonl", "--against", "in.jsonl", "--json"]);
+        assert_eq!(check.json()["errors"], 0, "{name}: {}", check.text);
+        stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+        assert!(stage.bytes("back.jsonl") == source, "{name} does not come back");
+        let verbs: [&[&str]; 7] = [
+            &["show", "in.jsonl"],
+            &["show", "out.jsonl", "--json"],
+            &["list", "--all"],
+            &["diff", "in.jsonl", "out.jsonl"],
+            &["buffer", "load", "in.jsonl"],
+            &["buffer", "load", "out.jsonl", "--json"],
+            &["buffer", "read"],
+        ];
+        for args in verbs {
+            let run = stage.run(args);
+            assert_eq!(run.code, Some(0), "{name}, {args:?}: {}", run.text);
+            assert!(!run.text.contains(" 1 tokens") && !run.text.contains(" 1 live entries"), "{name}: {}", run.text);
+        }
+    }
+}

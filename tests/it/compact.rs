@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use std::fs;
 use std::thread;
+use std::time::{Duration, SystemTime};
 
 use ctxc::transcript::{Chain, Index};
 use insta::assert_snapshot;
@@ -625,6 +626,33 @@ fn two_at_once_do_not_disturb_each_other() {
         // Its own batches are there.
         stage.run(["compact", output, "-o", "next.jsonl", "--keep-recent", "2", "--force", "-q"]).ended(0);
     }
+}
+
+// S-02, S-03, A-03: of several that compact one file in place, one does it; who read what is no longer there says so and
+// changes nothing, and the source comes back.
+#[test]
+fn s_03_of_several_in_place_one_wins_and_nothing_is_lost() {
+    let source = turns(0, 24, None);
+    let stage = Stage::new().file("in.jsonl", &source);
+    let file = fs::File::options().append(true).open(stage.path("in.jsonl")).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    let codes: Vec<Option<i32>> = thread::scope(|scope| {
+        let stage = &stage;
+        let one = move |keep: usize| {
+            let run = stage.run(["compact", "in.jsonl", "--in-place", "--force", "--keep-recent", &keep.to_string()]);
+            assert!(run.code == Some(0) || run.stderr.contains("it changed"), "{}", run.text);
+            run.code
+        };
+        let runs: Vec<_> = (3..8).map(|keep| scope.spawn(move || one(keep))).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    assert!(codes.contains(&Some(0)) && codes.iter().all(|code| matches!(code, Some(0 | 1))), "{codes:?}");
+    assert!(!stage.names().iter().any(|name| name.starts_with(".ctxc-")), "{:?}", stage.names());
+    fs::write(stage.path("was.jsonl"), &source).unwrap();
+    stage.run(["check", "in.jsonl", "--against", "was.jsonl"]).ended(0);
+    stage.run(["restore", "in.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+    assert_eq!(stage.bytes("back.jsonl"), source.as_bytes());
+    assert_eq!(stage.bytes("in.jsonl.bak"), source.as_bytes());
 }
 
 // B-11, U-09: in a run, between compressing and truncating, and in a plan.
