@@ -33,14 +33,17 @@ pub(super) fn keep_difference(
         hasher.update(line);
         let scan = Scan::of(line);
         let hash = IdHash::of(line);
+        // A line that keeps its id among those that got another has to say so.
+        let old =
+            scan.session_id.filter(|_| session.is_some()).and_then(|it| std::str::from_utf8(it.string(line)?).ok());
         let Some((at, digest, is_same)) = output.counterpart(uuid_of(&scan, line), hash) else {
+            if let Some(id) = old {
+                keeper.left(id);
+            }
             keeper.replaced(line, None)?;
             continue;
         };
         keeper.skipped(output.pass(at));
-        // A line that keeps its id among those that got another has to say so.
-        let old =
-            scan.session_id.filter(|_| session.is_some()).and_then(|it| std::str::from_utf8(it.string(line)?).ok());
         let is_moved = match (old, session) {
             (Some(_), Some(id)) => Digest::of(&with_session(line, id)?) == digest,
             _ => false,
@@ -49,6 +52,9 @@ pub(super) fn keep_difference(
             keeper.copied(1, old);
         } else {
             keeper.skipped(1);
+            if let Some(id) = old {
+                keeper.left(id);
+            }
             keeper.replaced(line, Some(digest))?;
         }
     }

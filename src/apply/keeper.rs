@@ -10,7 +10,7 @@ use super::ApplyError;
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) recipe: Vec<RecipeStep>,
-    /// The session ids that the recipe names.
+    /// The session ids of the source that the output's own took the place of. The recipe names them.
     pub(super) session_ids: Vec<String>,
     pub(super) source: Digest,
     pub(super) output: Digest,
@@ -51,6 +51,14 @@ impl<'a> Keeper<'a> {
         self.recipe.push(RecipeStep::Copy { lines: n_lines, session });
     }
 
+    /// Notes that a line of `session` was changed or left out where the output is a session of its own. What was taken
+    /// out is found under that id, and what is added to the output later goes back under it.
+    pub(super) fn left(&mut self, session: &str) {
+        if self.is_on() {
+            self.session_idx(session);
+        }
+    }
+
     /// Keeps `original`, in whose place `replacement` was written, or nothing.
     pub(super) fn changed(&mut self, original: &[u8], replacement: Option<&[u8]>) -> Result<(), ApplyError> {
         if !self.is_on() {
@@ -82,7 +90,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// The recipe and the session ids that it names.
+    /// The recipe, and the session ids of the source that the output's own took the place of.
     pub(super) fn finish(self) -> (Vec<RecipeStep>, Vec<String>) {
         (self.recipe, self.session_ids)
     }

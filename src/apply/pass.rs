@@ -136,6 +136,7 @@ impl Pass<'_, '_> {
         }
         let text = self.source.line(record.len as usize).map_err(ApplyError::Read)?;
         if is_dropped {
+            note_session(text, record.session_at, self.rewrite, self.keeper);
             return self.keeper.changed(text, None);
         }
         if self.plan.heirs.contains(line) {
@@ -196,6 +197,7 @@ impl Pass<'_, '_> {
             return Err(ApplyError::Broken(number));
         }
         index.reread(line, &rescanned, &rendered);
+        note_session(text, record.session_at, self.rewrite, self.keeper);
         self.keeper.changed(text, Some(&rendered))?;
         self.sink.write(&rendered)
     }
@@ -262,6 +264,14 @@ fn relinked<'t>(
     span.string(text)?;
     let id = inside(span);
     Some([text.get(..old.start)?, parent, text.get(old.end..id.start)?, session.id.as_bytes(), text.get(id.end..)?])
+}
+
+/// Notes whose line `text` was, where the result is a session of its own.
+fn note_session(text: &[u8], session_at: SessionAt, rewrite: &Rewrite, keeper: &mut Keeper<'_>) {
+    let span = rewrite.session.as_ref().and_then(|_| session_span(text, session_at));
+    if let Some(id) = span.and_then(|span| std::str::from_utf8(span.string(text)?).ok()) {
+        keeper.left(id);
+    }
 }
 
 fn quoted(raw: &[u8]) -> Vec<u8> {

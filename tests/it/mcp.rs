@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 
 use crate::agent::{Agent, Live, Wire};
 use crate::context::conversation;
+use crate::meaning::vectors;
+use crate::server::Server;
 use crate::stage::Stage;
 use crate::talk::{Talk, tool};
 
@@ -23,6 +25,12 @@ fn stage() -> Stage {
 fn handle(stage: &Stage, session: &str, name: &str) -> String {
     let refs = stage.run(["refs", session, "--json", "--tool", name]).ended(0).json();
     refs["calls"][0]["handle"].as_str().unwrap().to_owned()
+}
+
+/// The handles of all calls, oldest first.
+fn handles(stage: &Stage, session: &str) -> Vec<String> {
+    let refs = stage.run(["refs", session, "--json"]).ended(0).json();
+    refs["calls"].as_array().unwrap().iter().map(|call| call["handle"].as_str().unwrap().to_owned()).collect()
 }
 
 /// The file of the session `id` beside that of `other`.
@@ -343,6 +351,97 @@ fn ac4_3_m_01_what_was_compacted_is_found_and_restored() {
     let result = beside(&source, &reply.session());
     assert!(seen(&result).contains("src/part11.rs: pub fn handler") && seen(&result).contains("[Context Summary"));
     resumes(&stage, &result);
+    agent.end();
+}
+
+// AC4.3, M-01: also in the session that was made, and in those that are made of that
+#[test]
+fn ac4_3_what_was_compacted_is_found_from_the_new_session() {
+    let stage = Stage::new().session_with("long", &long_talk().bytes());
+    let source = stage.path_of("long").to_owned();
+    let agent = Agent::start(&stage, &OVER);
+    // One result before, so that the compacted session is not made of the first one itself.
+    let newest = handles(&stage, "latest").pop().unwrap();
+    agent.call("context", json!({"action": "discard", "targets": [[newest]]})).done();
+    let data = agent.call("compact_context", json!({})).done().data.unwrap();
+    agent.end();
+    let id = data["session"].as_str().unwrap();
+    let agent = Agent::start(&stage, &["--session", id]);
+    let found = agent.call("memory_read", json!({"query": "Zora Quint"})).done().text;
+    assert!(found.contains("prompt ") && found.contains("kept in the blue folder of Zora Quint."), "{found}");
+    let cut = agent.call("memory_read", json!({"query": "src/part11.rs", "limit": 20})).done().text;
+    assert!(cut.contains("tool-result ") && cut.contains("pub fn handler"), "{cut}");
+    agent.end();
+    // What is added there goes back under the id of the session that it came from.
+    Live::at(&beside(&source, id)).prompt("I go on here.");
+    stage.run(["restore", id, "--all", "-o", "back.jsonl"]).ended(0);
+    let back = String::from_utf8(stage.bytes("back.jsonl")).unwrap();
+    let last: Value = serde_json::from_str(back.lines().last().unwrap()).unwrap();
+    assert_eq!(last["message"]["content"], "I go on here.");
+    assert_eq!(last["sessionId"], stage.id_of("long"));
+}
+
+// M-01: what went twice is told once
+#[test]
+fn m_01_what_went_several_times_is_told_once() {
+    let stage = Stage::new().session_with("long", &long_talk().bytes());
+    let agent = Agent::start(&stage, &OVER);
+    let prompt = json!([["The password...Zora Quint"]]);
+    agent.call("context", json!({"action": "discard", "targets": [["Noted: the blue...Quint"]]})).done();
+    for action in ["discard", "restore", "discard"] {
+        agent.call("context", json!({"action": action, "targets": prompt})).done();
+    }
+    let found = agent.call("memory_read", json!({"query": "password of the staging printer"})).done().text;
+    assert_eq!(found.matches("The password of the staging printer").count(), 1, "{found}");
+    agent.end();
+}
+
+// A-05, M-01: where a server for embeddings is configured, the tool finds what is meant without its words; another that
+// only the environment names is not asked, for nobody can be asked about it
+#[test]
+fn a_05_memory_read_finds_by_meaning() {
+    let server = Server::start(vectors);
+    let talk = Talk::default().prompt("Why does the car stop?").says("The engine is out of petrol.");
+    let talk = talk.prompt("Deploy the website please").says("It is online.").prompt("Thank you.").says("My pleasure.");
+    let config = format!("[embeddings]\nbase_url = \"{}\"\nmodel = \"tiny\"\n", server.base_url);
+    let stage = Stage::new().session_with("talk", &talk.bytes()).file("../config/ctxc/ctxc.toml", config);
+    let agent = Agent::start(&stage, &["--session", "latest"]);
+    let targets = json!([["Why does...stop?"], ["Deploy...please"]]);
+    agent.call("context", json!({"action": "discard", "targets": targets})).done();
+    assert_eq!(server.n_requests(), 0);
+    let found = agent.call("memory_read", json!({"query": "automobile fuel", "limit": 1})).done().text;
+    let head = found.lines().next().unwrap().replace(server.host(), "[server]");
+    assert_eq!(head, "1 entry, best first; by words, and by meaning (tiny at [server])");
+    assert!(found.ends_with("Why does the car stop?"), "{found}");
+    let n_requests = server.n_requests();
+    assert!(n_requests >= 2, "the entries, and the query");
+    let both = agent.call("memory_read", json!({"query": "website"})).done().text;
+    assert!(both.contains("Deploy the website please"), "{both}");
+    assert_eq!(server.n_requests(), n_requests + 1, "each entry is sent once");
+    agent.end();
+
+    let stage = stage.file("../config/ctxc/ctxc.toml", "").env("CTXC_EMBEDDINGS_MODEL", "tiny");
+    let stage = stage.env("CTXC_EMBEDDINGS_BASE_URL", "https://embeddings.invalid/v1");
+    let agent = Agent::start(&stage, &["--session", "latest"]);
+    agent.call("context", json!({"action": "discard", "targets": targets})).done();
+    let found = agent.call("memory_read", json!({"query": "website"})).done().text;
+    assert!(found.contains("Deploy the website please") && !found.contains("by meaning"), "{found}");
+    assert!(found.contains("nobody can be asked whether texts may be sent to embeddings.invalid"), "{found}");
+    assert!(found.contains("ctxc mcp --yes"), "{found}");
+    agent.end();
+}
+
+// M-03: the call that asks has no result yet, so that it is nothing that could be cut or brought back
+#[test]
+fn m_03_the_call_under_way_is_not_listed() {
+    let stage = stage();
+    let mut live = Live::at(stage.path_of("work"));
+    let agent = Agent::start(&stage, &[]);
+    live.calls("m1", "toolu_make", "Bash", &json!({"command": "make under-way"}));
+    live.calls("m1", "toolu_refs", "mcp__ctxc__context_refs", &json!({}));
+    let refs = agent.call_as("toolu_refs", "context_refs", json!({})).done().text;
+    assert!(refs.contains("Bash npm test") && !refs.contains("under-way"), "{refs}");
+    assert!(!refs.contains("mcp__ctxc__context_refs") && refs.starts_with("3 tool calls,"), "{refs}");
     agent.end();
 }
 

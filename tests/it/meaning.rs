@@ -38,7 +38,7 @@ fn transcript() -> String {
 }
 
 /// A model that knows three things: cars, the web, and all else.
-fn vectors(request: &Request) -> Answer {
+pub(crate) fn vectors(request: &Request) -> Answer {
     let body: Value = serde_json::from_str(&request.body).unwrap();
     let vector = |text: &str| {
         let text = text.to_lowercase();

@@ -64,10 +64,10 @@ pub(crate) struct EngineArgs {
     max_cost: Option<Usd>,
     /// Send the texts without asking
     #[arg(short, long)]
-    yes: bool,
+    pub(super) yes: bool,
     /// Send secrets as they are, instead of placeholders for them
     #[arg(long)]
-    no_redact: bool,
+    pub(super) no_redact: bool,
 }
 
 impl EngineArgs {

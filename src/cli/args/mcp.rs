@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::engine::EngineArgs;
+use super::meaning::MeaningArgs;
 use super::summarizing::SummarizingArgs;
 use crate::cli::error::CommandError;
 use crate::cli::mcp::Settings;
@@ -59,6 +60,7 @@ impl Args {
             shelf: kept,
             estimate: environment.config.tokens,
             context_window: self.summarizing.window(environment),
+            meaning: MeaningArgs::beside(&self.engine).resolve(environment),
             // All but compacting goes on without an engine.
             summaries: self.summarizing.resolve(self.engine, environment),
         })

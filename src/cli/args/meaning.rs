@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 
+use super::engine::EngineArgs;
 use crate::archive::{EmbeddingServer, Place};
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
@@ -31,6 +32,12 @@ pub(crate) struct MeaningArgs {
 }
 
 impl MeaningArgs {
+    /// What a server for agents is told of it: by the configuration, and by the options of the engine, which hold for all
+    /// texts that leave the machine.
+    pub(super) fn beside(engine: &EngineArgs) -> Self {
+        Self { yes: engine.yes, no_redact: engine.no_redact, ..Self::default() }
+    }
+
     /// How entries are found by meaning; `None` where nothing is configured for it.
     pub(crate) fn resolve(self, environment: &Environment) -> Result<Option<Meaning>, CommandError> {
         let config = &environment.config;

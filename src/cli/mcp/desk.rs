@@ -13,7 +13,7 @@ use crate::apply::{ApplyError, Shelf};
 use crate::cli::args::Estimate;
 use crate::cli::error::CommandError;
 use crate::cli::landing::resume_words;
-use crate::cli::settings::Summaries;
+use crate::cli::settings::{Meaning, Summaries};
 use crate::cli::ui::Ui;
 use crate::report::rewritten::Rewritten;
 use crate::text::Tokens;
@@ -36,6 +36,8 @@ pub(crate) struct Settings {
     pub(crate) estimate: Option<Estimate>,
     /// The size of the context window.
     pub(crate) context_window: Tokens,
+    /// How `memory_read` finds entries by what they mean, or why it cannot; nothing where only by their words.
+    pub(crate) meaning: Result<Option<Meaning>, CommandError>,
     /// When the session is compacted, and into what; or why it cannot be.
     pub(crate) summaries: Result<Summaries, CommandError>,
 }

@@ -1,5 +1,7 @@
-//! `memory_read`: what was taken out of the session and of those that it was made from, by its words (AC4.3).
+//! `memory_read`: what was taken out of the session and of those that it was made from, by its words (AC4.3) and, where
+//! a server for embeddings is configured, by what it means (A-05).
 
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
@@ -9,8 +11,10 @@ use super::Settings;
 use super::answer::Answer;
 use super::subject::Subject;
 use crate::apply::document;
-use crate::archive::{Archive, Hit, Kind, Operation, Query, ancestors, find};
+use crate::archive::{Archive, Hit, Kind, Operation, Place, Query, ancestors, find};
 use crate::cli::error::CommandError;
+use crate::cli::meaning;
+use crate::cli::settings::{Consent, Meaning};
 use crate::cli::stored;
 use crate::cli::ui::Ui;
 use crate::report::size::counted;
@@ -48,17 +52,44 @@ pub(super) fn answer(
         return Ok(Answer::text(NOTHING_YET));
     }
     index(&mut *archive, ui)?;
-    let hits = archive.search(&Query { sessions: &sessions, ..asked }, &document)?;
-    let said = hits.into_iter().filter(|hit| hit.document.kind != Kind::Result).take(limit as usize);
+    let asked = Query { sessions: &sessions, ..asked };
+    let (hits, meant) = meaning::find(&mut *archive, &asked, by_meaning(settings, ui), ui)?;
+    // What went several times, for it came back in between, is told once.
+    let mut texts = HashSet::new();
+    let said = hits.into_iter().filter(|hit| hit.document.kind != Kind::Result);
+    let said = said.filter(|hit| texts.insert((hit.document.kind, hit.document.text.clone()))).take(limit as usize);
     let said: Vec<Hit> = said.collect();
     if said.is_empty() {
         return Ok(Answer::text(format!("nothing that was taken out of this session has the words {query:?}")));
     }
     let mut text = format!("{}, best first", counted(said.len() as u64, "entry").replace("entrys", "entries"));
+    if let Some(meant) = meant {
+        let _ = write!(text, "; by words, and by meaning ({} at {})", meant.model, meant.host);
+    }
     for hit in &said {
         let _ = write!(text, "\n\n{}", told(hit, query));
     }
     Ok(Answer::text(text))
+}
+
+/// How entries are found by what they mean. Nobody can be asked whether they may be sent, so that this was said before or
+/// they stay here.
+fn by_meaning<'s>(settings: &'s Settings, ui: &Ui) -> Option<&'s Meaning> {
+    match &settings.meaning {
+        Ok(Some(meaning)) if meaning.consent == Consent::Ask && meaning.server.place == Place::Elsewhere => {
+            ui.warning(format_args!(
+                "the search goes by words alone: nobody can be asked whether texts may be sent to {}; name it under \
+                 [embeddings] in your own ctxc.toml, or start the server with `ctxc mcp --yes`",
+                meaning.server.host
+            ));
+            None
+        }
+        Ok(meaning) => meaning.as_ref(),
+        Err(error) => {
+            ui.warning(format_args!("the search goes by words alone: cannot {}", error.text()));
+            None
+        }
+    }
 }
 
 /// The names of the session that the call comes from, and of the result that it acts on.

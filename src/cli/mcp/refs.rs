@@ -31,7 +31,9 @@ pub(super) fn answer(
         archive: Some(settings.archive.clone()),
         reporting: Reporting { form: Form::Text, report: None },
     };
-    let refs = refs::list(&asked, subject.reading)?;
+    let mut refs = refs::list(&asked, subject.reading)?;
+    // What has no result yet can neither be cut nor brought back.
+    refs.calls.retain(|row| !subject.under_way.contains(&row.id));
     let (head, rows): (&str, Vec<String>) = match listed {
         Listed::Calls => ("handle  age in steps  tokens  state  call", refs.calls.iter().rev().map(call_row).collect()),
         Listed::Messages => {

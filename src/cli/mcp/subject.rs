@@ -14,6 +14,7 @@ use crate::cli::reading::Reading;
 use crate::cli::settings::{Form, Keep, Mode, Output, Reporting, Rewriting};
 use crate::cli::ui::Ui;
 use crate::text::Digest;
+use crate::transcript::open_calls;
 use crate::transcript::session::{By, Found};
 
 /// A result that this server has made of a session.
@@ -36,6 +37,8 @@ pub(super) struct Subject {
     pub(super) reading: Reading,
     /// How much of the session was read, in bytes.
     pub(super) source_len: u64,
+    /// The ids of the calls that have no result yet, of which one is that which is being answered.
+    pub(super) under_way: Vec<String>,
 }
 
 /// Reads what a call from `source` acts on, of which `made` is the newest result, and gives it the end that it lacks.
@@ -52,9 +55,11 @@ pub(super) fn open(source: &Path, made: Option<&Made>, ui: &Ui) -> Result<Subjec
     } else {
         let reading = Reading::of(&found(source), ui)?;
         let source_len = reading.index.fingerprint.len;
-        Subject { source: source.to_owned(), reading, source_len }
+        Subject { source: source.to_owned(), reading, source_len, under_way: Vec::new() }
     };
     let reading = &mut subject.reading;
+    let open = open_calls(&mut reading.file).with_context(|| format!("read {}", reading.name))?;
+    subject.under_way = open.into_iter().map(|call| call.id).collect();
     let (carried_from, home) = (reading.carried_from(), reading.home().map(Path::to_owned));
     let copy = answered(&reading.file, &reading.index, &reading.chain, &stopgap);
     if let Some(copy) = copy.with_context(|| format!("read {}", reading.name))? {
@@ -76,7 +81,7 @@ fn result_of(source: &Path, made: &Made, ui: &Ui) -> Result<Option<Subject>, Com
     let joined = joined(&reading.file, &file, made.source_len).with_context(|| format!("read {}", source.display()))?;
     let Some(Joined { file, first, source_len }) = joined else { return Ok(None) };
     reading.settle(file, Some(first), Some(source.to_owned())).with_context(|| format!("read {}", source.display()))?;
-    Ok(Some(Subject { source: source.to_owned(), reading, source_len }))
+    Ok(Some(Subject { source: source.to_owned(), reading, source_len, under_way: Vec::new() }))
 }
 
 /// The digest of the first `len` bytes of the file at `path`.
