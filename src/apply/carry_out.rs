@@ -109,8 +109,11 @@ pub struct Done {
     pub bytes_before: u64,
     /// The length of the result.
     pub bytes_after: u64,
-    /// The id of the operation in the archive; none without an archive, and where a draft is what was there.
+    /// The id of the operation in the archive; none without an archive, and where a draft that takes the place of the
+    /// source is what was there.
     pub operation: Option<String>,
+    /// Whether the archive found that a draft came to what was there, so that the result is a copy.
+    pub is_copy: bool,
     /// The problems that the result has, all of which the source has too.
     pub problems: Vec<Problem>,
 }
@@ -163,6 +166,7 @@ pub fn carry_out(
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
     }
     stage.sync()?;
+    let mut is_copy = false;
     let mut kept = written.digests.map(|(source, output)| Kept { recipe, session_ids, source, output });
     if let (Some(archive), Some(_)) = (&mut archive, &origin.draft) {
         let session = rewrite.session.as_ref().map(|session| session.id.as_str());
@@ -170,8 +174,14 @@ pub fn carry_out(
         if fingerprint != before.fingerprint {
             return Err(changed());
         }
-        // A draft that comes to what was there is no step of the way.
-        kept = Some(difference).filter(|kept| kept.source != kept.output);
+        is_copy = difference.source == difference.output;
+        // A draft that comes to what was there is no step of the way; but a copy in another place has to be known, for its
+        // path is all that leads from what is made of it to what a client had added to.
+        let is_elsewhere = match &destination {
+            Destination::File(..) | Destination::NewSession { .. } => true,
+            Destination::InPlace(_) | Destination::Stream(_) => false,
+        };
+        kept = Some(difference).filter(|_| !is_copy || is_elsewhere);
     }
     let mut operation = None;
     if let (Some(archive), Some(Kept { recipe, session_ids, source, output })) = (archive, kept) {
@@ -203,7 +213,7 @@ pub fn carry_out(
     let Swapped { path, backup, copied_sidecar } = stage.swap(destination, origin, guard.as_ref())?;
     let Written { len: bytes_after, .. } = written;
     let bytes_before = before.fingerprint.len;
-    Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
+    Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, is_copy, problems: left })
 }
 
 /// The live lines that stay.

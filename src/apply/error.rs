@@ -59,6 +59,14 @@ pub enum ApplyError {
     /// The archive has no operation that made this file.
     #[error("restore {}: the archive has no record of it as it is now", .0.display())]
     NoOperation(PathBuf),
+    /// The messages that an operation took out have no place in front of a later summary.
+    #[error("undo the operation {operation} alone: the conversation was compacted since, by the operation {by}")]
+    CompactedSince {
+        /// The operation that is to be undone.
+        operation: String,
+        /// The one that compacted the conversation.
+        by: String,
+    },
     /// The archive lacks an original.
     #[error("restore the source: the archive has lost line {0}")]
     LostOriginal(u64),

@@ -5,6 +5,7 @@
 //! [`check`] names what would stop or bend a resume, from the index alone; [`compare`] what only shows beside the
 //! transcript that a file was made from.
 
+mod absent;
 mod against;
 mod batches;
 mod boundary;
@@ -46,6 +47,7 @@ mod pass;
 mod placeholder;
 mod places;
 mod pointers;
+mod portions;
 mod problem;
 mod provenance;
 mod prune;
@@ -78,6 +80,7 @@ mod without;
 mod write;
 mod write_report;
 
+pub use absent::absent;
 pub use against::{Side, Visible, compare};
 pub use batches::{Labels, NamedBatch, find_batches, over};
 pub use boundary::{PriorSummary, prior_summary};

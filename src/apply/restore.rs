@@ -5,11 +5,12 @@ use std::fs::File;
 use std::io::{Seek, Write};
 
 use super::ApplyError;
+use super::portions::Portions;
 use crate::archive::{Archive, Operation, RecipeStep};
 use crate::text::Digest;
 use crate::transcript::LineReader;
 use crate::transcript::edit::{Splice, render};
-use crate::transcript::scan::Scan;
+use crate::transcript::scan::{Scan, each_field};
 
 /// Writes the source of `operation` to `out`, from the result in `file` and the originals in `archive`. Entries that a
 /// client has appended to the result since stay behind it. Returns how many lines they are.
@@ -27,6 +28,7 @@ pub fn restore(
     let mut lines = LineReader::new(&*file);
     let mut out = Hashing { out, hasher: blake3::Hasher::new(), ends_whole: true };
     let mut n_written = 0;
+    let mut originals = originals_of(&recipe, operation, archive)?;
     // Entries of ctxc that the source does not have, with their parents.
     let mut own = HashMap::new();
     for step in &recipe {
@@ -49,8 +51,8 @@ pub fn restore(
                 }
                 n_written += n_lines;
             }
-            RecipeStep::Original(digest) => {
-                let line = archive.line(*digest).map_err(ApplyError::Archive)?;
+            RecipeStep::Original(_) => {
+                let line = originals.next(archive).map_err(ApplyError::Archive)?;
                 out.write(&line.ok_or(ApplyError::LostOriginal(n_written + 1))?)?;
                 n_written += 1;
                 own.clear();
@@ -76,16 +78,40 @@ pub fn restore(
     Ok(n_appended)
 }
 
-/// The uuid of an entry and the value of its `parentUuid`, both as they stand in the line.
+/// The originals that `recipe` names, in its order.
+fn originals_of(recipe: &[RecipeStep], operation: &Operation, archive: &dyn Archive) -> Result<Portions, ApplyError> {
+    let known = archive.originals_by_operation(&operation.id).map_err(ApplyError::Archive)?;
+    let lengths: HashMap<Digest, u64> = known.into_iter().map(|known| (known.digest, known.bytes)).collect();
+    Ok(Portions::of(recipe.iter().filter_map(|step| match step {
+        RecipeStep::Original(digest) => Some((*digest, lengths.get(digest).copied())),
+        RecipeStep::Copy { .. } | RecipeStep::Skip { .. } => None,
+    })))
+}
+
+/// The uuid of an entry and the value of its `parentUuid`, both as they stand in the line; of a boundary, the entry that
+/// it follows.
 fn link_of(line: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let scan = Scan::of(line);
-    Some((scan.uuid?.of(line).to_vec(), scan.parent_uuid?.of(line).to_vec()))
+    let mut parent = scan.parent_uuid?.of(line).to_vec();
+    if scan.compact_metadata.is_some() {
+        each_field(line, |key, value| {
+            if key == b"logicalParentUuid" {
+                parent = value.of(line).to_vec();
+            }
+        });
+    }
+    Some((scan.uuid?.of(line).to_vec(), parent))
 }
 
 /// `line` hung behind what the source has, when it hangs on an entry of ctxc.
 fn relinked(line: &[u8], own: &HashMap<Vec<u8>, Vec<u8>>) -> Result<Vec<u8>, ApplyError> {
     let Some(span) = Scan::of(line).parent_uuid else { return Ok(line.to_vec()) };
-    let Some(parent) = own.get(span.of(line)) else { return Ok(line.to_vec()) };
+    let Some(mut parent) = own.get(span.of(line)) else { return Ok(line.to_vec()) };
+    // A summary hangs on its boundary. No more steps than there are entries, whatever they say.
+    for _ in own {
+        let Some(above) = own.get(parent) else { break };
+        parent = above;
+    }
     render(line, &[Splice::new(span, parent.clone())]).map_err(|overlap| ApplyError::Edit { line: 0, overlap })
 }
 

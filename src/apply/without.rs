@@ -62,7 +62,6 @@ pub fn without(
         session: session.map(|id| (id, old)),
         touched: later.iter().flat_map(|it| &it.cuts).map(|cut| (cut.uuid.clone(), cut.call.clone())).collect(),
         touched_entries: later.iter().flat_map(|it| &it.cuts).map(|cut| cut.uuid.clone()).collect(),
-        in_source: uuids_of(&source)?,
         own: by_uuid(&own.cuts),
         out: unnamed_file()?,
         n_lines: 0,
@@ -72,7 +71,12 @@ pub fn without(
         restored: LineSet::default(),
         saved: 0,
     };
-    let trace = Trace::of(index, later, own, &source, archive)?;
+    let trace = Trace::of(index, later, own, (&source, &output), archive)?;
+    if let Some(by) = &trace.compacted
+        && takes_out_messages(&source, &trace)?
+    {
+        return Err(ApplyError::CompactedSince { operation: own.id.clone(), by: by.clone() });
+    }
     draft.write(&source, Lines::of(&output)?, &trace)?;
     let (cuts, kept) = without_cuts(lineage, at, &draft.touched);
     let Draft { out, going, changed, restored, saved, .. } = draft;
@@ -120,6 +124,11 @@ struct Trace {
     lines: Vec<Passage>,
     /// The lines that were added, by the line behind which they stand; those of the operation itself aside.
     added: HashMap<Option<u32>, Vec<u32>>,
+    /// The later operation that compacted the conversation, where it starts with that summary: what the operation took
+    /// out of it would come back to where no resume looks for it.
+    compacted: Option<String>,
+    /// The entries that were added and stay.
+    staying: HashSet<IdHash>,
 }
 
 /// The way of a line of the source.
@@ -138,15 +147,24 @@ impl Trace {
         index: &Index,
         later: &[Operation],
         own: &Operation,
-        source: &File,
+        (source, output): (&File, &File),
         archive: &dyn Archive,
     ) -> Result<Self, ApplyError> {
         let recipe = |operation: &Operation| {
             archive.recipe(&operation.id).map_err(ApplyError::Archive)?.ok_or(ApplyError::NotTheSource)
         };
         let mut trace: Vec<Went> = (0..index.n_lines()).map(|line| Went::To { line, is_changed: false }).collect();
+        let mut boundary = boundary_of(index);
+        let mut compacted = None;
         for operation in later {
-            trace = back(&step(&recipe(operation)?, trace.len()), &trace);
+            let step = step(&recipe(operation)?, trace.len());
+            if let Some(at) = boundary {
+                if step.additions.contains(&at) {
+                    compacted = Some(operation);
+                }
+                boundary = step.lines.iter().position(|place| place.is_some_and(|(output, _)| output == at));
+            }
+            trace = back(&step, &trace);
         }
         let step = step(&recipe(own)?, trace.len());
         let passage = |place: &Option<(usize, bool)>| match *place {
@@ -171,6 +189,27 @@ impl Trace {
                 known.insert(line);
             }
         }
+        // The summary that it had added may have been taken out and brought back since.
+        let additions: HashSet<usize> = step.additions.iter().copied().collect();
+        let mut own_uuids = HashSet::new();
+        let (mut reader, mut at) = (Lines::of(output)?, 0);
+        while let Some(line) = reader.next_line()? {
+            let scan = Scan::of(line);
+            let is_summary = scan.is_compact_summary || scan.compact_metadata.is_some();
+            if is_summary && additions.contains(&at) {
+                own_uuids.extend(scan.uuid.and_then(|span| span.string(line)).map(IdHash::of));
+            }
+            at += 1;
+        }
+        let is_again = |line: &u32| own_uuids.contains(&index.record(LineNo(*line)).uuid);
+        // A boundary that was only brought back is not new.
+        let is_known = |line: usize| {
+            let line = u32::try_from(line).unwrap_or(u32::MAX);
+            is_again(&line) || known.contains(&line)
+        };
+        let compacted = compacted
+            .filter(|by| by.verb != Cut::RESTORE || !boundary_of(index).is_some_and(is_known))
+            .map(|by| by.id.clone());
         // A title is none of what the operation did to the conversation.
         let is_title = |line: &u32| index.record(LineNo(*line)).kind == Kind::CustomTitle;
         let own: HashSet<u32> =
@@ -180,12 +219,33 @@ impl Trace {
         for line in 0..index.n_lines() {
             if known.contains(&line) {
                 before = Some(line);
-            } else if !own.contains(&line) {
+            } else if !own.contains(&line) && !is_again(&line) {
                 added.entry(before).or_default().push(line);
             }
         }
-        Ok(Self { lines, added })
+        let staying = added.values().flatten().map(|line| index.record(LineNo(*line)).uuid);
+        let staying = staying.filter(|uuid| *uuid != IdHash::NONE).collect();
+        Ok(Self { lines, added, compacted, staying })
     }
+}
+
+/// The boundary that the conversation starts with.
+fn boundary_of(index: &Index) -> Option<usize> {
+    let chain = Chain::find(index);
+    let first = chain.lines.first().filter(|line| index.record(**line).flags.any(Flags::COMPACT_BOUNDARY))?;
+    usize::try_from(first.0).ok()
+}
+
+/// Whether the operation took messages out of `source`.
+fn takes_out_messages(source: &File, trace: &Trace) -> Result<bool, ApplyError> {
+    let mut lines = Lines::of(source)?;
+    for passage in &trace.lines {
+        let line = lines.next_line()?.ok_or(ApplyError::NotTheSource)?;
+        if passage.output.is_none() && Scan::of(line).kind.is_message() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What becomes of a line.
@@ -206,8 +266,6 @@ struct Draft<'a> {
     touched: HashSet<(String, Option<String>)>,
     /// Its entries.
     touched_entries: HashSet<String>,
-    /// The entries of the source of the operation.
-    in_source: HashSet<IdHash>,
     /// What the operation cut or gave back, by its entry.
     own: HashMap<String, Vec<Cut>>,
     out: File,
@@ -231,7 +289,7 @@ impl Draft<'_> {
                 Went::To { line, is_changed: true } => {
                     let between = passage.output.map(|at| output.line(at)).transpose()?.flatten();
                     let between = between.map(|between| self.moved(between)).transpose()?;
-                    self.now(LineNo(line), &was, between.as_deref(), passage.is_own)?
+                    self.now(trace, LineNo(line), &was, (between.as_deref(), passage.is_own))?
                 }
                 Went::To { .. } | Went::Out => Now::AsItWas(was.clone()),
             };
@@ -283,9 +341,15 @@ impl Draft<'_> {
 
     /// The line `line` as it is now, with what the operation had cut of it where nothing later has touched that; as it
     /// was before where it is what the operation had left, which is `between`. It hangs where it was, so that
-    /// what goes is still part of the chain when it is found out what follows from that; but for a line that a later
-    /// operation has hung on one that it brought back, and that the source does not have.
-    fn now(&self, line: LineNo, was: &[u8], between: Option<&[u8]>, is_own: bool) -> Result<Now, ApplyError> {
+    /// what goes is still part of the chain when it is found out what follows from that; but for a line that hangs
+    /// on one that was added and stays.
+    fn now(
+        &self,
+        trace: &Trace,
+        line: LineNo,
+        was: &[u8],
+        (between, is_own): (Option<&[u8]>, bool),
+    ) -> Result<Now, ApplyError> {
         let mut buffer = Vec::new();
         let bytes = read_line(self.file, self.index, line, &mut buffer).map_err(ApplyError::Read)?;
         let scan = Scan::of(bytes);
@@ -294,10 +358,9 @@ impl Draft<'_> {
             let splices: Vec<Splice> = own.into_iter().chain(more).collect();
             render(bytes, &splices).map_err(|overlap| ApplyError::Edit { line: line.number(), overlap })
         };
-        let is_hung_by_own = between.is_none_or(|between| parent_of(between) != parent_of(was));
         let now_on = scan.parent_uuid.and_then(|span| span.string(bytes)).map(IdHash::of);
-        let is_on_newcomer = now_on.is_some_and(|parent| !self.in_source.contains(&parent));
-        let parent = parent_of(if is_on_newcomer && !is_hung_by_own { bytes } else { was });
+        let is_on_newcomer = now_on.is_some_and(|parent| trace.staying.contains(&parent));
+        let parent = parent_of(if is_on_newcomer { bytes } else { was });
         // What was given back and cut again may look as it did.
         let is_touched = self.touched_entries.contains(&uuid_of(&scan, bytes));
         if let Some(between) = between.filter(|_| !is_touched)
@@ -341,16 +404,6 @@ impl Draft<'_> {
 fn uuid_of(scan: &Scan, line: &[u8]) -> String {
     let raw = scan.uuid.and_then(|span| span.string(line)).unwrap_or_default();
     json_string::decode(raw).into_owned()
-}
-
-/// The entries of `file`.
-fn uuids_of(file: &File) -> Result<HashSet<IdHash>, ApplyError> {
-    let mut lines = Lines::of(file)?;
-    let mut uuids = HashSet::new();
-    while let Some(line) = lines.next_line()? {
-        uuids.extend(Scan::of(line).uuid.and_then(|span| span.string(line)).map(IdHash::of));
-    }
-    Ok(uuids)
 }
 
 /// The value of `parentUuid` as it stands in `line`.

@@ -164,14 +164,17 @@ fn explain(error: anyhow::Error) -> CommandError {
     let mut hints = error.chain().find_map(|cause| cause.downcast_ref()).map(session_hints).unwrap_or_default();
     hints.extend(error.chain().find_map(|cause| cause.downcast_ref().and_then(apply_hint)).map(str::to_owned));
     let engine_error: Option<&EngineError> = error.chain().find_map(|cause| cause.downcast_ref());
-    hints.extend(engine_error.and_then(|error| error.remedy).map(remedy_hint).map(str::to_owned));
+    hints.extend(engine_error.and_then(|error| error.remedy).map(|remedy| remedy_hint(remedy, MAIN_KEY)));
     CommandError { kind, error, hints }
 }
 
-/// What to do where a server does not answer as it should.
-pub(super) fn remedy_hint(remedy: Remedy) -> &'static str {
-    match remedy {
-        Remedy::Key => "check OPENROUTER_API_KEY or CTXC_API_KEY, and that it is a key of this server",
+/// The variable that sets the key of the main server.
+const MAIN_KEY: &str = "CTXC_API_KEY";
+
+/// What to do where a server, whose key the variable `key` sets, does not answer as it should.
+pub(super) fn remedy_hint(remedy: Remedy, key: &str) -> String {
+    let hint = match remedy {
+        Remedy::Key => return format!("check OPENROUTER_API_KEY or {key}, and that it is a key of this server"),
         Remedy::Credit => "add credit to the account, or choose a cheaper model with --model",
         Remedy::Permission => "check what the key may do, and the privacy settings of the account",
         Remedy::Model => "name a model that the server has with --model; --base-url ends in /v1 most often",
@@ -179,7 +182,8 @@ pub(super) fn remedy_hint(remedy: Remedy) -> &'static str {
         Remedy::Proxy => "check HTTPS_PROXY with its name and password, or name the host in NO_PROXY",
         Remedy::Rate => "make fewer calls with --concurrency or --rpm",
         Remedy::Patience => "give --timeout more seconds, or choose a faster model",
-    }
+    };
+    hint.to_owned()
 }
 
 /// What to do where a result has no place, or its source no original.
@@ -194,6 +198,9 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
         ApplyError::NoOperation(_) => Some(
             "it may have grown since ctxc wrote it; the source itself is where it was, or beside it in a .bak file; give --archive if another archive was used",
         ),
+        ApplyError::CompactedSince { .. } => {
+            Some("undo that one first with restore --op; or bring back the whole source with restore --all -o FILE")
+        }
         ApplyError::LostOriginal(_) | ApplyError::NotTheSource => {
             Some("nothing was written; look for a backup ending in .bak beside the session")
         }

@@ -7,7 +7,7 @@ use anyhow::Context;
 use jiff::Timestamp;
 
 use super::asking::{Offer, left_behind, offer, warn_not_cached};
-use super::error::CommandError;
+use super::error::{CommandError, remedy_hint};
 use super::progress::Progress;
 use super::settings::{Asking, EngineChoice, Keep, Summarizing};
 use super::stored;
@@ -179,10 +179,13 @@ impl<'a> Running<'a> {
         let kept = left_behind(if has_cache { n_done } else { 0 });
         folded.map_err(|failure| match failure {
             FoldFailure::Interrupted => CommandError::interrupted().hint(kept),
-            FoldFailure::Engine(at, cause) => {
+            FoldFailure::Engine(at, mut cause) => {
                 let host = asking.map(|asking| format!(" by {}", asking.server.endpoint.host())).unwrap_or_default();
                 let place = format!("summarise part {} of {}{host}", at + 1, sizes.len());
-                CommandError::from(anyhow::Error::new(cause).context(place)).hint(kept)
+                // The key of this server may be another than that of the main one.
+                let remedy = asking.and_then(|asking| Some(remedy_hint(cause.remedy.take()?, asking.key_variable)));
+                let error = CommandError::from(anyhow::Error::new(cause).context(place));
+                remedy.into_iter().fold(error, CommandError::hint).hint(kept)
             }
         })
     }

@@ -180,6 +180,16 @@ impl Environment {
         }
     }
 
+    /// The variable that sets the key that is in use: that of the main server, where its key serves for summaries too.
+    pub(crate) fn used_key_variable(&self) -> &'static str {
+        let used = self.key_names().iter().find(|name| self.layers.iter().any(|layer| layer.secret(name).is_some()));
+        match used {
+            Some(&"api_key") => "CTXC_API_KEY",
+            None if self.key_names().contains(&"api_key") => "CTXC_API_KEY",
+            Some(_) | None => self.key_variable(),
+        }
+    }
+
     /// The key of the server for embeddings at `endpoint`: its own, else that of OpenRouter where it is that one.
     pub(crate) fn embeddings_key_for(&self, endpoint: &Endpoint) -> Option<Key> {
         let own = self.layers.iter().find_map(|layer| layer.secret("embeddings.api_key").cloned());
@@ -191,14 +201,14 @@ impl Environment {
         self.layers.iter().any(|layer| matches!(layer.source, Source::User(_)) && layer.sets("embeddings.base_url"))
     }
 
-    /// Whether the user's own configuration names the engine.
-    pub(crate) fn user_names_engine(&self) -> bool {
-        let names: &[&str] = match self.purpose {
-            Purpose::Summarizing if self.config.summarization.engine().is_some() => &["summarization.engine"],
-            Purpose::Main | Purpose::Summarizing => &["engine"],
+    /// Whether the user's own configuration asks for the engine `chat`, which is consent to send texts to it.
+    pub(crate) fn user_asks_for_chat(&self) -> bool {
+        let name = match self.purpose {
+            Purpose::Summarizing if self.config.summarization.engine().is_some() => "summarization.engine",
+            Purpose::Main | Purpose::Summarizing => "engine",
         };
         let is_user = |layer: &Layer| matches!(layer.source, Source::User(_));
-        self.layers.iter().any(|layer| is_user(layer) && names.iter().any(|name| layer.sets(name)))
+        self.layers.iter().any(|layer| is_user(layer) && layer.says(name, "chat"))
     }
 
     /// Where sessions are looked for.

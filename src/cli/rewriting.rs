@@ -163,7 +163,8 @@ impl<'a> Work<'a> {
         // A draft with lines of its own is a change, whether or not an archive knows of it; so is what is done to one that was
         // only settled.
         let is_change = is_settled || !rewrite.added.is_empty();
-        if reading.drafted.is_some() && done.operation.is_none() && !is_change {
+        let is_copy = done.is_copy || done.operation.is_none();
+        if reading.drafted.is_some() && is_copy && !is_change {
             rewritten.unchanged = Some(unchanged.to_owned());
         }
         rewritten.operation = done.operation;

@@ -165,6 +165,8 @@ pub(crate) struct Asking {
     pub(crate) prices: Prices,
     pub(crate) consent: Consent,
     pub(crate) secrets: Secrets,
+    /// The variable that sets the key of the server.
+    pub(crate) key_variable: &'static str,
 }
 
 /// What becomes of secrets in texts that leave the machine.
@@ -189,7 +191,7 @@ impl Secrets {
 /// Whether texts may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// They may: `--yes`, or the user's configuration names the engine.
+    /// They may: `--yes`, or the user's configuration asks for the engine.
     Given,
     /// A person at a terminal is asked.
     Ask,

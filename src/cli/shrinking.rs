@@ -193,7 +193,7 @@ fn warn_of_end(ran: &Ran, asking: &Asking, ui: &Ui) {
     if let Some(error) = ran.last_error.as_ref().filter(|_| n_failed > 0) {
         ui.warning(format_args!("{} got no reply, the last because {error}", counted(n_failed, "message")));
         if let Some(remedy) = error.remedy {
-            ui.hint(remedy_hint(remedy));
+            ui.hint(remedy_hint(remedy, asking.key_variable));
         }
     }
     if let (End::OverBudget, Some(cap)) = (&ran.end, asking.terms.max_cost) {

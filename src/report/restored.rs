@@ -165,7 +165,10 @@ impl fmt::Display for RestoredItem {
                 write!(f, "{} -> {} tokens, cut by {rule} in {operation}", count(before.0), count(after.0))
             }
             ItemOutcome::Gone { by: Some(by) } => {
-                write!(f, "its entry is gone since the operation {by}: restore --op {by} brings that back first")
+                write!(
+                    f,
+                    "its entry is gone since the operation {by}: restore --op {by} brings back what that took out, and restore --all the whole source"
+                )
             }
             ItemOutcome::Gone { by: None } => {
                 write!(f, "its entry is not there any more, and ctxc did not take it out")

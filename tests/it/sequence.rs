@@ -36,6 +36,8 @@ enum Deed {
     Prune,
     Compress,
     Truncate,
+    Compact(u8),
+    RestoreAll,
     Append,
 }
 
@@ -49,7 +51,9 @@ fn deed() -> impl Strategy<Value = (Deed, Landing)> {
         1 => Just(Deed::Prune),
         1 => Just(Deed::Compress),
         1 => Just(Deed::Truncate),
-        1 => Just(Deed::Append),
+        3 => (0..8u8).prop_map(Deed::Compact),
+        1 => Just(Deed::RestoreAll),
+        2 => Just(Deed::Append),
     ];
     (deed, prop::sample::select(vec![Landing::InPlace, Landing::File, Landing::Session]))
 }
@@ -204,12 +208,21 @@ struct Model {
     /// Whether the archive knows the file: a copy of which nothing was cut is noted too.
     is_known: bool,
     n_files: usize,
-    has_grown: bool,
+    /// What a client has added, by its words.
+    added: Vec<String>,
+    /// The batches that the transcript starts with.
+    batches: Vec<String>,
+    /// The compaction that made them, by the place of its operation.
+    boundary: Option<usize>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Effect {
     id: String,
+    /// The batches that the transcript started with before and after.
+    batches: (Vec<String>, Vec<String>),
+    /// The compactions whose summaries these are, by the places of their operations.
+    boundary: (Option<usize>, Option<usize>),
     cut: BTreeSet<usize>,
     back: BTreeSet<usize>,
     gone: BTreeSet<usize>,
@@ -236,7 +249,9 @@ impl Model {
             operations: Vec::new(),
             is_known: false,
             n_files: 0,
-            has_grown: false,
+            added: Vec::new(),
+            batches: Vec::new(),
+            boundary: None,
         };
         model.name_calls();
         model
@@ -322,7 +337,39 @@ impl Model {
                 let run = self.run("truncate", &["--target-tokens", "1500", "--tokens", "chars4"], landing).ended(0);
                 self.learn(&run, &before);
             }
+            Deed::Compact(keep) => {
+                let keep = keep.to_string();
+                let args =
+                    ["--force", "--chunk-size", "3", "--clip-first", "1", "--clip-last", "1", "--keep-recent", &keep];
+                let before = self.text();
+                // `--force` stands for the place, too.
+                let args = if landing == Landing::InPlace { &args[1..] } else { &args };
+                let run = self.run("compact", args, landing).ended(0);
+                self.learn(&run, &before);
+            }
+            Deed::RestoreAll => self.restore_all(landing),
             Deed::Append => self.append(),
+        }
+    }
+
+    /// All operations are taken back.
+    fn restore_all(&mut self, landing: Landing) {
+        let landing = if landing == Landing::Session { Landing::File } else { landing };
+        let run = self.run("restore", &["--all"], landing);
+        if !self.is_known {
+            assert_eq!(run.code, Some(1), "{}", run.text);
+            return;
+        }
+        let report = self.take(&run.ended(0));
+        let effect = Effect {
+            back: std::mem::take(&mut self.cut),
+            again: std::mem::take(&mut self.gone),
+            batches: (std::mem::take(&mut self.batches), Vec::new()),
+            boundary: (self.boundary.take(), None),
+            ..Effect::default()
+        };
+        if let Some(id) = report["noted"].as_str() {
+            self.operations.push(Effect { id: id.to_owned(), ..effect });
         }
     }
 
@@ -338,8 +385,15 @@ impl Model {
         assert!(cut.difference(&expected).all(|at| self.cut.contains(at)), "{}", run.text);
         self.cut.extend(&cut);
         if let Some(id) = operation_of(&report) {
-            self.operations.push(Effect { id, cut, ..Effect::default() });
+            self.note(Effect { id, cut, ..Effect::default() });
         }
+    }
+
+    /// Notes an operation that leaves the batches as they are.
+    fn note(&mut self, effect: Effect) {
+        let batches = (self.batches.clone(), self.batches.clone());
+        let boundary = (self.boundary, self.boundary);
+        self.operations.push(Effect { batches, boundary, ..effect });
     }
 
     /// Whether the item was cut before the operation at `at`.
@@ -359,7 +413,10 @@ impl Model {
         }
         let back: BTreeSet<usize> =
             items.iter().copied().filter(|at| self.cut.contains(at) && !self.gone.contains(at)).collect();
-        let is_gone = items.iter().any(|at| self.cut.contains(at) && self.gone.contains(at));
+        // Whether it was cut or not: it cannot come back alone, and it is said what brings it back.
+        let is_gone = items.iter().any(|at| self.gone.contains(at));
+        let n_explained = run.text.matches("brings").count() + run.text.matches("\"by\":\"").count();
+        assert!(!is_gone || n_explained > 0, "{}", run.text);
         assert_eq!(run.code, Some(i32::from(back.is_empty() && is_gone)), "{}", run.text);
         let report = self.take(&run);
         assert_eq!(report["restored"], back.len(), "{}", run.text);
@@ -367,7 +424,7 @@ impl Model {
             self.cut.remove(at);
         }
         if let Some(id) = operation_of(&report) {
-            self.operations.push(Effect { id, back, ..Effect::default() });
+            self.note(Effect { id, back, ..Effect::default() });
         }
     }
 
@@ -376,8 +433,17 @@ impl Model {
         let at = usize::from(choice) % (last + 1);
         // The newest goes back to where its source is, unless a place is named.
         let landing = if at == last && landing == Landing::Session { Landing::File } else { landing };
-        let Effect { id, cut, back, gone, again } = self.operations[at].clone();
-        let run = self.run("restore", &["--op", &id], landing).ended(0);
+        let Effect { id, cut, back, gone, again, batches, boundary } = self.operations[at].clone();
+        let run = self.run("restore", &["--op", &id], landing);
+        // What it took out has no place in front of a later summary.
+        if self.boundary.is_some_and(|made| made > at) {
+            let is_refused = run.code == Some(1) && run.stderr.contains("was compacted since");
+            assert!(is_refused || gone.is_empty() && boundary.0 == boundary.1, "{}", run.text);
+            if is_refused {
+                return;
+            }
+        }
+        let run = run.ended(0);
         let report = self.take(&run);
         let later: BTreeSet<usize> =
             self.operations[at + 1..].iter().flat_map(|it| it.cut.union(&it.back)).copied().collect();
@@ -400,9 +466,16 @@ impl Model {
         for item in again.into_iter().filter(|item| !later_gone.contains(item)) {
             effect.gone.extend(self.gone.insert(item).then_some(item));
         }
+        let before = (self.batches.clone(), self.boundary);
+        if boundary.0 != boundary.1 && self.boundary == boundary.1 {
+            (self.batches, self.boundary) = (batches.0, boundary.0);
+        }
+        effect.batches = (before.0, self.batches.clone());
+        effect.boundary = (before.1, self.boundary);
         // Behind a copy that has grown, the newest is an older one.
         let noted = report["noted"].as_str().map(str::to_owned).or_else(|| operation_of(&report));
-        let is_nothing = effect.cut.len() + effect.back.len() + effect.gone.len() + effect.again.len() == 0;
+        let is_nothing = effect.cut.len() + effect.back.len() + effect.gone.len() + effect.again.len() == 0
+            && effect.boundary.0 == effect.boundary.1;
         assert!(noted.is_some() || is_nothing, "{}", run.text);
         if let Some(id) = noted {
             self.operations.push(Effect { id, ..effect });
@@ -425,7 +498,16 @@ impl Model {
             .collect();
         self.cut.extend(&cut);
         self.gone.extend(&gone);
-        self.operations.push(Effect { id, cut, gone, ..Effect::default() });
+        let before = (self.batches.clone(), self.boundary);
+        if let Some(batches) = report["batches"].as_array() {
+            self.boundary = Some(self.operations.len());
+            self.batches = batches.iter().map(|batch| batch["id"].as_str().unwrap().to_owned()).collect();
+        } else if !text.contains("\"isCompactSummary\":true") {
+            // The summary is the oldest message, and may be what is truncated.
+            (self.batches, self.boundary) = (Vec::new(), None);
+        }
+        let (batches, boundary) = ((before.0, self.batches.clone()), (before.1, self.boundary));
+        self.operations.push(Effect { id, batches, boundary, cut, gone, ..Effect::default() });
     }
 
     /// A client goes on.
@@ -441,7 +523,7 @@ impl Model {
             "message": {"role": "user", "content": format!("More {n}")},
             "uuid": format!("{n:08x}-0000-4000-8000-0000000000ff"), "timestamp": format!("2026-01-02T00:00:{:02}.000Z", n % 60)});
         fs::write(&self.path, text + &entry.to_string() + "\n").unwrap();
-        self.has_grown = true;
+        self.added.push(format!("\"More {n}\""));
     }
 
     fn text(&self) -> String {
@@ -461,6 +543,15 @@ impl Model {
         }
         let check = self.stage.run(["check", self.path.to_str().unwrap()]);
         assert_eq!(check.code, Some(0), "{deed:?}: {}", check.text);
+        let list = ["archive", "list", "--kind", "batch", "--limit", "100", "--json", "--session"];
+        if self.is_known && self.operations.iter().any(|it| it.batches.0 != it.batches.1) {
+            let listed = self.stage.run([&list[..], &[self.path.to_str().unwrap()]].concat()).ended(0).json();
+            let mut listed: Vec<&str> =
+                listed["entries"].as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap()).collect();
+            listed.reverse();
+            let short: Vec<&str> = self.batches.iter().map(|batch| &batch[..12]).collect();
+            assert_eq!(listed, short, "{deed:?}");
+        }
     }
 
     /// The source comes back byte for byte, what a client has added behind it.
@@ -472,7 +563,11 @@ impl Model {
         self.stage.run(["restore", path, "--all", "-o", "back.jsonl", "--force"]).ended(0);
         let back = self.stage.bytes("back.jsonl");
         assert!(back.starts_with(&self.source), "P-05: the source does not come back");
-        assert!(self.has_grown || back == self.source, "P-05: more than the source comes back");
+        assert!(!self.added.is_empty() || back == self.source, "P-05: more than the source comes back");
+        let back = String::from_utf8(back).unwrap();
+        for added in &self.added {
+            assert!(back.contains(added), "P-05: {added} does not come back");
+        }
     }
 }
 
@@ -625,4 +720,49 @@ fn play(parts: &[Part], deeds: &[(Deed, Landing)]) {
         model.hold(deed);
     }
     model.end();
+}
+
+// P-05, F-06: a compaction that others came after is undone.
+#[test]
+fn p_05_compactions_are_undone_in_any_order() {
+    let parts = [
+        Part::Prompt { blocks: 1 },
+        Part::Answer { thinking: true, text: true, calls: vec![0, 3], one_line: false },
+        Part::Prompt { blocks: 0 },
+        Part::Answer { thinking: false, text: true, calls: vec![1], one_line: true },
+        Part::Prompt { blocks: 2 },
+    ];
+    for first in 0..3 {
+        for second in 0..6 {
+            play(
+                &parts,
+                &[
+                    (Deed::Compact(4), Landing::InPlace),
+                    (Deed::Discard(vec![7]), Landing::File),
+                    (Deed::Append, Landing::InPlace),
+                    (Deed::Compact(2), Landing::File),
+                    (Deed::RestoreOp(first), Landing::File),
+                    (Deed::Append, Landing::InPlace),
+                    (Deed::RestoreOp(second), Landing::InPlace),
+                ],
+            );
+        }
+    }
+}
+
+// P-05: an item that came back, and was compacted away then, is cut again; what stands behind the summary stays there.
+#[test]
+fn p_05_what_hangs_on_a_later_summary_stays_on_it() {
+    play(
+        &[Part::Prompt { blocks: 0 }, Part::Prompt { blocks: 0 }],
+        &[
+            (Deed::Discard(vec![12]), Landing::InPlace),
+            (Deed::Restore(vec![0]), Landing::InPlace),
+            (Deed::Distill(vec![251, 5]), Landing::InPlace),
+            (Deed::Discard(vec![126]), Landing::InPlace),
+            (Deed::Compact(1), Landing::InPlace),
+            (Deed::Restore(vec![219]), Landing::InPlace),
+            (Deed::RestoreOp(37), Landing::InPlace),
+        ],
+    );
 }

@@ -115,6 +115,16 @@ fn f_09_a_part_without_a_summary_is_named_and_nothing_is_written() {
     hint: nothing was written; 2 results are kept, so that the next run asks for the rest alone
     "#);
     assert_eq!(stage.names(), ["in.jsonl"]);
+    // A server of its own has a key of its own.
+    let refuses = Server::start(|_| failure(401, "no such key"));
+    let stage = Stage::new()
+        .file("in.jsonl", transcript())
+        .env("CTXC_SUMMARIZATION_BASE_URL", &refuses.base_url)
+        .env("CTXC_SUMMARIZATION_MODEL", "openai/gpt-5-mini")
+        .env("CTXC_SUMMARIZATION_API_KEY", KEY)
+        .env("NO_PROXY", "*");
+    let run = stage.run(compact(&["--yes"])).ended(1);
+    assert!(run.stderr.contains("hint: check OPENROUTER_API_KEY or CTXC_SUMMARIZATION_API_KEY,"), "{}", run.text);
 }
 
 // F-11, AC6.3: the words of the user go instead of the default ones; what messages hold stays as it is.

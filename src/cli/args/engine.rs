@@ -133,8 +133,9 @@ impl EngineArgs {
                 order: Order::LongestFirst,
             },
             prices,
-            consent: if self.yes || environment.user_names_engine() { Consent::Given } else { Consent::Ask },
+            consent: if self.yes || environment.user_asks_for_chat() { Consent::Given } else { Consent::Ask },
             secrets: if self.no_redact { Secrets::Sent } else { Secrets::Replaced },
+            key_variable: environment.used_key_variable(),
             server: Settings { endpoint, key, models, now: Timestamp::now },
         })
     }

@@ -178,6 +178,21 @@ mod tests {
         assert_eq!((summarizing.limit.0, summarizing.persona.as_str(), summarizing.prompt), (1024, "", None));
     }
 
+    // only who asks for `chat` in the own configuration has agreed to send texts; `--engine chat` alone has not.
+    #[test]
+    fn r_15_another_engine_in_the_configuration_is_no_consent() {
+        let consent = |config: &str| {
+            let summaries = resolve(config, &[], &["--engine", "chat"]).unwrap();
+            asking(&summaries).consent
+        };
+        let server = "base_url = \"https://main.example/v1\"\napi_key = \"key\"\nmodel = \"one\"\n";
+        assert_eq!(consent(server), Consent::Ask);
+        assert_eq!(consent(&format!("engine = \"chat\"\n{server}")), Consent::Given);
+        assert_eq!(consent(&format!("engine = \"extract\"\n{server}")), Consent::Ask);
+        let section = |engine: &str| format!("engine = \"chat\"\n{server}[summarization]\nengine = \"{engine}\"\n");
+        assert_eq!((consent(&section("chat")), consent(&section("extract"))), (Consent::Given, Consent::Ask));
+    }
+
     // 000 AC6.1, AC6.2, F-10
     #[test]
     fn ac6_1_f_10_the_section_names_another_server_which_never_sees_the_main_key() {

@@ -10,7 +10,7 @@ use super::restore::Settings;
 use super::restore_whole::taken_back;
 use crate::apply::{ApplyError, NewSession, OpenCut, Provenance, Recalled, Returned, Rewrite, Standing, Stock};
 use crate::apply::{
-    ThinkingReach, give_back, is_whole, open_cuts, provenance, recall, undo, unnamed_file, way_to_root,
+    ThinkingReach, absent, give_back, is_whole, open_cuts, provenance, recall, undo, unnamed_file, way_to_root,
 };
 use crate::archive::{Archive, Cut};
 use crate::cli::args::{Aim, Matches};
@@ -57,13 +57,23 @@ pub(crate) fn restore(
     let targets: Vec<&Target> = aims.iter().map(|aim| &aim.target).collect();
     let stock = Stock { file: &reading.file, index: &reading.index, chain: &reading.chain, open: &open };
     let recalled = recall(stock, &targets, settings.roles, &*archive)?;
+    let unknown: Vec<&Target> =
+        targets.iter().zip(&recalled).filter(|(_, it)| **it == Recalled::Nothing).map(|(target, _)| *target).collect();
+    let mut gone = absent(&unknown, settings.roles, &reading.index, &known.lineage, &*archive)?.into_iter();
+    let gone: Vec<Option<OpenCut>> =
+        recalled.iter().map(|it| if *it == Recalled::Nothing { gone.next().flatten() } else { None }).collect();
     let places = places(aims, recalled, &open, settings.matches)?;
     let wanted: BTreeSet<usize> = places.iter().flatten().flatten().copied().collect();
     let cuts: Vec<OpenCut> = wanted.iter().filter_map(|at| open.get(*at).cloned()).collect();
     let mut rewrite = Rewrite::default();
     let returned = give_back(&reading.file, &reading.index, &known.lineage, &*archive, &cuts, &mut rewrite)?;
     let is_all = cuts.len() == open.len() && returned.iter().all(|it| matches!(it, Returned::Restored(_)));
-    let rows = rows(aims, &places, &open, &wanted, &returned);
+    let mut rows = rows(aims, &places, &open, &wanted, &returned);
+    for (row, cut) in rows.iter_mut().zip(&gone) {
+        let Some(cut) = cut else { continue };
+        row.outcome = RestoredOutcome::Failed;
+        row.items.push(item(cut, &Returned::Gone(Some(cut.last.clone()))));
+    }
     let mut report = RestoredReport::new(work.rewritten("restore"), rows);
     // What was added to a session since is no part of what it was.
     let is_settled = work.reading.is_settled();

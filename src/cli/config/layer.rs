@@ -198,6 +198,11 @@ impl Layer {
         self.table.contains_key(name)
     }
 
+    /// Whether it sets the key called `name` to the text `value`.
+    pub(crate) fn says(&self, name: &str, value: &str) -> bool {
+        self.table.get(name).and_then(Value::as_str) == Some(value)
+    }
+
     /// The error of a value that has the wrong form.
     pub(super) fn wrong(&self, error: &toml::de::Error) -> CommandError {
         CommandError::config(anyhow!("take the configuration of {}: {}", self.source, error.message()))

@@ -135,7 +135,7 @@ impl Desk<'_> {
             let id = DocumentId::Record(Kind::Batch, key);
             hits.extend(record.map(|record| Hit { id, document: record.document, operation: None }));
         }
-        Ok((!hits.is_empty()).then_some(hits))
+        Ok(Some(hits))
     }
 
     /// The size of the archive's file, or of its tables on a server.
