@@ -112,7 +112,7 @@ fn put(
     let WayBack { path, operations, cuts, errand } = way;
     let session = operations.iter().rev().find_map(|operation| operation.session_ids.first()).map(String::as_str);
     let (kept, fingerprint) = keep_difference(file, output, session, archive)?;
-    let id = operation_id(errand.now, &errand.session, kept.output);
+    let id = operation_id(errand.now, &errand.session, kept.output, place);
     let after = operations.last().and_then(|last| last.tokens).map(|(before, _)| before);
     let before = operations.first().and_then(|first| first.tokens).map(|(_, after)| after);
     let bytes = output.metadata().map_err(ApplyError::Read)?.len();

@@ -185,7 +185,7 @@ pub fn carry_out(
     }
     let mut operation = None;
     if let (Some(archive), Some(Kept { recipe, session_ids, source, output })) = (archive, kept) {
-        let id = operation_id(errand.now, &errand.session, output);
+        let id = operation_id(errand.now, &errand.session, output, stage.target());
         let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute), digest, bytes };
         let record = Operation {
             id: id.clone(),

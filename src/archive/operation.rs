@@ -1,6 +1,6 @@
 //! Operations: which transcript was made out of which, by what, and what was cut on the way.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -87,13 +87,14 @@ impl Cut {
 /// The digits of an id: those of Crockford's base 32, which sort as they count and hold no look-alikes.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// An id for an operation: 9 characters that sort by time (milliseconds) and 4 drawn from what it did, so that
-/// two runs in the same millisecond differ.
+/// An id for an operation: 9 characters that sort by time (milliseconds) and 4 drawn from what it did and where to, so
+/// that two runs in the same millisecond differ, also where they come to the same.
 #[must_use]
-pub fn operation_id(time: Timestamp, session: &str, output: Digest) -> String {
+pub fn operation_id(time: Timestamp, session: &str, output: Digest, place: Option<&Path>) -> String {
     let millis = u64::try_from(time.as_millisecond()).unwrap_or(0);
     let mut content = output.as_bytes().to_vec();
     content.extend_from_slice(session.as_bytes());
+    content.extend_from_slice(place.map_or(&[][..], |place| place.as_os_str().as_encoded_bytes()));
     let what = Digest::of(&content).as_bytes().iter().take(4).fold(0, |sum, byte| sum << 8 | u64::from(*byte));
     base32(millis, 9) + &base32(what, 4)
 }
@@ -112,10 +113,12 @@ mod tests {
     #[test]
     fn a_06_operation_ids_sort_by_time_and_differ_by_content() {
         let at = |millis| Timestamp::from_millisecond(millis).unwrap();
-        let id = |millis, content: &[u8]| operation_id(at(millis), "session", Digest::of(content));
+        let id = |millis, content: &[u8]| operation_id(at(millis), "session", Digest::of(content), None);
         let first = id(1_767_225_600_000, b"a");
         assert_eq!(first.len(), 13, "{first}");
         assert_eq!(first, id(1_767_225_600_000, b"a"));
+        let elsewhere = operation_id(at(1_767_225_600_000), "session", Digest::of(b"a"), Some(Path::new("/b")));
+        assert_ne!(first, elsewhere, "two runs at once that come to the same");
         assert_ne!(first, id(1_767_225_600_000, b"b"));
         assert!(first < id(1_767_225_600_001, b"a"));
         assert!(first < id(4_102_444_800_000, b"a"));
