@@ -66,6 +66,7 @@ impl Proxy {
     }
 
     /// Breaks all connections, and makes none until it is told to let something through.
+    #[cfg(feature = "mcp")]
     pub(crate) fn cut(&self) {
         self.left.store(0, Ordering::SeqCst);
         self.open.lock().unwrap().drain(..).for_each(|stream| drop(stream.shutdown(Shutdown::Both)));

@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 
+#[cfg(feature = "mcp")]
 use super::engine::EngineArgs;
 use crate::archive::{EmbeddingServer, Place};
 use crate::cli::error::CommandError;
@@ -34,6 +35,7 @@ pub(crate) struct MeaningArgs {
 impl MeaningArgs {
     /// What a server for agents is told of it: by the configuration, and by the options of the engine, which hold for all
     /// texts that leave the machine.
+    #[cfg(feature = "mcp")]
     pub(super) fn beside(engine: &EngineArgs) -> Self {
         Self { yes: engine.yes, no_redact: engine.no_redact, ..Self::default() }
     }
