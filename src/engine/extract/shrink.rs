@@ -17,6 +17,8 @@ use crate::text::{Tokens, chars4};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extract;
 
+/// The most that a reply may have of its target, in percent (E-02).
+const MOST_PERCENT: u64 = 115;
 /// Above this many pieces one try is close enough.
 const MANY: usize = 2000;
 
@@ -66,12 +68,15 @@ fn extract(text: &str, target: Tokens) -> String {
     // A budget a little above the target often holds a whole piece more, where the target itself would leave a
     // tenth and more of itself unused.
     let tries = [100, 107, 114].map(|percent| budget * percent / 100);
-    let mut best: Option<(u64, String)> = None;
+    let mut best: Option<((bool, u64), String)> = None;
     for allowed in tries {
         let out = fit(text, &reading, allowed, target);
-        let off = chars4(&out).0.abs_diff(target.0);
-        if best.as_ref().is_none_or(|(least, _)| off < *least) {
-            best = Some((off, out));
+        let size = chars4(&out).0;
+        let off = size.abs_diff(target.0);
+        // What is too long by rounding is worse than anything that is not.
+        let rank = (size * 100 > target.0 * MOST_PERCENT, off);
+        if best.as_ref().is_none_or(|(least, _)| rank < *least) {
+            best = Some((rank, out));
         }
         if off * 100 <= target.0 * 10 || reading.pieces.len() > MANY {
             break;

@@ -220,6 +220,13 @@ fn strip_count(line: &str) -> String {
     bare
 }
 
+// E-02
+#[test]
+fn what_is_too_long_by_rounding_gives_way_to_what_is_not() {
+    let kept = shrink("2026-01-01 12:00:00 ERROR    aa aaa\r\n* aa a\n", 9);
+    assert!(chars4(&kept).0 * 100 <= 9 * 115, "{kept}");
+}
+
 proptest! {
     // E-02
     #[test]
