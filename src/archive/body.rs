@@ -6,6 +6,8 @@ use crate::text::Digest;
 pub(super) const PLAIN: i64 = 0;
 /// The line as one zstd frame.
 pub(super) const ZSTD: i64 = 1;
+/// The place of the line: in a pack.
+pub(super) const PACKED: i64 = 2;
 
 /// Level 3 is zstd's own balance of speed and size.
 const LEVEL: i32 = 3;
@@ -55,7 +57,8 @@ impl Unpacker {
             ZSTD => self.decompress(&content, bytes)?,
             _ => return None,
         };
-        (!checksum.is_empty() && Digest::of(&unpacked).as_bytes().starts_with(checksum)).then_some(unpacked)
+        // One that was cut short by damage proves nothing.
+        (checksum.len() >= 8 && Digest::of(&unpacked).as_bytes().starts_with(checksum)).then_some(unpacked)
     }
 
     fn decompress(&mut self, content: &[u8], bytes: u64) -> Option<Vec<u8>> {

@@ -207,6 +207,12 @@ pub enum ArchiveError {
         /// The id.
         id: String,
     },
+    /// A line that the archive does not have, or no longer.
+    #[error("use line {id}: the archive has no line of this number; run the command again")]
+    NoSuchLine {
+        /// The number of the line.
+        id: u64,
+    },
     /// A beginning that several operations share.
     #[error("tell which operation `{given}` is: {} begin so; give more of the id", ids.join(", "))]
     AmbiguousOperation {

@@ -15,10 +15,11 @@ mod document;
 mod embed;
 mod error;
 mod lineage;
-mod memory;
+mod object;
 mod open;
 mod operation;
 mod original;
+mod pack;
 mod packed;
 mod path_bytes;
 #[cfg(feature = "postgres")]
@@ -45,6 +46,7 @@ pub use embed::{
 };
 pub use error::ArchiveError;
 pub use lineage::{ancestors, lineage};
+pub use object::{EachLine, LineId, NotAnObjectKind, Object, ObjectKind};
 pub use open::{open, open_existing};
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};
@@ -95,6 +97,29 @@ pub trait Archive: Send {
     /// When the store cannot be written; nothing of the deposit is kept then.
     fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError>;
 
+    /// Adds whole lines to the deposit, of which each ends in `\n`, and returns their ids in their order. A line that the
+    /// archive has already is not stored a second time. The digests are those of the lines.
+    ///
+    /// A line stays for as long as an object or an original refers to it; one to which nothing refers goes with the next
+    /// [`sweep`](Archive::sweep) by anybody. So what is committed in portions names its lines in an object in each.
+    ///
+    /// # Errors
+    /// When the store cannot be written; nothing of the deposit is kept then.
+    fn put_lines(&mut self, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError>;
+
+    /// Adds one object to the deposit, in the place of an older one of its kind and key; it then counts as the newest.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NoSuchLine`] when it refers to a line that is not there; or when the store cannot be written. Nothing
+    /// of the deposit is kept then.
+    fn put_object(&mut self, object: &Object) -> Result<(), ArchiveError>;
+
+    /// Drops the object of this kind with this key, as a part of the deposit. Where there is none, nothing happens.
+    ///
+    /// # Errors
+    /// When the store cannot be written; nothing of the deposit is kept then.
+    fn drop_object(&mut self, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError>;
+
     /// Opens the deposit, and keeps all other writers out until it is committed or rolled back. What is read meanwhile
     /// is what stands there when it is committed, so that something may be read, changed and put back.
     ///
@@ -127,6 +152,32 @@ pub trait Archive: Send {
     fn lines(&self, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, ArchiveError> {
         digests.iter().map(|digest| self.line(*digest)).collect()
     }
+
+    /// Calls `each` with the lines of these ids, in their order. Lines that were put one after the other are read in one
+    /// go.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NoSuchLine`] when one of them is not there; when the store cannot be read, or what it holds is
+    /// damaged; or that of `each`, which ends it.
+    fn each_line(&self, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError>;
+
+    /// The object of this kind with this key; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn object(&self, kind: ObjectKind, key: Digest) -> Result<Option<Object>, ArchiveError>;
+
+    /// The keys and heads of the objects of this kind and group, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn objects_of(&self, kind: ObjectKind, group: Digest) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError>;
+
+    /// The keys and heads of all objects of this kind, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn object_keys(&self, kind: ObjectKind) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError>;
 
     /// The digests of the lines whose digest begins with the hexadecimal digits `prefix`, the first few in their order;
     /// none where `prefix` has no digits or something else than digits.
@@ -310,7 +361,16 @@ pub trait Archive: Send {
         Ok(None)
     }
 
-    /// Drops what `cleanup` names and what nothing refers to any more, all of it or nothing; or counts it.
+    /// Merges small packs of lines, which many small deposits leave behind, so that they take less space. `go_on` is
+    /// asked after each pack that was written whether to write another; each is durable by then. Returns how many packs
+    /// there are fewer.
+    ///
+    /// # Errors
+    /// When a deposit is open, the store cannot be written, or what it holds is damaged.
+    fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError>;
+
+    /// Drops what `cleanup` names and what nothing refers to any more, all of it or nothing; or counts it. Small packs are
+    /// merged where it drops.
     ///
     /// # Errors
     /// When the store cannot be written. Where only the space could not be given back, what went is gone.

@@ -1,6 +1,5 @@
 //! Opening an archive by its URL.
 
-use super::memory::Memory;
 #[cfg(feature = "postgres")]
 use super::postgres::Postgres;
 use super::sqlite::Sqlite;
@@ -12,7 +11,7 @@ use super::{Archive, ArchiveError, ArchiveUrl};
 /// When it cannot be made or opened, or is no archive of this version.
 pub fn open(url: &ArchiveUrl) -> Result<Box<dyn Archive>, ArchiveError> {
     match url {
-        ArchiveUrl::Memory => Ok(Box::new(Memory::default())),
+        ArchiveUrl::Memory => Ok(Box::new(Sqlite::in_memory()?)),
         ArchiveUrl::Sqlite(path) => Ok(Box::new(Sqlite::open(path)?)),
         #[cfg(feature = "postgres")]
         ArchiveUrl::Postgres(url) => Ok(Box::new(Postgres::open(url)?)),

@@ -27,13 +27,6 @@ impl Query<'_> {
     pub fn has_words(&self) -> bool {
         terms::words(self.text).next().is_some()
     }
-
-    /// Whether `document` is one of those that are asked for, whatever its text is.
-    pub(super) fn admits(&self, document: &Document) -> bool {
-        self.kind.is_none_or(|kind| document.kind == kind)
-            && self.speaker.is_none_or(|speaker| document.speaker.as_deref() == Some(speaker))
-            && (self.sessions.is_empty() || document.session.as_ref().is_some_and(|id| self.sessions.contains(id)))
-    }
 }
 
 /// An entry that was found.

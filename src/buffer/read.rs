@@ -1,6 +1,7 @@
 //! What a buffer holds, and what is found in it.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
 
 use super::state::{Slip, changed_since};
 use super::{BufferError, Name, Speaker, State, Utterance};
@@ -80,7 +81,7 @@ pub fn search<'c>(
     speaker: Option<Speaker>,
     limit: u32,
 ) -> Result<Vec<&'c Utterance>, BufferError> {
-    // What a buffer holds fits into memory, where nothing has to be indexed first.
+    // What a buffer holds fits into memory.
     let mut shelf = archive::open(&ArchiveUrl::Memory)?;
     let mut by_key = HashMap::with_capacity(contents.utterances.len());
     for utterance in &contents.utterances {
@@ -89,6 +90,7 @@ pub fn search<'c>(
         by_key.insert(record.key, utterance);
     }
     shelf.commit()?;
+    shelf.index(&|_| None, &mut |_, _| ControlFlow::Continue(()))?;
     let query = Query { text: query, kind: None, speaker: speaker.map(Speaker::name), sessions: &[], limit };
     let hits = shelf.search(&query, &|_| None)?;
     Ok(hits.iter().filter_map(|hit| by_key.get(&hit.id.digest()).copied()).collect())

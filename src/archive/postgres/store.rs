@@ -16,8 +16,9 @@ use crate::archive::body::Unpacker;
 use crate::archive::packed::Packed;
 use crate::archive::prefix::{self, AT_MOST};
 use crate::archive::{
-    Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, Hit, Kind, Operation, Original, Output, Query,
-    Reader, RecipeStep, Record, RecordFilter, ServerUrl, StoredOriginal, Sweep, Vector,
+    Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Hit, Kind, LineId, Object, ObjectKind,
+    Operation, Original, Output, Query, Reader, RecipeStep, Record, RecordFilter, ServerUrl, StoredOriginal, Sweep,
+    Vector,
 };
 use crate::text::Digest;
 
@@ -98,6 +99,11 @@ impl Postgres {
         super::batch::damaged(&self.server, detail)
     }
 
+    fn no_sessions(&self) -> ArchiveError {
+        let detail = "an archive on a server does not hold whole sessions yet".to_owned();
+        ArchiveError::Server { place: self.server.place.clone(), detail }
+    }
+
     fn originals(&self, sql: &str, values: Values<'_>) -> Result<Vec<StoredOriginal>, ArchiveError> {
         self.all(sql, values, originals::original)
     }
@@ -118,6 +124,18 @@ impl Archive for Postgres {
 
     fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
         self.writer.drop_record(&self.server, kind, key)
+    }
+
+    fn put_lines(&mut self, _lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError> {
+        Err(self.no_sessions())
+    }
+
+    fn put_object(&mut self, _object: &Object) -> Result<(), ArchiveError> {
+        Err(self.no_sessions())
+    }
+
+    fn drop_object(&mut self, _kind: ObjectKind, _key: Digest) -> Result<(), ArchiveError> {
+        Err(self.no_sessions())
     }
 
     fn claim(&mut self) -> Result<(), ArchiveError> {
@@ -144,6 +162,22 @@ impl Archive for Postgres {
             found.insert(packed.0, self.unpack_line(packed)?);
         }
         Ok(digests.iter().map(|digest| found.get(digest).cloned()).collect())
+    }
+
+    fn each_line(&self, _ids: &[LineId], _each: &mut EachLine<'_>) -> Result<(), ArchiveError> {
+        Err(self.no_sessions())
+    }
+
+    fn object(&self, _kind: ObjectKind, _key: Digest) -> Result<Option<Object>, ArchiveError> {
+        Ok(None)
+    }
+
+    fn objects_of(&self, _kind: ObjectKind, _group: Digest) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+        Ok(Vec::new())
+    }
+
+    fn object_keys(&self, _kind: ObjectKind) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+        Ok(Vec::new())
     }
 
     fn lines_by_prefix(&self, prefix: &str) -> Result<Vec<Digest>, ArchiveError> {
@@ -301,6 +335,10 @@ impl Archive for Postgres {
         const BYTES: &str = "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint AS bytes FROM pg_class
             WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'";
         Ok(self.all(BYTES, &[], |row| value::<i64>(row, "bytes"))?.pop().and_then(|bytes| u64::try_from(bytes).ok()))
+    }
+
+    fn merge_packs(&mut self, _go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
+        Ok(0)
     }
 
     fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {

@@ -8,11 +8,10 @@ use std::ops::ControlFlow;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::lines::{Line, Lines, body};
 use super::records::packed;
 use super::row::{length, to_nanoseconds};
-use crate::archive::body::Unpacker;
 use crate::archive::{Document, Reader, terms};
-use crate::text::Digest;
 
 /// How many bytes are read before what was indexed is committed.
 const PORTION: u64 = 16 << 20;
@@ -36,7 +35,7 @@ pub(super) fn catch_up(
     read: &Reader<'_>,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> rusqlite::Result<()> {
-    let mut indexer = Indexer { connection, read, unpacker: Unpacker::default(), words: HashSet::new() };
+    let mut indexer = Indexer { connection, read, lines: Lines::default(), words: HashSet::new() };
     let total: u64 = connection.query_row(N_LEFT, [], |row| length(row, "n_left"))?;
     let mut n_done = 0;
     while n_done < total {
@@ -61,7 +60,7 @@ pub(super) fn catch_up(
 struct Indexer<'a> {
     connection: &'a Connection,
     read: &'a Reader<'a>,
-    unpacker: Unpacker,
+    lines: Lines,
     /// Words that the vocabulary has already.
     words: HashSet<String>,
 }
@@ -81,15 +80,12 @@ impl Indexer<'_> {
 
     /// Indexes the next body; its length, or `None` where there is no further one.
     fn body(&mut self) -> rusqlite::Result<Option<u64>> {
-        let next = self.connection.prepare_cached(NEXT_BODY)?.query_row([], |row| {
-            let digest = Digest::from_bytes(row.get("digest")?);
-            let (codec, content): (i64, Vec<u8>) = (row.get("codec")?, row.get("content")?);
-            Ok((row.get::<_, i64>("id")?, digest, codec, content, length(row, "bytes")?))
-        });
-        let Some((id, digest, codec, content, bytes)) = next.optional()? else { return Ok(None) };
+        let next = self.connection.prepare_cached(NEXT_BODY)?.query_row([], body).optional()?;
+        let Some(body) = next else { return Ok(None) };
+        let (id, bytes) = (body.id, body.bytes);
         // A damaged line cannot be found; whoever asks for it is told.
-        let line = self.unpacker.unpack(codec, content, bytes, digest);
-        if let Some(document) = line.and_then(|line| (self.read)(&line)) {
+        let line = self.lines.read(self.connection, body)?;
+        if let Some(document) = line.as_ref().and_then(Line::bytes).and_then(self.read) {
             self.add(Some(id), None, &document)?;
         }
         self.connection.prepare_cached("UPDATE indexed SET body = ?")?.execute([id])?;
@@ -103,7 +99,7 @@ impl Indexer<'_> {
             .prepare_cached(NEXT_RECORD)?
             .query_row([], |row| Ok((row.get::<_, i64>("seq")?, length(row, "bytes")?, packed(row)?)));
         let Some((seq, bytes, packed)) = next.optional()? else { return Ok(None) };
-        if let Some(record) = packed.unpack(&mut self.unpacker) {
+        if let Some(record) = packed.unpack(&mut self.lines.unpacker) {
             self.add(None, Some(seq), &record.document)?;
         }
         self.connection.prepare_cached("UPDATE indexed SET record = ?")?.execute([seq])?;

@@ -3,8 +3,11 @@
 mod connect;
 mod fault;
 mod index;
+mod lines;
+mod objects;
 mod operations;
 mod originals;
+mod packs;
 mod place;
 mod records;
 mod row;

@@ -1,17 +1,10 @@
-//! Bodies and originals: the queries and what their rows hold.
+//! Originals: the queries and what their rows hold.
 
 use rusqlite::Row;
 
 use super::row::length;
 use crate::archive::StoredOriginal;
 use crate::text::Digest;
-
-/// The number of the body with a digest.
-pub(super) const BODY_ID: &str = "SELECT id FROM body WHERE substr(digest, 1, 8) = substr(?1, 1, 8) AND digest = ?1";
-
-/// The body with a digest.
-pub(super) const BODY: &str = "SELECT codec, content, bytes FROM body
-    WHERE substr(digest, 1, 8) = substr(?1, 1, 8) AND digest = ?1";
 
 /// The digests from one to another, both included, in their order.
 pub(super) const DIGESTS: &str = "SELECT digest FROM body
@@ -38,8 +31,6 @@ pub(super) const LOOSE: &str = "SELECT digest, bytes, uuid, replaced_by, operati
 pub(super) const BY_OPERATION: &str = "SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original
     WHERE seq BETWEEN (SELECT first_original FROM operation WHERE id = ?1)
         AND (SELECT last_original FROM operation WHERE id = ?1) ORDER BY seq";
-
-pub(super) const INSERT_BODY: &str = "INSERT INTO body (digest, bytes, codec, content) VALUES (?, ?, ?, ?)";
 
 pub(super) const INSERT: &str = "INSERT INTO original (body, uuid, replaced_by) VALUES (?, ?, ?)";
 

@@ -8,15 +8,16 @@ use rusqlite::{Connection, Params, Row, params};
 
 use super::connect;
 use super::fault::Fault;
+use super::lines::{Body, Line, Lines};
 use super::row::{length, path_value, to_signed};
 use super::writer::Writer;
-use super::{index, operations, originals, records, search, vectors};
-use crate::archive::body::Unpacker;
+use super::{index, lines, objects, operations, originals, records, search, vectors};
 use crate::archive::packed::Packed;
 use crate::archive::prefix::{self, AT_MOST};
 use crate::archive::{
-    Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, Hit, Kind, Operation, Original, Output, Query,
-    Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector, other_dimension,
+    Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Hit, Kind, LineId, Object, ObjectKind,
+    Operation, Original, Output, Query, Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector,
+    other_dimension,
 };
 use crate::text::Digest;
 
@@ -29,7 +30,7 @@ pub(in crate::archive) struct Sqlite {
     path: PathBuf,
     /// Only reads. It is another connection than the writer's, so that it sees only what is committed.
     reader: Connection,
-    unpacker: RefCell<Unpacker>,
+    lines: RefCell<Lines>,
     writer: Option<Writer>,
 }
 
@@ -43,7 +44,61 @@ impl Sqlite {
         let path =
             std::path::absolute(path).map_err(|source| ArchiveError::Create { path: path.to_owned(), source })?;
         let reader = connect::open(&path)?;
-        Ok(Self { path, reader, unpacker: RefCell::default(), writer: None })
+        Ok(Self { path, reader, lines: RefCell::default(), writer: None })
+    }
+
+    /// An archive in memory, gone when it is dropped.
+    ///
+    /// # Errors
+    /// When the database cannot be made.
+    pub(in crate::archive) fn in_memory() -> Result<Self, ArchiveError> {
+        let (path, reader) = connect::open_in_memory()?;
+        Ok(Self { path, reader, lines: RefCell::default(), writer: None })
+    }
+
+    /// Does what is part of a deposit.
+    fn put<T>(&mut self, put: impl FnOnce(&mut Writer) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
+        // A database in memory has no log beside it, so that nobody could read it while another writes; but who has begun
+        // to read may go on.
+        if connect::is_in_memory(&self.path) && self.reader.is_autocommit() {
+            self.reader.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema").fault(&self.path)?;
+        }
+        self.writer()?.put(put)
+    }
+
+    /// Ends what [`put`](Self::put) began.
+    fn end(&mut self, end: fn(&mut Writer) -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
+        if !self.reader.is_autocommit() {
+            self.reader.execute_batch("COMMIT").fault(&self.path)?;
+        }
+        self.writer.as_mut().map_or(Ok(()), end)
+    }
+
+    /// Reads all of something as it stands at one time, whatever others write.
+    fn at_once<T>(&self, read: impl FnOnce() -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
+        if !self.reader.is_autocommit() {
+            return read();
+        }
+        self.reader.execute_batch("BEGIN").fault(&self.path)?;
+        let read = read();
+        self.reader.execute_batch("COMMIT").fault(&self.path)?;
+        read
+    }
+
+    fn read_line(&self, body: Body) -> Result<Line, ArchiveError> {
+        let digest = body.digest;
+        let line = self.lines.borrow_mut().read(&self.reader, body).fault(&self.path)?;
+        line.ok_or_else(|| self.damaged("line", digest))
+    }
+
+    fn labels(&self, sql: &str, params: impl Params) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+        let labels = self.all(sql, params, objects::label)?.into_iter();
+        labels
+            .map(|label| {
+                let key = label.key;
+                label.checked().ok_or_else(|| self.damaged("object", key))
+            })
+            .collect()
     }
 
     /// The writer, opened when something is put for the first time.
@@ -67,7 +122,7 @@ impl Sqlite {
 
     fn unpack(&self, packed: Packed) -> Result<Record, ArchiveError> {
         let key = packed.key();
-        packed.unpack(&mut self.unpacker.borrow_mut()).ok_or_else(|| self.damaged("record", key))
+        packed.unpack(&mut self.lines.borrow_mut().unpacker).ok_or_else(|| self.damaged("record", key))
     }
 
     fn damaged(&self, what: &str, digest: Digest) -> ArchiveError {
@@ -102,41 +157,81 @@ impl Sqlite {
 
 impl Archive for Sqlite {
     fn put_original(&mut self, original: &Original<'_>) -> Result<Digest, ArchiveError> {
-        self.writer()?.put(|writer| writer.put_original(original))
+        self.put(|writer| writer.put_original(original))
     }
 
     fn put_operation(&mut self, operation: &Operation, recipe: &[RecipeStep]) -> Result<(), ArchiveError> {
-        self.writer()?.put(|writer| writer.put_operation(operation, recipe))
+        self.put(|writer| writer.put_operation(operation, recipe))
     }
 
     fn put_record(&mut self, record: &Record) -> Result<(), ArchiveError> {
-        self.writer()?.put(|writer| writer.put_record(record))
+        self.put(|writer| writer.put_record(record))
     }
 
     fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
-        self.writer()?.put(|writer| writer.drop_record(kind, key))
+        self.put(|writer| writer.drop_record(kind, key))
+    }
+
+    fn put_lines(&mut self, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError> {
+        self.put(|writer| writer.put_lines(lines))
+    }
+
+    fn put_object(&mut self, object: &Object) -> Result<(), ArchiveError> {
+        self.put(|writer| writer.put_object(object))
+    }
+
+    fn drop_object(&mut self, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
+        self.put(|writer| writer.drop_object(kind, key))
     }
 
     fn claim(&mut self) -> Result<(), ArchiveError> {
         // The transaction of a deposit is one that writes from its beginning.
-        self.writer()?.put(|_| Ok(()))
+        self.put(|_| Ok(()))
     }
 
     fn commit(&mut self) -> Result<(), ArchiveError> {
-        self.writer.as_mut().map_or(Ok(()), Writer::commit)
+        self.writer.as_ref().map_or(Ok(()), Writer::check_whole)?;
+        self.end(Writer::commit)
     }
 
     fn rollback(&mut self) -> Result<(), ArchiveError> {
-        self.writer.as_mut().map_or(Ok(()), Writer::rollback)
+        self.end(Writer::rollback)
     }
 
     fn line(&self, digest: Digest) -> Result<Option<Vec<u8>>, ArchiveError> {
-        let body = self.all(originals::BODY, [digest.as_bytes()], |row| {
-            Ok((row.get::<_, i64>("codec")?, row.get::<_, Vec<u8>>("content")?, length(row, "bytes")?))
-        })?;
-        let Some((codec, content, bytes)) = body.into_iter().next() else { return Ok(None) };
-        let line = self.unpacker.borrow_mut().unpack(codec, content, bytes, digest);
-        line.map(Some).ok_or_else(|| self.damaged("line", digest))
+        self.at_once(|| {
+            let body = self.all(lines::BODY, [digest.as_bytes()], lines::body)?.pop();
+            let line = body.map(|body| self.read_line(body)).transpose()?;
+            Ok(line.and_then(Line::into_bytes))
+        })
+    }
+
+    fn each_line(&self, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError> {
+        self.at_once(|| {
+            for id in ids {
+                let body = self.all(lines::BODY_BY_ID, [to_signed(id.0)], lines::body)?.pop();
+                let line = body.map(|body| self.read_line(body)).transpose()?;
+                each(*id, line.as_ref().and_then(Line::bytes).ok_or(ArchiveError::NoSuchLine { id: id.0 })?)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn object(&self, kind: ObjectKind, key: Digest) -> Result<Option<Object>, ArchiveError> {
+        let Some(packed) = self.all(objects::BY_KEY, params![key.as_bytes(), kind.name()], objects::packed)?.pop()
+        else {
+            return Ok(None);
+        };
+        let object = packed.unpack(&mut self.lines.borrow_mut().unpacker);
+        object.map(Some).ok_or_else(|| self.damaged("object", key))
+    }
+
+    fn objects_of(&self, kind: ObjectKind, group: Digest) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+        self.labels(objects::BY_GROUP, params![group.as_bytes(), kind.name()])
+    }
+
+    fn object_keys(&self, kind: ObjectKind) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+        self.labels(objects::BY_KIND, [kind.name()])
     }
 
     fn lines_by_prefix(&self, prefix: &str) -> Result<Vec<Digest>, ArchiveError> {
@@ -278,6 +373,10 @@ impl Archive for Sqlite {
             })
         })?;
         Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
+        self.writer()?.merge_packs(go_on)
     }
 
     fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {

@@ -7,11 +7,13 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::connect;
 use super::fault::Fault;
-use super::row::to_signed;
-use super::{index, operations, originals, records, sweep, vectors};
-use crate::archive::body::Packer;
+use super::row::{length, to_signed};
+use super::{index, lines, objects, operations, originals, packs, records, sweep, vectors};
+use crate::archive::body::{PACKED, Packer};
+use crate::archive::pack::{FULL, OpenPack, place};
 use crate::archive::{
-    ArchiveError, Cleanup, DocumentId, Dropped, Kind, Operation, Original, Reader, RecipeStep, Record, Sweep, Vector,
+    ArchiveError, Cleanup, DocumentId, Dropped, Kind, LineId, Object, ObjectKind, Operation, Original, Reader,
+    RecipeStep, Record, Sweep, Vector,
 };
 use crate::text::Digest;
 
@@ -23,6 +25,19 @@ pub(super) struct Writer {
     deposit: Deposit,
     /// The numbers of the first and the last original that wait for their operation.
     waiting: Option<(i64, i64)>,
+    /// What the next line and the next pack are called, known while a deposit that has lines is open.
+    numbers: Option<Numbers>,
+    open_pack: OpenPack,
+}
+
+/// Numbers that nothing has had. Nobody else takes them, for a deposit keeps all other writers out.
+#[derive(Clone, Copy)]
+struct Numbers {
+    line: u64,
+    /// That of the open pack, which lines have already.
+    pack: u64,
+    /// That of the pack after it.
+    next_pack: u64,
 }
 
 /// What has been put since the last commit.
@@ -42,15 +57,22 @@ impl Writer {
         // Holds the random pages of some 100,000 lines' indexes; twice as much saved 4 % more.
         connection.pragma_update(None, "cache_size", -4000).fault(path)?;
         let packer = Packer::new().map_err(|source| ArchiveError::Compress { bytes: 0, source })?;
-        Ok(Self { path: path.to_owned(), connection, packer, deposit: Deposit::None, waiting: None })
+        Ok(Self {
+            path: path.to_owned(),
+            connection,
+            packer,
+            deposit: Deposit::None,
+            waiting: None,
+            numbers: None,
+            open_pack: OpenPack::default(),
+        })
     }
 
     /// Runs one put within the deposit's transaction, which it opens if need be.
     pub(super) fn put<T>(&mut self, put: impl FnOnce(&mut Self) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
-        match self.deposit {
-            Deposit::None => self.connection.execute_batch("BEGIN IMMEDIATE").fault(&self.path)?,
-            Deposit::Open => {}
-            Deposit::Broken => return Err(ArchiveError::BrokenDeposit),
+        self.check_whole()?;
+        if self.deposit == Deposit::None {
+            self.connection.execute_batch("BEGIN IMMEDIATE").fault(&self.path)?;
         }
         let result = put(self);
         self.deposit = if result.is_ok() { Deposit::Open } else { Deposit::Broken };
@@ -91,6 +113,26 @@ impl Writer {
         records::delete(&self.connection, kind, key).fault(&self.path)
     }
 
+    pub(super) fn put_lines(&mut self, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError> {
+        lines.iter().map(|(digest, line)| self.put_line(*digest, line)).collect()
+    }
+
+    pub(super) fn put_object(&mut self, object: &Object) -> Result<(), ArchiveError> {
+        if let Some(LineId(id)) = objects::missing_line(&self.connection, &object.lines).fault(&self.path)? {
+            return Err(ArchiveError::NoSuchLine { id });
+        }
+        objects::insert(&self.connection, &mut self.packer, object).fault(&self.path)
+    }
+
+    pub(super) fn drop_object(&mut self, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
+        objects::delete(&self.connection, kind, key).fault(&self.path)
+    }
+
+    pub(super) fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
+        self.check_free()?;
+        packs::merge(&self.connection, &mut self.packer, go_on).fault(&self.path)
+    }
+
     /// Brings the index up to date.
     pub(super) fn index(
         &self,
@@ -101,9 +143,9 @@ impl Writer {
         index::catch_up(&self.connection, read, progress).fault(&self.path)
     }
 
-    pub(super) fn sweep(&self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {
+    pub(super) fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {
         self.check_free()?;
-        sweep::sweep(&self.connection, cleanup, sweep).fault(&self.path)
+        sweep::sweep(&self.connection, &mut self.packer, cleanup, sweep).fault(&self.path)
     }
 
     pub(super) fn put_vectors(
@@ -120,17 +162,23 @@ impl Writer {
         if self.deposit == Deposit::None { Ok(()) } else { Err(ArchiveError::OpenDeposit) }
     }
 
-    pub(super) fn commit(&mut self) -> Result<(), ArchiveError> {
+    /// Refuses to go on with a deposit of which a part failed.
+    pub(super) const fn check_whole(&self) -> Result<(), ArchiveError> {
         match self.deposit {
-            Deposit::None => Ok(()),
+            Deposit::None | Deposit::Open => Ok(()),
             Deposit::Broken => Err(ArchiveError::BrokenDeposit),
-            Deposit::Open => {
-                let committed = self.connection.execute_batch("COMMIT").fault(&self.path);
-                self.deposit = if committed.is_ok() { Deposit::None } else { Deposit::Broken };
-                self.waiting = None;
-                committed
-            }
         }
+    }
+
+    pub(super) fn commit(&mut self) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        if self.deposit == Deposit::None {
+            return Ok(());
+        }
+        let committed = self.close_pack().and_then(|()| self.connection.execute_batch("COMMIT").fault(&self.path));
+        self.deposit = if committed.is_ok() { Deposit::None } else { Deposit::Broken };
+        self.forget();
+        committed
     }
 
     pub(super) fn rollback(&mut self) -> Result<(), ArchiveError> {
@@ -139,27 +187,120 @@ impl Writer {
             self.connection.execute_batch("ROLLBACK").fault(&self.path)?;
         }
         self.deposit = Deposit::None;
-        self.waiting = None;
+        self.forget();
         Ok(())
+    }
+
+    /// Forgets what holds for one deposit alone.
+    fn forget(&mut self) {
+        self.waiting = None;
+        self.numbers = None;
+        self.open_pack = OpenPack::default();
     }
 
     /// The number of the body with this digest, stored now unless it was there.
     fn body(&mut self, digest: Digest, line: &[u8]) -> Result<i64, ArchiveError> {
-        let find = || {
-            let mut find = self.connection.prepare_cached(originals::BODY_ID)?;
-            find.query_row([digest.as_bytes()], |row| row.get(0)).optional()
-        };
-        if let Some(id) = find().fault(&self.path)? {
+        if let Some((id, _)) = self.known(digest)? {
             return Ok(id);
         }
+        let id = self.next_line()?;
         let bytes = line.len();
         let (codec, content) = self.packer.pack(line).map_err(|source| ArchiveError::Compress { bytes, source })?;
-        let insert = || {
-            let values = params![digest.as_bytes(), to_signed(bytes as u64), codec, content];
-            self.connection.prepare_cached(originals::INSERT_BODY)?.insert(values)
-        };
-        insert().fault(&self.path)
+        insert_body(&self.connection, id, digest, bytes, (codec, content)).fault(&self.path)?;
+        Ok(to_signed(id))
     }
+
+    /// Adds a line to the open pack, unless it is in one already. One that an operation took out by itself moves there.
+    fn put_line(&mut self, digest: Digest, line: &[u8]) -> Result<LineId, ArchiveError> {
+        let known = self.known(digest)?;
+        if let Some((id, PACKED)) = known {
+            return Ok(LineId(id.cast_unsigned()));
+        }
+        let pack = self.pack_for(line)?;
+        let content = place(pack);
+        let id = if let Some((id, _)) = known {
+            let move_body = || self.connection.prepare_cached(lines::MOVE_BODY)?.execute(params![id, PACKED, content]);
+            move_body().fault(&self.path)?;
+            id.cast_unsigned()
+        } else {
+            let id = self.next_line()?;
+            insert_body(&self.connection, id, digest, line.len(), (PACKED, &content)).fault(&self.path)?;
+            id
+        };
+        let id = LineId(id);
+        if line.len() < FULL {
+            self.open_pack.add(id, line);
+        } else {
+            // One of its own, beside the open one.
+            let mut own = OpenPack::default();
+            own.add(id, line);
+            self.write_pack(pack, own)?;
+        }
+        Ok(id)
+    }
+
+    /// The number of the pack for a line.
+    fn pack_for(&mut self, line: &[u8]) -> Result<u64, ArchiveError> {
+        let numbers = self.numbers()?;
+        if line.len() >= FULL {
+            self.numbers = Some(Numbers { next_pack: numbers.next_pack + 1, ..numbers });
+            return Ok(numbers.next_pack);
+        }
+        if !self.open_pack.is_full_with(line.len()) {
+            return Ok(numbers.pack);
+        }
+        self.close_pack()?;
+        self.numbers = Some(Numbers { pack: numbers.next_pack, next_pack: numbers.next_pack + 1, ..numbers });
+        Ok(numbers.next_pack)
+    }
+
+    /// Writes the open pack, where there is one.
+    fn close_pack(&mut self) -> Result<(), ArchiveError> {
+        let pack = std::mem::take(&mut self.open_pack);
+        match self.numbers {
+            Some(numbers) if !pack.is_empty() => self.write_pack(numbers.pack, pack),
+            _ => Ok(()),
+        }
+    }
+
+    fn write_pack(&mut self, id: u64, pack: OpenPack) -> Result<(), ArchiveError> {
+        packs::insert(&self.connection, &mut self.packer, id, pack).map(drop).fault(&self.path)
+    }
+
+    /// The number and the codec of the body with this digest.
+    fn known(&self, digest: Digest) -> Result<Option<(i64, i64)>, ArchiveError> {
+        let find = || {
+            let mut find = self.connection.prepare_cached(lines::BODY_ID)?;
+            find.query_row([digest.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+        };
+        find().fault(&self.path)
+    }
+
+    fn next_line(&mut self) -> Result<u64, ArchiveError> {
+        let numbers = self.numbers()?;
+        self.numbers = Some(Numbers { line: numbers.line + 1, ..numbers });
+        Ok(numbers.line)
+    }
+
+    fn numbers(&mut self) -> Result<Numbers, ArchiveError> {
+        if let Some(numbers) = self.numbers {
+            return Ok(numbers);
+        }
+        let last = |sql| self.connection.query_row(sql, [], |row| length(row, "last")).fault(&self.path);
+        let (line, pack) = (1 + last(lines::LAST_LINE)?, 1 + last(lines::LAST_PACK)?);
+        Ok(*self.numbers.insert(Numbers { line, pack, next_pack: pack + 1 }))
+    }
+}
+
+fn insert_body(
+    connection: &Connection,
+    id: u64,
+    digest: Digest,
+    bytes: usize,
+    (codec, content): (i64, &[u8]),
+) -> rusqlite::Result<()> {
+    let values = params![to_signed(id), digest.as_bytes(), to_signed(bytes as u64), codec, content];
+    connection.prepare_cached(lines::INSERT_BODY)?.execute(values).map(drop)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ pub(crate) mod samples;
 
 mod copies;
 mod deposits;
+mod lines;
 mod meaning;
 mod operations;
 mod originals;

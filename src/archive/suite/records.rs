@@ -28,7 +28,7 @@ fn bare(key: &str, text: &str) -> Record {
 }
 
 /// A line says what it is; one that starts with a bracket says nothing.
-fn read(line: &[u8]) -> Option<Document> {
+pub(super) fn read(line: &[u8]) -> Option<Document> {
     let text = std::str::from_utf8(line).unwrap();
     let (session, text) = text.split_once('|').unwrap_or(("", text));
     (!text.starts_with('[')).then(|| Document {

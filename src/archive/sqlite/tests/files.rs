@@ -4,7 +4,7 @@ use std::fs;
 
 use super::place::{count, folder};
 use crate::archive::Archive;
-use crate::archive::sqlite::{Sqlite, connect, operations, originals};
+use crate::archive::sqlite::{Sqlite, connect, lines, objects, operations, originals};
 use crate::archive::suite::samples::{operation, recipe, removed};
 
 #[test]
@@ -25,7 +25,12 @@ fn a_02_every_look_up_goes_by_an_index() {
     let folder = folder();
     let archive = Sqlite::open(&folder.path().join("a.sqlite")).unwrap();
     for (sql, index) in [
-        (originals::BODY, "body_by_digest"),
+        (lines::BODY, "body_by_digest"),
+        (lines::BODY_ID, "body_by_digest"),
+        (lines::BODY_BY_ID, ""),
+        (objects::BY_KEY, "object_by_key"),
+        (objects::BY_GROUP, "object_by_group"),
+        (objects::BY_KIND, "object_by_kind"),
         (originals::BY_UUID, "original_by_uuid"),
         (originals::BY_LINE, "original_by_line"),
         (operations::BY_OUTPUT, "operation_by_output"),

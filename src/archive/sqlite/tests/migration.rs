@@ -8,7 +8,7 @@ use super::place::{count, folder};
 use crate::archive::sqlite::Sqlite;
 use crate::archive::sqlite::schema::{APPLICATION_ID, MIGRATIONS, NEWEST};
 use crate::archive::suite::samples::{operation, recipe, removed};
-use crate::archive::{Archive, Operation, recipe as recipes};
+use crate::archive::{Archive, LineId, Operation, recipe as recipes};
 use crate::text::Digest;
 
 /// An archive of the first schema at `path`, with an original and an operation.
@@ -69,4 +69,35 @@ fn a_02_an_archive_of_the_first_schema_comes_up_to_date() {
     let version: i64 =
         Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(version, NEWEST);
+}
+
+// N-08: within a second, and what is there stays.
+#[test]
+fn n_08_an_archive_of_the_fourth_schema_comes_up_to_date_within_a_second() {
+    let folder = folder();
+    let path = folder.path().join("a.sqlite");
+    let connection = Connection::open(&path).unwrap();
+    connection.pragma_update(None, "journal_mode", "WAL").unwrap();
+    MIGRATIONS[..4].iter().for_each(|migration| connection.execute_batch(migration).unwrap());
+    connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+    connection.pragma_update(None, "user_version", 4).unwrap();
+    connection.execute_batch("BEGIN").unwrap();
+    for n in 0..20_000_u32 {
+        let line = format!("{n}\n");
+        let digest = Digest::of(line.as_bytes());
+        let values = params![digest.as_bytes(), line.len().cast_signed(), line.as_bytes()];
+        let insert = "INSERT INTO body (digest, bytes, codec, content) VALUES (?, ?, 0, ?)";
+        connection.prepare_cached(insert).unwrap().execute(values).unwrap();
+    }
+    connection.execute_batch("COMMIT").unwrap();
+    drop(connection);
+    let started = std::time::Instant::now();
+    let mut archive = Sqlite::open(&path).unwrap();
+    assert!(started.elapsed().as_secs() < 1, "{:?}", started.elapsed());
+    assert_eq!(archive.line(Digest::of(b"19999\n")).unwrap().as_deref(), Some(b"19999\n".as_slice()));
+    let lines = [b"19999\n".as_slice(), b"a new line\n"].map(|line| (Digest::of(line), line));
+    let ids = archive.put_lines(&lines).unwrap();
+    assert_eq!(ids, [LineId(20_000), LineId(20_001)]);
+    archive.commit().unwrap();
+    assert_eq!(archive.line(Digest::of(b"19999\n")).unwrap().as_deref(), Some(b"19999\n".as_slice()));
 }

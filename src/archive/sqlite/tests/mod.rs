@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 mod disks;
 mod files;
+mod flips;
 mod migration;
 #[cfg(unix)]
 mod modes;

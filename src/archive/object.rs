@@ -1,0 +1,214 @@
+//! Objects: what the archive holds by key besides lines, and how a database keeps one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::ArchiveError;
+use super::body::{Packer, Unpacker};
+use super::codec::{put_varint, take_varint};
+use crate::text::Digest;
+
+/// The length of each of the two checksums of an object in bytes.
+const CHECKSUM: usize = 8;
+
+/// The number of a line in one archive. It never changes, is never given to another line, and means nothing in another
+/// archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineId(pub u64);
+
+/// What is called with the lines that are asked for, one after the other.
+pub type EachLine<'a> = dyn FnMut(LineId, &[u8]) -> Result<(), ArchiveError> + 'a;
+
+/// The kinds of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ObjectKind {
+    /// A state of a session: the lines that it adds to its parent state.
+    State,
+    /// A version of a session: a state with operations applied.
+    Version,
+    /// The edits of an operation.
+    Edits,
+    /// A file beside a session, such as the output of a tool.
+    File,
+    /// A session: where it was, and its newest state.
+    Session,
+}
+
+impl ObjectKind {
+    /// All of them, those first that others refer to.
+    pub const ALL: [Self; 5] = [Self::File, Self::State, Self::Edits, Self::Version, Self::Session];
+
+    /// Its name, as it is stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::State => "state",
+            Self::Version => "version",
+            Self::Edits => "edits",
+            Self::File => "file",
+            Self::Session => "session",
+        }
+    }
+}
+
+impl fmt::Display for ObjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Text that names no kind of object.
+#[derive(Debug, thiserror::Error)]
+#[error("the kinds of objects are {}", ObjectKind::ALL.map(ObjectKind::name).join(", "))]
+pub struct NotAnObjectKind;
+
+impl FromStr for ObjectKind {
+    type Err = NotAnObjectKind;
+
+    fn from_str(name: &str) -> Result<Self, NotAnObjectKind> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or(NotAnObjectKind)
+    }
+}
+
+/// What the archive holds under a kind and a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Its key among those of its kind.
+    pub key: Digest,
+    /// What it is looked up by together with others, such as the digest of the first line of a state.
+    pub group: Option<Digest>,
+    /// A few bytes that are read with the group, uncompressed.
+    pub head: Vec<u8>,
+    /// The lines that it refers to, in order. The archive keeps them for as long as it keeps the object.
+    pub lines: Vec<LineId>,
+    /// All else that it says.
+    pub content: Vec<u8>,
+}
+
+/// What an object is known by, and its head: what is read of it without its content.
+pub(super) struct Label {
+    pub(super) kind: ObjectKind,
+    pub(super) key: Digest,
+    pub(super) group: Option<Digest>,
+    pub(super) head: Vec<u8>,
+    /// That of the label, then that of lines and content.
+    pub(super) checksum: Vec<u8>,
+}
+
+impl Label {
+    fn of(object: &Object, payload: &[u8]) -> Self {
+        let Object { kind, key, group, head, .. } = object;
+        let mut label = Self { kind: *kind, key: *key, group: *group, head: head.clone(), checksum: Vec::new() };
+        label.checksum = label.digest().as_bytes().iter().take(CHECKSUM).copied().collect();
+        label.checksum.extend(Digest::of(payload).as_bytes().iter().take(CHECKSUM));
+        label
+    }
+
+    fn digest(&self) -> Digest {
+        let mut bytes = self.kind.name().as_bytes().to_vec();
+        bytes.push(u8::from(self.group.is_some()));
+        bytes.extend_from_slice(self.key.as_bytes());
+        bytes.extend(self.group.iter().flat_map(|group| *group.as_bytes()));
+        bytes.extend_from_slice(&self.head);
+        Digest::of(&bytes)
+    }
+
+    /// The key and the head; `None` where they are not what was stored.
+    pub(super) fn checked(self) -> Option<(Digest, Vec<u8>)> {
+        self.is_sound().then_some((self.key, self.head))
+    }
+
+    fn is_sound(&self) -> bool {
+        self.checksum.len() == 2 * CHECKSUM
+            && self.checksum.get(..CHECKSUM).is_some_and(|checksum| self.digest().as_bytes().starts_with(checksum))
+    }
+}
+
+/// An object as a row of a database: lines and content packed together.
+pub(super) struct PackedObject {
+    pub(super) label: Label,
+    /// How the payload is packed.
+    pub(super) codec: i64,
+    /// The length of the payload.
+    pub(super) bytes: u64,
+    /// The payload, packed.
+    pub(super) content: Vec<u8>,
+}
+
+impl PackedObject {
+    pub(super) fn pack(object: &Object, packer: &mut Packer) -> std::io::Result<Self> {
+        let mut payload = Vec::with_capacity(object.lines.len() * 2 + object.content.len() + 10);
+        put_varint(&mut payload, object.lines.len() as u64);
+        put_ids(&mut payload, object.lines.iter().copied());
+        payload.extend_from_slice(&object.content);
+        let label = Label::of(object, &payload);
+        let (codec, content) = packer.pack(&payload)?;
+        Ok(Self { label, codec, bytes: payload.len() as u64, content: content.to_vec() })
+    }
+
+    /// The object; `None` where it is not what was stored.
+    pub(super) fn unpack(self, unpacker: &mut Unpacker) -> Option<Object> {
+        let Self { label, codec, bytes, content } = self;
+        if !label.is_sound() {
+            return None;
+        }
+        let payload = unpacker.unpack_checked(codec, content, bytes, label.checksum.get(CHECKSUM..)?)?;
+        let mut rest = payload.as_slice();
+        let n_lines = take_varint(&mut rest)?;
+        let lines = take_ids(&mut rest, n_lines)?;
+        let Label { kind, key, group, head, .. } = label;
+        Some(Object { kind, key, group, head, lines, content: rest.to_vec() })
+    }
+}
+
+/// Appends the differences between each of `ids` and the one before.
+pub(super) fn put_ids(bytes: &mut Vec<u8>, ids: impl IntoIterator<Item = LineId>) {
+    let mut last = 0_u64;
+    for LineId(id) in ids {
+        let difference = id.wrapping_sub(last).cast_signed();
+        // Small ones of either sign take one byte.
+        put_varint(bytes, ((difference << 1) ^ (difference >> 63)).cast_unsigned());
+        last = id;
+    }
+}
+
+/// Takes the ids that [`put_ids`] appended off the front of `bytes`; `None` where they end before.
+pub(super) fn take_ids(bytes: &mut &[u8], n_ids: u64) -> Option<Vec<LineId>> {
+    // Each takes a byte at least, so that a wrong count takes no memory.
+    let mut ids = Vec::with_capacity(usize::try_from(n_ids).ok().filter(|n_ids| *n_ids <= bytes.len())?);
+    let mut last = 0_u64;
+    for _ in 0..n_ids {
+        let number = take_varint(bytes)?;
+        let difference = (number >> 1).cast_signed() ^ -(number & 1).cast_signed();
+        last = last.wrapping_add(difference.cast_unsigned());
+        ids.push(LineId(last));
+    }
+    Some(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn n_01_ids_read_back(ids in any::<Vec<u64>>(), shift in 0..64) {
+            let ids: Vec<LineId> = ids.into_iter().map(|id| LineId(id >> shift)).collect();
+            let mut bytes = Vec::new();
+            put_ids(&mut bytes, ids.iter().copied());
+            bytes.push(7);
+            let mut rest = bytes.as_slice();
+            prop_assert_eq!(take_ids(&mut rest, ids.len() as u64), Some(ids));
+            prop_assert_eq!(rest, [7]);
+        }
+
+        #[test]
+        fn n_01_any_bytes_are_read_as_ids_without_a_panic(bytes in any::<Vec<u8>>(), n_ids in any::<u64>()) {
+            let _ids = take_ids(&mut bytes.as_slice(), n_ids);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Packs: many lines compressed together, which takes less than half of what they take one by one.
+//!
+//! A pack begins with the ids and lengths of its lines, so that a line is found in it by its id alone: a row that was
+//! damaged so that it names another pack or another line is noticed.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::LineId;
+use super::codec::{put_varint, take_varint};
+use super::object::{put_ids, take_ids};
+use crate::text::Digest;
+
+/// At how many bytes of lines a pack is full. A quarter of it takes a fifth more space, four times as much hardly less.
+pub(super) const FULL: usize = 1 << 20;
+
+/// The length of the checksum of a pack in bytes.
+const CHECKSUM: usize = 8;
+
+/// How many packs a reader holds.
+const MOST_HELD: usize = 4;
+
+/// Lines on their way into a pack.
+#[derive(Default)]
+pub(super) struct OpenPack {
+    ids: Vec<LineId>,
+    lengths: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+impl OpenPack {
+    pub(super) fn add(&mut self, id: LineId, line: &[u8]) {
+        self.ids.push(id);
+        self.lengths.push(line.len() as u64);
+        self.bytes.extend_from_slice(line);
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Whether a line of this length makes it longer than a pack ought to be.
+    pub(super) const fn is_full_with(&self, length: usize) -> bool {
+        self.bytes.len() + length > FULL
+    }
+
+    /// The pack and its checksum.
+    pub(super) fn close(self) -> (Vec<u8>, Vec<u8>) {
+        let mut pack = Vec::with_capacity(self.bytes.len() + self.ids.len() * 4 + 10);
+        put_varint(&mut pack, self.ids.len() as u64);
+        put_ids(&mut pack, self.ids);
+        self.lengths.into_iter().for_each(|length| put_varint(&mut pack, length));
+        pack.extend_from_slice(&self.bytes);
+        let checksum = Digest::of(&pack).as_bytes().iter().take(CHECKSUM).copied().collect();
+        (pack, checksum)
+    }
+}
+
+/// A pack that was read.
+pub(super) struct Pack {
+    /// The lines by their ids.
+    lines: Vec<(LineId, Range<usize>)>,
+    bytes: Vec<u8>,
+}
+
+impl Pack {
+    /// The pack that [`OpenPack::close`] made; `None` for anything else.
+    pub(super) fn read(bytes: Vec<u8>) -> Option<Self> {
+        let mut rest = bytes.as_slice();
+        let n_lines = take_varint(&mut rest)?;
+        let ids = take_ids(&mut rest, n_lines)?;
+        let lengths: Vec<u64> = ids.iter().map(|_| take_varint(&mut rest)).collect::<Option<_>>()?;
+        let mut start = bytes.len() - rest.len();
+        let mut lines = Vec::with_capacity(ids.len());
+        for (id, length) in ids.into_iter().zip(lengths) {
+            let end = start.checked_add(usize::try_from(length).ok()?).filter(|end| *end <= bytes.len())?;
+            lines.push((id, start..end));
+            start = end;
+        }
+        lines.sort_unstable_by_key(|(id, _)| *id);
+        Some(Self { lines, bytes })
+    }
+
+    /// The line with this id; `None` where it is in another pack.
+    pub(super) fn line(&self, id: LineId) -> Option<&[u8]> {
+        let idx = self.lines.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        self.bytes.get(self.lines.get(idx)?.1.clone())
+    }
+
+    /// All its lines, by their ids.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (LineId, &[u8])> {
+        self.lines.iter().filter_map(|(id, range)| Some((*id, self.bytes.get(range.clone())?)))
+    }
+}
+
+/// The packs that were read last, so that lines which lie together are unpacked together.
+#[derive(Default)]
+pub(super) struct HeldPacks(Vec<(u64, Arc<Pack>)>);
+
+impl HeldPacks {
+    pub(super) fn get(&mut self, id: u64) -> Option<Arc<Pack>> {
+        let idx = self.0.iter().position(|(held, _)| *held == id)?;
+        self.0.get_mut(..=idx)?.rotate_right(1);
+        self.0.first().map(|(_, pack)| Arc::clone(pack))
+    }
+
+    pub(super) fn hold(&mut self, id: u64, pack: &Arc<Pack>) {
+        self.0.truncate(MOST_HELD - 1);
+        self.0.insert(0, (id, Arc::clone(pack)));
+    }
+}
+
+/// What the row of a line in a pack holds instead of the line: the number of the pack.
+pub(super) fn place(pack: u64) -> Vec<u8> {
+    let mut place = Vec::new();
+    put_varint(&mut place, pack);
+    place
+}
+
+/// The number that [`place`] put down; `None` for anything else.
+pub(super) fn pack_at(mut place: &[u8]) -> Option<u64> {
+    take_varint(&mut place).filter(|_| place.is_empty())
+}
+
+/// Which of the small packs to merge next, of the numbers and lengths of all small ones in their order: those that
+/// together are as long as a pack ought to be, unless the longest of them would be written again for the sake of next to
+/// nothing. `None` where nothing is worth it.
+pub(super) fn to_merge(small: &[(u64, usize)]) -> Option<&[(u64, usize)]> {
+    let mut rest = small;
+    while !rest.is_empty() {
+        let mut sum = 0;
+        let n_packs = rest.iter().take_while(|(_, bytes)| {
+            sum += bytes;
+            sum <= FULL
+        });
+        let (group, behind) = rest.split_at(n_packs.count().max(1));
+        let sum: usize = group.iter().map(|(_, bytes)| bytes).sum();
+        let longest = group.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+        if group.len() > 1 && (sum - longest).saturating_mul(4) >= longest {
+            return Some(group);
+        }
+        rest = behind;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert, proptest};
+
+    use super::*;
+
+    #[test]
+    fn n_01_lines_are_found_in_their_pack_by_their_ids() {
+        let mut open = OpenPack::default();
+        for (id, line) in [(9, "nine\n"), (2, ""), (u64::MAX, "last"), (10, "ten\n")] {
+            open.add(LineId(id), line.as_bytes());
+        }
+        let pack = Pack::read(open.close().0).unwrap();
+        assert_eq!(pack.line(LineId(10)), Some(b"ten\n".as_slice()));
+        assert_eq!(pack.line(LineId(2)), Some(b"".as_slice()));
+        assert_eq!(pack.line(LineId(3)), None);
+        let ids: Vec<u64> = pack.lines().map(|(id, _)| id.0).collect();
+        assert_eq!(ids, [2, 9, 10, u64::MAX]);
+    }
+
+    #[test]
+    fn n_01_small_packs_are_merged_where_it_is_worth_it() {
+        let half = FULL / 2 - 10;
+        for (sizes, merged) in [
+            (&[] as &[usize], 0..0),
+            (&[10], 0..0),
+            (&[10, 10], 0..2),
+            (&[half, 10], 0..0),
+            (&[half, half, half], 0..2),
+            (&[half, 10, half, 20], 0..3),
+            (&[10, half, half / 2, half, 10], 0..3),
+        ] {
+            let packs: Vec<(u64, usize)> = (0..).zip(sizes.iter().copied()).collect();
+            let expected = (!merged.is_empty()).then(|| &packs[merged]);
+            assert_eq!(to_merge(&packs), expected, "{sizes:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn n_01_any_bytes_are_read_as_a_pack_without_a_panic(bytes in any::<Vec<u8>>()) {
+            let n_bytes = bytes.len();
+            if let Some(pack) = Pack::read(bytes) {
+                prop_assert!(pack.lines().map(|(_, line)| line.len()).sum::<usize>() <= n_bytes);
+            }
+        }
+    }
+}
