@@ -11,8 +11,8 @@ use super::codec::{put_varint, take_varint};
 use super::object::{put_ids, take_ids};
 use crate::text::Digest;
 
-/// At how many bytes of lines a pack is full. A quarter of it takes a fifth more space, four times as much hardly less.
-pub(super) const FULL: usize = 1 << 20;
+/// At how many bytes of lines a pack is full. Half of it takes 3 % more space in all.
+pub(super) const FULL: usize = 2 << 20;
 
 /// The length of the checksum of a pack in bytes.
 const CHECKSUM: usize = 8;
@@ -39,9 +39,9 @@ impl OpenPack {
         self.ids.is_empty()
     }
 
-    /// Whether a line of this length makes it longer than a pack ought to be.
-    pub(super) const fn is_full_with(&self, length: usize) -> bool {
-        self.bytes.len() + length > FULL
+    /// Whether with a line of this length it is no longer than a pack ought to be. A longer line has one of its own.
+    pub(super) const fn has_room_for(&self, length: usize) -> bool {
+        self.bytes.is_empty() || self.bytes.len() + length <= FULL
     }
 
     /// The pack and its checksum.
@@ -102,6 +102,10 @@ impl HeldPacks {
         let idx = self.0.iter().position(|(held, _)| *held == id)?;
         self.0.get_mut(..=idx)?.rotate_right(1);
         self.0.first().map(|(_, pack)| Arc::clone(pack))
+    }
+
+    pub(super) fn forget(&mut self, id: u64) {
+        self.0.retain(|(held, _)| *held != id);
     }
 
     pub(super) fn hold(&mut self, id: u64, pack: &Arc<Pack>) {

@@ -69,9 +69,15 @@ impl Lines {
         if codec != PACKED {
             return Ok(self.unpacker.unpack(codec, content, bytes, digest).map(Line::Alone));
         }
-        let Some(pack) = pack_at(&content) else { return Ok(None) };
-        let Some(pack) = self.pack(connection, pack)? else { return Ok(None) };
-        let line = Line::InPack(pack, LineId(id.cast_unsigned()));
+        let (Some(place), id) = (pack_at(&content), LineId(id.cast_unsigned())) else { return Ok(None) };
+        let Some(mut pack) = self.pack(connection, place)? else { return Ok(None) };
+        if pack.line(id).is_none() {
+            // It may have been added after the pack was read.
+            self.packs.forget(place);
+            let Some(again) = self.pack(connection, place)? else { return Ok(None) };
+            pack = again;
+        }
+        let line = Line::InPack(pack, id);
         let is_sound = line.bytes().is_some_and(|line| line.len() as u64 == bytes && Digest::of(line) == digest);
         Ok(is_sound.then_some(line))
     }

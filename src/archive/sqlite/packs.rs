@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 
 use rusqlite::types::Type;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::lines::{LAST_PACK, Lines, MOVE_BODY};
 use super::row::{damaged, length, to_signed, unstorable};
@@ -23,6 +23,23 @@ pub(super) fn insert(connection: &Connection, packer: &mut Packer, id: u64, pack
         .prepare_cached("INSERT OR REPLACE INTO pack (id, bytes, codec, checksum, content) VALUES (?, ?, ?, ?, ?)")?
         .execute(params![to_signed(id), to_signed(pack.len() as u64), codec, checksum, content])?;
     Ok(content.len() as u64)
+}
+
+/// A number for a pack that no other has or had. It counts as taken when the pack is stored.
+pub(super) fn next(connection: &Connection) -> rusqlite::Result<u64> {
+    Ok(1 + connection.prepare_cached(LAST_PACK)?.query_row([], |row| length(row, "last"))?)
+}
+
+/// The newest pack and its number, where it is so small that it costs little to write it again; none where it cannot be read.
+pub(super) fn newest_small(connection: &Connection) -> rusqlite::Result<Option<(u64, OpenPack)>> {
+    let newest = connection
+        .prepare_cached("SELECT id, bytes FROM pack ORDER BY id DESC LIMIT 1")?
+        .query_row([], |row| Ok((length(row, "id")?, length(row, "bytes")?)));
+    let Some((id, _)) = newest.optional()?.filter(|(_, bytes)| *bytes < FULL as u64 / 8) else { return Ok(None) };
+    let mut open = OpenPack::default();
+    let Some(pack) = Lines::default().pack(connection, id)? else { return Ok(None) };
+    pack.lines().for_each(|(line, bytes)| open.add(line, bytes));
+    Ok(Some((id, open)))
 }
 
 /// Merges small packs, each merged one in a transaction of its own, until `go_on` ends it; how many packs there are fewer.
@@ -58,7 +75,7 @@ fn merge_once(connection: &Connection, packer: &mut Packer) -> rusqlite::Result<
     let Some(group) = to_merge(&small) else { return Ok(0) };
     let mut lines = Lines::default();
     let mut merged = OpenPack::default();
-    let new = 1 + connection.query_row(LAST_PACK, [], |row| length(row, "last"))?;
+    let new = next(connection)?;
     let mut move_body = connection.prepare_cached(MOVE_BODY)?;
     for (id, _) in group {
         let pack = lines.pack(connection, *id)?.ok_or_else(|| damaged_pack(*id))?;
@@ -74,7 +91,7 @@ fn merge_once(connection: &Connection, packer: &mut Packer) -> rusqlite::Result<
 
 /// Writes the packs again of which lines go, without them; by how much they are smaller.
 pub(super) fn drop_lines(connection: &Connection, gone: &BTreeMap<u64, HashSet<u64>>) -> rusqlite::Result<u64> {
-    let mut packer = Packer::new().map_err(unstorable)?;
+    let mut packer = Packer::for_packs().map_err(unstorable)?;
     let mut lines = Lines::default();
     let (mut before, mut after) = (0, 0);
     for (id, gone) in gone {

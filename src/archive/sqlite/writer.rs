@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::row::{length, to_signed};
 use super::{index, lines, objects, operations, originals, packs, records, sweep, vectors};
 use crate::archive::body::{PACKED, Packer};
-use crate::archive::pack::{FULL, OpenPack, place};
+use crate::archive::pack::{OpenPack, place};
 use crate::archive::{
     ArchiveError, Cleanup, DocumentId, Dropped, Kind, LineId, Object, ObjectKind, Operation, Original, Reader,
     RecipeStep, Record, Sweep, Vector,
@@ -22,22 +22,15 @@ pub(super) struct Writer {
     path: PathBuf,
     connection: Connection,
     packer: Packer,
+    packs: Packer,
     deposit: Deposit,
     /// The numbers of the first and the last original that wait for their operation.
     waiting: Option<(i64, i64)>,
-    /// What the next line and the next pack are called, known while a deposit that has lines is open.
-    numbers: Option<Numbers>,
-    open_pack: OpenPack,
-}
-
-/// Numbers that nothing has had. Nobody else takes them, for a deposit keeps all other writers out.
-#[derive(Clone, Copy)]
-struct Numbers {
-    line: u64,
-    /// That of the open pack, which lines have already.
-    pack: u64,
-    /// That of the pack after it.
-    next_pack: u64,
+    /// The number of the next line, known while a deposit that has lines is open: nobody else takes it, for a deposit keeps
+    /// all other writers out.
+    next_line: Option<u64>,
+    /// The pack that lines go into, and its number.
+    pack: Option<(u64, OpenPack)>,
 }
 
 /// What has been put since the last commit.
@@ -57,14 +50,16 @@ impl Writer {
         // Holds the random pages of some 100,000 lines' indexes; twice as much saved 4 % more.
         connection.pragma_update(None, "cache_size", -4000).fault(path)?;
         let packer = Packer::new().map_err(|source| ArchiveError::Compress { bytes: 0, source })?;
+        let packs = Packer::for_packs().map_err(|source| ArchiveError::Compress { bytes: 0, source })?;
         Ok(Self {
             path: path.to_owned(),
             connection,
             packer,
+            packs,
             deposit: Deposit::None,
             waiting: None,
-            numbers: None,
-            open_pack: OpenPack::default(),
+            next_line: None,
+            pack: None,
         })
     }
 
@@ -130,7 +125,7 @@ impl Writer {
 
     pub(super) fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
         self.check_free()?;
-        packs::merge(&self.connection, &mut self.packer, go_on).fault(&self.path)
+        packs::merge(&self.connection, &mut self.packs, go_on).fault(&self.path)
     }
 
     /// Brings the index up to date.
@@ -145,7 +140,7 @@ impl Writer {
 
     pub(super) fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {
         self.check_free()?;
-        sweep::sweep(&self.connection, &mut self.packer, cleanup, sweep).fault(&self.path)
+        sweep::sweep(&self.connection, &mut self.packs, cleanup, sweep).fault(&self.path)
     }
 
     pub(super) fn put_vectors(
@@ -194,8 +189,8 @@ impl Writer {
     /// Forgets what holds for one deposit alone.
     fn forget(&mut self) {
         self.waiting = None;
-        self.numbers = None;
-        self.open_pack = OpenPack::default();
+        self.next_line = None;
+        self.pack = None;
     }
 
     /// The number of the body with this digest, stored now unless it was there.
@@ -227,44 +222,33 @@ impl Writer {
             insert_body(&self.connection, id, digest, line.len(), (PACKED, &content)).fault(&self.path)?;
             id
         };
-        let id = LineId(id);
-        if line.len() < FULL {
-            self.open_pack.add(id, line);
-        } else {
-            // One of its own, beside the open one.
-            let mut own = OpenPack::default();
-            own.add(id, line);
-            self.write_pack(pack, own)?;
+        if let Some((_, open)) = &mut self.pack {
+            open.add(LineId(id), line);
         }
-        Ok(id)
+        Ok(LineId(id))
     }
 
-    /// The number of the pack for a line.
+    /// Opens a pack that has room for a line, unless it is open; its number. The newest one is gone on with while it is
+    /// small, so that many small deposits leave as few packs as a large one.
     fn pack_for(&mut self, line: &[u8]) -> Result<u64, ArchiveError> {
-        let numbers = self.numbers()?;
-        if line.len() >= FULL {
-            self.numbers = Some(Numbers { next_pack: numbers.next_pack + 1, ..numbers });
-            return Ok(numbers.next_pack);
+        if self.pack.is_none() {
+            self.pack = packs::newest_small(&self.connection).fault(&self.path)?;
         }
-        if !self.open_pack.is_full_with(line.len()) {
-            return Ok(numbers.pack);
+        if let Some((id, pack)) = &self.pack
+            && pack.has_room_for(line.len())
+        {
+            return Ok(*id);
         }
         self.close_pack()?;
-        self.numbers = Some(Numbers { pack: numbers.next_pack, next_pack: numbers.next_pack + 1, ..numbers });
-        Ok(numbers.next_pack)
+        let id = packs::next(&self.connection).fault(&self.path)?;
+        self.pack = Some((id, OpenPack::default()));
+        Ok(id)
     }
 
     /// Writes the open pack, where there is one.
     fn close_pack(&mut self) -> Result<(), ArchiveError> {
-        let pack = std::mem::take(&mut self.open_pack);
-        match self.numbers {
-            Some(numbers) if !pack.is_empty() => self.write_pack(numbers.pack, pack),
-            _ => Ok(()),
-        }
-    }
-
-    fn write_pack(&mut self, id: u64, pack: OpenPack) -> Result<(), ArchiveError> {
-        packs::insert(&self.connection, &mut self.packer, id, pack).map(drop).fault(&self.path)
+        let Some((id, pack)) = self.pack.take() else { return Ok(()) };
+        packs::insert(&self.connection, &mut self.packs, id, pack).map(drop).fault(&self.path)
     }
 
     /// The number and the codec of the body with this digest.
@@ -277,18 +261,12 @@ impl Writer {
     }
 
     fn next_line(&mut self) -> Result<u64, ArchiveError> {
-        let numbers = self.numbers()?;
-        self.numbers = Some(Numbers { line: numbers.line + 1, ..numbers });
-        Ok(numbers.line)
-    }
-
-    fn numbers(&mut self) -> Result<Numbers, ArchiveError> {
-        if let Some(numbers) = self.numbers {
-            return Ok(numbers);
-        }
-        let last = |sql| self.connection.query_row(sql, [], |row| length(row, "last")).fault(&self.path);
-        let (line, pack) = (1 + last(lines::LAST_LINE)?, 1 + last(lines::LAST_PACK)?);
-        Ok(*self.numbers.insert(Numbers { line, pack, next_pack: pack + 1 }))
+        let next = match self.next_line {
+            Some(next) => next,
+            None => 1 + self.connection.query_row(lines::LAST_LINE, [], |row| length(row, "last")).fault(&self.path)?,
+        };
+        self.next_line = Some(next + 1);
+        Ok(next)
     }
 }
 

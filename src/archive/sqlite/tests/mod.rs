@@ -1,5 +1,6 @@
 //! What only a database has: files, modes, versions, other processes.
 
+mod corpus;
 #[cfg(target_os = "linux")]
 mod disks;
 mod files;
