@@ -143,6 +143,18 @@ pub enum ArchiveError {
         /// The newest schema that this version knows.
         known: i32,
     },
+    /// An archive on a server, from an earlier version.
+    #[error(
+        "use the archive {place}: it has schema {found}, and this version needs {known}; run `ctxc archive upgrade`, after which older versions cannot use it"
+    )]
+    OlderOnServer {
+        /// The URL without its password.
+        place: String,
+        /// The schema that it has.
+        found: i32,
+        /// The schema that this version needs.
+        known: i32,
+    },
     /// What a server holds is not what was stored.
     #[error(
         "read the archive {place}: it is damaged ({detail}); restore it from a backup of the database, or choose another archive"

@@ -11,7 +11,7 @@ use super::store::Postgres;
 use crate::archive::{ArchiveError, DocumentId, Hit, Reader};
 
 /// The documents of some numbers that are lines, with the newest operation that took each out.
-const LINES: &str = "SELECT document.id AS document, body.digest, body.codec, body.content, body.bytes,
+const LINES: &str = "SELECT document.id AS document, body.id, body.digest, body.codec, body.content, body.bytes,
         (SELECT operation FROM stored_original WHERE stored_original.body = body.id AND operation IS NOT NULL
             ORDER BY seq DESC LIMIT 1) AS operation
     FROM document JOIN body ON body.id = document.body WHERE document.id = ANY($1)";
@@ -27,7 +27,7 @@ pub(super) fn hits(archive: &Postgres, ids: &[i64], read: &Reader<'_>) -> Result
     let mut found: HashMap<i64, Hit> = HashMap::new();
     let lines = archive.all(LINES, &[&ids], |row| Ok((numbered_body(row)?, optional_text(row, "operation")?)))?;
     for ((id, packed), operation) in lines {
-        let digest = packed.0;
+        let digest = packed.digest;
         let line = archive.unpack_line(packed)?;
         let hit = read(&line).map(|document| Hit { id: DocumentId::Line(digest), document, operation });
         found.extend(hit.map(|hit| (id, hit)));

@@ -16,8 +16,10 @@ use super::records::packed;
 use super::row::{Damage, text_value, to_nanoseconds, value};
 use super::search::quoted;
 use super::session::{Server, Session, Values};
+use super::sessions;
 use super::writer::Writer;
 use crate::archive::body::Unpacker;
+use crate::archive::pack::HeldPacks;
 use crate::archive::packed::Packed;
 use crate::archive::{ArchiveError, Document, Reader, terms};
 
@@ -145,13 +147,21 @@ fn documents(
     let mut unpacker = Unpacker::default();
     let mut bodies: BTreeMap<i64, PackedBody> = numbered(server, session, BODIES, &bodies, body)?;
     let mut records: BTreeMap<i64, Packed> = numbered(server, session, RECORDS, &records, packed)?;
+    let mut packs = HeldPacks::default();
     let mut documents = Vec::new();
     for entry in entries {
         match entry {
             Entry::Body(id) => {
-                let line = bodies
-                    .remove(id)
-                    .and_then(|(digest, codec, content, bytes)| unpacker.unpack(codec, content, bytes, digest));
+                let body = bodies.remove(id);
+                let pack = match body.as_ref().and_then(PackedBody::pack) {
+                    Some(id) => Some(match packs.get(id) {
+                        Some(pack) => pack,
+                        None => sessions::read_pack(server, session, &mut unpacker, id)?,
+                    })
+                    .inspect(|pack| packs.hold(id, pack)),
+                    None => None,
+                };
+                let line = body.and_then(|body| body.unpack(&mut unpacker, pack.as_deref()));
                 documents.extend(line.and_then(|line| read(&line)).map(|document| (Some(*id), None, document)));
             }
             Entry::Record(id) => {

@@ -124,6 +124,34 @@ const MIGRATIONS: &[&str] = &[
     );
     CREATE INDEX vector_bytes_by_document ON vector_bytes (document);
     ",
+    // 2: as the fifth schema of a SQLite archive.
+    "
+    CREATE SEQUENCE pack_id;
+    CREATE TABLE pack (
+        id BIGINT PRIMARY KEY,
+        bytes BIGINT NOT NULL,
+        codec SMALLINT NOT NULL,
+        checksum BYTEA NOT NULL,
+        content BYTEA NOT NULL
+    );
+    ALTER TABLE pack ALTER COLUMN content SET STORAGE EXTERNAL;
+    CREATE INDEX pack_by_bytes ON pack (bytes);
+    CREATE TABLE object (
+        seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        kind TEXT NOT NULL,
+        key BYTEA NOT NULL,
+        \"group\" BYTEA,
+        head BYTEA NOT NULL,
+        checksum BYTEA NOT NULL,
+        codec SMALLINT NOT NULL,
+        bytes BIGINT NOT NULL,
+        content BYTEA NOT NULL,
+        UNIQUE (key, kind)
+    );
+    ALTER TABLE object ALTER COLUMN content SET STORAGE EXTERNAL;
+    CREATE INDEX object_by_group ON object (\"group\", kind) WHERE \"group\" IS NOT NULL;
+    CREATE INDEX object_by_kind ON object (kind);
+    ",
 ];
 
 /// The newest schema that this version knows.
@@ -173,12 +201,21 @@ pub(super) fn is_there(server: &Server, session: &mut Session) -> Result<bool, A
     Ok(matches!(age(server, session)?, Age::Schema(_)))
 }
 
-/// Checks that the schema of `server` holds an archive that this version knows, and makes it or brings it up to date.
+/// Checks that the schema of `server` holds an archive that this version knows, and makes it where there is
+/// none. An older one stays as it is, for other people's programs may not know the newer one.
 pub(super) fn prepare(server: &Server, session: &mut Session) -> Result<(), ArchiveError> {
     match age(server, session)? {
         Age::Schema(NEWEST) => return Ok(()),
+        Age::Schema(found) if found < NEWEST => {
+            return Err(ArchiveError::OlderOnServer { place: server.place.clone(), found, known: NEWEST });
+        }
         age => check(server, &age)?,
     }
+    upgrade(server, session)
+}
+
+/// Makes the archive, or brings it up to date.
+pub(super) fn upgrade(server: &Server, session: &mut Session) -> Result<(), ArchiveError> {
     let migrated = migrate(server, session);
     if migrated.is_err() && !session.is_lost() {
         server.batch(session, "ROLLBACK").fault(&server.place)?;

@@ -17,6 +17,7 @@ mod records;
 mod row;
 mod search;
 mod session;
+mod sessions;
 mod store;
 mod sweep;
 mod tls;

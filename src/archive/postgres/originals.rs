@@ -3,11 +3,13 @@
 use tokio_postgres::Row;
 
 use super::row::{Damage, digest, length, optional_digest, optional_text, value};
-use crate::archive::StoredOriginal;
+use crate::archive::body::{PACKED, Unpacker};
+use crate::archive::pack::{Pack, pack_at};
+use crate::archive::{LineId, StoredOriginal};
 use crate::text::Digest;
 
 /// The bodies with some digests.
-pub(super) const BODIES: &str = "SELECT digest, codec, content, bytes FROM body WHERE digest = ANY($1)";
+pub(super) const BODIES: &str = "SELECT id, digest, codec, content, bytes FROM body WHERE digest = ANY($1)";
 
 /// Those of some digests that are there.
 pub(super) const KNOWN: &str = "SELECT digest FROM body WHERE digest = ANY($1)";
@@ -59,10 +61,45 @@ pub(super) fn original(row: &Row) -> Result<StoredOriginal, Damage> {
     })
 }
 
-/// A body as it is packed: its digest, its codec, its content and its length.
-pub(super) type PackedBody = (Digest, i64, Vec<u8>, u64);
+/// The bodies of some numbers.
+pub(super) const BODIES_BY_ID: &str = "SELECT id, digest, codec, content, bytes FROM body WHERE id = ANY($1)";
+
+/// A line as its row holds it.
+#[derive(Clone)]
+pub(super) struct PackedBody {
+    pub(super) id: LineId,
+    pub(super) digest: Digest,
+    pub(super) bytes: u64,
+    pub(super) codec: i64,
+    pub(super) content: Vec<u8>,
+}
+
+impl PackedBody {
+    /// The number of the pack that it lies in, if it does.
+    pub(super) fn pack(&self) -> Option<u64> {
+        (self.codec == PACKED).then(|| pack_at(&self.content)).flatten()
+    }
+
+    /// The line, from its pack if it lies in one; `None` where it is not what was stored.
+    pub(super) fn unpack(self, unpacker: &mut Unpacker, pack: Option<&Pack>) -> Option<Vec<u8>> {
+        let Self { id, digest, bytes, codec, content } = self;
+        match pack {
+            None => unpacker.unpack(codec, content, bytes, digest),
+            Some(pack) => {
+                let line = pack.line(id)?;
+                (line.len() as u64 == bytes && Digest::of(line) == digest).then(|| line.to_vec())
+            }
+        }
+    }
+}
 
 pub(super) fn body(row: &Row) -> Result<PackedBody, Damage> {
     let codec: i16 = value(row, "codec")?;
-    Ok((digest(row, "digest")?, codec.into(), value(row, "content")?, length(row, "bytes")?))
+    Ok(PackedBody {
+        id: LineId(length(row, "id")?),
+        digest: digest(row, "digest")?,
+        bytes: length(row, "bytes")?,
+        codec: codec.into(),
+        content: value(row, "content")?,
+    })
 }

@@ -60,7 +60,8 @@ pub(super) fn optional_digest(row: &Row, column: &str) -> Result<Option<Digest>,
     value::<Option<&[u8]>>(row, column)?.map(digest_from).transpose()
 }
 
-fn digest_from(bytes: &[u8]) -> Result<Digest, Damage> {
+/// A digest of its bytes.
+pub(super) fn digest_from(bytes: &[u8]) -> Result<Digest, Damage> {
     bytes.try_into().map(Digest::from_bytes).map_err(|_| format!("a digest of {} bytes", bytes.len()))
 }
 

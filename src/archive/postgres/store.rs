@@ -1,8 +1,10 @@
 //! The archive's trait on a PostgreSQL database.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio_postgres::Row;
 
@@ -11,8 +13,9 @@ use super::originals::PackedBody;
 use super::row::{Damage, length, path_value, text_value, to_signed, value};
 use super::session::{Server, Session, Values};
 use super::writer::Writer;
-use super::{fetch, index, migrate, nearest, operations, originals, records, search, sweep, vectors};
+use super::{fetch, index, migrate, nearest, operations, originals, records, search, sessions, sweep, vectors};
 use crate::archive::body::Unpacker;
+use crate::archive::pack::{HeldPacks, Pack};
 use crate::archive::packed::Packed;
 use crate::archive::prefix::{self, AT_MOST};
 use crate::archive::{
@@ -26,12 +29,16 @@ const CONTENTS: &str = "SELECT (SELECT count(*) FROM operation) AS operations,
     (SELECT count(*) FROM original) AS originals, (SELECT count(*) FROM body) AS lines,
     (SELECT coalesce(sum(bytes), 0)::bigint FROM body) AS line_bytes, (SELECT count(*) FROM record) AS records";
 
+/// How many lines are asked for at a time.
+const LINES_AT_A_TIME: usize = 1000;
+
 /// An archive in a schema of a PostgreSQL database.
 pub(in crate::archive) struct Postgres {
     server: Server,
     /// Only reads. It is another connection than the writer's, so that it sees only what is committed.
     reader: Cell<Option<Session>>,
     unpacker: RefCell<Unpacker>,
+    packs: RefCell<HeldPacks>,
     writer: Writer,
 }
 
@@ -44,7 +51,13 @@ impl Postgres {
         let server = Server::new(url)?;
         let mut session = server.connect()?;
         migrate::prepare(&server, &mut session)?;
-        Ok(Self { server, reader: Cell::new(Some(session)), unpacker: RefCell::default(), writer: Writer::default() })
+        Ok(Self {
+            server,
+            reader: Cell::new(Some(session)),
+            unpacker: RefCell::default(),
+            packs: RefCell::default(),
+            writer: Writer::default(),
+        })
     }
 
     /// Whether there is an archive at `url`.
@@ -84,9 +97,51 @@ impl Postgres {
         rows.fault(place)
     }
 
-    pub(super) fn unpack_line(&self, (digest, codec, content, bytes): PackedBody) -> Result<Vec<u8>, ArchiveError> {
-        let line = self.unpacker.borrow_mut().unpack(codec, content, bytes, digest);
+    pub(super) fn unpack_line(&self, body: PackedBody) -> Result<Vec<u8>, ArchiveError> {
+        let digest = body.digest;
+        let pack = match body.pack() {
+            None => None,
+            Some(id) => match self.pack(id)? {
+                Some(pack) => Some(pack),
+                // Another process has merged it with others since the row was read.
+                None => return self.unpack_moved(digest),
+            },
+        };
+        let line = body.unpack(&mut self.unpacker.borrow_mut(), pack.as_deref());
         line.ok_or_else(|| self.damaged(format!("the line {digest} is not what was stored")))
+    }
+
+    fn unpack_moved(&self, digest: Digest) -> Result<Vec<u8>, ArchiveError> {
+        let body = self.all(originals::BODIES, &[&[digest.as_bytes().as_slice()].as_slice()], originals::body)?.pop();
+        let pack = body.as_ref().and_then(PackedBody::pack).map(|id| self.pack(id)).transpose()?.flatten();
+        let line = body.zip(pack).and_then(|(body, pack)| body.unpack(&mut self.unpacker.borrow_mut(), Some(&pack)));
+        line.ok_or_else(|| self.damaged(format!("the line {digest} is not what was stored")))
+    }
+
+    /// The pack of a number; `None` where there is none.
+    fn pack(&self, id: u64) -> Result<Option<Arc<Pack>>, ArchiveError> {
+        if let Some(pack) = self.packs.borrow_mut().get(id) {
+            return Ok(Some(pack));
+        }
+        let unpacker = &self.unpacker;
+        let wanted = [to_signed(id)];
+        let found = self.all(sessions::PACKS, &[&wanted.as_slice()], |row| {
+            let pack = sessions::pack(row, &mut unpacker.borrow_mut())?;
+            pack.map(Arc::new).ok_or_else(|| format!("pack {id} is not what was stored"))
+        })?;
+        let pack = found.into_iter().next();
+        if let Some(pack) = &pack {
+            self.packs.borrow_mut().hold(id, pack);
+        }
+        Ok(pack)
+    }
+
+    fn labels(&self, sql: &str, values: Values<'_>) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+        self.all(sql, values, |row| {
+            let label = sessions::label(row)?;
+            let key = label.key;
+            label.checked().ok_or_else(|| format!("the object {key} is not what was stored"))
+        })
     }
 
     pub(super) fn unpack_record(&self, packed: Packed) -> Result<Record, ArchiveError> {
@@ -97,11 +152,6 @@ impl Postgres {
 
     fn damaged(&self, detail: Damage) -> ArchiveError {
         super::batch::damaged(&self.server, detail)
-    }
-
-    fn no_sessions(&self) -> ArchiveError {
-        let detail = "an archive on a server does not hold whole sessions yet".to_owned();
-        ArchiveError::Server { place: self.server.place.clone(), detail }
     }
 
     fn originals(&self, sql: &str, values: Values<'_>) -> Result<Vec<StoredOriginal>, ArchiveError> {
@@ -126,16 +176,16 @@ impl Archive for Postgres {
         self.writer.drop_record(&self.server, kind, key)
     }
 
-    fn put_lines(&mut self, _lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError> {
-        Err(self.no_sessions())
+    fn put_lines(&mut self, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError> {
+        self.writer.put_lines(&self.server, lines)
     }
 
-    fn put_object(&mut self, _object: &Object) -> Result<(), ArchiveError> {
-        Err(self.no_sessions())
+    fn put_object(&mut self, object: &Object) -> Result<(), ArchiveError> {
+        self.writer.put_object(&self.server, object)
     }
 
-    fn drop_object(&mut self, _kind: ObjectKind, _key: Digest) -> Result<(), ArchiveError> {
-        Err(self.no_sessions())
+    fn drop_object(&mut self, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
+        self.writer.drop_object(&self.server, kind, key)
     }
 
     fn claim(&mut self) -> Result<(), ArchiveError> {
@@ -157,27 +207,39 @@ impl Archive for Postgres {
 
     fn lines(&self, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, ArchiveError> {
         let wanted: Vec<&[u8]> = digests.iter().map(|digest| digest.as_bytes().as_slice()).collect();
-        let mut found = std::collections::HashMap::new();
+        let mut found = HashMap::new();
         for packed in self.all(originals::BODIES, &[&wanted], originals::body)? {
-            found.insert(packed.0, self.unpack_line(packed)?);
+            found.insert(packed.digest, self.unpack_line(packed)?);
         }
         Ok(digests.iter().map(|digest| found.get(digest).cloned()).collect())
     }
 
-    fn each_line(&self, _ids: &[LineId], _each: &mut EachLine<'_>) -> Result<(), ArchiveError> {
-        Err(self.no_sessions())
+    fn each_line(&self, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError> {
+        for portion in ids.chunks(LINES_AT_A_TIME) {
+            let wanted: Vec<i64> = portion.iter().map(|id| to_signed(id.0)).collect();
+            let bodies = self.all(originals::BODIES_BY_ID, &[&wanted], originals::body)?;
+            let bodies: HashMap<LineId, PackedBody> = bodies.into_iter().map(|body| (body.id, body)).collect();
+            for id in portion {
+                let body = bodies.get(id).cloned().ok_or(ArchiveError::NoSuchLine { id: id.0 })?;
+                each(*id, &self.unpack_line(body)?)?;
+            }
+        }
+        Ok(())
     }
 
-    fn object(&self, _kind: ObjectKind, _key: Digest) -> Result<Option<Object>, ArchiveError> {
-        Ok(None)
+    fn object(&self, kind: ObjectKind, key: Digest) -> Result<Option<Object>, ArchiveError> {
+        let values: Values<'_> = &[&kind.name(), &key.as_bytes().as_slice()];
+        let Some(packed) = self.all(sessions::BY_KEY, values, sessions::packed)?.pop() else { return Ok(None) };
+        let object = packed.unpack(&mut self.unpacker.borrow_mut());
+        object.map(Some).ok_or_else(|| self.damaged(format!("the object {key} is not what was stored")))
     }
 
-    fn objects_of(&self, _kind: ObjectKind, _group: Digest) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
-        Ok(Vec::new())
+    fn objects_of(&self, kind: ObjectKind, group: Digest) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+        self.labels(sessions::BY_GROUP, &[&kind.name(), &group.as_bytes().as_slice()])
     }
 
-    fn object_keys(&self, _kind: ObjectKind) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
-        Ok(Vec::new())
+    fn object_keys(&self, kind: ObjectKind) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+        self.labels(sessions::BY_KIND, &[&kind.name()])
     }
 
     fn lines_by_prefix(&self, prefix: &str) -> Result<Vec<Digest>, ArchiveError> {
@@ -337,8 +399,8 @@ impl Archive for Postgres {
         Ok(self.all(BYTES, &[], |row| value::<i64>(row, "bytes"))?.pop().and_then(|bytes| u64::try_from(bytes).ok()))
     }
 
-    fn merge_packs(&mut self, _go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
-        Ok(0)
+    fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
+        sessions::merge(&self.server, &mut self.writer, go_on)
     }
 
     fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {

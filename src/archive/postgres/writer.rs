@@ -7,8 +7,10 @@ use super::operations::{self, Stored};
 use super::records;
 use super::row::value;
 use super::session::{Server, Session};
+use super::sessions::{self, Packing};
 use crate::archive::body::Packer;
-use crate::archive::{ArchiveError, Kind, Operation, Original, RecipeStep, Record};
+use crate::archive::pack::FULL;
+use crate::archive::{ArchiveError, Kind, LineId, Object, ObjectKind, Operation, Original, RecipeStep, Record};
 use crate::text::Digest;
 
 /// What has been put since the last commit, and the connection that holds it.
@@ -21,6 +23,7 @@ pub(super) struct Writer {
     batch: Batch,
     /// The number that the originals share which wait for their operation.
     part: Option<i64>,
+    packing: Option<Packing>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -53,6 +56,51 @@ impl Writer {
             let key = key.as_bytes().as_slice();
             server.execute(session, records::DROP, &[&kind.name(), &key]).fault(&server.place)
         });
+        dropped.map(drop).map_err(|error| self.broken(error))
+    }
+
+    pub(super) fn put_lines(
+        &mut self,
+        server: &Server,
+        lines: &[(Digest, &[u8])],
+    ) -> Result<Vec<LineId>, ArchiveError> {
+        self.check_whole()?;
+        // What was gathered may have some of them too.
+        let put = self.send(server).and_then(|()| {
+            let mut ids = Vec::with_capacity(lines.len());
+            for portion in portions(lines) {
+                ids.extend(self.put_portion(server, portion)?);
+            }
+            Ok(ids)
+        });
+        put.map_err(|error| self.broken(error))
+    }
+
+    fn put_portion(&mut self, server: &Server, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError> {
+        let mut packing = match self.packing.take() {
+            Some(packing) => packing,
+            None => Packing::begin(server, self.open(server)?)?,
+        };
+        let ids = packing.put(server, self.open(server)?, lines);
+        self.packing = Some(packing);
+        ids
+    }
+
+    pub(super) fn put_object(&mut self, server: &Server, object: &Object) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        let put = self.open(server).and_then(|session| {
+            let mut packer = Packer::new().map_err(|source| ArchiveError::Compress { bytes: 0, source })?;
+            sessions::put_object(server, session, &mut packer, object)
+        });
+        put.map_err(|error| self.broken(error))
+    }
+
+    pub(super) fn drop_object(&mut self, server: &Server, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        let key = key.as_bytes().as_slice();
+        let dropped = self
+            .open(server)
+            .and_then(|session| server.execute(session, sessions::DROP, &[&kind.name(), &key]).fault(&server.place));
         dropped.map(drop).map_err(|error| self.broken(error))
     }
 
@@ -94,7 +142,11 @@ impl Writer {
         if self.deposit == Deposit::None {
             return Ok(());
         }
-        let committed = self.send(server).and_then(|()| self.end(server));
+        let committed = self.send(server).and_then(|()| match self.packing.take() {
+            Some(mut packing) => packing.close(server, self.open(server)?),
+            None => Ok(()),
+        });
+        let committed = committed.and_then(|()| self.end(server));
         match committed {
             Ok(()) => self.deposit = Deposit::None,
             Err(error) => return Err(self.broken(error)),
@@ -108,6 +160,7 @@ impl Writer {
         self.deposit = Deposit::None;
         self.batch = Batch::default();
         self.part = None;
+        self.packing = None;
         match &mut self.session {
             Some(session) if was_open && !session.is_lost() => {
                 let rolled_back = server.batch(session, "ROLLBACK");
@@ -260,6 +313,20 @@ impl Writer {
         self.deposit = Deposit::Broken;
         error
     }
+}
+
+/// Lines in their order, each portion no longer than half a pack unless it is one line.
+fn portions<'a>(mut lines: &'a [(Digest, &'a [u8])]) -> impl Iterator<Item = &'a [(Digest, &'a [u8])]> {
+    std::iter::from_fn(move || {
+        let mut sum = 0;
+        let n_lines = lines.iter().take_while(|(_, line)| {
+            sum += line.len();
+            sum <= FULL / 2
+        });
+        let (portion, rest) = lines.split_at(n_lines.count().max(1).min(lines.len()));
+        lines = rest;
+        (!portion.is_empty()).then_some(portion)
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 
-use super::samples::{on_each_backend_with_sessions, operation, removed};
+use super::samples::{on_each_backend, operation, removed};
 use crate::archive::{Archive, ArchiveError, Cleanup, LineId, Object, ObjectKind, Query, Sweep};
 use crate::text::Digest;
 
@@ -56,7 +56,7 @@ fn time(text: &str) -> Timestamp {
 
 #[test]
 fn n_01_lines_come_back_by_their_ids_in_any_order() {
-    on_each_backend_with_sessions(|archive| {
+    on_each_backend(|archive| {
         let mut lines = session("s", 300, 10_000);
         // Longer than a pack, and whatever bytes.
         lines.push(session("long", 1, 3 << 20).remove(0));
@@ -85,7 +85,7 @@ fn n_01_lines_come_back_by_their_ids_in_any_order() {
 
 #[test]
 fn n_01_a_line_is_stored_once_and_keeps_its_id() {
-    on_each_backend_with_sessions(|archive| {
+    on_each_backend(|archive| {
         let lines = session("s", 20, 100);
         let mut twice = lines.clone();
         twice.extend_from_slice(&lines);
@@ -105,7 +105,7 @@ fn n_01_a_line_is_stored_once_and_keeps_its_id() {
 // a line that an operation took out by itself before, and one that it takes out afterwards.
 #[test]
 fn n_01_a_line_is_an_original_too() {
-    on_each_backend_with_sessions(|archive| {
+    on_each_backend(|archive| {
         let lines = session("s", 3, 100);
         archive.put_original(&removed(&lines[0], "u")).unwrap();
         archive.commit().unwrap();
@@ -125,7 +125,7 @@ fn n_01_a_line_is_an_original_too() {
 //
 #[test]
 fn n_01_lines_and_objects_are_seen_with_the_commit_and_not_before() {
-    on_each_backend_with_sessions(|archive| {
+    on_each_backend(|archive| {
         let lines = session("s", 10, 1000);
         let ids = put(archive, &lines);
         archive.put_object(&object(ObjectKind::State, "a", &ids)).unwrap();
@@ -146,7 +146,7 @@ fn n_01_lines_and_objects_are_seen_with_the_commit_and_not_before() {
 
 #[test]
 fn n_01_objects_are_found_by_key_and_by_group() {
-    on_each_backend_with_sessions(|archive| {
+    on_each_backend(|archive| {
         let ids = put(archive, &session("s", 5, 100));
         let mut alone = object(ObjectKind::Session, "alone", &[]);
         (alone.group, alone.head, alone.content) = (None, Vec::new(), Vec::new());
@@ -188,7 +188,7 @@ fn n_01_objects_are_found_by_key_and_by_group() {
 
 #[test]
 fn n_01_an_object_refers_to_lines_that_are_there() {
-    on_each_backend_with_sessions(|archive| {
+    on_each_backend(|archive| {
         let ids = put(archive, &session("s", 5, 100));
         let unknown = LineId(ids[4].0 + 1);
         let error = archive.put_object(&object(ObjectKind::State, "a", &[ids[0], ids[1], unknown])).unwrap_err();
@@ -201,7 +201,7 @@ fn n_01_an_object_refers_to_lines_that_are_there() {
 // N-08: ids mean nothing in another archive, so they are never given twice in one.
 #[test]
 fn n_01_an_id_is_never_given_twice() {
-    on_each_backend_with_sessions(|archive| {
+    on_each_backend(|archive| {
         let first = put(archive, &session("s", 5, 100));
         archive.commit().unwrap();
         let cleanup = Cleanup::at(time("2026-01-01T00:00:00Z"), None);
@@ -216,7 +216,7 @@ fn n_01_an_id_is_never_given_twice() {
 //
 #[test]
 fn n_01_a_sweep_drops_lines_to_which_nothing_refers_and_no_others() {
-    on_each_backend_with_sessions(|archive| {
+    on_each_backend(|archive| {
         let lines = session("s", 200, 10_000);
         let ids = put(archive, &lines);
         let every_third: Vec<LineId> = ids.iter().step_by(3).copied().collect();
@@ -257,7 +257,7 @@ fn n_01_a_sweep_drops_lines_to_which_nothing_refers_and_no_others() {
 
 #[test]
 fn n_01_small_packs_are_merged_and_lines_stay_where_they_are_found() {
-    on_each_backend_with_sessions(|archive| {
+    on_each_backend(|archive| {
         let lines = session("s", 90, 10_000);
         let mut ids = Vec::new();
         for turn in lines.chunks(3) {
@@ -279,7 +279,7 @@ fn n_01_small_packs_are_merged_and_lines_stay_where_they_are_found() {
 // W-06: whole sessions are searched, not only what was taken out.
 #[test]
 fn n_01_lines_of_sessions_are_indexed_and_found() {
-    on_each_backend_with_sessions(|archive| {
+    on_each_backend(|archive| {
         let lines = [b"s1|the quick fox\n".to_vec(), b"s1|a slow fox\n".to_vec(), b"s2|[nothing to read]\n".to_vec()];
         put(archive, &lines);
         archive.commit().unwrap();

@@ -9,18 +9,13 @@ use crate::text::{Digest, Tokens};
 
 /// Runs `check` on an empty archive of each backend; on PostgreSQL where a server is named.
 pub(crate) fn on_each_backend(check: fn(&mut dyn Archive)) {
-    on_each_backend_with_sessions(check);
+    check(open(&ArchiveUrl::Memory).unwrap().as_mut());
+    let folder = tempfile::tempdir().unwrap();
+    check(open(&ArchiveUrl::Sqlite(folder.path().join("archive.sqlite"))).unwrap().as_mut());
     #[cfg(feature = "postgres")]
     crate::archive::postgres::tests::on_a_server(|url| {
         check(open(&ArchiveUrl::Postgres(url.clone())).unwrap().as_mut());
     });
-}
-
-/// The same where an archive on a server is left out.
-pub(in crate::archive) fn on_each_backend_with_sessions(check: fn(&mut dyn Archive)) {
-    check(open(&ArchiveUrl::Memory).unwrap().as_mut());
-    let folder = tempfile::tempdir().unwrap();
-    check(open(&ArchiveUrl::Sqlite(folder.path().join("archive.sqlite"))).unwrap().as_mut());
 }
 
 /// An original that nothing replaced.
