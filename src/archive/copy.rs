@@ -3,11 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::{Archive, ArchiveError, DocumentId, Kind, Original, Record, StoredOriginal};
+use super::{Archive, ArchiveError, DocumentId, Kind, LineId, Object, ObjectKind, Original, Record, StoredOriginal};
 use crate::text::Digest;
 
 /// How many lines or records are read at a time, and how many records are committed.
 const AT_A_TIME: usize = 256;
+
+/// How many bytes of lines are put at a time.
+const PORTION_BYTES: usize = 4 << 20;
 
 /// What was copied, and what was there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,13 +21,15 @@ pub struct Copied {
     pub originals: u64,
     /// Records that were copied.
     pub records: u64,
-    /// Operations and records that were there already, or newer ones.
+    /// Objects that were copied, with the lines that they refer to.
+    pub objects: u64,
+    /// Operations, records and objects that were there already, or newer ones.
     pub present: u64,
 }
 
-/// Copies everything that `from` holds and `to` does not; of two records of one key and kind the newer one stays. What is
-/// committed stays when it is stopped or fails, and is
-/// not copied again. `progress` is told how many of how many operations and records are done, and may end it.
+/// Copies everything that `from` holds and `to` does not; of two records of one key and kind the newer one stays, of two
+/// objects the one that is there. What is committed stays when it is stopped or fails, and is not copied again. `progress`
+/// is told how many of how many operations, records and objects are done, and may end it.
 ///
 /// # Errors
 /// When one cannot be read or the other cannot be written; or when both have different operations of one id.
@@ -35,7 +40,11 @@ pub fn copy(
 ) -> Result<Copied, ArchiveError> {
     let ids = from.operation_ids()?;
     let names = from.record_names()?;
-    let total = (ids.len() + names.len()) as u64;
+    let mut objects = Vec::new();
+    for kind in ObjectKind::ALL {
+        objects.extend(from.object_keys(kind)?.into_iter().map(|(key, _)| (kind, key)));
+    }
+    let total = (ids.len() + names.len() + objects.len()) as u64;
     let mut copied = Copied::default();
     loose(from, to, from.loose_originals()?, &mut copied)?;
     for id in &ids {
@@ -52,8 +61,54 @@ pub fn copy(
             return Ok(copied);
         }
     }
+    for (kind, key) in objects {
+        object(from, to, kind, key, &mut copied)?;
+        if progress(copied.operations + copied.records + copied.objects + copied.present, total).is_break() {
+            return Ok(copied);
+        }
+    }
     to.commit()?;
     Ok(copied)
+}
+
+/// Copies one object with its lines, which have other ids there.
+fn object(
+    from: &dyn Archive,
+    to: &mut dyn Archive,
+    kind: ObjectKind,
+    key: Digest,
+    copied: &mut Copied,
+) -> Result<(), ArchiveError> {
+    if to.object(kind, key)?.is_some() {
+        copied.present += 1;
+        return Ok(());
+    }
+    let Some(found) = from.object(kind, key)? else { return Ok(()) };
+    let mut lines = Vec::with_capacity(found.lines.len());
+    let mut portion = Portion::default();
+    from.each_line(&found.lines, &mut |_, line| {
+        portion.0.push((Digest::of(line), line.to_vec()));
+        portion.1 += line.len();
+        if portion.1 >= PORTION_BYTES { portion.put(to, &mut lines) } else { Ok(()) }
+    })?;
+    portion.put(to, &mut lines)?;
+    to.put_object(&Object { lines, ..found })?;
+    to.commit()?;
+    copied.objects += 1;
+    Ok(())
+}
+
+/// Lines that are put together, with their digests, and their length.
+#[derive(Default)]
+struct Portion(Vec<(Digest, Vec<u8>)>, usize);
+
+impl Portion {
+    fn put(&mut self, to: &mut dyn Archive, ids: &mut Vec<LineId>) -> Result<(), ArchiveError> {
+        let lines: Vec<(Digest, &[u8])> = self.0.iter().map(|(digest, line)| (*digest, line.as_slice())).collect();
+        ids.extend(to.put_lines(&lines)?);
+        *self = Self::default();
+        Ok(())
+    }
 }
 
 /// Lines of `originals`, as those of which it is not known who took them out.

@@ -161,14 +161,14 @@ fn an_archive_is_copied_and_copied_again() {
     ----- standard output
     sqlite:[HOME]/shop/copy.sqlite
     ----- standard error
-    copied 1 operation with 29 originals, and 0 records; 0 were there already
+    copied 1 operation with 29 originals, 0 records, and 0 objects; 0 were there already
     ");
     assert_snapshot!(shown(&stage.run(["archive", "copy", "--to", &to])), @"
     exit code: 0
     ----- standard output
     sqlite:[HOME]/shop/copy.sqlite
     ----- standard error
-    copied 0 operations with 0 originals, and 0 records; 1 was there already
+    copied 0 operations with 0 originals, 0 records, and 0 objects; 1 was there already
     ");
     stage.run(["restore", "b.jsonl", "--all", "--archive", &to, "-o", "c.jsonl"]).ended(0);
     assert!(stage.bytes("c.jsonl") == stage.bytes("a.jsonl"));

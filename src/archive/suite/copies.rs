@@ -3,7 +3,10 @@
 use std::ops::ControlFlow;
 
 use super::samples::{on_each_backend, operation, recipe, removed};
-use crate::archive::{Archive, ArchiveUrl, Cleanup, Copied, Document, Kind, Record, RecordFilter, Sweep, copy, open};
+use crate::archive::{
+    Archive, ArchiveUrl, Cleanup, Copied, Document, Kind, LineId, Object, ObjectKind, Record, RecordFilter, Sweep,
+    copy, open,
+};
 use crate::text::Digest;
 
 fn fill(archive: &mut dyn Archive) {
@@ -33,7 +36,7 @@ fn a_04_a_copy_holds_everything_and_a_second_one_adds_nothing() {
         let mut from = open(&ArchiveUrl::Memory).unwrap();
         fill(&mut *from);
         let copied = copy(&*from, to, &mut go_on).unwrap();
-        assert_eq!(copied, Copied { operations: 3, originals: 8, records: 2, present: 0 });
+        assert_eq!(copied, Copied { operations: 3, originals: 8, records: 2, objects: 0, present: 0 });
         assert_eq!(to.operation_ids().unwrap(), from.operation_ids().unwrap());
         assert_eq!(to.operations("session").unwrap(), from.operations("session").unwrap());
         assert_eq!(to.recipe("2").unwrap(), from.recipe("2").unwrap());
@@ -124,10 +127,57 @@ fn a_04_a_copy_of_many_records_and_lines_is_whole() {
         copy(&*from, store, &mut go_on).unwrap();
         let mut back = open(&ArchiveUrl::Memory).unwrap();
         let copied = copy(store, &mut *back, &mut go_on).unwrap();
-        assert_eq!(copied, Copied { operations: 1, originals: 600, records: 600, present: 0 });
+        assert_eq!(copied, Copied { operations: 1, originals: 600, records: 600, objects: 0, present: 0 });
         let all = RecordFilter::default();
         assert_eq!(back.records(&all).unwrap(), from.records(&all).unwrap());
         assert_eq!(back.originals_by_operation("1").unwrap(), from.originals_by_operation("1").unwrap());
         assert_eq!(back.line(Digest::of(b"line 599")).unwrap().as_deref(), Some(b"line 599".as_slice()));
+    });
+}
+
+// N-13: sessions go with their lines, whose ids are others there.
+#[test]
+fn n_13_a_copy_carries_objects_and_their_lines() {
+    on_each_backend(|to| {
+        let mut from = open(&ArchiveUrl::Memory).unwrap();
+        let lines: Vec<String> = (0..50).map(|n| format!("line {n}\n")).collect();
+        let with_digests: Vec<_> = lines.iter().map(|line| (Digest::of(line.as_bytes()), line.as_bytes())).collect();
+        let ids = from.put_lines(&with_digests).unwrap();
+        let object = |kind, key: &str, lines: &[LineId]| Object {
+            kind,
+            key: Digest::of(key.as_bytes()),
+            group: None,
+            head: key.as_bytes().to_vec(),
+            lines: lines.to_vec(),
+            content: b"content".to_vec(),
+        };
+        let (a, b) = (object(ObjectKind::State, "a", &ids), object(ObjectKind::Edits, "b", &[ids[49], ids[0]]));
+        from.put_object(&a).unwrap();
+        from.put_object(&b).unwrap();
+        from.commit().unwrap();
+        to.put_lines(&with_digests[30..40]).unwrap();
+        to.commit().unwrap();
+
+        let stopped = copy(&*from, to, &mut |_, _| ControlFlow::Break(())).unwrap();
+        assert_eq!(stopped, Copied { objects: 1, ..Copied::default() });
+        assert_eq!(copy(&*from, to, &mut go_on).unwrap(), Copied { objects: 1, present: 1, ..Copied::default() });
+        assert_eq!(copy(&*from, to, &mut go_on).unwrap(), Copied { present: 2, ..Copied::default() });
+        assert_eq!(to.contents().unwrap().lines, 50);
+        for object in [a, b] {
+            let found = to.object(object.kind, object.key).unwrap().unwrap();
+            let (mut there, mut here) = (Vec::new(), Vec::new());
+            to.each_line(&found.lines, &mut |_, line| {
+                there.push(line.to_vec());
+                Ok(())
+            })
+            .unwrap();
+            from.each_line(&object.lines, &mut |_, line| {
+                here.push(line.to_vec());
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(there, here);
+            assert_eq!(Object { lines: object.lines.clone(), ..found }, object);
+        }
     });
 }

@@ -29,6 +29,7 @@ struct Report<'a> {
     operations: u64,
     originals: u64,
     records: u64,
+    objects: u64,
     present: u64,
 }
 
@@ -53,13 +54,14 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
     })?;
     drop(bar);
     Stopped::check(desk.ui.stop())?;
-    let Copied { operations, originals, records, present } = copied;
+    let Copied { operations, originals, records, objects, present } = copied;
     let to = settings.to.to_string();
     desk.ui.status(format_args!(
-        "copied {} with {}, and {}; {} there already",
+        "copied {} with {}, {}, and {}; {} there already",
         counted(operations, "operation"),
         counted(originals, "original"),
         counted(records, "record"),
+        counted(objects, "object"),
         if present == 1 { "1 was".to_owned() } else { format!("{present} were") },
     ));
     let report = Report {
@@ -70,6 +72,7 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
         operations,
         originals,
         records,
+        objects,
         present,
     };
     report_file(desk.reporting, &report)?;
