@@ -18,6 +18,25 @@ pub(crate) fn on_each_backend(check: fn(&mut dyn Archive)) {
     });
 }
 
+/// The session files below a folder, in their order.
+pub(in crate::archive) fn sessions_below(folder: PathBuf) -> Vec<PathBuf> {
+    let mut folders = vec![folder];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "jsonl") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort_unstable();
+    assert!(!found.is_empty());
+    found
+}
+
 /// An original that nothing replaced.
 pub(in crate::archive) fn removed<'a>(line: &'a [u8], uuid: &'a str) -> Original<'a> {
     Original { line, uuid: Some(uuid), replaced_by: None }

@@ -2,6 +2,7 @@
 
 mod broken;
 mod concurrent;
+mod corpus;
 mod refused;
 mod tls;
 

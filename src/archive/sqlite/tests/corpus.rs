@@ -2,31 +2,14 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use super::place::folder;
 use crate::archive::sqlite::Sqlite;
+use crate::archive::suite::samples::sessions_below;
 use crate::archive::{Archive, LineId, Object, ObjectKind};
 use crate::text::Digest;
-
-fn sessions() -> Vec<PathBuf> {
-    let mut folders = vec![PathBuf::from(std::env::var("CTXC_CORPUS").unwrap())];
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|it| it == "jsonl") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort_unstable();
-    assert!(!found.is_empty());
-    found
-}
 
 fn lines(bytes: &[u8]) -> Vec<(Digest, &[u8])> {
     bytes.split_inclusive(|byte| *byte == b'\n').map(|line| (Digest::of(line), line)).collect()
@@ -55,7 +38,10 @@ fn n_01_a_corpus_takes_a_sixth_of_its_bytes() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
     let mut archive = Sqlite::open(&path).unwrap();
-    let sessions: Vec<Vec<u8>> = sessions().iter().map(|path| fs::read(path).unwrap()).collect();
+    let sessions: Vec<Vec<u8>> = sessions_below(std::env::var("CTXC_CORPUS").unwrap().into())
+        .iter()
+        .map(|path| fs::read(path).unwrap())
+        .collect();
     let n_bytes: usize = sessions.iter().map(Vec::len).sum();
     let started = Instant::now();
     for (n, bytes) in sessions.iter().enumerate() {
@@ -90,7 +76,7 @@ fn n_01_a_corpus_takes_a_sixth_of_its_bytes() {
 fn n_01_fifty_deposits_of_a_session_take_a_sixth_of_its_bytes() {
     let folder = folder();
     let mut sizes = Vec::new();
-    for (n, path) in sessions().iter().enumerate() {
+    for (n, path) in sessions_below(std::env::var("CTXC_CORPUS").unwrap().into()).iter().enumerate() {
         let bytes = fs::read(path).unwrap();
         // A smaller one says more about an archive that is empty.
         if bytes.len() < 1_000_000 {
