@@ -8,7 +8,7 @@
 
 mod body;
 mod cleanup;
-mod codec;
+pub(crate) mod codec;
 mod copy;
 mod cuts;
 mod document;

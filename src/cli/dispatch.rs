@@ -10,7 +10,7 @@ use super::args::{Args, Verb};
 use super::commands::mcp;
 use super::commands::{
     archive, buffer, check, compact, completions, compress, config, cutting, diff, list, log, man, prune, refs,
-    restore, run, show, stats, truncate,
+    restore, run, show, stats, truncate, undo,
 };
 use super::error::{CommandError, Completion};
 use super::interrupt;
@@ -58,6 +58,7 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
+        Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),
         Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
         Verb::Completions(typed) => completions::run(&typed.resolve(), ui),
         Verb::Man(typed) => man::run(&typed.resolve(), ui),

@@ -29,6 +29,7 @@ pub(super) mod stats;
 mod summarizing;
 mod targets;
 pub(super) mod truncate;
+pub(super) mod undo;
 
 pub(super) use compress::{Include, Only};
 pub(super) use engine::EngineName;

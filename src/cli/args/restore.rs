@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use super::shared::{RewriteArgs, SessionArg};
 use super::targets::{Summaries, TargetArgs};
 use crate::cli::commands::restore::{Settings, What};
+use crate::cli::commands::restore_whole::Later;
 use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Keep};
 
@@ -35,6 +36,9 @@ pub(crate) struct Args {
     /// Undo one operation, which `ctxc log` lists; what came after it stays
     #[arg(long, value_name = "ID", conflicts_with_all = ["target", "targets"])]
     op: Option<String>,
+    /// Undo also the operations that stand on the one of --op
+    #[arg(long, requires = "op")]
+    with_later: bool,
     #[command(flatten)]
     targets: TargetArgs,
     #[command(flatten)]
@@ -53,6 +57,7 @@ impl Args {
             (false, Some(id)) => What::Operation(id),
             (false, None) => What::Items(self.targets.aims(&self.target, &rewriting.source, Summaries::Ignored)?),
         };
-        Ok(Settings { what, roles: self.targets.roles(), matches: self.targets.matches(), archive, rewriting })
+        let later = if self.with_later { Later::Undo } else { Later::Refuse };
+        Ok(Settings { what, later, roles: self.targets.roles(), matches: self.targets.matches(), archive, rewriting })
     }
 }

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use super::mcp;
 use super::{
     archive, buffer, check, compact, completions, compress, diff, discard, distill, list, log, man, prune, refs,
-    restore, run, show, stats, truncate,
+    restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
@@ -75,6 +75,9 @@ pub(crate) enum Verb {
     /// Bring back what was taken out
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
+    /// Undo the newest operation on a session, or another
+    #[command(after_help = undo::EXAMPLES)]
+    Undo(undo::Args),
     /// Take several steps in one: prune, compress, compact, truncate; towards a target, or by a preset
     #[command(after_help = run::EXAMPLES)]
     Run(Box<run::Args>),

@@ -1,6 +1,7 @@
 //! `ctxc restore`: bring back what was taken out: all of it, what one operation did, or single items.
 
 use crate::cli::args::{Aim, Matches};
+use crate::cli::commands::restore_whole::{Later, Which};
 use crate::cli::commands::{restore_items, restore_whole};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::Rewriting;
@@ -16,6 +17,8 @@ pub(crate) struct Settings {
     pub(crate) matches: Matches,
     /// The URL of the archive.
     pub(crate) archive: String,
+    /// What becomes of operations that stand on what is undone.
+    pub(crate) later: Later,
 }
 
 /// What to bring back.
@@ -31,8 +34,13 @@ pub(crate) enum What {
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     match &settings.what {
-        What::All => restore_whole::run(settings, None, ui),
-        What::Operation(id) => restore_whole::run(settings, Some(id), ui),
+        What::All => {
+            restore_whole::run("restore", &settings.rewriting, &settings.archive, &Which::All, settings.later, ui)
+        }
+        What::Operation(id) => {
+            let which = Which::One(id.clone());
+            restore_whole::run("restore", &settings.rewriting, &settings.archive, &which, settings.later, ui)
+        }
         What::Items(aims) => restore_items::run(settings, aims, ui),
     }
 }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::answer::Answer;
 use super::call::{Call, Request};
-use super::subject::{self, Made, Subject};
+use super::subject::{self, Made};
 use super::{caller, compaction, context, memory, refs, stats};
 use crate::apply::{ApplyError, Shelf};
 use crate::cli::args::Estimate;
@@ -91,8 +91,7 @@ impl Desk {
         ui: &Ui,
     ) -> Result<Answer, CommandError> {
         let Self { settings, .. } = self;
-        let subject = subject::open(source, made.get(source), ui)?;
-        let Subject { source_len, .. } = subject;
+        let subject = subject::open(source, made.get(source), &settings.archive, ui)?;
         let (answer, rewritten) = match call {
             Call::Context(action, aims) => context::answer(*action, aims, subject, settings, ui)?,
             Call::CompactContext => compaction::answer(subject, settings, ui)?,
@@ -100,12 +99,12 @@ impl Desk {
             Call::ContextStats => return stats::answer(subject, settings, ui),
             Call::ContextRefs { page, listed } => return refs::answer(*page, *listed, subject, settings),
         };
-        if let (Some(output), Some(bytes), None) = (&rewritten.output, rewritten.bytes, &rewritten.unchanged) {
-            // Where it cannot be read again, later calls start from the session itself.
-            if let Ok(source_digest) = subject::digest(source, source_len) {
-                let result = Made { path: output.into(), len: bytes.after, source_len, source_digest };
-                made.insert(source.clone(), result);
-            }
+        if let (Some(output), Some(bytes), Some(operation), None) =
+            (&rewritten.output, rewritten.bytes, &rewritten.operation, &rewritten.unchanged)
+        {
+            let earlier = made.remove(source).map(|made| made.operations).unwrap_or_default();
+            let operations = earlier.into_iter().chain([operation.clone()]).collect();
+            made.insert(source.clone(), Made { path: output.into(), len: bytes.after, operations });
         }
         Ok(answer)
     }

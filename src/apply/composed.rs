@@ -1,0 +1,396 @@
+//! Edits rendered: what becomes of the lines of a session by the operations that hold (N-02, N-03).
+//!
+//! Operations hold their own edits alone. This puts them together, whatever undid or followed what, and adds what the
+//! structure of the conversation asks for: links around lines that are left out, and to those that were inserted. What
+//! else follows (thinking, the recorded context size) is for [`super::follow_up`].
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io;
+
+use super::Rewrite;
+use super::follow_up::settle;
+use super::hang::{hang, mend_tips};
+use super::pointers::uuid_of;
+use super::relink::relinks;
+use crate::archive::Cut;
+use crate::text::{Digest, Tokens, json_string};
+use crate::transcript::edit::{Splice, render};
+use crate::transcript::scan::{BlockKind, Scan, each_field};
+use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Parent, Part, Span};
+use crate::transcript::{measure, read_line, revisit};
+use crate::version::{Active, Address, Edit, History, Layout, Run, Step, ThinkingPolicy, Version};
+
+/// A session with the operations of a history, to be written.
+#[derive(Debug)]
+pub struct Composed {
+    /// The index of the base, as its lines are stored.
+    pub index: Index,
+    /// The live entries of the session and of what was inserted, those included that go.
+    pub chain: Chain,
+    /// The live entries of the session itself.
+    pub stored: Chain,
+    /// What is to change in the base.
+    pub rewrite: Rewrite,
+    /// What a client wrote behind earlier versions.
+    pub runs: Vec<GrownRun>,
+}
+
+/// Lines that a client wrote behind a version.
+#[derive(Clone, Debug)]
+pub struct GrownRun {
+    /// The first of them.
+    pub first: LineNo,
+    /// The first line behind them.
+    pub end: LineNo,
+    /// The place in the chain of the first entry that is not what it was when they were written; `None` where all is.
+    pub first_change: Option<usize>,
+    /// By how much what the model sees was smaller then than in the session itself, in `chars4` tokens.
+    pub saved: i64,
+}
+
+/// What is rendered.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The lines, stored and inserted.
+    pub file: &'a File,
+    /// Which line stands where.
+    pub layout: &'a Layout,
+    /// Where the stored lines were read, in order.
+    pub runs: &'a [Run],
+    /// The versions that clients went on from, with their histories, by their keys.
+    pub versions: &'a HashMap<Digest, (Version, History)>,
+    /// The session id that lines get which clients wrote behind a version under another; none where all get it anyway.
+    pub identity: Option<&'a str>,
+}
+
+/// Puts the operations of `history` together.
+///
+/// # Errors
+/// When the base cannot be read.
+pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
+    let Source { file, layout, .. } = source;
+    let mut file_again = file;
+    io::Seek::rewind(&mut file_again)?;
+    let mut index = Index::build(file)?;
+    let mut rewrite = Rewrite::default();
+    adopt(source, &mut index, &mut rewrite)?;
+    let stored = stored_chain(&index, layout);
+    let active = history.active();
+    take_edits(file, &index, &stored, layout, history, &active, &mut rewrite)?;
+    let mut chain = with_inserted(&stored, layout);
+    link(file, &index, &stored, layout, &mut rewrite)?;
+    drop_revived(&index, &mut chain, layout, &mut rewrite);
+    settle(file, &index, &mut rewrite)?;
+    let runs = grown_runs(source, &chain, history);
+    Ok(Composed { index, chain, stored, rewrite, runs })
+}
+
+/// Hangs what clients wrote behind inserted lines that are not there on what stood before those, and gives lines of
+/// another session id that which is asked for.
+fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Result<()> {
+    let Source { file, layout, runs, versions, identity } = source;
+    let mut line = 0_u32;
+    let mut buffer = Vec::new();
+    for run in runs {
+        let end = line.saturating_add(run.n_lines);
+        let Some(version) = run.under.and_then(|key| versions.get(&key)) else {
+            line = end;
+            continue;
+        };
+        let fallbacks = fallbacks(&version.0);
+        for stored in (line..end).map(LineNo) {
+            let Some(place) = layout.place(&Address::Stored(stored)) else { continue };
+            if let Some(identity) = identity {
+                let bytes = read_line(file, index, place, &mut buffer)?;
+                let span = Scan::of(bytes).session_id;
+                let differs = span.filter(|span| span.string(bytes) != Some(identity.as_bytes()));
+                if let Some(span) = differs {
+                    rewrite.edit_unseen(place, [Splice::new(span, json_string::encode(identity))]);
+                }
+            }
+            if index.record(place).parent() == Parent::Missing {
+                let bytes = read_line(file, index, place, &mut buffer)?;
+                let parent = Scan::of(bytes).parent_uuid.and_then(|span| span.string(bytes)).map(IdHash::of);
+                let heir = parent.and_then(|parent| fallback(index, &fallbacks, parent));
+                if let Some(heir) = heir {
+                    rewrite.parents.insert(place, Some(heir));
+                    index.relink(place, Some(heir));
+                }
+            }
+        }
+        line = end;
+    }
+    Ok(())
+}
+
+/// What each line that a version inserted hangs on, by their uuids.
+fn fallbacks(version: &Version) -> HashMap<IdHash, IdHash> {
+    let mut fallbacks = HashMap::new();
+    for step in &version.steps {
+        let Step::Insert(_, line) = step else { continue };
+        let scan = Scan::of(line);
+        let id = |span: Option<Span>| span.and_then(|span| span.string(line)).map(IdHash::of);
+        // A boundary hangs on nothing, and names what stood before it.
+        let mut logical = None;
+        each_field(line, |key, value| {
+            if key == b"logicalParentUuid" {
+                logical = Some(value);
+            }
+        });
+        if let (Some(uuid), Some(parent)) = (id(scan.uuid), id(scan.parent_uuid).or(id(logical))) {
+            fallbacks.insert(uuid, parent);
+        }
+    }
+    fallbacks
+}
+
+fn fallback(index: &Index, fallbacks: &HashMap<IdHash, IdHash>, missing: IdHash) -> Option<LineNo> {
+    let mut at = missing;
+    for _ in 0..=fallbacks.len() {
+        at = *fallbacks.get(&at)?;
+        if let Some(line) = index.lines_of([at]).get(&at) {
+            return Some(*line);
+        }
+    }
+    None
+}
+
+/// The live chain of the session without what was inserted.
+fn stored_chain(index: &Index, layout: &Layout) -> Chain {
+    if layout.groups().is_empty() {
+        return Chain::find(index);
+    }
+    let mut stored = index.clone();
+    for line in layout.groups().iter().flat_map(crate::version::Group::places) {
+        stored.drop_line(line);
+    }
+    Chain::find(&stored)
+}
+
+/// The chain with the inserted lines in it, each group before the first entry that stands behind it.
+fn with_inserted(stored: &Chain, layout: &Layout) -> Chain {
+    let mut chain = stored.clone();
+    for group in layout.groups() {
+        let at = chain.lines.iter().position(|line| *line >= group.first).unwrap_or(chain.lines.len());
+        chain.lines.splice(at..at, group.places());
+    }
+    chain.live = chain.lines.iter().copied().collect();
+    chain
+}
+
+/// Notes the edits that hold, and what they save.
+fn take_edits(
+    file: &File,
+    index: &Index,
+    stored: &Chain,
+    layout: &Layout,
+    history: &History,
+    active: &[Active<'_>],
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let mut dropped = LineSet::default();
+    for edit in active {
+        if let Edit::Drop(address) = edit.edit
+            && let Some(line) = layout.place(address)
+        {
+            dropped.insert(line);
+        }
+    }
+    let mut by_line: BTreeMap<LineNo, Vec<(Splice, bool)>> = BTreeMap::new();
+    for (address, splices) in history.splices() {
+        if let Some(line) = layout.place(&address).filter(|line| !dropped.contains(*line)) {
+            by_line.insert(line, splices);
+        }
+    }
+    let lines: LineSet = by_line.keys().copied().collect();
+    let mut scan = Scan::default();
+    revisit(file, index, &lines, |line, bytes| {
+        let Some(splices) = by_line.get(&line) else { return io::Result::Ok(()) };
+        let is_seen = splices.iter().any(|(_, is_seen)| *is_seen);
+        let splices: Vec<Splice> = splices.iter().map(|(splice, _)| splice.clone()).collect();
+        if is_seen {
+            scan.read(bytes);
+            note_cuts(&scan, bytes, line, &splices, rewrite);
+            let rendered = render(bytes, &splices).map_err(io::Error::other)?;
+            if stored.is_live(line) || layout.inserted(line).is_some() {
+                rewrite.save(line, seen_tokens(bytes) - seen_tokens(&rendered));
+            }
+            rewrite.edit(line, splices);
+        } else {
+            rewrite.edit_unseen(line, splices);
+        }
+        Ok(())
+    })?;
+    for line in dropped.iter() {
+        if stored.is_live(line) || layout.inserted(line).is_some() {
+            rewrite.saved.insert(line, crate::transcript::context_tokens(index, line).0.cast_signed());
+        }
+        rewrite.drop_line(line);
+    }
+    for line in layout.groups().iter().flat_map(crate::version::Group::places) {
+        rewrite.already_saved -= crate::transcript::context_tokens(index, line).0.cast_signed();
+        if !rewrite.dropped.contains(line) {
+            rewrite.added.insert(line);
+        }
+    }
+    Ok(())
+}
+
+/// What the model sees of a line, thinking aside.
+fn seen_tokens(line: &[u8]) -> i64 {
+    let mut sum = Tokens::ZERO;
+    measure(&Scan::of(line), line, |part, tokens| match part {
+        Part::Thinking | Part::Signature => {}
+        _ => sum += tokens,
+    });
+    sum.0.cast_signed()
+}
+
+/// Notes the calls of whose results something is replaced, as what stands in for them elsewhere in the file needs to know.
+fn note_cuts(scan: &Scan, bytes: &[u8], line: LineNo, splices: &[Splice], rewrite: &mut Rewrite) {
+    let results = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolResult);
+    for block in results {
+        let is_cut = block.span.is_some_and(|span| {
+            splices.iter().any(|splice| splice.span.start >= span.start && splice.span.end <= span.end)
+        });
+        if is_cut {
+            let call =
+                block.tool_id.and_then(|span| span.string(bytes)).map(|raw| json_string::decode(raw).into_owned());
+            let cut = Cut {
+                uuid: String::new(),
+                call,
+                name: String::new(),
+                rule: String::new(),
+                before: Tokens::ZERO,
+                after: Tokens::ZERO,
+            };
+            rewrite.cuts.entry(line).or_default().push(cut);
+        }
+    }
+}
+
+/// Links what is left: around what goes, and to what was inserted.
+fn link(file: &File, index: &Index, stored: &Chain, layout: &Layout, rewrite: &mut Rewrite) -> io::Result<()> {
+    let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
+    let goes = stored.lines.iter().any(|line| rewrite.dropped.contains(*line));
+    let left = || stored.lines.iter().copied().filter(|&line| !is_boundary(line));
+    let first = left().find(|line| !rewrite.dropped.contains(*line));
+    if let Some(first) = first.filter(|_| goes) {
+        hang(file, index, stored, first, None, rewrite)?;
+    }
+    let mut tip = None;
+    for group in layout.groups() {
+        let places: Vec<LineNo> = group.places().filter(|line| !rewrite.dropped.contains(*line)).collect();
+        let Some((&head, &last)) = places.first().zip(places.last()) else { continue };
+        if !is_boundary(group.first) {
+            continue;
+        }
+        let before =
+            stored.lines.iter().copied().filter(|line| *line < group.first && !rewrite.dropped.contains(*line));
+        let before = before.filter(|&line| index.record(line).is_message()).last();
+        let summary = last;
+        if let Some(before) = before {
+            // What stands before it would not be sent any more.
+            if is_boundary(head) {
+                rewrite.drop_line(head);
+                rewrite.added.remove(head);
+            }
+            if !is_boundary(summary) {
+                rewrite.parents.insert(summary, Some(before));
+            }
+        }
+        if is_boundary(summary) {
+            continue;
+        }
+        let relinked = relinks(index, rewrite);
+        let kept = stored.lines.iter().copied().filter(|line| *line > summary && !rewrite.dropped.contains(*line));
+        let kept: Vec<LineNo> = kept.collect();
+        for (at, line) in kept.into_iter().enumerate() {
+            let parent = match relinked.get(&line) {
+                Some(parent) => *parent,
+                None if at == 0 => match index.record(line).parent() {
+                    Parent::At(parent) => Some(parent),
+                    Parent::Root | Parent::Missing => None,
+                },
+                None => continue,
+            };
+            if parent.is_none_or(|parent| parent < group.first) {
+                rewrite.parents.insert(line, Some(summary));
+            }
+        }
+        tip = Some(uuid_of(file, index, summary)?);
+    }
+    if goes {
+        mend_tips(file, index, stored, tip.as_deref(), rewrite)?;
+    }
+    Ok(())
+}
+
+/// Leaves out what would become a part of the conversation that was none: what a boundary that goes has kept out of it.
+fn drop_revived(index: &Index, chain: &mut Chain, layout: &Layout, rewrite: &mut Rewrite) {
+    if rewrite.dropped.is_empty() && layout.groups().is_empty() {
+        return;
+    }
+    for _ in 0..2 {
+        let mut linked = index.clone();
+        for line in rewrite.dropped.iter() {
+            linked.drop_line(line);
+        }
+        for (line, parent) in relinks(index, rewrite) {
+            linked.relink(line, parent);
+        }
+        let found = Chain::find(&linked);
+        let revived: Vec<LineNo> = found.lines.iter().copied().filter(|line| !chain.is_live(*line)).collect();
+        if revived.is_empty() {
+            chain.leaf = found.leaf.or(chain.leaf);
+            break;
+        }
+        for line in revived {
+            rewrite.drop_line(line);
+        }
+    }
+}
+
+/// What clients wrote behind versions, and how far what they read there still stands.
+fn grown_runs(source: Source<'_>, chain: &Chain, history: &History) -> Vec<GrownRun> {
+    let Source { layout, versions, .. } = source;
+    let now = seen_edits(history);
+    let mut line = 0_u32;
+    let mut runs = Vec::new();
+    for run in source.runs {
+        let first = line;
+        line = line.saturating_add(run.n_lines);
+        let Some((version, then)) = run.under.and_then(|key| versions.get(&key)) else { continue };
+        let then = seen_edits(then);
+        let is_before =
+            |place: LineNo| layout.address(place) < Address::Stored(LineNo(first)) || layout.inserted(place).is_some();
+        let differing = now
+            .iter()
+            .filter(|(key, _)| !then.contains_key(*key))
+            .chain(then.iter().filter(|(key, _)| !now.contains_key(*key)))
+            .filter_map(|(_, address)| match layout.place(address) {
+                Some(place) => is_before(place).then(|| place_in(chain, place)),
+                // What it inserted is not there any more.
+                None => Some(0),
+            });
+        let first_change = differing.min();
+        let place = |line: u32| layout.place(&Address::Stored(LineNo(line)));
+        if let (Some(first), Some(last)) = (place(first), place(line.saturating_sub(1))) {
+            runs.push(GrownRun { first, end: LineNo(last.0 + 1), first_change, saved: version.saved });
+        }
+    }
+    runs
+}
+
+fn place_in(chain: &Chain, line: LineNo) -> usize {
+    chain.lines.iter().position(|it| *it >= line).unwrap_or(chain.lines.len())
+}
+
+/// The edits that hold and that the model sees the difference of, with the line that each is about.
+fn seen_edits(history: &History) -> BTreeMap<(String, u32), Address> {
+    let seen = history.active().into_iter().filter(|active| active.operation.thinking != ThinkingPolicy::Keep);
+    seen.filter(|active| !matches!(active.edit, Edit::Splice { is_seen: false, .. }))
+        .map(|active| ((active.operation.operation.clone(), active.at), active.edit.line().clone()))
+        .collect()
+}
