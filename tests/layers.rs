@@ -16,6 +16,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("engine", 2),
     ("archive", 2),
     ("run", 3),
+    ("version", 3),
     ("apply", 4),
     ("buffer", 4),
     ("report", 5),
@@ -245,8 +246,8 @@ fn writes_files_elsewhere(source: &Source) -> Vec<String> {
         "tempfile",
         "NamedTempFile",
     ];
-    // Standard input is spooled to a file without a name, which nobody else can see (T-02).
-    let may_write = ["apply/write", "archive/", "cli/input.rs"];
+    // Standard input, and the lines of a session, are spooled to files without a name, which nobody else can see (T-02).
+    let may_write = ["apply/write", "archive/", "cli/input.rs", "version/base.rs"];
     if source.is_in(&may_write) { Vec::new() } else { source.lines(|line| names_any(line, &words)) }
 }
 

@@ -17,7 +17,7 @@ use crate::archive::{Archive, FileRef, Operation, Original};
 use crate::text::{Digest, Tokens, json_string};
 use crate::transcript::scan::Scan;
 use crate::transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
-use crate::version::{Edits, KeptSession, Recorded, Recorder, Version};
+use crate::version::{Edits, KeptSession, Recorded, Recorder, Step, Version};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 const REST: u64 = 30;
@@ -69,6 +69,8 @@ pub struct Keeping<'a> {
     pub archive: &'a mut dyn Archive,
     /// Notes how the result is rendered.
     pub recorder: Recorder,
+    /// How the result is rendered from the state, where that is not what the recorder notes.
+    pub steps: Option<Vec<Step>>,
     /// The key of the state.
     pub state: Digest,
     /// The key of what was read: that of its version, or of its state.
@@ -217,12 +219,13 @@ fn keep(
     tokens: (Tokens, Tokens),
     sizes: (u64, u64),
 ) -> Result<(String, Digest), ApplyError> {
-    let Keeping { archive, recorder, state, read, earlier, edits, session_ids, saved, result } = keeping;
+    let Keeping { archive, recorder, steps: known_steps, state, read, earlier, edits, session_ids, saved, result } =
+        keeping;
     let Recorded { steps, sum, changed } = recorder.finish();
     note_originals(file, index, &changed, archive)?;
     let id = edits.operation.clone();
     let operations = earlier.into_iter().chain([id.clone()]).collect();
-    let version = Version::new(state, operations, steps, &sum, saved);
+    let version = Version::new(state, operations, known_steps.unwrap_or(steps), &sum, saved);
     let key = version.key();
     let put = |archive: &mut dyn Archive| {
         archive.put_object(&edits.object())?;

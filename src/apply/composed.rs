@@ -10,7 +10,7 @@ use std::io;
 
 use super::Rewrite;
 use super::follow_up::settle;
-use super::hang::{hang, mend_tips};
+use super::hang::{hang, hang_on, mend_tips};
 use super::pointers::uuid_of;
 use super::relink::relinks;
 use crate::archive::Cut;
@@ -18,8 +18,8 @@ use crate::text::{Digest, Tokens, json_string};
 use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::{BlockKind, Scan, each_field};
 use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Parent, Part, Span};
-use crate::transcript::{measure, read_line, revisit};
-use crate::version::{Active, Address, Edit, History, Layout, Run, Step, ThinkingPolicy, Version};
+use crate::transcript::{context_tokens, measure, read_line, revisit};
+use crate::version::{Active, Address, Edit, Group, History, Layout, Run, Step, ThinkingPolicy, Version};
 
 /// A session with the operations of a history, to be written.
 #[derive(Debug)]
@@ -80,8 +80,7 @@ pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
     take_edits(file, &index, &stored, layout, history, &active, &mut rewrite)?;
     let mut chain = with_inserted(&stored, layout);
     link(file, &index, &stored, layout, &mut rewrite)?;
-    drop_revived(&index, &mut chain, layout, &mut rewrite);
-    settle(file, &index, &mut rewrite)?;
+    drop_revived(file, &index, &mut chain, layout, &mut rewrite)?;
     let runs = grown_runs(source, &chain, history);
     Ok(Composed { index, chain, stored, rewrite, runs })
 }
@@ -162,7 +161,7 @@ fn stored_chain(index: &Index, layout: &Layout) -> Chain {
         return Chain::find(index);
     }
     let mut stored = index.clone();
-    for line in layout.groups().iter().flat_map(crate::version::Group::places) {
+    for line in layout.groups().iter().flat_map(Group::places) {
         stored.drop_line(line);
     }
     Chain::find(&stored)
@@ -224,12 +223,12 @@ fn take_edits(
     })?;
     for line in dropped.iter() {
         if stored.is_live(line) || layout.inserted(line).is_some() {
-            rewrite.saved.insert(line, crate::transcript::context_tokens(index, line).0.cast_signed());
+            rewrite.saved.insert(line, context_tokens(index, line).0.cast_signed());
         }
         rewrite.drop_line(line);
     }
-    for line in layout.groups().iter().flat_map(crate::version::Group::places) {
-        rewrite.already_saved -= crate::transcript::context_tokens(index, line).0.cast_signed();
+    for line in layout.groups().iter().flat_map(Group::places) {
+        rewrite.already_saved -= context_tokens(index, line).0.cast_signed();
         if !rewrite.dropped.contains(line) {
             rewrite.added.insert(line);
         }
@@ -278,48 +277,16 @@ fn link(file: &File, index: &Index, stored: &Chain, layout: &Layout, rewrite: &m
     let first = left().find(|line| !rewrite.dropped.contains(*line));
     if let Some(first) = first.filter(|_| goes) {
         hang(file, index, stored, first, None, rewrite)?;
+        // What boundaries keep is linked in its order already.
+        if index.preserved.is_empty() {
+            bridge_gaps(index, stored, rewrite);
+        }
     }
     let mut tip = None;
-    for group in layout.groups() {
-        let places: Vec<LineNo> = group.places().filter(|line| !rewrite.dropped.contains(*line)).collect();
-        let Some((&head, &last)) = places.first().zip(places.last()) else { continue };
-        if !is_boundary(group.first) {
-            continue;
+    for group in layout.groups().iter().filter(|group| is_boundary(group.first)) {
+        if let Some(head) = link_group(index, stored, group, rewrite) {
+            tip = Some(uuid_of(file, index, head)?);
         }
-        let before =
-            stored.lines.iter().copied().filter(|line| *line < group.first && !rewrite.dropped.contains(*line));
-        let before = before.filter(|&line| index.record(line).is_message()).last();
-        let summary = last;
-        if let Some(before) = before {
-            // What stands before it would not be sent any more.
-            if is_boundary(head) {
-                rewrite.drop_line(head);
-                rewrite.added.remove(head);
-            }
-            if !is_boundary(summary) {
-                rewrite.parents.insert(summary, Some(before));
-            }
-        }
-        if is_boundary(summary) {
-            continue;
-        }
-        let relinked = relinks(index, rewrite);
-        let kept = stored.lines.iter().copied().filter(|line| *line > summary && !rewrite.dropped.contains(*line));
-        let kept: Vec<LineNo> = kept.collect();
-        for (at, line) in kept.into_iter().enumerate() {
-            let parent = match relinked.get(&line) {
-                Some(parent) => *parent,
-                None if at == 0 => match index.record(line).parent() {
-                    Parent::At(parent) => Some(parent),
-                    Parent::Root | Parent::Missing => None,
-                },
-                None => continue,
-            };
-            if parent.is_none_or(|parent| parent < group.first) {
-                rewrite.parents.insert(line, Some(summary));
-            }
-        }
-        tip = Some(uuid_of(file, index, summary)?);
     }
     if goes {
         mend_tips(file, index, stored, tip.as_deref(), rewrite)?;
@@ -327,20 +294,89 @@ fn link(file: &File, index: &Index, stored: &Chain, layout: &Layout, rewrite: &m
     Ok(())
 }
 
+/// Hangs what stands behind messages that go on the last live entry before them, and on nothing dead between.
+fn bridge_gaps(index: &Index, stored: &Chain, rewrite: &mut Rewrite) {
+    let mut before = None;
+    let mut is_gap = false;
+    for &line in &stored.lines {
+        if rewrite.dropped.contains(line) {
+            is_gap = true;
+            continue;
+        }
+        if std::mem::take(&mut is_gap)
+            && let (Some(before), Parent::At(parent)) = (before, index.record(line).parent())
+            && rewrite.dropped.contains(parent)
+        {
+            hang_on(index, line, Some(before), rewrite);
+        }
+        before = Some(line);
+    }
+}
+
+/// Links a summary and what stands behind it. A boundary in front of it ends the conversation there, so that it goes where
+/// anything before it is left. Gives the entry that what stands behind hangs on, where it is a message.
+fn link_group(index: &Index, stored: &Chain, group: &Group, rewrite: &mut Rewrite) -> Option<LineNo> {
+    let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
+    let places: Vec<LineNo> = group.places().filter(|line| !rewrite.dropped.contains(*line)).collect();
+    let (&head, &last) = places.first().zip(places.last())?;
+    let (before, thinking) = before(index, stored, group.first, rewrite);
+    if let Some(before) = before {
+        if is_boundary(head) {
+            rewrite.drop_line(head);
+            rewrite.added.remove(head);
+        }
+        if is_boundary(last) {
+            return None;
+        }
+        rewrite.parents.insert(last, Some(before));
+    } else {
+        // What is left of messages that are summarised: an earlier change has taken it out already.
+        for line in thinking {
+            rewrite.save(line, context_tokens(index, line).0.cast_signed());
+            rewrite.drop_line(line);
+        }
+    }
+    let relinked = relinks(index, rewrite);
+    let kept = stored.lines.iter().copied().filter(|line| *line > last && !rewrite.dropped.contains(*line));
+    for (at, line) in kept.collect::<Vec<_>>().into_iter().enumerate() {
+        let parent = match (relinked.get(&line), index.record(line).parent()) {
+            (Some(parent), _) => *parent,
+            (None, Parent::At(parent)) if at == 0 => Some(parent),
+            (None, Parent::Root | Parent::Missing) if at == 0 => None,
+            (None, _) => continue,
+        };
+        if parent.is_none_or(|parent| parent < group.first) {
+            rewrite.parents.insert(line, Some(last));
+        }
+    }
+    (!is_boundary(last)).then_some(last)
+}
+
+/// The last live entry before `line` that stays, and those that hold nothing but thinking.
+fn before(index: &Index, stored: &Chain, line: LineNo, rewrite: &Rewrite) -> (Option<LineNo>, Vec<LineNo>) {
+    let left = stored.lines.iter().copied().filter(|it| *it < line && !rewrite.dropped.contains(*it));
+    let left = left.filter(|&it| !index.record(it).flags.any(Flags::COMPACT_BOUNDARY));
+    let (thinking, others): (Vec<LineNo>, Vec<LineNo>) = left.partition(|&it| {
+        let flags = index.record(it).flags;
+        flags.any(Flags::THINKING) && !flags.any(Flags::BEYOND_THINKING)
+    });
+    (others.last().copied(), thinking)
+}
+
 /// Leaves out what would become a part of the conversation that was none: what a boundary that goes has kept out of it.
-fn drop_revived(index: &Index, chain: &mut Chain, layout: &Layout, rewrite: &mut Rewrite) {
+fn drop_revived(
+    file: &File,
+    index: &Index,
+    chain: &mut Chain,
+    layout: &Layout,
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    settle(file, index, rewrite)?;
     if rewrite.dropped.is_empty() && layout.groups().is_empty() {
-        return;
+        return Ok(());
     }
     for _ in 0..2 {
-        let mut linked = index.clone();
-        for line in rewrite.dropped.iter() {
-            linked.drop_line(line);
-        }
-        for (line, parent) in relinks(index, rewrite) {
-            linked.relink(line, parent);
-        }
-        let found = Chain::find(&linked);
+        let found = Chain::find(&linked(file, index, rewrite)?);
         let revived: Vec<LineNo> = found.lines.iter().copied().filter(|line| !chain.is_live(*line)).collect();
         if revived.is_empty() {
             chain.leaf = found.leaf.or(chain.leaf);
@@ -349,7 +385,29 @@ fn drop_revived(index: &Index, chain: &mut Chain, layout: &Layout, rewrite: &mut
         for line in revived {
             rewrite.drop_line(line);
         }
+        settle(file, index, rewrite)?;
     }
+    Ok(())
+}
+
+/// The index with the links and pointers that `rewrite` leaves.
+fn linked(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<Index> {
+    let mut linked = index.clone();
+    let leads = index.pointers.iter().map(|pointer| pointer.line).chain(index.preserved.iter().map(|it| it.boundary));
+    let mut buffer = Vec::new();
+    for line in leads {
+        let Some(splices) = rewrite.edits.get(&line) else { continue };
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        let rendered = render(bytes, splices).map_err(io::Error::other)?;
+        linked.reread(line, &Scan::of(&rendered), &rendered);
+    }
+    for line in rewrite.dropped.iter() {
+        linked.drop_line(line);
+    }
+    for (line, parent) in relinks(index, rewrite) {
+        linked.relink(line, parent);
+    }
+    Ok(linked)
 }
 
 /// What clients wrote behind versions, and how far what they read there still stands.

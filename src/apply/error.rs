@@ -71,6 +71,12 @@ pub enum ApplyError {
     NotTheSource,
 }
 
+impl From<ArchiveError> for ApplyError {
+    fn from(error: ArchiveError) -> Self {
+        Self::Archive(error)
+    }
+}
+
 impl From<io::Error> for ApplyError {
     fn from(error: io::Error) -> Self {
         Self::Read(error)

@@ -104,7 +104,7 @@ pub use own_edits::{Lines, own_edits};
 pub use placeholder::{Placeholder, Shelf, is_placeholder};
 pub use problem::{Detail, Problem, ProblemKind, Severity, new_problems};
 pub use prune::{Extra, Mask, Pruned, PrunedCall, PrunedRow, Pruning, prune};
-pub use rebase::{Draft, Made, Rebased, is_same_text};
+pub use rebase::{Draft, Made, Rebased};
 pub use recall::{Recalled, Stock, recall};
 pub use rewrite::Rewrite;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 
 use super::composed::{Composed, Source, composed};
 use super::own_edits::Lines;
 use super::pass;
 use super::write::unnamed_file;
-use super::{ApplyError, Before};
-use crate::archive::Archive;
+use super::{ApplyError, Before, Rewrite};
+use crate::archive::{Archive, ObjectKind};
 use crate::text::Digest;
-use crate::transcript::{Chain, Index, LineReader};
-use crate::version::{Base, History, Known, LineKey, Recorder, Run, Sum, Tail, Version};
+use crate::transcript::{Chain, Index};
+use crate::version::{Base, History, Known, Layout, LineKey, Recorder, Run, State, Step, Sum, Tail, Version};
 
 /// A session with the operations of a history, read from the archive or from the file itself.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Rebased {
     pub base: Base,
     /// What becomes of them.
     pub composed: Composed,
+    /// How the session is rendered from its lines, where the base is a rendering that the archive knows.
+    pub recorded: Option<Vec<Step>>,
 }
 
 /// What a file is made of.
@@ -101,7 +104,64 @@ impl Made<'_> {
         let versions = self.versions(&runs)?;
         let source = Source { file: &base.file, layout: &base.layout, runs: &runs, versions: &versions, identity };
         let composed = composed(source, history).map_err(ApplyError::Read)?;
-        Ok(Rebased { base, composed })
+        Ok(Rebased { base, composed, recorded: None })
+    }
+
+    /// The session with the operations of `history` as one of `candidates`, which are keys of versions, was rendered with the
+    /// same edits, and what clients wrote behind that; `None` where none was.
+    ///
+    /// # Errors
+    /// When the archive cannot be read.
+    pub fn recorded(&self, history: &History, candidates: &[Digest]) -> Result<Option<Rebased>, ApplyError> {
+        let (Some(archive), Some(Known { state, version: Some(_), n_lines })) = (self.archive, self.known) else {
+            return Ok(None);
+        };
+        if self.index.n_lines() > *n_lines || !state.torn.is_empty() {
+            return Ok(None);
+        }
+        let under = state.runs.iter().filter_map(|run| run.under);
+        for key in candidates.iter().copied().chain(under) {
+            if archive.object(ObjectKind::Version, key)?.is_none() {
+                continue;
+            }
+            let version = Version::read(archive, key)?;
+            let then = History::read(archive, &version.operations)?;
+            let earlier = State::read(archive, version.state)?;
+            let n_earlier = earlier.lines.len();
+            let rest = state.lines.get(n_earlier..).unwrap_or_default();
+            let is_behind = (n_earlier..state.lines.len())
+                .all(|line| state.read_under(u32::try_from(line).unwrap_or(u32::MAX)) == Some(key));
+            if !is_same(&then, history) || !state.lines.starts_with(&earlier.lines) || !is_behind {
+                continue;
+            }
+            let mut file = unnamed_file()?;
+            version.write(archive, None, &mut file)?;
+            let is_open = !rest.is_empty() && !ends_line(&file)?;
+            let mut written = Ok(());
+            let out = &mut file;
+            if is_open {
+                out.write_all(b"\n").map_err(ApplyError::WriteResult)?;
+            }
+            archive.each_line(rest, &mut |_, line| {
+                if written.is_ok() {
+                    written = out.write_all(line);
+                }
+                Ok(())
+            })?;
+            written.map_err(ApplyError::WriteResult)?;
+            file.rewind().map_err(ApplyError::WriteResult)?;
+            let index = Index::build(&file).map_err(ApplyError::Read)?;
+            let chain = Chain::find(&index);
+            let mut steps = version.steps.clone();
+            if !rest.is_empty() {
+                steps.push(Step::Keep(u32::try_from(rest.len()).unwrap_or(u32::MAX)));
+            }
+            let composed =
+                Composed { stored: chain.clone(), rewrite: Rewrite::default(), runs: Vec::new(), index, chain };
+            let layout = Layout::plain(composed.index.n_lines());
+            return Ok(Some(Rebased { base: Base { file, layout }, composed, recorded: Some(steps) }));
+        }
+        Ok(None)
     }
 
     fn versions(&self, runs: &[Run]) -> Result<HashMap<Digest, (Version, History)>, ApplyError> {
@@ -164,7 +224,7 @@ impl Rebased {
         if let Some(other) = meant.first_difference(&Chain::find(&written).live) {
             return Err(ApplyError::OtherConversation(other.number()));
         }
-        std::io::Seek::rewind(&mut file).map_err(ApplyError::WriteResult)?;
+        file.rewind().map_err(ApplyError::WriteResult)?;
         let index = Index::build(&file).map_err(ApplyError::Read)?;
         let chain = Chain::find(&index);
         let steps = recorder.finish().steps;
@@ -180,20 +240,27 @@ impl Rebased {
     }
 }
 
-/// Whether both files hold the same lines, their ends aside.
-///
-/// # Errors
-/// When one cannot be read.
-pub fn is_same_text(left: &File, right: &File) -> std::io::Result<bool> {
-    let open = |mut file: &File| std::io::Seek::rewind(&mut file);
-    open(left)?;
-    open(right)?;
-    let (mut left, mut right) = (LineReader::new(left), LineReader::new(right));
-    loop {
-        match (left.next_line()?, right.next_line()?) {
-            (None, None) => return Ok(true),
-            (Some(one), Some(other)) if one == other => {}
-            _ => return Ok(false),
-        }
+/// Whether the same edits hold in both, with the same wishes for what follows.
+fn is_same(one: &History, other: &History) -> bool {
+    let edits = |history: &History| {
+        let active = history.active().into_iter();
+        active.map(|it| (it.operation.operation.clone(), it.at)).collect::<Vec<_>>()
+    };
+    let wishes = |history: &History| {
+        let standing = history.standing().filter(|it| !it.edits.is_empty() || it.removes_all_thinking);
+        standing.map(|it| (it.operation.clone(), it.thinking, it.removes_all_thinking)).collect::<Vec<_>>()
+    };
+    edits(one) == edits(other) && wishes(one) == wishes(other)
+}
+
+fn ends_line(mut file: &File) -> Result<bool, ApplyError> {
+    let len = file.seek(SeekFrom::End(0))?;
+    if len == 0 {
+        return Ok(true);
     }
+    file.seek(SeekFrom::Start(len - 1))?;
+    let mut byte = [0];
+    file.read_exact(&mut byte)?;
+    file.seek(SeekFrom::End(0))?;
+    Ok(byte == *b"\n")
 }

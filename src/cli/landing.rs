@@ -64,6 +64,8 @@ pub(super) struct Landing<'a> {
     pub(super) fresh: Option<&'a Fresh>,
     /// What the session is called, for lists of what the archive keeps.
     pub(super) title: String,
+    /// Whether the result is the session as it is.
+    pub(super) is_copy: bool,
 }
 
 /// What is written: a plan for the file itself, or its session put together anew.
@@ -112,7 +114,7 @@ impl Landing<'_> {
             Some(archive) => {
                 let archive = &mut **archive;
                 let made = reading.made(None);
-                let Deposited { state, known, keys, .. } =
+                let Deposited { state, known, keys, n_new } =
                     version::deposit(archive, made.file, made.index, &own_id, ui.stop())?;
                 if source_sidecar.is_dir() {
                     version::keep_sidecar(archive, &own_id, &source_sidecar)?;
@@ -121,6 +123,7 @@ impl Landing<'_> {
                     Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?),
                     None => Recorder::new(Layout::plain(made.index.n_lines()), keys),
                 };
+                let steps = rebased.as_ref().and_then(|rebased| rebased.recorded.clone());
                 let version = known.as_ref().and_then(|known| known.version.as_ref()).map(Version::key);
                 let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
                 let source = KeptSession {
@@ -142,18 +145,27 @@ impl Landing<'_> {
                     title: title_after(self.verb, &self.title),
                     ..source.clone()
                 });
-                let replaced = rewrite.session.as_ref().filter(|session| session.id != state.session);
-                Some(Keeping {
-                    archive,
-                    recorder,
-                    state: state.key(),
-                    read: version.unwrap_or_else(|| state.key()),
-                    earlier: reading.past.history.ids(),
-                    edits,
-                    session_ids: replaced.map(|_| [state.session.clone(), own_id.clone()].into()).unwrap_or_default(),
-                    saved,
-                    result: result.or(Some(source).filter(|_| matches!(self.output, Output::InPlace(_)))),
-                })
+                if self.is_copy {
+                    // Nothing was done: only what it is is kept.
+                    archive.commit()?;
+                    None
+                } else {
+                    let replaced = rewrite.session.as_ref().filter(|session| session.id != state.session);
+                    Some(Keeping {
+                        archive,
+                        recorder,
+                        steps,
+                        state: state.key(),
+                        read: version.filter(|_| n_new == 0).unwrap_or_else(|| state.key()),
+                        earlier: reading.past.history.ids(),
+                        edits,
+                        session_ids: replaced
+                            .map(|_| [state.session.clone(), own_id.clone()].into())
+                            .unwrap_or_default(),
+                        saved,
+                        result: result.or(Some(source).filter(|_| matches!(self.output, Output::InPlace(_)))),
+                    })
+                }
             }
             None => None,
         };

@@ -129,8 +129,9 @@ impl Reading {
 
     /// Whether the session is rendered from more than the file itself.
     pub(super) fn is_composed(&self) -> bool {
-        let is_version = self.past.known.as_ref().is_some_and(|known| known.version.is_some());
-        is_version || self.drafted.is_some() || !self.past.pending.is_empty()
+        let version = self.past.known.as_ref().and_then(|known| known.version.as_ref());
+        let is_changed = version.is_some_and(|version| !version.is_plain());
+        is_changed || self.drafted.is_some() || !self.past.pending.is_empty()
     }
 
     /// The operation that is planned, of which `edits` are all.

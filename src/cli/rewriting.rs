@@ -19,8 +19,8 @@ use crate::apply::{
 };
 use crate::archive::Archive;
 use crate::report::rewritten::{BeforeAfter, Rewritten};
-use crate::text::Tokens;
-use crate::transcript::{Calibration, ChainEnd, Flags, Index, LineNo, Totals};
+use crate::text::{Digest, Tokens};
+use crate::transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals};
 use crate::version::Edits;
 
 /// A session that is being rewritten.
@@ -35,6 +35,23 @@ pub(super) struct Work<'a> {
     pub(super) archive: Option<Box<dyn Archive>>,
     /// As which session the result stands where it is written to a file.
     pub(super) identity: Identity,
+    /// The keys of versions that the result may come to again.
+    pub(super) rendered: Vec<Digest>,
+}
+
+/// The change of the session id alone, where the result stands under another than its source's.
+fn under(output: &Output, identity: Option<String>, own: Option<&String>) -> Rewrite {
+    let id = identity.filter(|id| !matches!(output, Output::NewSession(_)) && Some(id) != own);
+    Rewrite { session: id.map(|id| NewSession { id }), ..Rewrite::default() }
+}
+
+/// A session put together anew.
+struct Rendering {
+    rebased: Rebased,
+    rewrite: Rewrite,
+    consequences: Consequences,
+    /// What the model sees of it before anything has followed.
+    left: Totals,
 }
 
 /// As which session a result stands.
@@ -68,7 +85,7 @@ impl<'a> Work<'a> {
         if let (Some(archive), None, None) = (&archive, &reading.past.known, &reading.drafted) {
             reading.recognise(&**archive)?;
         }
-        Ok(Self { settings, ui, reading, calibration, totals, archive, identity: Identity::File })
+        Ok(Self { settings, ui, reading, calibration, totals, archive, identity: Identity::File, rendered: Vec::new() })
     }
 
     /// What is known before anything has been done.
@@ -152,12 +169,13 @@ impl<'a> Work<'a> {
         let is_composed = self.reading.is_composed() && !edits.is_nothing();
         let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
         let title = title_of(&self.reading.file, &self.reading.index, &self.reading.chain)?;
-        let (mut rewrite, rebased, consequences) = if is_composed {
-            let (rebased, rewrite, consequences) = self.compose(&edits, rewrite, reach)?;
-            (rewrite, Some(rebased), consequences)
+        let (mut rewrite, rebased, consequences, left) = if is_composed {
+            let Rendering { rebased, rewrite, consequences, left } = self.compose(&edits, rewrite, reach)?;
+            (rewrite, Some(rebased), consequences, left)
         } else {
             let reading = &self.reading;
             let mut rewrite = rewrite;
+            let left = rewrite.left(&reading.index, &reading.chain);
             let thinking = Thinking { policy: self.settings.thinking, reach };
             let consequences = follow_up(
                 &reading.file,
@@ -169,17 +187,12 @@ impl<'a> Work<'a> {
                 &mut rewrite,
             )
             .with_context(|| format!("read {}", reading.name))?;
-            (rewrite, None, consequences)
-        };
-        let reading = &self.reading;
-        let left = match &rebased {
-            Some(rebased) => rewrite.left(&rebased.composed.index, &rebased.composed.chain),
-            None => rewrite.left(&reading.index, &reading.chain),
+            (rewrite, None, consequences, left)
         };
         let saved =
             rewrite.saved.values().sum::<i64>() + rewrite.already_saved + consequences.thinking.tokens.0.cast_signed();
         let told = match &rebased {
-            Some(rebased) => self.told(rebased, &rewrite, consequences)?,
+            Some(rebased) => self.told(rebased, &rewrite, consequences, left)?,
             None => consequences,
         };
         let Self { settings, ui, reading, calibration, .. } = self;
@@ -192,8 +205,7 @@ impl<'a> Work<'a> {
             );
         }
         if settings.mode == Mode::Show {
-            let expected = if rebased.is_some() { left } else { consequences.expected(left) };
-            rewritten.set_totals(calibration, expected);
+            rewritten.set_totals(calibration, consequences.expected(left));
             return Ok(());
         }
         // Without a place of its own a result that is the source is not written again.
@@ -213,6 +225,7 @@ impl<'a> Work<'a> {
             keep: &settings.keep,
             fresh: fresh.as_ref(),
             title,
+            is_copy: rewritten.unchanged.is_some(),
         };
         let done = landing.land(reading, Landed { rewrite: &rewrite, edits, saved, rebased }, ui)?;
         let mut after = Totals::of(&reading.index, &reading.chain);
@@ -228,12 +241,7 @@ impl<'a> Work<'a> {
     }
 
     /// The session put together anew with `edits`, of which `plan` is what they make of the file as it is, and what follows.
-    fn compose(
-        &mut self,
-        edits: &Edits,
-        plan: Rewrite,
-        reach: ThinkingReach,
-    ) -> Result<(Rebased, Rewrite, Consequences), CommandError> {
+    fn compose(&mut self, edits: &Edits, plan: Rewrite, reach: ThinkingReach) -> Result<Rendering, CommandError> {
         let identity_of = self.identity;
         let Self { settings, reading, .. } = self;
         let history = reading.past.history.with(edits.clone());
@@ -246,7 +254,13 @@ impl<'a> Work<'a> {
             Output::NewSession(_) => own_session.clone(),
             Output::File(..) | Output::StandardOutput | Output::InPlace(_) => read_as.clone(),
         };
-        let rebased = reading.made(self.archive.as_deref()).rebase(&history, identity.as_deref())?;
+        let made = reading.made(self.archive.as_deref());
+        if let Some(rebased) = made.recorded(&history, &self.rendered)? {
+            let rewrite = under(&settings.output, identity, own_session.as_ref());
+            let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
+            return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
+        }
+        let rebased = made.rebase(&history, identity.as_deref())?;
         let everywhere = history.standing().any(|operation| operation.removes_all_thinking);
         let reach = if everywhere { ThinkingReach::Everywhere } else { reach };
         let is_kept = history.standing().all(|operation| operation.thinking == ThinkingPolicy::Keep);
@@ -254,6 +268,7 @@ impl<'a> Work<'a> {
         let Composed { index, chain, stored, rewrite, runs } = &rebased.composed;
         let mut rewrite = rewrite.clone();
         let calibration = Calibration::learn(index, stored);
+        let left = rewrite.left(index, chain);
         let thinking = Thinking { policy, reach };
         let consequences = follow_up(&rebased.base.file, index, chain, &calibration, thinking, runs, &mut rewrite)
             .with_context(|| format!("read {}", reading.name))?;
@@ -266,7 +281,7 @@ impl<'a> Work<'a> {
                 rewrite.session = Some(NewSession { id });
             }
         }
-        Ok((rebased, rewrite, consequences))
+        Ok(Rendering { rebased, rewrite, consequences, left })
     }
 
     /// What is told of what follows, where more follows than from what is done now.
@@ -275,6 +290,7 @@ impl<'a> Work<'a> {
         rebased: &Rebased,
         rewrite: &Rewrite,
         consequences: Consequences,
+        left: Totals,
     ) -> Result<Consequences, CommandError> {
         let reading = &self.reading;
         let Composed { index, chain, .. } = &rebased.composed;
@@ -286,20 +302,25 @@ impl<'a> Work<'a> {
             rewrite.dropped.contains(*line) || rewrite.edits.contains_key(line) && !rewrite.unseen.contains(*line)
         };
         let after = thinking(index, &mut chain.lines.iter().copied().filter(|line| !goes(line)));
-        let left = consequences.expected(rewrite.left(index, chain));
+        let left = consequences.expected(left);
+        let totals = Totals::of(&reading.index, &reading.chain);
         let removed = ThinkingRemoved {
             entries: before.saturating_sub(after),
-            tokens: self.totals.thinking.saturating_sub(left.thinking),
-            signature_tokens: self.totals.signatures.saturating_sub(left.signatures),
+            tokens: totals.thinking.saturating_sub(left.thinking),
+            signature_tokens: totals.signatures.saturating_sub(left.signatures),
             kept_in_open_loop: consequences.thinking.kept_in_open_loop,
         };
         let recorded = recorded_context(&reading.file, &reading.index, &reading.chain)?;
         let gauge = consequences.gauge.map(|gauge| Gauge { before: recorded.unwrap_or(gauge.before), ..gauge });
-        let unchanged = unchanged_tokens(
-            (&reading.file, &reading.index, &reading.chain),
-            (&rebased.base.file, index, chain),
-            rewrite,
-        )?;
+        let found;
+        let read = match &reading.drafted {
+            Some(drafted) => {
+                found = Chain::find(&drafted.index);
+                (&drafted.file, &drafted.index, &found)
+            }
+            None => (&reading.file, &reading.index, &reading.chain),
+        };
+        let unchanged = unchanged_tokens(read, (&rebased.base.file, index, chain), rewrite)?;
         Ok(Consequences { thinking: removed, gauge, unchanged, ..consequences })
     }
 

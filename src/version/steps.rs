@@ -78,6 +78,12 @@ impl Version {
         Self { state, operations, steps, n_lines: sum.n_lines(), sum: sum.digest(), group, saved }
     }
 
+    /// Whether it is the state as it is.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.steps.iter().all(|step| matches!(step, Step::Keep(_)))
+    }
+
     /// What names the version, in any archive.
     #[must_use]
     pub fn key(&self) -> Digest {

@@ -84,6 +84,14 @@ pub(crate) fn run(
                 return tell_untouched(rewriting, &report, &path, ui);
             }
         }
+        Some((Some(_), path)) if verb == "restore" && *which == Which::All && work.reading.has_grown() => {
+            return Err(CommandError::from(anyhow!(
+                "restore {} without a place: entries were added to {} since, which the source does not have",
+                path.display(),
+                work.reading.name
+            ))
+            .hint("name a place for the source with these entries behind it: -o FILE, or --in-place"));
+        }
         Some((None, path)) if *which == Which::All => {
             placed = Some(with_output(rewriting, Output::File(path, Existing::Respect)));
         }
@@ -92,6 +100,7 @@ pub(crate) fn run(
     if let Some(placed) = &placed {
         work.settings = placed;
     }
+    work.rendered = operations.iter().filter(|it| ids.contains(&it.id)).map(|it| it.source.digest).collect();
     let is_whole = *which == Which::All;
     work.identity = if is_whole && !matches!(work.settings.output, Output::NewSession(_)) {
         Identity::Source
