@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use super::error::CommandError;
 use super::input;
 use super::progress::Progress;
+use super::stored;
 use super::ui::Ui;
-use crate::apply::{ApplyError, Before, Draft, Lines, Made, Origin};
+use crate::apply::{self, ApplyError, Before, Draft, Lines, Made, Origin};
 use crate::archive::{Archive, ObjectKind, operation_id};
 use crate::text::{Digest, Stopped};
 use crate::transcript::session::Found;
@@ -96,6 +97,18 @@ impl Reading {
         let made = self.made(Some(archive));
         let (history, lines) = (made.history()?, made.lines());
         (self.past.history, self.past.lines) = (history, lines);
+        Ok(())
+    }
+
+    /// As [`Self::recognise`]; operations of an archive that did not keep whole sessions are taken over first.
+    pub(super) fn recognise_or_adopt(&mut self, archive: &mut dyn Archive) -> Result<(), CommandError> {
+        self.recognise(archive)?;
+        if self.past.known.is_none() && self.index.n_lines() > 0 {
+            let sessions = stored::sessions(&mut self.file, self.path.as_deref())?;
+            if apply::adopt(archive, &mut self.file, self.path.as_deref(), &sessions)? {
+                self.recognise(archive)?;
+            }
+        }
         Ok(())
     }
 

@@ -78,12 +78,12 @@ impl<'a> Work<'a> {
         warn_of_chain(&reading, ui);
         let calibration = Calibration::learn(&reading.index, &reading.chain);
         let totals = Totals::of(&reading.index, &reading.chain);
-        let archive = match &settings.keep {
+        let mut archive = match &settings.keep {
             Keep::In(url) => stored::open_if_there(url)?,
             Keep::Nowhere => None,
         };
-        if let (Some(archive), None, None) = (&archive, &reading.past.known, &reading.drafted) {
-            reading.recognise(&**archive)?;
+        if let (Some(archive), None, None) = (&mut archive, &reading.past.known, &reading.drafted) {
+            reading.recognise_or_adopt(&mut **archive)?;
         }
         Ok(Self { settings, ui, reading, calibration, totals, archive, identity: Identity::File, rendered: Vec::new() })
     }

@@ -25,8 +25,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     tell::probe(&settings.reporting, &settings.source.path().into_iter().collect::<Vec<_>>())?;
     let mut reading = Reading::of(&settings.source, ui)?;
     let name = reading.name.clone();
-    let archive = stored::open_existing(&settings.archive)?;
-    reading.recognise(&*archive)?;
+    let mut archive = stored::open_existing(&settings.archive)?;
+    reading.recognise_or_adopt(&mut *archive)?;
     let mut lineage = Vec::new();
     for operation in reading.past.history.operations().iter().rev() {
         lineage.extend(archive.operation(&operation.operation)?);

@@ -237,8 +237,11 @@ fn is_untouched(path: &Path, operation: &Operation, archive: &dyn Archive, ui: &
         return Some(false);
     }
     let Some(known) = &reading.past.known else { return Some(false) };
-    let key = known.version.as_ref().map_or_else(|| known.state.key(), crate::version::Version::key);
-    Some(key == operation.source.digest && !reading.has_grown())
+    let is_state = known.version.as_ref().is_none_or(crate::version::Version::is_plain);
+    let state = known.state.key();
+    let version = known.version.as_ref().map(crate::version::Version::key);
+    let is_same = |key| key == operation.source.digest;
+    Some(!reading.has_grown() && (version.is_some_and(is_same) || is_state && is_same(state)))
 }
 
 /// Names the file that is still there as it was.
