@@ -24,6 +24,7 @@ mod plan_file;
 pub mod progress;
 mod reading;
 mod rewriting;
+mod sanitizer;
 pub mod settings;
 mod shelf;
 mod shrinking;

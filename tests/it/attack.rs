@@ -1,0 +1,88 @@
+//! What a stranger's repository or transcript may try.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::stage::Stage;
+
+/// A title, a clipboard, a line that is written over, C1 and bidi.
+const NASTY: &str = "\u{1b}]0;owned\u{7}\u{1b}]52;c;ZXZpbA==\u{7}a\rb\u{9b}31m\u{7f}\u{202e}c\u{2066}";
+
+/// A transcript of a few steps in which everything that a person may see is nasty.
+fn nasty_transcript() -> String {
+    let mut lines = String::new();
+    let mut parent = serde_json::Value::Null;
+    let mut push = |entry: serde_json::Value| writeln!(lines, "{entry}").unwrap();
+    for n in 0..4 {
+        for (part, role) in ["user", "assistant", "user"].into_iter().enumerate() {
+            let uuid = format!("00000000-0000-4000-8000-0000000{n:02}0{part:02}");
+            let content = match part {
+                0 => json!([{"type": "text", "text": format!("{NASTY} prompt {n} {}", "of many words ".repeat(40))}]),
+                1 => {
+                    json!([{"type": "tool_use", "id": format!("toolu_{n}"), "name": format!("Bash{NASTY}"), "input": {"command": format!("cat {NASTY}"), "file_path": format!("/src/{NASTY}")}}])
+                }
+                _ => {
+                    json!([{"type": "tool_result", "tool_use_id": format!("toolu_{n}"), "content": format!("{NASTY} said {}", "a line of output\n".repeat(60))}])
+                }
+            };
+            let mut message = json!({"role": role, "content": content});
+            if role == "assistant" {
+                message["id"] = json!(format!("msg_{n}"));
+            }
+            push(json!({
+                "parentUuid": parent, "isSidechain": false, "type": role, "message": message, "uuid": uuid,
+                "sessionId": "6f1b2c3d-0000-4000-8000-000000000000", "timestamp": format!("2026-03-02T09:00:0{n}.000Z"),
+                "cwd": format!("/home/ann/{NASTY}"), "gitBranch": NASTY, "version": "2.1.0",
+            }));
+            parent = json!(uuid);
+        }
+    }
+    push(json!({"type": "summary", "summary": format!("{NASTY} title"), "leafUuid": parent}));
+    lines
+}
+
+fn is_nasty(c: char) -> bool {
+    let is_bidi = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() && !matches!(c, '\n' | '\t') || is_bidi
+}
+
+// whatever is printed, as text or as JSON, and in reports.
+#[test]
+fn x_01_nothing_of_a_transcript_reaches_a_terminal_as_it_is() {
+    let stage = Stage::new().session_with("nasty", nasty_transcript().as_bytes()).file("report.json", "");
+    let nasty_file = format!("a{NASTY}.jsonl").replace('\u{7f}', "");
+    let stage = stage.file(&nasty_file, nasty_transcript());
+    let pruned =
+        stage.run(["prune", "latest", "--mask", "1", "--protect-steps", "0", "-v", "-o", "out.jsonl"]).ended(0);
+    let verbs: &[&[&str]] = &[
+        &["list"],
+        &["list", "--all", "--json"],
+        &["stats", "latest"],
+        &["stats", "latest", "--json"],
+        &["refs", "latest"],
+        &["refs", "latest", "--json"],
+        &["show", "latest"],
+        &["show", "latest", "--json"],
+        &["check", &nasty_file],
+        &["stats", &nasty_file],
+        &["check", &nasty_file[1..]],
+        &["stats", "--no-such\u{1b}[31m"],
+        &["diff", "latest", "out.jsonl"],
+        &["prune", "latest", "--mask", "1", "--dry-run", "-v"],
+        &["compact", "latest", "--force", "--dry-run", "-v"],
+        &["truncate", "latest", "--keep-turns", "1", "--dry-run", "-v"],
+        &["archive", "list"],
+        &["archive", "search", "line"],
+        &["archive", "search", "line", "--json"],
+        &["run", "latest", "--preset", "safe", "--dry-run", "--report", "report.json"],
+        &["buffer", "push", "chat", "--content", NASTY, "--role", "user"],
+        &["buffer", "list"],
+    ];
+    let runs = verbs.iter().map(|args| (args.join(" "), stage.run(*args)));
+    for (verb, run) in runs.chain([("prune".to_owned(), pruned)]) {
+        let shown = String::from_utf8(run.stdout).unwrap() + &run.stderr;
+        assert!(!shown.is_empty() && !shown.contains(is_nasty), "{verb}: {shown:?}");
+    }
+    assert!(!String::from_utf8(stage.bytes("report.json")).unwrap().contains(is_nasty));
+}
