@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 use serde::Deserialize;
 
 use super::error::CommandError;
+use crate::cli::interrupt::while_waiting;
 use crate::plan::Stage;
 use crate::transcript::Fingerprint;
 
@@ -32,7 +33,8 @@ pub(super) struct PlanFile {
 /// # Errors
 /// When it cannot be read, or is no plan of this version; the message has the line.
 pub(super) fn read(path: &Path) -> Result<PlanFile, CommandError> {
-    let text = fs::read_to_string(path).with_context(|| format!("read the plan {}", path.display()))?;
+    let text =
+        while_waiting(|| fs::read_to_string(path)).with_context(|| format!("read the plan {}", path.display()))?;
     let plan: PlanFile = toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map_or_else(String::new, |before| format!(", line {}", before.matches('\n').count() + 1));

@@ -13,6 +13,7 @@ use anstyle::{AnsiColor, Style};
 use clap::error::ErrorKind;
 
 use super::error::CommandError;
+use super::interrupt::while_waiting;
 use super::sanitizer::Sanitizer;
 use crate::report::table::Look;
 use crate::text::printable;
@@ -163,7 +164,7 @@ impl Ui {
         }
         self.say(Style::new(), "", format_args!("{question} [y/N]"));
         let mut answer = String::new();
-        io::stdin().read_line(&mut answer)?;
+        while_waiting(|| io::stdin().read_line(&mut answer))?;
         Ok(Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")))
     }
 

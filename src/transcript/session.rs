@@ -261,8 +261,10 @@ fn sessions_in(folders: &[PathBuf]) -> Result<Vec<Candidate>, SessionError> {
     let mut sessions = Vec::new();
     for folder in folders {
         for path in list(folder)?.into_iter().filter(|path| session_id(path).is_some()) {
-            // A file that went away since the folder was listed is no session any more.
-            let Ok(modified) = fs::metadata(&path).and_then(|metadata| metadata.modified()) else { continue };
+            // A file that went away since the folder was listed is no session any more. A pipe or a device of that name
+            // is none either: to open it could wait for ever.
+            let Ok(metadata) = fs::metadata(&path) else { continue };
+            let Some(modified) = metadata.modified().ok().filter(|_| metadata.is_file()) else { continue };
             sessions.push(Candidate { path, modified });
         }
     }

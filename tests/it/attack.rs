@@ -76,7 +76,7 @@ fn x_01_nothing_of_a_transcript_reaches_a_terminal_as_it_is() {
         &["archive", "search", "line"],
         &["archive", "search", "line", "--json"],
         &["run", "latest", "--preset", "safe", "--dry-run", "--report", "report.json"],
-        &["buffer", "push", "chat", "--content", NASTY, "--role", "user"],
+        &["buffer", "push", NASTY],
         &["buffer", "list"],
     ];
     let runs = verbs.iter().map(|args| (args.join(" "), stage.run(*args)));
@@ -85,4 +85,84 @@ fn x_01_nothing_of_a_transcript_reaches_a_terminal_as_it_is() {
         assert!(!shown.is_empty() && !shown.contains(is_nasty), "{verb}: {shown:?}");
     }
     assert!(!String::from_utf8(stage.bytes("report.json")).unwrap().contains(is_nasty));
+}
+
+/// What is written to a session's place by `mkfifo`.
+#[cfg(unix)]
+fn fifo(path: &std::path::Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(made.success());
+}
+
+/// The exit code of `ctxc` with `args`; after `signalled` it gets a SIGTERM, and it has ten seconds more.
+#[cfg(unix)]
+fn code_within_time(stage: &Stage, args: &[&str], signalled: Option<std::time::Duration>) -> Option<i32> {
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    let mut child =
+        stage.process().args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    if let Some(after) = signalled {
+        std::thread::sleep(after);
+        assert!(child.try_wait().unwrap().is_none(), "{args:?} did not wait");
+        let killed = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+    } else {
+        drop(child.stdin.take());
+    }
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if started.elapsed() > Duration::from_secs(9) {
+            child.kill().unwrap();
+            panic!("{args:?} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+// a pipe that has the name of a session is none.
+#[cfg(unix)]
+#[test]
+fn x_03_searches_open_regular_files_only() {
+    let stage = Stage::new().session("small");
+    let folder = stage.path_of("small").parent().unwrap().to_owned();
+    fifo(&folder.join("99999999-0000-4000-8000-000000000000.jsonl"));
+    std::os::unix::fs::symlink("/dev/zero", folder.join("88888888-0000-4000-8000-000000000000.jsonl")).unwrap();
+    for args in [
+        &["list"][..],
+        &["list", "--all"],
+        &["stats", "latest"],
+        &["check", "latest"],
+        &["stats", &stage.id_of("small")[..6]],
+    ] {
+        assert_eq!(code_within_time(&stage, args, None), Some(0), "{args:?}");
+    }
+    assert_eq!(code_within_time(&stage, &["stats", "9999"], None), Some(1));
+}
+
+// a pipe that a person names is spooled, and nothing that waits outlives a signal.
+#[cfg(unix)]
+#[test]
+fn x_03_a_pipe_is_spooled_and_a_signal_ends_every_wait() {
+    let stage = Stage::new().session("small");
+    fifo(&stage.path("pipe"));
+    let (from, to) = (stage.path_of("small").to_owned(), stage.path("pipe"));
+    let writer = std::thread::spawn(move || std::fs::copy(from, to));
+    assert_eq!(code_within_time(&stage, &["stats", "pipe"], None), Some(0));
+    writer.join().unwrap().unwrap();
+    let after = Some(std::time::Duration::from_millis(600));
+    let verbs: [&[&str]; 5] = [
+        &["stats", "pipe"],
+        &["check", "-"],
+        &["prune", "pipe", "-o", "out.jsonl"],
+        &["discard", "latest", "--targets", "-"],
+        &["buffer", "push"],
+    ];
+    for args in verbs {
+        assert_eq!(code_within_time(&stage, args, after), Some(130), "{args:?}");
+    }
+    assert!(!stage.names().contains(&"out.jsonl".to_owned()));
 }

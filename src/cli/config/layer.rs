@@ -13,6 +13,7 @@ use toml::{Table, Value};
 use super::key::{Form, KEYS, Key, Scope};
 use super::pairs::{Pair, pairs};
 use crate::cli::error::CommandError;
+use crate::cli::interrupt::while_waiting;
 use crate::engine::chat::Key as ApiKey;
 
 /// The name of the file, in a project and in the folder of the user's configuration.
@@ -110,7 +111,7 @@ impl Layer {
         path: &Path,
         variable: &impl Fn(&str) -> Option<OsString>,
     ) -> Result<Option<Self>, CommandError> {
-        let text = match fs::read_to_string(path) {
+        let text = match while_waiting(|| fs::read_to_string(path)) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
