@@ -364,7 +364,7 @@ fn a_wrong_address_says_what_to_do() {
     ----- standard error
     warning: the newest turn lies in the band 0-100:compress
     hint: --protect-turns 1 leaves it alone
-    engine: chat, which sends 4 texts of 166 tokens to llm.example (tiny), 0 secrets replaced, for a price that is not known
+    engine: chat, which sends 4 texts of 166 tokens to llm.example (tiny), 0 secrets replaced, cost not known
     warning: llm.example is asked without encryption: others on the way can read the texts
     error: cannot ask llm.example: the proxy refuses (407)
     hint: check HTTPS_PROXY with its name and password, or name the host in NO_PROXY
@@ -401,6 +401,23 @@ fn g_02_a_cap_on_the_cost_is_kept() {
         (&json!(n_requests), &json!(40 - n_requests))
     );
     stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
+}
+
+// what the server says that calls cost counts, whatever the table says, and for models of this machine too.
+#[test]
+fn x_05_a_cap_holds_where_a_server_charges_more() {
+    for model in ["openai/gpt-5-mini", "local/free"] {
+        let server = Server::start(|request| {
+            let Answer::Send(status, headers, body) = shortened(request) else { unreachable!() };
+            let mut body: Value = serde_json::from_str(&body).unwrap();
+            body["usage"]["cost"] = json!(0.01);
+            Answer::Send(status, headers, body.to_string())
+        });
+        let stage = stage(&server).env("CTXC_MODEL", model).file("in.jsonl", transcript(20, ""));
+        let args = ["--bands", "0-100:compress", "--concurrency", "10", "--max-cost", "0.055", "--json"];
+        let report = stage.run(compress(&args)).ended(0).json();
+        assert_eq!((server.n_requests(), report["calls"]["cost_usd"].as_f64()), (5, Some(0.05)), "{model}");
+    }
 }
 
 // Ctrl-C ends with 130 and nothing written; the next run asks for what is missing.
