@@ -166,3 +166,35 @@ fn x_03_a_pipe_is_spooled_and_a_signal_ends_every_wait() {
     }
     assert!(!stage.names().contains(&"out.jsonl".to_owned()));
 }
+
+// one entry that holds thousands of results is masked in a time that grows with them, not with their square.
+#[test]
+fn x_07_masking_is_linear_in_the_results_of_one_entry() {
+    let n = 6_000;
+    let (uuid, session) = (|n: u32| format!("00000000-0000-4000-8000-{n:012}"), "6f1b2c3d-0000-4000-8000-000000000000");
+    let entry = |at: u32, role: &str, content: serde_json::Value| {
+        let parent = (at > 0).then(|| uuid(at - 1));
+        let mut message = json!({"role": role, "content": content});
+        if role == "assistant" {
+            message["id"] = json!(format!("msg_{at}"));
+        }
+        json!({"parentUuid": parent, "isSidechain": false, "type": role, "message": message, "uuid": uuid(at),
+            "sessionId": session, "timestamp": "2026-03-02T09:00:00.000Z", "version": "2.1.0"})
+    };
+    let calls: Vec<_> = (0..n).map(|n| json!({"type": "tool_use", "id": format!("toolu_{n}"), "name": "Bash", "input": {"command": format!("cat part{n}.log")}})).collect();
+    let results: Vec<_> = (0..n).map(|n| json!({"type": "tool_result", "tool_use_id": format!("toolu_{n}"), "content": format!("line {n} of the log: all is well\n").repeat(20)})).collect();
+    let lines = [
+        entry(0, "user", json!("read all logs")),
+        entry(1, "assistant", json!(calls)),
+        entry(2, "user", json!(results)),
+        entry(3, "assistant", json!([{"type": "text", "text": "All is well."}])),
+    ];
+    let text = lines.map(|line| line.to_string() + "\n").concat();
+    let stage = Stage::new().file("in.jsonl", text);
+    let started = std::time::Instant::now();
+    let run =
+        stage.run(["prune", "in.jsonl", "--mask", "0", "--protect-steps", "0", "-o", "out.jsonl", "--json"]).ended(0);
+    let seconds = started.elapsed().as_secs();
+    assert!(run.json()["calls"].as_array().unwrap().len() >= n, "{}", run.text.len());
+    assert!(seconds < 30, "{seconds} s");
+}
