@@ -30,7 +30,7 @@ pub use grouped::grouped;
 pub use json_digest::json_digest;
 pub use path::{is_rooted, resolve, within};
 pub use pattern::{NotAPattern, Pattern, Patterns};
-pub use printable::printable;
+pub use printable::{printable, without_controls};
 pub use redact::{ForeignPlaceholder, Placeholder, Redacted, Redactor, Restored};
 pub use segment::{Join, Piece, PieceKind, segment};
 pub use shape::Shape;

@@ -24,6 +24,15 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// `text` without the characters that [`printable`] escapes.
+#[must_use]
+pub fn without_controls(text: &str) -> Cow<'_, str> {
+    if first_unprintable(text).is_none() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|c| is_printable(*c)).collect())
+}
+
 fn is_printable(c: char) -> bool {
     // Unicode, UAX #9: the explicit directional characters and the implicit marks.
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

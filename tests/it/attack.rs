@@ -198,3 +198,32 @@ fn x_07_masking_is_linear_in_the_results_of_one_entry() {
     assert!(run.json()["calls"].as_array().unwrap().len() >= n, "{}", run.text.len());
     assert!(seconds < 30, "{seconds} s");
 }
+
+//
+#[cfg(target_os = "linux")]
+#[test]
+fn x_07_names_that_are_not_utf_8_work() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let stage = Stage::new().session("small");
+    let (from, to) = (OsStr::from_bytes(b"s\xff.jsonl"), OsStr::from_bytes(b"o\xfe.jsonl"));
+    std::fs::copy(stage.path_of("small"), stage.path("x").with_file_name(from)).unwrap();
+    let run = |args: &[&OsStr]| stage.process().args(args).output().unwrap();
+    let o = |text: &'static str| OsStr::new(text);
+    for args in [
+        &[o("check"), from][..],
+        &[o("stats"), from],
+        &[o("prune"), from, o("--mask"), o("0"), o("--protect-steps"), o("0"), o("-o"), to],
+        &[o("check"), to, o("--against"), from],
+        &[o("diff"), from, to],
+        &[o("restore"), to, o("--all"), o("-o"), OsStr::from_bytes(b"back\xff.jsonl")],
+        &[o("run"), from, o("--dry-run")],
+    ] {
+        let output = run(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let back = std::fs::read(stage.path("x").with_file_name(OsStr::from_bytes(b"back\xff.jsonl"))).unwrap();
+    assert_eq!(back, std::fs::read(stage.path_of("small")).unwrap());
+    assert!(!run(&[o("check"), OsStr::from_bytes(b"no\xff")]).status.success());
+}

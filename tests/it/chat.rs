@@ -403,6 +403,26 @@ fn g_02_a_cap_on_the_cost_is_kept() {
     stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
 }
 
+// Findings 27 and 28: a web page in a 200 may be gone the next time, and no reply brings control characters along.
+#[test]
+fn x_07_a_web_page_is_asked_again_and_a_reply_has_no_control_characters() {
+    let server = Server::start(|request| {
+        if request.number == 0 {
+            return Answer::Send(200, Vec::new(), "<!doctype html><title>maintenance</title>".to_owned());
+        }
+        let words: Vec<String> = request.passage().split_whitespace().take(12).map(str::to_owned).collect();
+        let text = format!("\u{1b}[31m{}\u{7}\u{9b}\u{202e}\r\n\u{7f}", words.join(" "));
+        reply(&json!({"text": text}).to_string())
+    });
+    let stage = stage(&server).file("in.jsonl", transcript(3, ""));
+    let run = stage.run(compress(&["--bands", "0-100:compress", "--concurrency", "1", "--json"])).ended(0).json();
+    assert_eq!((server.n_requests(), &run["messages"]["compressed"]), (7, &json!(6)), "{run}");
+    let out = String::from_utf8(stage.bytes("out.jsonl")).unwrap();
+    for nasty in ["\\u001b", "\\u0007", "\u{9b}", "\u{202e}", "\u{7f}", "\\r", "\\u009b", "\\u007f"] {
+        assert!(!out.contains(nasty), "{nasty:?}");
+    }
+}
+
 // X-05: what the server says that calls cost counts, whatever the table says, and for models of this machine too.
 #[test]
 fn x_05_a_cap_holds_where_a_server_charges_more() {

@@ -17,7 +17,7 @@ use super::reply::text_of;
 use super::retry_after::retry_after;
 use super::wire::{Accounting, Request, Response};
 use crate::engine::{Ask, Call, Engine, EngineError, Fault, Fold, Inquiry, Reply, Replying, Usage};
-use crate::text::{Tokens, chars4};
+use crate::text::{Tokens, chars4, without_controls};
 
 /// A text of more tokens goes to the large model.
 const LARGE: Tokens = Tokens(1000);
@@ -236,6 +236,8 @@ fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
         return Err(blank());
     }
     let text = text_of(&content).ok_or_else(|| bad("the model wrote no JSON object with a text".to_owned(), usage))?;
+    // What is escaped in the JSON would reach the transcript, and terminals from there.
+    let text = without_controls(&text).into_owned();
     if text.trim().is_empty() { Err(blank()) } else { Ok(Reply { text, usage }) }
 }
 
