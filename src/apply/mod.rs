@@ -124,5 +124,5 @@ pub use truncate::{Truncated, truncate};
 pub use undo::{undo, way_to_root};
 pub use whole::is_whole;
 pub use without::{Without, without};
-pub use write::{Existing, Staged, unnamed_file};
+pub use write::{Existing, Staged, n_names, unnamed_file};
 pub use write_report::{probe_report, write_document, write_report};

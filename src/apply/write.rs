@@ -160,6 +160,21 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
+/// How many names the file at `path` has; a rename in place leaves the others with what was there.
+#[cfg(unix)]
+#[must_use]
+pub fn n_names(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).map_or(1, |metadata| metadata.nlink())
+}
+
+/// Elsewhere nobody tells.
+#[cfg(not(unix))]
+#[must_use]
+pub fn n_names(_path: &Path) -> u64 {
+    1
+}
+
 /// A source on disk, and what it was when it was opened.
 #[derive(Debug)]
 pub(super) struct Guard {

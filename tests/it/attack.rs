@@ -227,3 +227,15 @@ fn x_07_names_that_are_not_utf_8_work() {
     assert_eq!(back, std::fs::read(stage.path_of("small")).unwrap());
     assert!(!run(&[o("check"), OsStr::from_bytes(b"no\xff")]).status.success());
 }
+
+// other names of a file that is replaced keep the old one, and that is said.
+#[cfg(unix)]
+#[test]
+fn x_07_hard_links_are_said() {
+    let stage = Stage::new().session("session-small");
+    let args = ["prune", "latest", "--mask", "1", "--protect-steps", "0", "--in-place", "--force", "--dry-run"];
+    assert!(!stage.run(args).ended(0).stderr.contains("hard links"));
+    std::fs::hard_link(stage.path_of("session-small"), stage.path("other.jsonl")).unwrap();
+    let run = stage.run(args).ended(0);
+    assert!(run.stderr.contains("warning: the session has 2 names (hard links)"), "{}", run.text);
+}

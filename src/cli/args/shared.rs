@@ -8,7 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::apply::ThinkingPolicy;
+use crate::apply::{ThinkingPolicy, n_names};
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
@@ -102,6 +102,12 @@ impl RewriteArgs {
             return Err(both_printed());
         }
         let keep = self.archive.keep(context.environment)?;
+        let n_names = source.path().filter(|_| matches!(output, Output::InPlace(_))).map_or(1, n_names);
+        if n_names > 1 {
+            context.ui.warning(format_args!(
+                "the session has {n_names} names (hard links); the others keep what it holds now"
+            ));
+        }
         Ok(Rewriting {
             source,
             estimate: self.how.tokens.or(context.environment.config.tokens),
