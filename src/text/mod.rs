@@ -31,6 +31,8 @@ pub use json_digest::json_digest;
 pub use path::{is_rooted, resolve, within};
 pub use pattern::{NotAPattern, Pattern, Patterns};
 pub use printable::{printable, without_controls};
+#[cfg(any(test, feature = "fuzzing"))]
+pub use redact::redacts_any;
 pub use redact::{ForeignPlaceholder, Placeholder, Redacted, Redactor, Restored};
 pub use segment::{Join, Piece, PieceKind, segment};
 pub use shape::Shape;

@@ -196,7 +196,7 @@ fn build(settings: &Settings) -> reqwest::Result<Client> {
 }
 
 /// The reply in the body of a success, which may hold a failure all the same.
-fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
+pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
     if is_web_page(body) {
         return Err(refusal::of_web_page());
     }
@@ -242,7 +242,7 @@ fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
 }
 
 /// The failure in the body of anything else.
-fn refusal_in(status: StatusCode, wait: Option<Duration>, body: &[u8]) -> EngineError {
+pub(super) fn refusal_in(status: StatusCode, wait: Option<Duration>, body: &[u8]) -> EngineError {
     let response: Response = serde_json::from_slice(body).unwrap_or_default();
     let text = String::from_utf8_lossy(body);
     let message = match &response.error {
