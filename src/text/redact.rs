@@ -23,9 +23,12 @@ pub use any::redacts_any;
 
 #[cfg(any(test, feature = "fuzzing"))]
 mod any;
+mod between;
 mod command;
 mod data;
 mod encoded;
+mod header;
+mod likely;
 mod name;
 mod pem;
 mod rules;

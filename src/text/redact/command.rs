@@ -58,6 +58,20 @@ pub(super) fn find(rules: &Rules, text: &str, at: Range<usize>, known: &Command)
     found
 }
 
+/// What `echo` or `printf` pipes into the command at `at`; of `user:password` the password.
+pub(super) fn piped(rules: &Rules, text: &str, at: usize) -> Option<Finding> {
+    let lead = Scan::new(text, at).line_before();
+    let (said, _) = lead.rsplit_once('|')?;
+    let (_, said) = ["echo ", "printf "].iter().find_map(|word| said.rsplit_once(word))?;
+    let whole = said.trim();
+    let words = whole.trim_start_matches("-n ").trim_start_matches("'%s' ").trim_matches(['\'', '"', ' ']);
+    let secret = words.rsplit(':').next()?;
+    let from = at - lead.len() + lead.find(whole)?;
+    let start = from + whole.rfind(secret)?;
+    let counts = secret.len() >= 3 && !rules.screen.is_placeholder(secret);
+    counts.then(|| Finding { range: start..start + secret.len(), family: FAMILY })
+}
+
 /// The secret in the value of `option`.
 fn value(rules: &Rules, known: &Command, option: &str, text: &str, range: Range<usize>) -> Option<Finding> {
     let whole = text.get(range.clone())?;

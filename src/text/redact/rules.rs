@@ -50,6 +50,8 @@ enum Anchor {
     Pem,
     /// What SQL sets a password with.
     Clause,
+    /// A command that reads a secret from what is piped into it.
+    Reader,
 }
 
 /// Whether what is encoded is looked into as well.
@@ -92,7 +94,12 @@ impl Rules {
         anchors.extend(names.stems().map(|stem| (stem.to_owned(), Anchor::Name)));
         anchors.push(("://".to_owned(), Anchor::Url));
         anchors.push(("-----BEGIN ".to_owned(), Anchor::Pem));
-        anchors.push(("identified by ".to_owned(), Anchor::Clause));
+        for clause in ["identified by ", "native_password by ", "sha2_password by "] {
+            anchors.push((clause.to_owned(), Anchor::Clause));
+        }
+        for reader in ["--password-stdin", "chpasswd", "sudo -S", "--with-token"] {
+            anchors.push((reader.to_owned(), Anchor::Reader));
+        }
         #[expect(clippy::expect_used, reason = "a few hundred short words, and built by a test")]
         let finder = AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -122,6 +129,7 @@ impl Rules {
                     found.extend(command::find(self, text, at, known));
                 }
                 Some(Anchor::Url) => found.extend(url::find(self, text, at)),
+                Some(Anchor::Reader) => found.extend(command::piped(self, text, at.start)),
                 Some(Anchor::Clause) => found.extend(value::clause(self, text, at.end)),
                 Some(Anchor::Pem) => found.extend(pem::find(text, at.start)),
                 Some(Anchor::Name) | None => {}

@@ -107,6 +107,15 @@ const KINDS: &[&str] = &[
     "<input type=\"password\" name=\"password\" value=\"{sunset77}\">",
     "PGPASSWORD={sunset77} psql -h db",
     "GITHUB_TOKEN: {sunset77garden}\n",
+    "requests.get(url, auth=('ann', '{sunsetgarden}'))",
+    "echo {sunset77garden} | docker login -u ann --password-stdin",
+    "echo \"root:{sunset77garden}\" | chpasswd",
+    "docker login -u ann --password {sunsetgarden} ghcr.io",
+    "aws configure set aws_secret_access_key {q1w2E3r4T5y6U7i8O9p0q1w2E3r4T5y6U7i8O9p0}",
+    "gh secret set MY_TOKEN --body \"{sunsetgarden}\"",
+    "<setting name=\"Password\">{sunset77garden}</setting>",
+    "| password | {hunter2222} |",
+    "IDENTIFIED WITH mysql_native_password BY '{sunsetgarden}'",
     "AWS_SECRET_ACCESS_KEY = {q1w2E3r4T5y6U7i8O9p0q1w2E3r4T5y6U7i8O9p0}",
 ];
 
