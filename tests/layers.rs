@@ -209,6 +209,39 @@ fn nothing_prints_but_the_ui() {
     check(prints_beside_the_ui, &[("cli/commands/stats.rs", "eprintln!(\"{error}\");")]);
 }
 
+// the Ui writes to a stream through the sanitizer; bytes that go into a file or a pipe are left as they are, and a
+// line on standard error is made printable before. Bars are drawn in one place, clap prints in one.
+fn prints_unsanitized(source: &Source) -> Vec<String> {
+    let is_ui = source.path == "cli/ui.rs";
+    let has_way = |line: &str| {
+        let ways =
+            ["Sanitizer::new(", "is_terminal()", "Listener::Streams => Box::new(", "AutoStream::new(io::stderr()"];
+        ways.iter().any(|way| line.contains(way))
+    };
+    let streams = |line: &str| names_any(line, &["io::stdout()", "io::stderr()"]) && !(is_ui && has_way(line));
+    let elsewhere = |line: &str| {
+        (line.contains(".print()") || names_any(line, &["AutoStream"])) && !is_ui
+            || names_any(line, &["indicatif"]) && source.path != "cli/progress.rs"
+            || line.contains("set_message(") && !line.contains("printable(")
+    };
+    source.lines(|line| streams(line) || elsewhere(line))
+}
+
+#[test]
+fn x_01_everything_printed_is_sanitized() {
+    check(
+        prints_unsanitized,
+        &[
+            ("cli/ui.rs", "let mut out = io::stdout().lock();"),
+            ("cli/ui.rs", "write!(io::stderr(), \"{text}\");"),
+            ("cli/commands/list.rs", "let mut out = AutoStream::new(out, color);"),
+            ("cli/dispatch.rs", "error.print().is_ok();"),
+            ("cli/asking.rs", "use indicatif::ProgressBar;"),
+            ("cli/progress.rs", "bar.set_message(text());"),
+        ],
+    );
+}
+
 // Invariant 4, and equal runs give equal bytes.
 fn reads_the_world_outside_cli(source: &Source) -> Vec<String> {
     let words =

@@ -120,5 +120,5 @@ pub use stage::{BadStage, pruning};
 pub use thinking::{ThinkingReach, ThinkingRemoved};
 pub use truncate::{Truncated, truncate};
 pub use unchanged::{own_title, unchanged_tokens};
-pub use write::{Existing, Staged, unnamed_file};
+pub use write::{Existing, Staged, n_names, unnamed_file};
 pub use write_report::{probe_report, write_document, write_report};

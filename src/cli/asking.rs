@@ -38,7 +38,7 @@ pub(super) fn offer(what: &Offer<'_>, asking: &Asking, ui: &Ui) -> Result<(), Co
     let cost = match &expected.expected_cost {
         Some(range) if range.high == Usd::ZERO => "at no cost".to_owned(),
         Some(range) => format!("for about {} to {}", range.low, range.high),
-        None => "for a price that is not known".to_owned(),
+        None => "cost not known".to_owned(),
     };
     ui.status(format_args!(
         "engine: chat, which sends {} of {} tokens to {} ({}), {secrets}, {cost}",

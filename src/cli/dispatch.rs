@@ -16,7 +16,7 @@ use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
 use super::settings::Context;
-use super::ui::Ui;
+use super::ui::{Ui, print_usage};
 
 /// Runs `ctxc` on the arguments and the environment of this process.
 #[must_use]
@@ -67,9 +67,9 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
     }
 }
 
-/// Prints what clap has to say: help and version as data, a usage error on standard error.
+/// Prints what clap has to say, and the exit code of it.
 fn usage_shown(error: &clap::Error) -> ExitCode {
-    let is_printed = error.print().is_ok();
+    let is_printed = print_usage(error).is_ok();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if is_printed => ExitCode::SUCCESS,
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::FAILURE,

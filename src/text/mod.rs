@@ -11,6 +11,7 @@ pub mod json_string;
 mod looks;
 mod path;
 mod pattern;
+mod printable;
 mod redact;
 mod segment;
 mod sentence;
@@ -29,6 +30,9 @@ pub use grouped::grouped;
 pub use json_digest::json_digest;
 pub use path::{is_rooted, resolve, within};
 pub use pattern::{NotAPattern, Pattern, Patterns};
+pub use printable::{printable, without_controls};
+#[cfg(any(test, feature = "fuzzing"))]
+pub use redact::redacts_any;
 pub use redact::{ForeignPlaceholder, Placeholder, Redacted, Redactor, Restored};
 pub use segment::{Join, Piece, PieceKind, segment};
 pub use shape::Shape;

@@ -231,3 +231,57 @@ fn f_10_a_wrong_section_is_named_with_its_place() {
     error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: unknown variant `magic`, expected `chat` or `extract`
     "#);
 }
+
+// X-06: a project only lowers limits.
+#[test]
+fn x_06_a_project_lowers_limits_and_raises_none() {
+    let project = "attempts = 99\nconcurrency = 2\ntimeout = 4000.0\ntimeout_step = 1.0\nrpm = 60\n";
+    let stage = Stage::new().file("ctxc.toml", project).file("../config/ctxc/ctxc.toml", "concurrency = 8\nrpm = 30\n");
+    let report = stage.run(["config", "--json"]).ended(0).json();
+    let value = |name: &str| {
+        let rows = report["values"].as_array().unwrap();
+        rows.iter().find(|row| row["key"] == name).unwrap()["value"].to_string()
+    };
+    let names = ["attempts", "concurrency", "timeout", "timeout_step", "rpm"];
+    assert_eq!(names.map(value), ["4", "2", "5.0", "1.0", "30"]);
+}
+
+// X-06: every number is looked at when it is read, wherever it stands.
+#[test]
+fn x_06_numbers_are_validated_when_they_are_read() {
+    let wrong = [
+        "timeout = nan",
+        "timeout = inf",
+        "timeout = -1.0",
+        "timeout = 0",
+        "timeout_step = nan",
+        "timeout_step = 1e9",
+        "max_cost = nan",
+        "max_cost = -1",
+        "concurrency = 0",
+        "concurrency = -4",
+        "concurrency = 4000000000",
+        "attempts = 0",
+        "attempts = 99999",
+        "rpm = 0",
+        "context_window = 0",
+        "context_window = 99999999999999",
+        "threshold = nan",
+        "headroom = 2",
+        "protect_steps = -1",
+        "min_tokens = 1e300",
+        "[summarization]\nchunk_size = 0",
+        "[summarization]\nchunk_size = 99999999999",
+        "[summarization]\ncontext_budget = nan",
+        "[prices]\n\"a/b\" = { input = nan, output = 1.0 }",
+        "[prices]\n\"a/b\" = { input = -1.0, output = 1.0 }",
+        "[prices]\n\"a/b\" = { input = inf, output = 1.0 }",
+    ];
+    for line in wrong {
+        let stage = Stage::new().session("small").file("../config/ctxc/ctxc.toml", line);
+        let run = stage.run(["stats", "latest"]);
+        assert_eq!(run.code, Some(2), "{line}: {}", run.text);
+    }
+    let stage = Stage::new().session("small").env("CTXC_TIMEOUT", "nan");
+    assert_eq!(stage.run(["stats", "latest"]).code, Some(2));
+}

@@ -6,6 +6,7 @@
 mod agent;
 mod archive;
 mod arguments;
+mod attack;
 mod bad_input;
 mod buffer;
 mod chain;

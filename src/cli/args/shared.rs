@@ -1,6 +1,6 @@
 //! What several verbs are told: the session, how tokens are counted, where the result goes, what keeps the originals.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::ValueEnum;
@@ -8,7 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::apply::ThinkingPolicy;
+use crate::apply::{ThinkingPolicy, n_names};
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
@@ -18,8 +18,8 @@ use crate::transcript::session::{self, By, Found};
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArg {
     /// A path, a session id or the beginning of one, `latest`, or `-` for standard input
-    #[arg(value_name = "SESSION", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) session: String,
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: PathBuf,
 }
 
 /// What every verb that rewrites a session is told beside the session itself.
@@ -102,6 +102,12 @@ impl RewriteArgs {
             return Err(both_printed());
         }
         let keep = self.archive.keep(context.environment)?;
+        let n_names = source.path().filter(|_| matches!(output, Output::InPlace(_))).map_or(1, n_names);
+        if n_names > 1 {
+            context.ui.warning(format_args!(
+                "the session has {n_names} names (hard links); the others keep what it holds now"
+            ));
+        }
         Ok(Rewriting {
             source,
             estimate: self.how.tokens.or(context.environment.config.tokens),
@@ -133,7 +139,7 @@ impl SessionArg {
 }
 
 /// The session that `name` stands for. Which one is the latest is said, for it was not named.
-pub(super) fn find(name: &str, context: &Context<'_>) -> Result<Found, CommandError> {
+pub(super) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandError> {
     let found = session::find(name, &context.environment.places()?)?;
     if let Found::File { path, by } = &found {
         match by {

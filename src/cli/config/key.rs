@@ -5,6 +5,9 @@
 pub(super) enum Scope {
     /// Anybody, the `ctxc.toml` of a project too.
     Anywhere,
+    /// Anybody, and a project only to less than the user has or would have by default: a repository that was cloned must
+    /// not make calls by the hundred.
+    Lowers,
     /// The user alone: a repository that was cloned must not decide where a transcript goes.
     Personal,
 }
@@ -41,11 +44,11 @@ pub(super) const KEYS: [Key; 37] = [
     Key { name: "model", scope: Scope::Personal, form: Form::Text },
     Key { name: "large_model", scope: Scope::Personal, form: Form::Text },
     Key { name: "max_cost", scope: Scope::Personal, form: Form::Number },
-    Key { name: "concurrency", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "attempts", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "timeout", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "timeout_step", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "rpm", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "concurrency", scope: Scope::Lowers, form: Form::Number },
+    Key { name: "attempts", scope: Scope::Lowers, form: Form::Number },
+    Key { name: "timeout", scope: Scope::Lowers, form: Form::Number },
+    Key { name: "timeout_step", scope: Scope::Lowers, form: Form::Number },
+    Key { name: "rpm", scope: Scope::Lowers, form: Form::Number },
     Key { name: "tokens", scope: Scope::Anywhere, form: Form::Text },
     Key { name: "min_tokens", scope: Scope::Anywhere, form: Form::Number },
     Key { name: "protect_turns", scope: Scope::Anywhere, form: Form::Number },
