@@ -107,7 +107,8 @@ impl Landing<'_> {
             (Some(_), None) => Some(Before::of(&reading.index, &reading.chain)),
             _ => None,
         };
-        let own_id = self.own_id(reading);
+        let path = reading.path.clone();
+        let own_id = stored::own_id(path.as_deref(), reading.session_file());
         let keeping = match &mut archive {
             Some(archive) => {
                 let archive = &mut **archive;
@@ -115,7 +116,7 @@ impl Landing<'_> {
                 let Deposited { state, known, keys, .. } =
                     version::deposit(archive, made.file, made.index, &own_id, ui.stop())?;
                 if source_sidecar.is_dir() {
-                    version::keep_sidecar(archive, &own_id, &source_sidecar)?;
+                    version::keep_sidecar(archive, &own_id, &source_sidecar, None, ui.stop())?;
                 }
                 let recorder = match &rebased {
                     Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?),
@@ -175,13 +176,6 @@ impl Landing<'_> {
         reading.chain = Chain::find(&index);
         reading.index = index;
         Ok(done)
-    }
-
-    /// The id of the session that is read.
-    fn own_id(&self, reading: &mut Reading) -> String {
-        let stem = reading.path.as_deref().and_then(session_id).map(|id| id.to_string());
-        let named = stored::last_session(reading.session_file()).ok().flatten();
-        stem.or(named).or_else(|| reading.stem.clone()).unwrap_or_else(|| "-".to_owned())
     }
 
     fn open_archive(&self, rewrite: &Rewrite, ui: &Ui) -> Result<Option<Box<dyn Archive>>, CommandError> {

@@ -11,6 +11,7 @@ use super::error::CommandError;
 use super::input::Input;
 use super::settings::Keep;
 use crate::archive::{self, Archive, ArchiveUrl};
+use crate::transcript::session::session_id;
 
 /// Opens the archive at `url`, which is made where there is none yet.
 pub(super) fn open(url: &str) -> Result<Box<dyn Archive>, CommandError> {
@@ -71,6 +72,13 @@ pub(super) fn sessions(file: &mut File, path: Option<&Path>) -> io::Result<Vec<S
 pub(super) fn last_session(file: &mut File) -> io::Result<Option<String>> {
     let tail = tail(file)?;
     Ok(memchr::memmem::rfind(&tail, SESSION_KEY).and_then(|at| id_at(&tail, at)))
+}
+
+/// The id of the session in `file`: that of its name, else the last one in it, else its name whatever that is.
+pub(super) fn own_id(path: Option<&Path>, file: &mut File) -> String {
+    let stem = || path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let named = path.and_then(session_id).map(str::to_owned);
+    named.or_else(|| last_session(file).ok().flatten()).or_else(stem).unwrap_or_else(|| "-".to_owned())
 }
 
 const SESSION_KEY: &[u8] = b"\"sessionId\":\"";
