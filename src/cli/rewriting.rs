@@ -347,7 +347,7 @@ pub(super) fn say(
 }
 
 /// A file of which no line is an entry is no transcript at all.
-fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandError> {
+pub(super) fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandError> {
     let has = |flag| reading.index.records.iter().any(|record| record.flags.any(flag));
     if has(Flags::MALFORMED) && !has(Flags::ENTRY) {
         let n_lines = reading.index.records.len();
