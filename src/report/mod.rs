@@ -11,6 +11,7 @@ pub mod cutting;
 pub mod diff;
 pub mod facts;
 pub mod keep;
+pub mod kept;
 pub mod list;
 pub mod prune;
 pub mod refs;

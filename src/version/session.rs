@@ -1,18 +1,18 @@
 //! Which sessions the archive keeps, and the folders that belong to them.
 
 use std::collections::HashSet;
-use std::fs::{File, Metadata};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::VersionError;
 use super::putting::{PORTION, Putting};
-use crate::archive::{Archive, Object, ObjectKind};
+use super::{State, Version, VersionError};
+use crate::archive::{Archive, ArchiveError, Object, ObjectKind};
 use crate::text::Digest;
 use crate::transcript::LineReader;
 use crate::transcript::session::{session_id, sidecar_dir};
@@ -63,6 +63,76 @@ impl KeptSession {
     }
 }
 
+impl KeptSession {
+    /// The id of the session that it was made of; its own where it is a source.
+    ///
+    /// # Errors
+    /// When the archive cannot be read.
+    pub fn source_id(&self, archive: &dyn Archive) -> Result<String, VersionError> {
+        Ok(State::read(archive, key("the state", &self.state)?)?.session)
+    }
+
+    /// Writes its file as it was kept: how many bytes it has.
+    ///
+    /// # Errors
+    /// When the archive cannot be read, what it has does not fit together, or `out` fails.
+    pub fn write(&self, archive: &dyn Archive, out: &mut dyn Write) -> Result<u64, VersionError> {
+        let mut out = Counted { out, n_bytes: 0, ends_line: true };
+        let state = State::read(archive, key("the state", &self.state)?)?;
+        let n_rendered = match &self.version {
+            None => 0,
+            Some(version) => {
+                let version = Version::read(archive, key("the version", version)?)?;
+                let source = State::read(archive, version.state)?;
+                let identity = Some(self.id.as_str()).filter(|id| *id != source.session);
+                version.write(archive, identity, &mut out)?;
+                source.n_lines() as usize
+            }
+        };
+        // The source itself, or what a client wrote behind the version.
+        let lines = state.lines.get(n_rendered..).unwrap_or_default();
+        if !out.ends_line && !lines.is_empty() {
+            out.write_all(b"\n")?;
+        }
+        let mut n_left = lines.len();
+        archive.each_line(lines, &mut |_, line| {
+            n_left -= 1;
+            let is_open = n_left == 0 && state.torn.is_empty() && !state.ends_line;
+            let line = if is_open { line.strip_suffix(b"\n").unwrap_or(line) } else { line };
+            out.write_all(line).map_err(|source| ArchiveError::Give { source })
+        })?;
+        if n_rendered < state.n_lines() as usize {
+            out.write_all(&state.torn)?;
+        }
+        out.flush()?;
+        Ok(out.n_bytes)
+    }
+}
+
+fn key(what: &'static str, text: &str) -> Result<Digest, VersionError> {
+    text.parse().map_err(|_| VersionError::Unknown { what, key: text.to_owned() })
+}
+
+/// Counts what is written.
+struct Counted<'a> {
+    out: &'a mut dyn Write,
+    n_bytes: u64,
+    ends_line: bool,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n_written = self.out.write(bytes)?;
+        self.n_bytes += n_written as u64;
+        self.ends_line = bytes.get(..n_written).and_then(<[u8]>::last).map_or(self.ends_line, |last| *last == b'\n');
+        Ok(n_written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// All sessions that the archive keeps, those first that were noted first.
 ///
 /// # Errors
@@ -76,34 +146,40 @@ pub fn kept_sessions(archive: &dyn Archive) -> Result<Vec<KeptSession>, VersionE
     Ok(sessions)
 }
 
-/// A file in the folder of a session: what a subagent wrote, or a long result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SidecarFile {
-    /// Where it is in the folder.
-    pub path: PathBuf,
-    /// What it holds.
-    pub bytes: Vec<u8>,
+/// Writes the files that the archive has of the folder of the session called `id` into `folder`, but for those that are
+/// there; how many they were.
+///
+/// # Errors
+/// When the archive cannot be read, or a file cannot be written.
+pub fn write_sidecar(archive: &dyn Archive, id: &str, folder: &Path) -> Result<u64, VersionError> {
+    let mut n_files = 0;
+    for (key, head) in archive.objects_of(ObjectKind::File, group(id))? {
+        let relative = PathBuf::from(String::from_utf8_lossy(&head).into_owned());
+        let is_inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
+        let Some(object) = archive.object(ObjectKind::File, key)?.filter(|_| is_inside) else { continue };
+        let path = folder.join(relative);
+        std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        let mut file = match private().open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            opened => io::BufWriter::new(opened?),
+        };
+        archive.each_line(&object.lines, &mut |_, line| {
+            file.write_all(line).map_err(|source| ArchiveError::Give { source })
+        })?;
+        file.write_all(&object.content)?;
+        file.flush()?;
+        n_files += 1;
+    }
+    Ok(n_files)
 }
 
-impl SidecarFile {
-    /// The files that the archive has of the folder of the session called `id`.
-    ///
-    /// # Errors
-    /// When the archive cannot be read.
-    pub fn read_all(archive: &dyn Archive, id: &str) -> Result<Vec<Self>, VersionError> {
-        let mut files = Vec::new();
-        for (key, head) in archive.objects_of(ObjectKind::File, group(id))? {
-            let Some(object) = archive.object(ObjectKind::File, key)? else { continue };
-            let mut bytes = Vec::new();
-            archive.each_line(&object.lines, &mut |_, line| {
-                bytes.extend_from_slice(line);
-                Ok(())
-            })?;
-            bytes.extend_from_slice(&object.content);
-            files.push(Self { path: PathBuf::from(String::from_utf8_lossy(&head).into_owned()), bytes });
-        }
-        Ok(files)
-    }
+/// How a new file is made that its owner alone may read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 fn group(id: &str) -> Digest {

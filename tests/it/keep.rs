@@ -116,3 +116,99 @@ fn n_10_only_regular_files_are_kept() {
     let kept = stage.run(["keep", "--all", "--json"]).ended(0).json();
     assert_eq!(kept["sessions"].as_array().unwrap().len(), 1);
 }
+
+/// The sidecar folder of a session, with a file in it.
+fn with_sidecar(stage: &Stage, session: &str) -> std::path::PathBuf {
+    let folder = stage.path_of(session).with_extension("");
+    fs::create_dir_all(folder.join("subagents")).unwrap();
+    fs::write(folder.join("subagents/agent-1.jsonl"), format!("{}{}", turn(7), "torn")).unwrap();
+    fs::write(folder.join("result.txt"), b"").unwrap();
+    folder
+}
+
+// N-10
+#[test]
+fn n_10_a_session_whose_file_is_gone_comes_back_to_where_it_was_with_its_folder() {
+    let stage = Stage::new().session("session-small").session("cjk");
+    let (id, path) = (stage.id_of("session-small"), stage.path_of("session-small"));
+    let folder = with_sidecar(&stage, "session-small");
+    let before = fs::read(path).unwrap();
+    let kept = stage.run(["keep", "--all", "--json"]).ended(0).json();
+    assert_eq!(kept["deposit"]["files"], 2);
+    fs::remove_file(path).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    let listed = stage.run(["list", "--kept", "--json"]).ended(0).json();
+    let row = listed["kept"].as_array().unwrap().iter().find(|row| row["id"] == *id).unwrap();
+    assert_eq!((&row["is_there"], &row["bytes"], &row["path"]), (&json!(false), &json!(before.len()), &json!(path)));
+    assert_eq!(row["title"], "webhook duplicates");
+    let text = stage.run(["list", "--kept", "--limit", "1"]).ended(0);
+    assert!(text.stderr.contains("1 older session: --limit lists more"), "{}", text.text);
+    // Other verbs say how it comes back.
+    let gone = stage.run(["stats", &id[..8]]).ended(1);
+    assert!(gone.stderr.contains(&format!("`ctxc restore {} --all` writes it back", &id[..8])), "{}", gone.stderr);
+
+    stage.run(["restore", &id[..8], "--all", "--dry-run"]).ended(0);
+    assert!(!path.exists());
+    let back = stage.run(["restore", &id[..8], "--all"]).ended(0);
+    assert_eq!(back.path(), path);
+    assert!(back.stderr.contains(&format!("claude --resume {id}")), "{}", back.stderr);
+    assert!(fs::read(path).unwrap() == before);
+    assert_eq!(fs::read(folder.join("subagents/agent-1.jsonl")).unwrap(), format!("{}torn", turn(7)).into_bytes());
+    assert_eq!(fs::read(folder.join("result.txt")).unwrap(), b"");
+    // It is a session as before.
+    let again = stage.run(["keep", &id, "--json"]).ended(0).json();
+    assert_eq!(again["sessions"][0]["found"], "unchanged");
+    stage.run(["check", &id]).ended(0);
+}
+
+// N-10
+#[test]
+fn n_10_where_its_folder_is_gone_it_comes_back_into_the_current_project() {
+    let stage = Stage::new().session("cjk").session_elsewhere("far", "small");
+    let (id, path) = (stage.id_of("far"), stage.path_of("far"));
+    let before = fs::read(path).unwrap();
+    stage.run(["keep", &id]).ended(0);
+    fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    let back = stage.run(["restore", &id, "--all", "--json"]).ended(0).json();
+    let here = stage.path_of("cjk").with_file_name(format!("{id}.jsonl"));
+    assert_eq!(back["output"], json!(here));
+    assert_eq!(back["gone_folder"], json!(path.parent().unwrap()));
+    assert!(fs::read(&here).unwrap() == before);
+    let listed = stage.run(["list", "--kept", "--json"]).ended(0).json();
+    assert_eq!((&listed["kept"][0]["path"], &listed["kept"][0]["is_there"]), (&json!(here), &json!(true)));
+    // And elsewhere, or to standard output.
+    fs::remove_file(&here).unwrap();
+    stage.run(["restore", &id, "--all", "-o", "here.jsonl"]).ended(0);
+    assert!(stage.bytes("here.jsonl") == before);
+    stage.run(["restore", &id, "--all", "-o", "here.jsonl"]).ended(1);
+    assert!(stage.run(["restore", &id, "--all", "-o", "-"]).ended(0).stdout == before);
+    stage.run(["restore", &id, "--all", "--in-place"]).ended(2);
+    stage.run(["restore", "no-such-session", "--all"]).ended(1);
+}
+
+// N-10, N-03: a result of ours that has grown, and one in place, come back as they were kept.
+#[test]
+fn n_10_what_ctxc_made_comes_back_as_it_was_kept() {
+    let stage = Stage::new().session("session-small");
+    with_sidecar(&stage, "session-small");
+    let made = stage.run(["prune", "latest", "--protect-steps", "0"]).ended(0).path();
+    let id = made.file_stem().unwrap().to_str().unwrap().to_owned();
+    for growth in ["", &turn(1), &turn(2)] {
+        OpenOptions::new().append(true).open(&made).unwrap().write_all(growth.as_bytes()).unwrap();
+        let before = fs::read(&made).unwrap();
+        if !growth.is_empty() {
+            stage.run(["keep", &id]).ended(0);
+        }
+        fs::remove_file(&made).unwrap();
+        fs::remove_dir_all(made.with_extension("")).unwrap();
+        let back = stage.run(["restore", &id, "--all"]).ended(0);
+        assert!(fs::read(&made).unwrap() == before && !back.stderr.contains("warning"), "{}", back.stderr);
+        assert!(made.with_extension("").join("subagents/agent-1.jsonl").is_file());
+    }
+    let source = stage.path_of("session-small");
+    stage.run(["prune", source.to_str().unwrap(), "--protect-steps", "0", "--in-place"]).ended(0);
+    let before = fs::read(source).unwrap();
+    fs::remove_file(source).unwrap();
+    stage.run(["restore", &stage.id_of("session-small"), "--all"]).ended(0);
+    assert!(fs::read(source).unwrap() == before);
+}

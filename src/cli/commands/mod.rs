@@ -19,6 +19,7 @@ pub(crate) mod prune;
 pub(crate) mod refs;
 pub(crate) mod restore;
 pub(crate) mod restore_items;
+pub(crate) mod restore_kept;
 pub(crate) mod restore_whole;
 pub(crate) mod run;
 pub(crate) mod show;
