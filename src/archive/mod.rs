@@ -47,7 +47,7 @@ pub use embed::{
 pub use error::ArchiveError;
 pub use lineage::{ancestors, lineage};
 pub use object::{EachLine, LineId, NotAnObjectKind, Object, ObjectKind};
-pub use open::{open, open_existing};
+pub use open::{Upgraded, open, open_existing, upgrade};
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};
 pub use query::{Hit, Query, Reader};

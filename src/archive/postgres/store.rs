@@ -21,7 +21,7 @@ use crate::archive::prefix::{self, AT_MOST};
 use crate::archive::{
     Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Hit, Kind, LineId, Object, ObjectKind,
     Operation, Original, Output, Query, Reader, RecipeStep, Record, RecordFilter, ServerUrl, StoredOriginal, Sweep,
-    Vector,
+    Upgraded, Vector,
 };
 use crate::text::Digest;
 
@@ -68,6 +68,16 @@ impl Postgres {
         let server = Server::new(url)?;
         let mut session = server.connect()?;
         migrate::is_there(&server, &mut session)
+    }
+
+    /// Brings the archive at `url` up to date; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses, or what is there is no archive of this version or an older one.
+    pub(in crate::archive) fn upgrade(url: &ServerUrl) -> Result<Option<Upgraded>, ArchiveError> {
+        let server = Server::new(url)?;
+        let mut session = server.connect()?;
+        migrate::upgrade_existing(&server, &mut session)
     }
 
     /// What each of the rows holds that a statement gives.

@@ -39,6 +39,15 @@ Examples:
   ctxc archive gc --dry-run
   ctxc archive gc --originals --older-than 365";
 
+const UPGRADE_EXAMPLES: &str = "\
+Older versions of ctxc cannot use the archive afterwards, so that nothing else changes it: agree on a time with everybody who \
+uses it. Its owner then runs the statements that are printed, for the others have no rights on the new tables. An archive \
+in a file is brought up to date whenever it is opened.
+
+Examples:
+  ctxc archive upgrade --archive postgres://ann@db.example.org/team
+  ctxc archive upgrade | psql postgres://ann@db.example.org/team";
+
 #[derive(Debug, clap::Args)]
 #[command(subcommand_required = true)]
 pub(crate) struct Args {
@@ -57,6 +66,9 @@ enum Verb {
     Search(SearchArgs),
     /// Copy everything into another archive that lacks it
     Copy(CopyArgs),
+    /// Bring an archive on a server up to date
+    #[command(after_help = UPGRADE_EXAMPLES)]
+    Upgrade(ArchiveArg),
     /// Drop what has served its time, and give its space back
     #[command(after_help = GC_EXAMPLES)]
     Gc(GcArgs),
@@ -170,6 +182,7 @@ impl Args {
                 let to: ArchiveUrl = to.parse().map_err(CommandError::usage)?;
                 (url(typed.archive)?, Asked::Copy(copy::Settings { to }))
             }
+            Verb::Upgrade(typed) => (url(typed)?, Asked::Upgrade),
             Verb::Gc(typed) => {
                 let asked = gc::Settings {
                     original_days: typed.older_than.filter(|_| typed.originals),
