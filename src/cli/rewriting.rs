@@ -6,6 +6,7 @@ use anyhow::{Context, anyhow};
 use serde::Serialize;
 
 use super::args::Estimate;
+use super::asking::allow_on_server;
 use super::error::CommandError;
 use super::landing::{Landed, Landing, fresh, into_session, probe, say_resume};
 use super::reading::Reading;
@@ -67,6 +68,9 @@ impl<'a> Work<'a> {
         };
         if let (Some(archive), None, None) = (&archive, &reading.past.known, &reading.drafted) {
             reading.recognise(&**archive)?;
+        }
+        if let (Keep::In(url), Mode::Do) = (&settings.keep, settings.mode) {
+            allow_on_server(url, settings.on_server, reading.past.known.is_some(), ui)?;
         }
         Ok(Self { settings, ui, reading, calibration, totals, archive, identity: Identity::File })
     }

@@ -39,6 +39,7 @@ impl Args {
             None => return Err(CommandError::usage(anyhow!("keep no session")).hint("name one, or give --all")),
         };
         let archive = context.environment.archive_url(self.archive.as_deref())?;
-        Ok(Settings { which, archive, reporting: context.reporting })
+        let on_server = context.environment.server_consent();
+        Ok(Settings { which, archive, on_server, reporting: context.reporting })
     }
 }

@@ -115,6 +115,7 @@ impl RewriteArgs {
             output,
             shelf: shelf(&keep, context.environment)?,
             keep,
+            on_server: context.environment.server_consent(),
             mode: if self.dry_run { Mode::Show } else { Mode::Do },
             reporting: context.reporting,
         })

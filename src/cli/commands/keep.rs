@@ -10,11 +10,12 @@ use jiff::Timestamp;
 
 use crate::apply::title_of;
 use crate::archive::{Archive, hide_password};
+use crate::cli::asking::allow_on_server;
 use crate::cli::error::{CommandError, Completion, Kind};
 use crate::cli::input::{self, Input};
 use crate::cli::reading::Reading;
 use crate::cli::rewriting::refuse_unless_transcript;
-use crate::cli::settings::{Form, Reporting};
+use crate::cli::settings::{Consent, Form, Reporting};
 use crate::cli::stored;
 use crate::cli::tell::{self, report_file};
 use crate::cli::ui::Ui;
@@ -34,6 +35,8 @@ pub(crate) struct Settings {
     pub(crate) which: Which,
     /// The URL of the archive.
     pub(crate) archive: String,
+    /// Whether sessions may go there, where it is on a server.
+    pub(crate) on_server: Consent,
     pub(crate) reporting: Reporting,
 }
 
@@ -51,6 +54,11 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     tell::probe(&settings.reporting, &source.into_iter().collect::<Vec<_>>())?;
     let mut archive = stored::open(&settings.archive)?;
     let archive = &mut *archive;
+    let is_there = match &settings.which {
+        Which::One(found) => is_kept(archive, found)?,
+        Which::All(_) => false,
+    };
+    allow_on_server(&settings.archive, settings.on_server, is_there, ui)?;
     let mut report = KeepReport::new(hide_password(&settings.archive));
     match &settings.which {
         Which::One(found) => report.add(keep(archive, found, ui)?.ok_or_else(|| nothing_whole(found))?),
@@ -67,6 +75,15 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     }
     ui.status(&report);
     Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })
+}
+
+/// Whether the archive keeps the session already, by its id.
+fn is_kept(archive: &dyn Archive, found: &Found) -> Result<bool, CommandError> {
+    let Found::File { path, .. } = found else { return Ok(false) };
+    match session_id(path) {
+        Some(id) => Ok(KeptSession::read(archive, id)?.is_some()),
+        None => Ok(false),
+    }
 }
 
 fn merge(archive: &mut dyn Archive) -> Result<u64, CommandError> {
