@@ -353,6 +353,12 @@ pub trait Archive: Send {
     /// When the store cannot be read.
     fn contents(&self) -> Result<Contents, ArchiveError>;
 
+    /// Calls `each` with every line, its length, and what it takes up in the archive in bytes: of a pack its share by length.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn each_size(&self, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError>;
+
     /// How many bytes the store takes up, where it is the one that knows.
     ///
     /// # Errors

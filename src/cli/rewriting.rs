@@ -218,7 +218,7 @@ impl<'a> Work<'a> {
             fresh: fresh.as_ref(),
             title,
         };
-        let done = landing.land(reading, Landed { rewrite: &rewrite, edits, saved, rebased }, ui)?;
+        let (done, deposit) = landing.land(reading, Landed { rewrite: &rewrite, edits, saved, rebased }, ui)?;
         let mut after = Totals::of(&reading.index, &reading.chain);
         rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
         rewritten.set_totals(calibration, after);
@@ -227,6 +227,10 @@ impl<'a> Work<'a> {
         rewritten.output = typed.map(|path| path.display().to_string());
         rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
         rewritten.operation = done.operation;
+        rewritten.deposit = deposit;
+        if let Some(deposit) = deposit {
+            ui.detail(format_args!("stored in the archive: {deposit}"));
+        }
         rewritten.backup = done.backup.map(|path| path.display().to_string());
         Ok(())
     }

@@ -33,7 +33,7 @@ pub use key::{LineKey, Sum, keys};
 pub use layout::{Group, Layout};
 pub use recognise::{Known, recognise};
 pub use recorder::{Recorded, Recorder};
-pub use session::{KeptSession, Sidecar, keep_sidecar, kept_sessions, write_sidecar};
+pub use session::{KeptSession, SessionSize, Sidecar, keep_sidecar, kept_sessions, session_sizes, write_sidecar};
 pub use state::{Run, State};
 pub use steps::{Inserted, Rendered, Step, Version, compose};
 pub use title::{is_own_title, title_after, title_line, without_suffix};

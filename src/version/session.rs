@@ -1,6 +1,6 @@
 //! Which sessions the archive keeps, and the folders that belong to them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::putting::{PORTION, Putting};
 use super::{State, Version, VersionError};
-use crate::archive::{Archive, ArchiveError, Object, ObjectKind};
+use crate::archive::{Archive, ArchiveError, LineId, Object, ObjectKind};
 use crate::text::Digest;
 use crate::transcript::LineReader;
 use crate::transcript::session::{session_id, sidecar_dir};
@@ -184,6 +184,44 @@ fn private() -> OpenOptions {
 
 fn group(id: &str) -> Digest {
     Digest::of(format!("sidecar {id}").as_bytes())
+}
+
+/// What a session takes up in the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSize {
+    /// The session.
+    pub session: KeptSession,
+    /// The length of its lines, and of those of the files in its folder, in bytes.
+    pub bytes: u64,
+    /// What they take up, compressed. Lines that several sessions have count in each.
+    pub stored_bytes: u64,
+}
+
+/// What each of the sessions that the archive keeps takes up in it, the largest first.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn session_sizes(archive: &dyn Archive) -> Result<Vec<SessionSize>, VersionError> {
+    let mut sizes: HashMap<LineId, (u64, u64)> = HashMap::new();
+    archive.each_size(&mut |line, bytes, stored| {
+        sizes.insert(line, (bytes, stored));
+    })?;
+    let mut sessions = Vec::new();
+    for session in kept_sessions(archive)? {
+        let state = State::read(archive, key("the state", &session.state)?)?;
+        let (mut lines, mut bytes) = (state.lines, state.torn.len() as u64);
+        for (key, _) in archive.objects_of(ObjectKind::File, group(&session.id))? {
+            let Some(file) = archive.object(ObjectKind::File, key)? else { continue };
+            lines.extend(file.lines);
+            bytes += file.content.len() as u64;
+        }
+        bytes += lines.iter().filter_map(|line| sizes.get(line)).map(|size| size.0).sum::<u64>();
+        let different: HashSet<LineId> = lines.into_iter().collect();
+        let stored_bytes = different.iter().filter_map(|line| sizes.get(line)).map(|size| size.1).sum();
+        sessions.push(SessionSize { session, bytes, stored_bytes });
+    }
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.stored_bytes));
+    Ok(sessions)
 }
 
 /// What was put of the folder of a session.

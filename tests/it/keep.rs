@@ -27,7 +27,7 @@ fn n_10_a_session_is_kept_up_to_its_last_whole_line_and_once() {
     let stage = Stage::new().session("session-small");
     let id = stage.id_of("session-small");
     let kept = stage.run(["keep", "latest", "--json"]).ended(0).json();
-    let n_lines = fixture("session-small").iter().filter(|byte| **byte == b'\n').count();
+    let n_lines = fixture("session-small").split_inclusive(|byte| *byte == b'\n').count();
     let deposit = |json: &serde_json::Value| json["sessions"][0]["deposit"].clone();
     let before = fs::read(stage.path_of("session-small")).unwrap();
     assert_eq!((&kept["verb"], &kept["schema"]), (&json!("keep"), &json!(1)));
@@ -211,4 +211,32 @@ fn n_10_what_ctxc_made_comes_back_as_it_was_kept() {
     fs::remove_file(source).unwrap();
     stage.run(["restore", &stage.id_of("session-small"), "--all"]).ended(0);
     assert!(fs::read(source).unwrap() == before);
+}
+
+// N-13, N-01
+#[test]
+fn n_13_the_archive_tells_what_each_session_takes_up_and_a_deposit_its_size() {
+    let stage = Stage::new().session("session-small").session("cjk");
+    let size = |session: &str| fs::metadata(stage.path_of(session)).unwrap().len();
+    let source = stage.path_of("session-small").to_str().unwrap().to_owned();
+    let prune = |args: &[&str]| stage.run([&["prune", &source, "--json"], args].concat()).ended(0).json();
+    let first = prune(&["--mask", "2", "-o", "a.jsonl"]);
+    assert_eq!((&first["deposit"]["bytes"], &first["deposit"]["files"]), (&json!(size("session-small")), &json!(0)));
+    assert_eq!(prune(&["--mask", "3", "-o", "b.jsonl"])["deposit"], json!({"lines": 0, "files": 0, "bytes": 0}));
+    assert_eq!(prune(&["--mask", "3", "-o", "c.jsonl", "--no-archive"])["deposit"], json!(null));
+    with_sidecar(&stage, "cjk");
+    stage.run(["keep", "--all"]).ended(0);
+    let cjk_bytes = size("cjk") + (turn(7) + "torn").len() as u64;
+    fs::remove_file(stage.path_of("cjk")).unwrap();
+    let listed = stage.run(["archive", "list", "--size", "--json"]).ended(0).json();
+    let rows = listed["sessions"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    let row = |id: String| rows.iter().find(|row| row["id"] == id).unwrap();
+    let (small, cjk) = (row(stage.id_of("session-small")), row(stage.id_of("cjk")));
+    assert_eq!(small["bytes"], size("session-small"));
+    assert_eq!((&cjk["bytes"], &cjk["is_there"]), (&json!(cjk_bytes), &json!(false)));
+    let stored = |row: &serde_json::Value| row["stored_bytes"].as_u64().unwrap();
+    assert!(0 < stored(small) && stored(small) < size("session-small") / 2, "{listed}");
+    let text = stage.run(["archive", "list", "--size", "--limit", "1"]).ended(0);
+    assert!(text.text.contains("webhook duplicates") && text.text.contains("there"), "{}", text.text);
 }

@@ -12,6 +12,7 @@ use crate::cli::settings::{Context, Mode};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   ctxc archive list --session latest
+  ctxc archive list --size
   ctxc archive search \"connection refused\" --kind tool-result
   ctxc archive show 3f9a1c2b7d4e
   ctxc archive copy --to sqlite:backup.sqlite
@@ -97,6 +98,9 @@ struct NarrowArgs {
 
 #[derive(Debug, clap::Args)]
 struct ListArgs {
+    /// List what each session takes up, the largest first
+    #[arg(long, conflicts_with_all = ["session", "kind"])]
+    size: bool,
     #[command(flatten)]
     narrow: NarrowArgs,
     #[command(flatten)]
@@ -164,7 +168,8 @@ impl Args {
         let (archive, asked) = match self.verb {
             Verb::List(typed) => {
                 let NarrowArgs { session, kind, limit } = typed.narrow;
-                (url(typed.archive)?, Asked::List(list::Settings { session, kind, limit }))
+                let what = if typed.size { list::What::Sizes } else { list::What::Content };
+                (url(typed.archive)?, Asked::List(list::Settings { what, session, kind, limit }))
             }
             Verb::Show(typed) => {
                 let form = if typed.raw { show::Form::Raw } else { show::Form::Texts };
