@@ -9,7 +9,7 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, compact, completions, compress, config, cutting, diff, list, log, man, prune, refs,
+    archive, buffer, check, compact, completions, compress, config, cutting, diff, keep, list, log, man, prune, refs,
     restore, run, show, stats, truncate, undo,
 };
 use super::error::{CommandError, Completion};
@@ -59,6 +59,7 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),
+        Verb::Keep(typed) => keep::run(&typed.resolve(context)?, ui),
         Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
         Verb::Completions(typed) => completions::run(&typed.resolve(), ui),
         Verb::Man(typed) => man::run(&typed.resolve(), ui),

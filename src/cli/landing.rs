@@ -16,6 +16,7 @@ use crate::apply::{
 };
 use crate::apply::{title_after, title_line};
 use crate::archive::{Archive, hide_password};
+use crate::report::keep::DepositSize;
 use crate::transcript::Chain;
 use crate::transcript::session::{session_id, sidecar_dir};
 use crate::version::{self, Deposited, Edits, KeptSession, Layout, Recorder, Version};
@@ -78,8 +79,14 @@ pub(super) struct Landed<'a> {
 }
 
 impl Landing<'_> {
-    /// Writes, checks, archives and swaps. The index and the chain of `reading` are those of the result afterwards.
-    pub(super) fn land(self, reading: &mut Reading, result: Landed<'_>, ui: &Ui) -> Result<Done, CommandError> {
+    /// Writes, checks, archives and swaps. The index and the chain of `reading` are those of the result afterwards. Gives
+    /// also what of the session was new to the archive.
+    pub(super) fn land(
+        self,
+        reading: &mut Reading,
+        result: Landed<'_>,
+        ui: &Ui,
+    ) -> Result<(Done, Option<DepositSize>), CommandError> {
         let Landed { rewrite, edits, saved, rebased } = result;
         let mut archive = self.open_archive(rewrite, ui)?;
         let session = match self.fresh {
@@ -109,16 +116,21 @@ impl Landing<'_> {
             (Some(_), None) => Some(Before::of(&reading.index, &reading.chain)),
             _ => None,
         };
-        let own_id = self.own_id(reading);
+        let path = reading.path.clone();
+        let own_id = stored::own_id(path.as_deref(), reading.session_file());
+        let mut deposit = None;
         let keeping = match &mut archive {
             Some(archive) => {
                 let archive = &mut **archive;
                 let made = reading.made(None);
-                let Deposited { state, known, keys, n_new } =
+                let Deposited { state, known, keys, n_new, new_bytes } =
                     version::deposit(archive, made.file, made.index, &own_id, ui.stop())?;
+                let mut size = DepositSize { lines: n_new.into(), files: 0, bytes: new_bytes };
                 if source_sidecar.is_dir() {
-                    version::keep_sidecar(archive, &own_id, &source_sidecar)?;
+                    let sidecar = version::keep_sidecar(archive, &own_id, &source_sidecar, None, ui.stop())?;
+                    size.add(DepositSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
                 }
+                deposit = Some(size);
                 let recorder = match &rebased {
                     Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?),
                     None => Recorder::new(Layout::plain(made.index.n_lines()), keys),
@@ -186,14 +198,7 @@ impl Landing<'_> {
         drop(origin);
         reading.chain = Chain::find(&index);
         reading.index = index;
-        Ok(done)
-    }
-
-    /// The id of the session that is read.
-    fn own_id(&self, reading: &mut Reading) -> String {
-        let stem = reading.path.as_deref().and_then(session_id).map(|id| id.to_string());
-        let named = stored::last_session(reading.session_file()).ok().flatten();
-        stem.or(named).or_else(|| reading.stem.clone()).unwrap_or_else(|| "-".to_owned())
+        Ok((done, deposit))
     }
 
     fn open_archive(&self, rewrite: &Rewrite, ui: &Ui) -> Result<Option<Box<dyn Archive>>, CommandError> {

@@ -9,7 +9,7 @@ use anyhow::Context;
 use jiff::Timestamp;
 
 use super::error::CommandError;
-use super::input;
+use super::input::{self, Input};
 use super::progress::Progress;
 use super::stored;
 use super::ui::Ui;
@@ -67,11 +67,21 @@ pub(super) struct Drafted {
 impl Reading {
     /// Opens and indexes what a SESSION argument stands for.
     pub(super) fn of(found: &Found, ui: &Ui) -> Result<Self, CommandError> {
-        let mut input = input::open(found)?;
-        let name = input.name();
+        let input = input::open(found)?;
         let len = input.file.metadata().map_or(0, |metadata| metadata.len());
-        let mut watched =
-            Watched { reader: &mut input.file, stop: ui.stop(), progress: Progress::start(ui, "reading", len) };
+        // To its end, wherever that is by then.
+        Self::of_input(input, u64::MAX, len, ui)
+    }
+
+    /// As [`Self::of`], of the first `len` bytes of a file.
+    pub(super) fn of_part(input: Input, len: u64, ui: &Ui) -> Result<Self, CommandError> {
+        Self::of_input(input, len, len, ui)
+    }
+
+    fn of_input(mut input: Input, limit: u64, len: u64, ui: &Ui) -> Result<Self, CommandError> {
+        let name = input.name();
+        let reader = (&mut input.file).take(limit);
+        let mut watched = Watched { reader, stop: ui.stop(), progress: Progress::start(ui, "reading", len) };
         let index = Index::build(&mut watched).with_context(|| format!("read {name}"))?;
         watched.progress.finish();
         let chain = Chain::find(&index);

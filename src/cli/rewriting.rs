@@ -6,6 +6,7 @@ use anyhow::{Context, anyhow};
 use serde::Serialize;
 
 use super::args::Estimate;
+use super::asking::allow_on_server;
 use super::error::CommandError;
 use super::landing::{Landed, Landing, fresh, into_session, probe, say_resume};
 use super::reading::Reading;
@@ -84,6 +85,9 @@ impl<'a> Work<'a> {
         };
         if let (Some(archive), None, None) = (&mut archive, &reading.past.known, &reading.drafted) {
             reading.recognise_or_adopt(&mut **archive)?;
+        }
+        if let (Keep::In(url), Mode::Do) = (&settings.keep, settings.mode) {
+            allow_on_server(url, settings.on_server, reading.past.known.is_some(), ui)?;
         }
         Ok(Self { settings, ui, reading, calibration, totals, archive, identity: Identity::File, rendered: Vec::new() })
     }
@@ -227,7 +231,7 @@ impl<'a> Work<'a> {
             title,
             is_copy: rewritten.unchanged.is_some(),
         };
-        let done = landing.land(reading, Landed { rewrite: &rewrite, edits, saved, rebased }, ui)?;
+        let (done, deposit) = landing.land(reading, Landed { rewrite: &rewrite, edits, saved, rebased }, ui)?;
         let mut after = Totals::of(&reading.index, &reading.chain);
         rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
         rewritten.set_totals(calibration, after);
@@ -236,6 +240,10 @@ impl<'a> Work<'a> {
         rewritten.output = typed.map(|path| path.display().to_string());
         rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
         rewritten.operation = done.operation;
+        rewritten.deposit = deposit;
+        if let Some(deposit) = deposit {
+            ui.detail(format_args!("stored in the archive: {deposit}"));
+        }
         rewritten.backup = done.backup.map(|path| path.display().to_string());
         Ok(())
     }
@@ -368,7 +376,7 @@ pub(super) fn say(
 }
 
 /// A file of which no line is an entry is no transcript at all.
-fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandError> {
+pub(super) fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandError> {
     let has = |flag| reading.index.records.iter().any(|record| record.flags.any(flag));
     if has(Flags::MALFORMED) && !has(Flags::ENTRY) {
         let n_lines = reading.index.records.len();

@@ -188,6 +188,15 @@ pub fn of_all_projects(places: &Places) -> Result<Vec<Candidate>, SessionError> 
     Ok(newest_first(sessions_in(&all_projects(places)?)?))
 }
 
+/// The folder of the project at `places.cwd`, whether or not it is there; `None` where its name is too long to be known
+/// before the client has made it.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn project_folder(places: &Places) -> Result<Option<PathBuf>, SessionError> {
+    Ok(current_project(places)?.into_iter().next())
+}
+
 fn find_latest(places: &Places) -> Result<Found, SessionError> {
     for (folders, by) in [(current_project(places)?, By::LatestHere), (all_projects(places)?, By::LatestAnywhere)] {
         if let Some(newest) = newest_first(sessions_in(&folders)?).into_iter().next() {

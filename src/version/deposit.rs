@@ -2,17 +2,13 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
+use super::putting::{PORTION, Putting};
 use super::{Known, LineKey, Run, State, Sum, VersionError, keys, recognise};
-use crate::archive::{Archive, LineId};
-use crate::text::{Digest, Stopped};
+use crate::archive::Archive;
 use crate::transcript::{Flags, Index, LineNo, LineReader};
-
-/// How many bytes of lines are given to the archive at once.
-const BATCH: usize = 1 << 20;
-/// How many bytes are put before they are committed, so that no other writer waits for long.
-const PORTION: usize = 16 << 20;
 
 /// A session that the archive has whole.
 #[derive(Clone, Debug)]
@@ -25,15 +21,28 @@ pub struct Deposited {
     pub keys: Vec<LineKey>,
     /// How many lines of the file were new.
     pub n_new: u32,
+    /// Their length in bytes.
+    pub new_bytes: u64,
 }
 
 /// Puts every line of `file`, which `index` was built from, into the archive, but for those that it has. The state itself
-/// becomes visible with the next commit; lines are committed on the way. `session` is the id of a session that was not
-/// known.
+/// becomes visible with the next commit; lines are committed on the way, each portion named by an object that goes with
+/// that commit, so that no sweep takes them before. `session` is the id of a session that was not known.
 ///
 /// # Errors
-/// When the file cannot be read, or the archive fails.
+/// When the file cannot be read, or changes meanwhile; or when the archive fails.
 pub fn deposit(
+    archive: &mut dyn Archive,
+    file: &File,
+    index: &Index,
+    session: &str,
+    stop: &AtomicBool,
+) -> Result<Deposited, VersionError> {
+    deposit_in(PORTION, archive, file, index, session, stop)
+}
+
+fn deposit_in(
+    portion: usize,
     archive: &mut dyn Archive,
     file: &File,
     index: &Index,
@@ -49,29 +58,28 @@ pub fn deposit(
     if let Some(known) = &known
         && (from == index.n_lines() || (from == n_whole && is_same_torn(known)))
     {
-        let n_new = 0;
-        return Ok(Deposited { state: known.state.clone(), known: Some(known.clone()), keys, n_new });
+        return Ok(Deposited { state: known.state.clone(), known: Some(known.clone()), keys, n_new: 0, new_bytes: 0 });
     }
-    let mut lines = Vec::new();
     let mut runs = Vec::new();
     let mut stored: Vec<LineKey> = Vec::new();
+    let earlier = known.as_ref().map(|known| known.state.lines.clone()).unwrap_or_default();
+    let mut putting = Putting::behind(earlier, archive, portion, stop);
     if let Some(Known { state, version, .. }) = &known {
-        lines.clone_from(&state.lines);
         runs.clone_from(&state.runs);
         if version.is_some() {
-            stored = stored_keys(archive, state)?;
+            stored = stored_keys(putting.archive(), state)?;
             // It stands in the middle of the file by now.
             if !state.torn.is_empty() {
                 let whole = [&state.torn, &b"\n"[..]].concat();
-                lines.extend(archive.put_lines(&[(Digest::of(&whole), &whole)])?);
+                putting.add(&whole)?;
                 stored.push(LineKey::scanned(&whole));
                 extend(&mut runs, Run { n_lines: 1, under: None });
             }
         }
     }
     let is_grown_source = known.as_ref().is_none_or(|known| known.version.is_none());
-    let (new, ends_line) = put(archive, file, index, from..n_whole, stop)?;
-    lines.extend(new);
+    let ends_line = put(&mut putting, file, index, from..n_whole)?;
+    let (put, new_bytes) = putting.finish()?;
     let under = known.as_ref().and_then(|known| known.version.as_ref()).map(super::Version::key);
     extend(&mut runs, Run { n_lines: n_whole - from, under });
     let new_keys = keys.get(from as usize..n_whole as usize).unwrap_or_default();
@@ -81,7 +89,7 @@ pub fn deposit(
         stored.iter().chain(new_keys).copied().collect()
     };
     let state = State {
-        lines,
+        lines: put.lines.clone(),
         runs,
         sum: sum.digest(),
         group: sum.first().map(LineKey::group),
@@ -90,8 +98,8 @@ pub fn deposit(
         session: known.as_ref().map_or_else(|| session.to_owned(), |known| known.state.session.clone()),
         parent: known.as_ref().map(|known| known.state.key()),
     };
-    archive.put_object(&state.object())?;
-    Ok(Deposited { state, known, keys, n_new: n_whole - from })
+    put.name(archive, &state.object())?;
+    Ok(Deposited { state, known, keys, n_new: n_whole - from, new_bytes })
 }
 
 fn extend(runs: &mut Vec<Run>, run: Run) {
@@ -123,61 +131,83 @@ fn stored_keys(archive: &dyn Archive, state: &State) -> Result<Vec<LineKey>, Ver
     Ok(keys)
 }
 
-/// Puts the lines of `range`; gives their ids, and whether the last of them has an end.
-fn put(
-    archive: &mut dyn Archive,
-    mut file: &File,
-    index: &Index,
-    range: std::ops::Range<u32>,
-    stop: &AtomicBool,
-) -> Result<(Vec<LineId>, bool), VersionError> {
-    let mut ids = Vec::with_capacity(range.len());
+/// Puts the lines of `range`; whether the last of them has an end.
+fn put(putting: &mut Putting<'_>, mut file: &File, index: &Index, range: Range<u32>) -> Result<bool, VersionError> {
     let mut ends_line = true;
-    let start = if range.start < index.n_lines() { index.offset(LineNo(range.start)) } else { return Ok((ids, true)) };
-    file.seek(SeekFrom::Start(start))?;
-    let mut lines = LineReader::new(file);
-    let mut batch: Vec<u8> = Vec::with_capacity(BATCH + BATCH / 4);
-    let mut ends: Vec<usize> = Vec::new();
-    let mut n_pending = 0;
-    for _ in range {
-        let Some(line) = lines.next_line()? else { break };
-        batch.extend_from_slice(line);
-        ends_line = line.ends_with(b"\n");
-        if !ends_line {
-            batch.push(b'\n');
-        }
-        ends.push(batch.len());
-        if batch.len() >= BATCH {
-            Stopped::check(stop)?;
-            n_pending += batch.len();
-            ids.extend(put_batch(archive, &mut batch, &mut ends)?);
-            if n_pending >= PORTION {
-                archive.commit()?;
-                n_pending = 0;
-            }
-        }
+    if range.is_empty() {
+        return Ok(ends_line);
     }
-    ids.extend(put_batch(archive, &mut batch, &mut ends)?);
-    Ok((ids, ends_line))
+    file.seek(SeekFrom::Start(index.offset(LineNo(range.start))))?;
+    let mut lines = LineReader::new(file);
+    for number in range {
+        let line = lines.next_line()?.filter(|line| line.len() == index.record(LineNo(number)).len as usize);
+        let line = line.ok_or(VersionError::Changed)?;
+        ends_line = line.ends_with(b"\n");
+        putting.add(line)?;
+    }
+    Ok(ends_line)
 }
 
-fn put_batch(
-    archive: &mut dyn Archive,
-    batch: &mut Vec<u8>,
-    ends: &mut Vec<usize>,
-) -> Result<Vec<LineId>, VersionError> {
-    let mut start = 0;
-    let lines: Vec<(Digest, &[u8])> = ends
-        .iter()
-        .map(|&end| {
-            let line = batch.get(std::mem::replace(&mut start, end)..end).unwrap_or_default();
-            (Digest::of(line), line)
-        })
-        .collect();
-    let ids = if lines.is_empty() { Vec::new() } else { archive.put_lines(&lines)? };
-    drop(lines);
-    batch.clear();
-    batch.shrink_to(BATCH + BATCH / 4);
-    ends.clear();
-    Ok(ids)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::suite::samples::on_each_backend;
+    use crate::archive::{Cleanup, ObjectKind, Sweep};
+    use crate::text::Digest;
+    use crate::version::putting::BATCH;
+    use std::io::Write;
+
+    fn session(n_lines: usize) -> (File, Index) {
+        let mut file = tempfile::tempfile().unwrap();
+        for n in 0..n_lines {
+            let text = Digest::of(&n.to_le_bytes()).to_string().repeat(2000);
+            writeln!(file, r#"{{"type":"user","sessionId":"s","uuid":"u{n}","message":{{"content":"{text}"}}}}"#)
+                .unwrap();
+        }
+        file.rewind().unwrap();
+        let index = Index::build(&file).unwrap();
+        (file, index)
+    }
+
+    // N-01
+    #[test]
+    fn n_01_lines_that_are_committed_before_their_state_stay() {
+        on_each_backend(|archive| {
+            let (file, index) = session(40);
+            let stop = AtomicBool::new(false);
+            let mut putting = Putting::behind(Vec::new(), archive, BATCH, &stop);
+            put(&mut putting, &file, &index, 0..40).unwrap();
+            archive.rollback().unwrap();
+            let n_committed = archive.contents().unwrap().lines;
+            assert!(n_committed > 20, "{n_committed}");
+            let sweep = |archive: &mut dyn Archive| {
+                archive.sweep(&Cleanup::at(jiff::Timestamp::UNIX_EPOCH, None), Sweep::Drop).unwrap().lines
+            };
+            assert_eq!(sweep(archive), 0);
+            assert_eq!(archive.contents().unwrap().lines, n_committed);
+            // The next deposit puts what is missing, and nothing else is left of the one that was interrupted.
+            let deposited = deposit_in(BATCH, archive, &file, &index, "s", &stop).unwrap();
+            archive.commit().unwrap();
+            let states: Vec<Digest> =
+                archive.object_keys(ObjectKind::State).unwrap().into_iter().map(|(key, _)| key).collect();
+            assert_eq!(states, [deposited.state.key()]);
+            assert_eq!(sweep(archive), 0);
+            assert_eq!(State::read(archive, states[0]).unwrap(), deposited.state);
+        });
+    }
+
+    // N-01
+    #[test]
+    fn n_01_a_file_that_changes_while_it_is_read_is_an_error() {
+        on_each_backend(|archive| {
+            let (mut file, index) = session(3);
+            file.set_len(index.offset(LineNo(2)) + 10).unwrap();
+            let stop = AtomicBool::new(false);
+            let refused = deposit(archive, &file, &index, "s", &stop).unwrap_err();
+            assert!(matches!(refused, VersionError::Changed), "{refused}");
+            archive.rollback().unwrap();
+            file.rewind().unwrap();
+            assert_eq!(archive.contents().unwrap().lines, 0);
+        });
+    }
 }

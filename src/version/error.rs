@@ -11,6 +11,9 @@ pub enum VersionError {
     /// A file could not be read, or a temporary one not written.
     #[error("read the session")]
     Read(#[from] io::Error),
+    /// The file changed while it was read.
+    #[error("read the session: it changed meanwhile")]
+    Changed,
     /// The archive failed.
     #[error("use the archive")]
     Archive(#[from] ArchiveError),

@@ -1,13 +1,21 @@
 //! Which sessions the archive keeps, and the folders that belong to them.
 
-use std::path::{Path, PathBuf};
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::VersionError;
-use crate::archive::{Archive, Object, ObjectKind};
+use super::putting::{PORTION, Putting};
+use super::{State, Version, VersionError};
+use crate::archive::{Archive, ArchiveError, LineId, Object, ObjectKind};
 use crate::text::Digest;
+use crate::transcript::LineReader;
+use crate::transcript::session::{session_id, sidecar_dir};
 
 /// A session that the archive keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +63,76 @@ impl KeptSession {
     }
 }
 
+impl KeptSession {
+    /// The id of the session that it was made of; its own where it is a source.
+    ///
+    /// # Errors
+    /// When the archive cannot be read.
+    pub fn source_id(&self, archive: &dyn Archive) -> Result<String, VersionError> {
+        Ok(State::read(archive, key("the state", &self.state)?)?.session)
+    }
+
+    /// Writes its file as it was kept: how many bytes it has.
+    ///
+    /// # Errors
+    /// When the archive cannot be read, what it has does not fit together, or `out` fails.
+    pub fn write(&self, archive: &dyn Archive, out: &mut dyn Write) -> Result<u64, VersionError> {
+        let mut out = Counted { out, n_bytes: 0, ends_line: true };
+        let state = State::read(archive, key("the state", &self.state)?)?;
+        let n_rendered = match &self.version {
+            None => 0,
+            Some(version) => {
+                let version = Version::read(archive, key("the version", version)?)?;
+                let source = State::read(archive, version.state)?;
+                let identity = Some(self.id.as_str()).filter(|id| *id != source.session);
+                version.write(archive, identity, &mut out)?;
+                source.n_lines() as usize
+            }
+        };
+        // The source itself, or what a client wrote behind the version.
+        let lines = state.lines.get(n_rendered..).unwrap_or_default();
+        if !out.ends_line && !lines.is_empty() {
+            out.write_all(b"\n")?;
+        }
+        let mut n_left = lines.len();
+        archive.each_line(lines, &mut |_, line| {
+            n_left -= 1;
+            let is_open = n_left == 0 && state.torn.is_empty() && !state.ends_line;
+            let line = if is_open { line.strip_suffix(b"\n").unwrap_or(line) } else { line };
+            out.write_all(line).map_err(|source| ArchiveError::Give { source })
+        })?;
+        if n_rendered < state.n_lines() as usize {
+            out.write_all(&state.torn)?;
+        }
+        out.flush()?;
+        Ok(out.n_bytes)
+    }
+}
+
+fn key(what: &'static str, text: &str) -> Result<Digest, VersionError> {
+    text.parse().map_err(|_| VersionError::Unknown { what, key: text.to_owned() })
+}
+
+/// Counts what is written.
+struct Counted<'a> {
+    out: &'a mut dyn Write,
+    n_bytes: u64,
+    ends_line: bool,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n_written = self.out.write(bytes)?;
+        self.n_bytes += n_written as u64;
+        self.ends_line = bytes.get(..n_written).and_then(<[u8]>::last).map_or(self.ends_line, |last| *last == b'\n');
+        Ok(n_written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// All sessions that the archive keeps, those first that were noted first.
 ///
 /// # Errors
@@ -68,47 +146,147 @@ pub fn kept_sessions(archive: &dyn Archive) -> Result<Vec<KeptSession>, VersionE
     Ok(sessions)
 }
 
-/// A file in the folder of a session: what a subagent wrote, or a long result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SidecarFile {
-    /// Where it is in the folder.
-    pub path: PathBuf,
-    /// What it holds.
-    pub bytes: Vec<u8>,
+/// Writes the files that the archive has of the folder of the session called `id` into `folder`, but for those that are
+/// there; how many they were.
+///
+/// # Errors
+/// When the archive cannot be read, or a file cannot be written.
+pub fn write_sidecar(archive: &dyn Archive, id: &str, folder: &Path) -> Result<u64, VersionError> {
+    let mut n_files = 0;
+    for (key, head) in archive.objects_of(ObjectKind::File, group(id))? {
+        let relative = PathBuf::from(String::from_utf8_lossy(&head).into_owned());
+        let is_inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
+        let Some(object) = archive.object(ObjectKind::File, key)?.filter(|_| is_inside) else { continue };
+        let path = folder.join(relative);
+        std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        let mut file = match private().open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            opened => io::BufWriter::new(opened?),
+        };
+        archive.each_line(&object.lines, &mut |_, line| {
+            file.write_all(line).map_err(|source| ArchiveError::Give { source })
+        })?;
+        file.write_all(&object.content)?;
+        file.flush()?;
+        n_files += 1;
+    }
+    Ok(n_files)
 }
 
-impl SidecarFile {
-    /// The files that the archive has of the folder of the session called `id`.
-    ///
-    /// # Errors
-    /// When the archive cannot be read.
-    pub fn read_all(archive: &dyn Archive, id: &str) -> Result<Vec<Self>, VersionError> {
-        let mut files = Vec::new();
-        for (key, head) in archive.objects_of(ObjectKind::File, group(id))? {
-            let Some(object) = archive.object(ObjectKind::File, key)? else { continue };
-            let mut bytes = Vec::new();
-            archive.each_line(&object.lines, &mut |_, line| {
-                bytes.extend_from_slice(line);
-                Ok(())
-            })?;
-            bytes.extend_from_slice(&object.content);
-            files.push(Self { path: PathBuf::from(String::from_utf8_lossy(&head).into_owned()), bytes });
-        }
-        Ok(files)
-    }
+/// How a new file is made that its owner alone may read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 fn group(id: &str) -> Digest {
     Digest::of(format!("sidecar {id}").as_bytes())
 }
 
-/// Puts the files of `folder`, which belongs to the session called `id`, into the archive.
+/// What a session takes up in the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSize {
+    /// The session.
+    pub session: KeptSession,
+    /// The length of its lines, and of those of the files in its folder, in bytes.
+    pub bytes: u64,
+    /// What they take up, compressed. Lines that several sessions have count in each.
+    pub stored_bytes: u64,
+}
+
+/// What each of the sessions that the archive keeps takes up in it, the largest first.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn session_sizes(archive: &dyn Archive) -> Result<Vec<SessionSize>, VersionError> {
+    let mut sizes: HashMap<LineId, (u64, u64)> = HashMap::new();
+    archive.each_size(&mut |line, bytes, stored| {
+        sizes.insert(line, (bytes, stored));
+    })?;
+    let mut sessions = Vec::new();
+    for session in kept_sessions(archive)? {
+        let state = State::read(archive, key("the state", &session.state)?)?;
+        let (mut lines, mut bytes) = (state.lines, state.torn.len() as u64);
+        for (key, _) in archive.objects_of(ObjectKind::File, group(&session.id))? {
+            let Some(file) = archive.object(ObjectKind::File, key)? else { continue };
+            lines.extend(file.lines);
+            bytes += file.content.len() as u64;
+        }
+        bytes += lines.iter().filter_map(|line| sizes.get(line)).map(|size| size.0).sum::<u64>();
+        let different: HashSet<LineId> = lines.into_iter().collect();
+        let stored_bytes = different.iter().filter_map(|line| sizes.get(line)).map(|size| size.1).sum();
+        sessions.push(SessionSize { session, bytes, stored_bytes });
+    }
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.stored_bytes));
+    Ok(sessions)
+}
+
+/// What was put of the folder of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sidecar {
+    /// Files that were new, or had changed.
+    pub n_files: u64,
+    /// Their length in bytes.
+    pub bytes: u64,
+}
+
+/// Puts the files of `folder`, which belongs to the session called `id`, into the archive, but for those that it has and
+/// that were not written after `since`.
 ///
 /// # Errors
 /// When a file cannot be read, or the archive fails.
-pub fn keep_sidecar(archive: &mut dyn Archive, id: &str, folder: &Path) -> Result<u64, VersionError> {
-    let mut n_files = 0;
+pub fn keep_sidecar(
+    archive: &mut dyn Archive,
+    id: &str,
+    folder: &Path,
+    since: Option<SystemTime>,
+    stop: &AtomicBool,
+) -> Result<Sidecar, VersionError> {
+    let mut sidecar = Sidecar::default();
+    let known: HashSet<Vec<u8>> =
+        archive.objects_of(ObjectKind::File, group(id))?.into_iter().map(|(_, head)| head).collect();
+    for path in sidecar_files(folder)? {
+        let relative = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+        let is_old = since.is_some_and(|since| std::fs::metadata(&path).is_ok_and(|it| is_before(&it, since)));
+        if is_old && known.contains(relative.as_bytes()) {
+            continue;
+        }
+        let mut lines = LineReader::new(File::open(&path)?);
+        let mut rest = Vec::new();
+        let mut putting = Putting::behind(Vec::new(), archive, PORTION, stop);
+        while let Some(line) = lines.next_line()? {
+            if line.ends_with(b"\n") {
+                putting.add(line)?;
+            } else {
+                rest = line.to_vec();
+            }
+        }
+        let (put, bytes) = putting.finish()?;
+        sidecar.n_files += 1;
+        sidecar.bytes += bytes + rest.len() as u64;
+        let object = Object {
+            kind: ObjectKind::File,
+            key: Digest::of(format!("sidecar {id} {relative}").as_bytes()),
+            group: Some(group(id)),
+            head: relative.into_bytes(),
+            lines: put.lines.clone(),
+            content: rest,
+        };
+        put.name(archive, &object)?;
+    }
+    Ok(sidecar)
+}
+
+/// The files in the folder of a session. Where there is none there are none.
+///
+/// # Errors
+/// When a file cannot be looked at.
+fn sidecar_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut folders = vec![folder.to_owned()];
+    let mut files = Vec::new();
     while let Some(next) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(&next) else { continue };
         for entry in entries {
@@ -117,25 +295,31 @@ pub fn keep_sidecar(archive: &mut dyn Archive, id: &str, folder: &Path) -> Resul
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file() {
-                let bytes = std::fs::read(entry.path())?;
-                let path = entry.path();
-                let relative = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
-                let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
-                let (lines, rest) = bytes.split_at(whole);
-                let lines: Vec<(Digest, &[u8])> =
-                    lines.split_inclusive(|byte| *byte == b'\n').map(|line| (Digest::of(line), line)).collect();
-                let lines = if lines.is_empty() { Vec::new() } else { archive.put_lines(&lines)? };
-                archive.put_object(&Object {
-                    kind: ObjectKind::File,
-                    key: Digest::of(format!("sidecar {id} {relative}").as_bytes()),
-                    group: Some(group(id)),
-                    head: relative.into_bytes(),
-                    lines,
-                    content: rest.to_vec(),
-                })?;
-                n_files += 1;
+                files.push(entry.path());
             }
         }
     }
-    Ok(n_files)
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// Whether what was written last into a file was there at `time`. Some file systems tell times by two seconds.
+fn is_before(metadata: &Metadata, time: SystemTime) -> bool {
+    const GRAIN: Duration = Duration::from_secs(2);
+    metadata.modified().is_ok_and(|modified| modified + GRAIN < time)
+}
+
+impl KeptSession {
+    /// Whether a file at `path` with this `metadata`, of which the first `len` bytes are whole lines, and its folder are
+    /// as they were when this was noted, as far as one look tells.
+    #[must_use]
+    pub fn is_current(&self, path: &Path, metadata: &Metadata, len: u64) -> bool {
+        let noted = SystemTime::from(self.time);
+        let is_old = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|metadata| is_before(&metadata, noted));
+        let has_old_folder = || {
+            let files = session_id(path).map_or_else(|| Ok(Vec::new()), |_| sidecar_files(&sidecar_dir(path)));
+            files.is_ok_and(|files| files.iter().all(is_old))
+        };
+        self.path.as_deref() == Some(path) && self.bytes == len && is_before(metadata, noted) && has_old_folder()
+    }
 }

@@ -22,6 +22,7 @@ mod facts;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
+mod keep;
 mod list;
 mod log;
 mod manual;

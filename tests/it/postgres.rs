@@ -26,7 +26,10 @@ fn on_a_server() -> Option<(Stage, String, String)> {
     let (before, after) = url.split_once('@').unwrap();
     let (user, _) = before.rsplit_once(':').unwrap();
     let shown = format!("{user}@{after}");
-    let stage = Stage::new().file("a.jsonl", fixture("session-small")).env("CTXC_ARCHIVE", &url);
+    let stage = Stage::new()
+        .file("a.jsonl", fixture("session-small"))
+        .file("../config/ctxc/ctxc.toml", "keep_on_server = true\n")
+        .env("CTXC_ARCHIVE", &url);
     Some((stage, url, shown))
 }
 
@@ -222,4 +225,36 @@ fn a_03_m_02_a_server_for_agents_outlives_its_archive() {
     let found = agent.call("memory_read", serde_json::json!({"query": "idempotency key"})).done().text;
     assert!(found.contains("best first"), "{found}");
     agent.end();
+}
+
+// N-09: neither a project nor a variable of the environment is the user's own word.
+#[test]
+fn n_09_whole_sessions_go_to_a_server_only_where_the_user_says_so() {
+    let Some((stage, _, shown)) = on_a_server() else { return };
+    let stage = stage.file("../config/ctxc/ctxc.toml", "").env("CTXC_KEEP_ON_SERVER", "true");
+    for args in [
+        &["keep", "a.jsonl"][..],
+        &["keep", "--all"],
+        &["prune", "a.jsonl", "--mask", "2", "-o", "b.jsonl"],
+        &["truncate", "a.jsonl", "--target-tokens", "2000", "--tokens", "chars4", "-o", "b.jsonl"],
+    ] {
+        let refused = stage.run(args).ended(1);
+        let expected = format!("cannot store whole sessions in {shown}: nobody can be asked");
+        assert!(refused.stderr.contains(&expected), "{}", refused.text);
+        assert!(refused.stderr.contains("keep_on_server = true"), "{}", refused.text);
+    }
+    assert!(!stage.path("b.jsonl").exists());
+    let listed = stage.run(["archive", "list", "--json"]).ended(0).json();
+    assert_eq!(listed["counts"]["lines"], 0);
+    let project = stage.file("ctxc.toml", "keep_on_server = true\n");
+    let refused = project.run(["keep", "a.jsonl"]).ended(2);
+    assert!(refused.stderr.contains("a project may not set"), "{}", refused.text);
+    let project = project.file("ctxc.toml", "").file("../config/ctxc/ctxc.toml", "keep_on_server = true\n");
+    project.run(["keep", "a.jsonl"]).ended(0);
+    // A look, and a plan, take nothing there.
+    let project = project.file("../config/ctxc/ctxc.toml", "");
+    project.run(["prune", "a.jsonl", "--mask", "2", "-o", "b.jsonl", "--dry-run"]).ended(0);
+    project.run(["list", "--kept"]).ended(0);
+    // What is there already needs no word.
+    project.run(["prune", "a.jsonl", "--mask", "2", "-o", "b.jsonl"]).ended(0);
 }

@@ -59,6 +59,7 @@ impl Args {
             places: environment.client_places()?,
             client_session: environment.client_session.clone(),
             archive,
+            on_server: environment.server_consent(),
             shelf: kept,
             estimate: environment.config.tokens,
             context_window: self.summarizing.window(environment),

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, buffer, check, compact, completions, compress, diff, discard, distill, list, log, man, prune, refs,
+    archive, buffer, check, compact, completions, compress, diff, discard, distill, keep, list, log, man, prune, refs,
     restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
@@ -81,6 +81,9 @@ pub(crate) enum Verb {
     /// Take several steps in one: prune, compress, compact, truncate; towards a target, or by a preset
     #[command(after_help = run::EXAMPLES)]
     Run(Box<run::Args>),
+    /// Store sessions in the archive, unchanged
+    #[command(after_help = keep::EXAMPLES)]
+    Keep(keep::Args),
     /// Tell how a session came to be what it is
     #[command(after_help = log::EXAMPLES)]
     Log(log::Args),

@@ -2,11 +2,20 @@
 
 use crate::cli::args::{Aim, Matches};
 use crate::cli::commands::restore_whole::{Later, Which};
-use crate::cli::commands::{restore_items, restore_whole};
+use crate::cli::commands::{restore_items, restore_kept, restore_whole};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::Rewriting;
 use crate::cli::ui::Ui;
 use crate::plan::Roles;
+
+/// What is asked for.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// What was taken out of a session.
+    Session(Settings),
+    /// A session whose file is gone.
+    Kept(restore_kept::Settings),
+}
 
 /// What to restore, from where, and where the result goes.
 #[derive(Debug)]
@@ -32,7 +41,11 @@ pub(crate) enum What {
     Items(Vec<Aim>),
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn run(asked: &Asked, ui: &Ui) -> Result<Completion, CommandError> {
+    let settings = match asked {
+        Asked::Session(settings) => settings,
+        Asked::Kept(settings) => return restore_kept::run(settings, ui),
+    };
     match &settings.what {
         What::All => {
             restore_whole::run("restore", &settings.rewriting, &settings.archive, &Which::All, settings.later, ui)

@@ -124,6 +124,7 @@ fn with_output(rewriting: &Rewriting, output: Output) -> Rewriting {
         thinking: rewriting.thinking,
         output,
         keep: rewriting.keep.clone(),
+        on_server: rewriting.on_server,
         shelf: rewriting.shelf.clone(),
         mode: rewriting.mode,
         reporting: rewriting.reporting.clone(),

@@ -23,8 +23,8 @@ pub(super) enum Form {
     Path,
     /// The key of a server, which is not shown: itself, or `env:NAME` for that of a variable.
     Secret,
-    /// Not at all.
-    Table,
+    /// Not at all: it stands in a file alone.
+    FileOnly,
 }
 
 /// A key; that of a section has its name before it, such as `summarization.engine`.
@@ -36,8 +36,10 @@ pub(super) struct Key {
 }
 
 /// Every key, in the order in which `ctxc config` shows them.
-pub(super) const KEYS: [Key; 37] = [
+pub(super) const KEYS: [Key; 38] = [
     Key { name: "archive", scope: Scope::Personal, form: Form::Text },
+    // Consent, which is given in the user's own file and nowhere else.
+    Key { name: "keep_on_server", scope: Scope::Personal, form: Form::FileOnly },
     Key { name: "engine", scope: Scope::Personal, form: Form::Text },
     Key { name: "base_url", scope: Scope::Personal, form: Form::Text },
     Key { name: "api_key", scope: Scope::Personal, form: Form::Secret },
@@ -59,7 +61,7 @@ pub(super) const KEYS: [Key; 37] = [
     Key { name: "threshold", scope: Scope::Anywhere, form: Form::Number },
     Key { name: "headroom", scope: Scope::Anywhere, form: Form::Number },
     // Who sets a price moves the limit of costs.
-    Key { name: "prices", scope: Scope::Personal, form: Form::Table },
+    Key { name: "prices", scope: Scope::Personal, form: Form::FileOnly },
     Key { name: "summarization.engine", scope: Scope::Personal, form: Form::Text },
     Key { name: "summarization.base_url", scope: Scope::Personal, form: Form::Text },
     Key { name: "summarization.api_key", scope: Scope::Personal, form: Form::Secret },

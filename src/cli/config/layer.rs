@@ -85,13 +85,13 @@ impl Layer {
 
     fn of_environment(variable: &impl Fn(&str) -> Option<OsString>) -> Result<Self, CommandError> {
         let mut layer = Self::empty(Source::Environment);
-        for key in KEYS.into_iter().filter(|key| key.form != Form::Table) {
+        for key in KEYS.into_iter().filter(|key| key.form != Form::FileOnly) {
             let name = key.variable();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
             let value =
                 value.into_string().map_err(|_| CommandError::config(anyhow!("read {name}: it is no UTF-8")))?;
             let value = match key.form {
-                Form::Text | Form::Path | Form::Table => Value::String(value),
+                Form::Text | Form::Path | Form::FileOnly => Value::String(value),
                 Form::Secret => {
                     layer.set_secret(key, &value, &name, variable)?;
                     continue;
@@ -140,7 +140,7 @@ impl Layer {
                     "read the configuration {place}: a project may not set {name:?}"
                 ))
                 .hint(match key.form {
-                    Form::Table => "set it in your own configuration".to_owned(),
+                    Form::FileOnly => "set it in your own configuration".to_owned(),
                     Form::Text | Form::Path | Form::Number | Form::List | Form::Secret => {
                         format!("set it in your own configuration, or as {}", key.variable())
                     }
@@ -154,7 +154,7 @@ impl Layer {
                     let file = path.parent().unwrap_or(path).join(file);
                     layer.table.insert(name, Value::String(file.to_string_lossy().into_owned()));
                 }
-                (Form::Text | Form::Path | Form::Number | Form::List | Form::Table, value) => {
+                (Form::Text | Form::Path | Form::Number | Form::List | Form::FileOnly, value) => {
                     layer.table.insert(name, value);
                 }
             }
@@ -203,6 +203,11 @@ impl Layer {
     /// Whether it sets the key called `name` to the text `value`.
     pub(crate) fn says(&self, name: &str, value: &str) -> bool {
         self.table.get(name).and_then(Value::as_str) == Some(value)
+    }
+
+    /// Whether it sets the key called `name` to `true`.
+    pub(crate) fn is_true(&self, name: &str) -> bool {
+        self.table.get(name).and_then(Value::as_bool) == Some(true)
     }
 
     /// The error of a value that has the wrong form.

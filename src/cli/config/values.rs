@@ -19,6 +19,8 @@ use crate::engine::Price;
 pub(crate) struct Config {
     /// The URL of the archive; without one it is a file in the user's data folder.
     pub(crate) archive: Option<String>,
+    /// Whether whole sessions go to an archive on a server without a question.
+    pub(crate) keep_on_server: bool,
     /// What shortens texts; without a word it follows from what is configured.
     pub(crate) engine: Option<EngineName>,
     /// The server that is asked.
@@ -80,6 +82,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             archive: None,
+            keep_on_server: false,
             engine: None,
             base_url: None,
             api_key: None,

@@ -13,7 +13,7 @@ use crate::apply::{ApplyError, Shelf};
 use crate::cli::args::Estimate;
 use crate::cli::error::CommandError;
 use crate::cli::landing::resume_words;
-use crate::cli::settings::{Meaning, Summaries};
+use crate::cli::settings::{Consent, Meaning, Summaries};
 use crate::cli::ui::Ui;
 use crate::report::rewritten::Rewritten;
 use crate::text::Tokens;
@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) client_session: Option<String>,
     /// The URL of the archive.
     pub(crate) archive: String,
+    /// Whether whole sessions may go there, where it is on a server.
+    pub(crate) on_server: Consent,
     /// That archive, as what takes the place of a text names it.
     pub(crate) shelf: Shelf,
     /// The estimate that was asked for.

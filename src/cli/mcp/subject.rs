@@ -87,6 +87,7 @@ pub(super) fn rewriting(subject: &Subject, settings: &super::Settings) -> Rewrit
         thinking: ThinkingPolicy::CloseLoop,
         output: Output::NewSession(None),
         keep: Keep::In(settings.archive.clone()),
+        on_server: settings.on_server,
         shelf: settings.shelf.clone(),
         mode: Mode::Do,
         reporting: Reporting { form: Form::Text, report: None },

@@ -25,6 +25,31 @@ fn a_01_a_schema_of_another_program_is_left_alone() {
     });
 }
 
+// N-08: a server changes only when it is asked to, for other people's programs may be older.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn n_08_an_older_archive_changes_when_it_is_upgraded_and_not_before() {
+    on_a_server(|url| {
+        let (schema, role) = (&url.schema, format!("reader_{}", url.schema));
+        let place = ArchiveUrl::Postgres(url.clone());
+        assert_eq!(crate::archive::upgrade(&place).unwrap(), None);
+        super::super::migrate::tests::make(url, 1);
+        on_the_side(url, &format!("CREATE ROLE {role}; GRANT SELECT ON {schema}.ctxc_archive TO {role}"));
+        for _ in 0..2 {
+            let error = super::Postgres::open(url).err().unwrap();
+            assert!(matches!(error, ArchiveError::OlderOnServer { found: 1, .. }), "{error}");
+            assert!(error.to_string().contains("ctxc archive upgrade"), "{error}");
+        }
+        let upgraded = crate::archive::upgrade(&place).unwrap().unwrap();
+        assert_eq!(upgraded.schema, Some((1, 2)));
+        assert_eq!(upgraded.grants[0], format!("GRANT USAGE ON SCHEMA {schema} TO {role};"));
+        on_the_side(url, &upgraded.grants.concat());
+        open(url);
+        assert_eq!(crate::archive::upgrade(&place).unwrap(), Some(crate::archive::Upgraded::default()));
+        on_the_side(url, &format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    });
+}
+
 // looking makes nothing.
 #[test]
 fn a_01_an_archive_that_is_only_looked_for_is_not_made() {
