@@ -44,6 +44,7 @@ mod outline;
 mod outlook;
 mod pairing;
 mod pass;
+mod person;
 mod placeholder;
 mod places;
 mod pointers;
