@@ -6,10 +6,8 @@
 use std::collections::HashSet;
 
 use super::extract::within;
-use crate::text::{Tokens, chars4, grouped, without_colors};
+use crate::text::{Tokens, chars4, grouped, without_colors, without_envelopes};
 
-/// Notes of the client to the model, which are not part of what the tool said.
-const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
 /// What stands for the rest of a list.
 const MORE: &str = ", …";
 
@@ -19,24 +17,12 @@ pub fn digest(text: &str, limit: Tokens) -> String {
     if limit == Tokens::ZERO {
         return String::new();
     }
-    let text = without_colors(&without_reminders(text));
+    let text = without_colors(&without_envelopes(text));
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     if let Some(source) = Source::of(&lines) {
         return source.digest(limit);
     }
     listing(&lines, limit).unwrap_or_else(|| within(&text, limit))
-}
-
-fn without_reminders(text: &str) -> String {
-    let (open, close) = REMINDER;
-    let mut kept = String::new();
-    let mut rest = text;
-    while let Some((before, inside)) = rest.split_once(open) {
-        kept.push_str(before);
-        rest = inside.split_once(close).map_or("", |(_, behind)| behind);
-    }
-    kept.push_str(rest);
-    kept
 }
 
 /// `head` and as many of `names` as fit, a comma between them; `None` where not even the head does.

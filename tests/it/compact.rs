@@ -104,7 +104,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     of which thinking behind the first change: 1 entry, 52 tokens and 96 of signatures
     prompt cache: 5,646 tokens are written again once; the saving outweighs that after 7 steps
     context gauge of the client: 31,662 -> 22,334 tokens
-    file: 179.8 kB -> 23.6 kB
+    file: 179.8 kB -> 23.7 kB
     to resume it with claude --resume [ID], put it into the folder of its project below ~/.claude/projects
     ");
     let args = compact(&["--context-window", "30000", "--json", "-q"]);
