@@ -539,3 +539,33 @@ fn every_real_transcript_is_pruned_and_comes_back() {
         None => eprintln!("left out: CTXC_CORPUS names no folder of transcripts"),
     }
 }
+
+// K-04
+#[test]
+fn k_04_masks_tell_the_outcome_first_and_make_no_small_cuts() {
+    let bash = |command: &str, output: String| tool("Bash", json!({ "command": command }), output);
+    let passed = (0..40).map(|n| format!("test store::case_{n} ... ok\n")).collect::<Vec<_>>().concat();
+    let tests =
+        format!("{passed}test store::flush ... FAILED\n\ntest result: FAILED. 40 passed; 1 failed; 0 ignored\n");
+    let trace = format!(
+        "Exit code 1\n{}KeyError: 'total'\n",
+        "  File \"shop/cart.py\", line 12, in add\n    run()\n".repeat(9)
+    );
+    let edited = format!("The file /home/ann/shop/b.rs has been updated. Here's the snippet:\n{}", long("b"));
+    let talk = Talk::default()
+        .prompt("go")
+        .step([bash("cargo test", tests)])
+        .step([bash("python shop", trace).failed()])
+        .step([tool("Edit", json!({ "file_path": "b.rs", "old_string": "a", "new_string": "b" }), edited)])
+        .step([bash(
+            "ls src",
+            "cart.py\nprice.py\ntotal.py and some more words that are not worth a cut at all\n".to_owned(),
+        )])
+        .says("Done.");
+    let pruned = prune(&talk.bytes(), &[&BARE[..], &["--mask", "0"]].concat());
+    let digest = |call: &str| pruned.result(call).split_once('\n').unwrap().1.to_owned();
+    assert!(digest("toolu_0_0").starts_with("40 passed, 1 failed\nfailed: store::flush"), "{}", digest("toolu_0_0"));
+    assert!(digest("toolu_1_0").starts_with("exit code 1\nKeyError: 'total'"), "{}", digest("toolu_1_0"));
+    assert_eq!(digest("toolu_2_0"), "ok");
+    assert!(!pruned.is_cut("toolu_3_0"));
+}
