@@ -25,6 +25,8 @@ const MOST_PERCENT: u64 = 115;
 const LEAST_SAVED: u64 = 20;
 /// The same in percent of it.
 const LEAST_SAVED_PERCENT: u64 = 15;
+/// Above this many UTF-16 units a text of which no piece could be kept is cut off where the room ends.
+const LONG_HEAD: usize = 2000;
 /// Above this many pieces one try is close enough.
 const MANY: usize = 2000;
 
@@ -133,7 +135,9 @@ fn head(text: &str, budget: usize) -> String {
     let limit = budget.saturating_sub(MARK.len() + 1).max(1);
     let from = trimmed.char_indices().nth(limit + 1).map_or(trimmed.len(), |(at, _)| at);
     let start = trimmed.get(..from).unwrap_or_default();
-    let (from, to) = window::best(start, limit, |_| None).unwrap_or_else(|| (0, window::head(start, limit)));
+    // The best part is looked for among all pairs of places.
+    let best = if limit <= LONG_HEAD { window::best(start, limit, |_| None) } else { None };
+    let (from, to) = best.unwrap_or_else(|| (0, window::head(start, limit)));
     let kept = start.get(from..to).unwrap_or_default();
     match (budget < 40, from) {
         (true, _) => kept.to_owned(),

@@ -327,6 +327,13 @@ fn strip_count(line: &str) -> String {
     bare
 }
 
+// it took time with the square of the size.
+#[test]
+fn q_05_a_long_text_that_says_nothing_is_cut_at_once() {
+    let text = "so it is as it was\n".repeat(20_000);
+    assert!(!percent(&text, 35).trim().is_empty());
+}
+
 // E-02
 #[test]
 fn what_is_too_long_by_rounding_gives_way_to_what_is_not() {
