@@ -43,6 +43,7 @@ mod outlook;
 mod own_edits;
 mod pairing;
 mod pass;
+mod person;
 mod placeholder;
 mod places;
 mod pointers;

@@ -21,6 +21,8 @@ use crate::transcript::{Chain, Index, LineNo, LineSet, revisit, turns};
 
 /// How many characters of an argument a placeholder has: the call itself stands before it.
 const ARGUMENT_LEN: usize = 40;
+/// The least that masks and presets save by a cut, in tokens: less is not worth what it hides (K-04).
+pub(super) const LEAST_SAVED: Tokens = Tokens(30);
 /// The name of masking among the rules.
 const MASK: &str = "mask";
 
@@ -39,6 +41,8 @@ pub struct Pruning {
     pub mask: Option<Mask>,
     /// What else goes.
     pub extras: BTreeSet<Extra>,
+    /// The least that a rule has to save by a cut, in tokens. A mask has to save 30.
+    pub least_saved: Tokens,
     /// The results that may be cut, by their handles; all without a list.
     pub only: Option<BTreeSet<String>>,
 }
@@ -89,7 +93,7 @@ pub struct PrunedRow {
     pub saved: i64,
     /// By how many bytes the file is smaller, for what is never sent.
     pub bytes: u64,
-    /// How many items it leaves alone because a placeholder would be no shorter.
+    /// How many items it leaves alone because a cut would save too little.
     pub n_too_small: u64,
 }
 
@@ -297,12 +301,14 @@ impl Work<'_> {
             (Some(mask), None) => digest(&page.result_text(result.block as usize), mask.digest),
             (None, _) | (_, Some(_)) => String::new(),
         };
+        let least_saved = if planned.superseded.is_some() { self.pruning.least_saved } else { LEAST_SAVED };
+        let is_worth_it = |text: &str| chars4(text).0 + least_saved.0 <= call.tokens.0;
         if digest.is_empty() {
             // What saves less than it costs is not worth what it hides.
-            return placeholder.first(|text| chars4(text).0 * 2 <= call.tokens.0);
+            return placeholder.first(|text| chars4(text).0 * 2 <= call.tokens.0 && is_worth_it(text));
         }
         let text = format!("{}\n{digest}", placeholder.full());
-        Some(text).filter(|text| chars4(text) < call.tokens)
+        Some(text).filter(|text| chars4(text) < call.tokens && is_worth_it(text))
     }
 
     fn handle(&self, call_idx: usize) -> String {

@@ -3,6 +3,7 @@
 mod brief;
 mod class;
 mod digest;
+mod envelope;
 mod facts;
 mod facts_kept;
 mod grouped;
@@ -24,6 +25,7 @@ mod words;
 pub use brief::{clipped, on_one_line, without_colors};
 pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vocabulary};
 pub use digest::Digest;
+pub use envelope::without_envelopes;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};
 pub use facts_kept::{FactCount, FactCounts, FactsKept};
 pub use grouped::grouped;
