@@ -174,11 +174,19 @@ pub fn write_sidecar(archive: &dyn Archive, id: &str, folder: &Path) -> Result<u
 }
 
 /// How a new file is made that its owner alone may read.
+#[cfg(unix)]
+fn private() -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    options
+}
+
+/// How a new file is made; who may read it is inherited from its folder.
+#[cfg(not(unix))]
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 

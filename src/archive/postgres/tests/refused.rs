@@ -5,6 +5,7 @@ use crate::archive::{Archive, ArchiveError, ArchiveUrl, open_existing};
 
 //
 #[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_an_archive_of_a_newer_version_is_refused() {
     on_a_server(|url| {
         open(url);
@@ -17,6 +18,7 @@ fn a_01_an_archive_of_a_newer_version_is_refused() {
 
 //
 #[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_a_schema_of_another_program_is_left_alone() {
     on_a_server(|url| {
         on_the_side(url, &format!("CREATE SCHEMA {0}; CREATE TABLE {0}.theirs (n INTEGER)", url.schema));
@@ -52,6 +54,7 @@ fn n_08_an_older_archive_changes_when_it_is_upgraded_and_not_before() {
 
 // looking makes nothing.
 #[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_an_archive_that_is_only_looked_for_is_not_made() {
     on_a_server(|url| {
         let place = ArchiveUrl::Postgres(url.clone());
@@ -64,6 +67,7 @@ fn a_01_an_archive_that_is_only_looked_for_is_not_made() {
 
 //
 #[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_a_server_that_lets_nobody_in_is_an_error_without_the_password() {
     on_a_server(|url| {
         let mut wrong = url.clone();
@@ -87,6 +91,7 @@ fn a_01_a_server_that_lets_nobody_in_is_an_error_without_the_password() {
 
 // one who may read and write, and not make anything.
 #[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_a_user_without_rights_is_told_what_is_missing() {
     on_a_server(|url| {
         let (schema, role) = (&url.schema, format!("role_{}", url.schema));
