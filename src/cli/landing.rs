@@ -109,6 +109,10 @@ impl Landing<'_> {
         };
         let own_id = self.own_id(reading);
         let keeping = match &mut archive {
+            Some(archive) if edits.is_nothing() && rewrite.is_nothing() => {
+                keep_copied(&mut **archive, reading, &own_id, ui)?;
+                None
+            }
             Some(archive) => {
                 let archive = &mut **archive;
                 let made = reading.made(None);
@@ -194,6 +198,13 @@ impl Landing<'_> {
             }
         }
     }
+}
+
+/// Keeps the session called `own_id` of which a copy is written: a copy is known by what it was copied from.
+fn keep_copied(archive: &mut dyn Archive, reading: &Reading, own_id: &str, ui: &Ui) -> Result<(), CommandError> {
+    let made = reading.made(None);
+    version::deposit(archive, made.file, made.index, own_id, ui.stop())?;
+    Ok(archive.commit()?)
 }
 
 impl From<Existing> for apply::Existing {
