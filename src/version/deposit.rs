@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::sync::atomic::AtomicBool;
 
-use super::{Known, LineKey, Run, State, Sum, VersionError, keys, recognise};
+use super::{Known, LineKey, Run, State, Step, Sum, Version, VersionError, keys, recognise};
 use crate::archive::{Archive, LineId};
 use crate::text::{Digest, Stopped};
 use crate::transcript::{Flags, Index, LineNo, LineReader};
@@ -72,7 +72,7 @@ pub fn deposit(
     let is_grown_source = known.as_ref().is_none_or(|known| known.version.is_none());
     let (new, ends_line) = put(archive, file, index, from..n_whole, stop)?;
     lines.extend(new);
-    let under = known.as_ref().and_then(|known| known.version.as_ref()).map(super::Version::key);
+    let under = known.as_ref().and_then(|known| known.version.as_ref()).map(Version::key);
     extend(&mut runs, Run { n_lines: n_whole - from, under });
     let new_keys = keys.get(from as usize..n_whole as usize).unwrap_or_default();
     let sum: Sum = if is_grown_source {
@@ -91,6 +91,15 @@ pub fn deposit(
         parent: known.as_ref().map(|known| known.state.key()),
     };
     archive.put_object(&state.object())?;
+    if let Some(version) = known.as_ref().and_then(|known| known.version.as_ref())
+        && state.torn.is_empty()
+    {
+        // Where no operation holds, its lines are those of the state; yet they came of operations.
+        let sum: Sum = keys.iter().copied().collect();
+        let steps = version.steps.iter().cloned().chain([Step::Keep(n_whole - from)]).collect();
+        let grown = Version::new(state.key(), version.operations.clone(), steps, &sum, version.saved);
+        archive.put_object(&grown.object())?;
+    }
     Ok(Deposited { state, known, keys, n_new: n_whole - from })
 }
 
