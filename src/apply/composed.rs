@@ -210,6 +210,12 @@ fn take_edits(
             dropped.insert(line);
         }
     }
+    // Two compactions of the same messages come to the same entries, of which the last is meant.
+    for line in layout.groups().iter().flat_map(crate::version::Group::places) {
+        if index.record(line).flags.any(Flags::SUPERSEDED) {
+            dropped.insert(line);
+        }
+    }
     drop_thinking_of_dropped(index, stored, layout, &mut dropped);
     let mut by_line: BTreeMap<LineNo, Vec<(Splice, bool)>> = BTreeMap::new();
     for (address, splices) in history.splices() {
