@@ -81,7 +81,7 @@ pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
     let mut chain = with_inserted(&stored, layout);
     link(file, &index, &stored, layout, &mut rewrite)?;
     drop_revived(file, &index, &mut chain, layout, &mut rewrite)?;
-    let runs = grown_runs(source, &chain, history);
+    let runs = grown_runs(source, &index, &chain, history);
     Ok(Composed { index, chain, stored, rewrite, runs })
 }
 
@@ -125,23 +125,25 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
 
 /// What each line that a version inserted hangs on, by their uuids.
 fn fallbacks(version: &Version) -> HashMap<IdHash, IdHash> {
-    let mut fallbacks = HashMap::new();
-    for step in &version.steps {
-        let Step::Insert(_, line) = step else { continue };
-        let scan = Scan::of(line);
-        let id = |span: Option<Span>| span.and_then(|span| span.string(line)).map(IdHash::of);
-        // A boundary hangs on nothing, and names what stood before it.
-        let mut logical = None;
-        each_field(line, |key, value| {
-            if key == b"logicalParentUuid" {
-                logical = Some(value);
-            }
-        });
-        if let (Some(uuid), Some(parent)) = (id(scan.uuid), id(scan.parent_uuid).or(id(logical))) {
-            fallbacks.insert(uuid, parent);
+    let inserted = version.steps.iter().filter_map(|step| match step {
+        Step::Insert(_, line) => hangs_on(line),
+        Step::Keep(_) | Step::Drop(_) | Step::Edit(_) => None,
+    });
+    inserted.collect()
+}
+
+/// The uuid of an inserted line, and that of what it hangs on.
+fn hangs_on(line: &[u8]) -> Option<(IdHash, IdHash)> {
+    let scan = Scan::of(line);
+    let id = |span: Option<Span>| span.and_then(|span| span.string(line)).map(IdHash::of);
+    // A boundary hangs on nothing, and names what stood before it.
+    let mut logical = None;
+    each_field(line, |key, value| {
+        if key == b"logicalParentUuid" {
+            logical = Some(value);
         }
-    }
-    fallbacks
+    });
+    id(scan.uuid).zip(id(scan.parent_uuid).or(id(logical)))
 }
 
 fn fallback(index: &Index, fallbacks: &HashMap<IdHash, IdHash>, missing: IdHash) -> Option<LineNo> {
@@ -161,8 +163,19 @@ fn stored_chain(index: &Index, layout: &Layout) -> Chain {
         return Chain::find(index);
     }
     let mut stored = index.clone();
+    let inserted = || layout.groups().iter().flat_map(|group| &group.lines);
+    let fallbacks: HashMap<IdHash, IdHash> = inserted().filter_map(|line| hangs_on(line.as_bytes())).collect();
     for line in layout.groups().iter().flat_map(Group::places) {
         stored.drop_line(line);
+    }
+    // What hangs on an inserted line hangs on what stood before that.
+    for line in index.lines().filter(|line| layout.inserted(*line).is_none()) {
+        if let Parent::At(parent) = index.record(line).parent()
+            && layout.inserted(parent).is_some()
+            && let Some(heir) = fallback(&stored, &fallbacks, index.record(parent).uuid)
+        {
+            stored.relink(line, Some(heir));
+        }
     }
     Chain::find(&stored)
 }
@@ -196,6 +209,13 @@ fn take_edits(
             dropped.insert(line);
         }
     }
+    // Two compactions of the same messages come to the same entries, of which the last is meant.
+    for line in layout.groups().iter().flat_map(Group::places) {
+        if index.record(line).flags.any(Flags::SUPERSEDED) {
+            dropped.insert(line);
+        }
+    }
+    drop_thinking_of_dropped(index, stored, layout, &mut dropped);
     let mut by_line: BTreeMap<LineNo, Vec<(Splice, bool)>> = BTreeMap::new();
     for (address, splices) in history.splices() {
         if let Some(line) = layout.place(&address).filter(|line| !dropped.contains(*line)) {
@@ -234,6 +254,22 @@ fn take_edits(
         }
     }
     Ok(())
+}
+
+/// Lines of thinking alone go with the rest of their message, or where something is inserted between both, though they were
+/// gone from the file when that was done.
+fn drop_thinking_of_dropped(index: &Index, stored: &Chain, layout: &Layout, dropped: &mut LineSet) {
+    let mut rest: Option<LineNo> = None;
+    for &line in stored.lines.iter().rev().filter(|line| index.record(**line).is_message()) {
+        let flags = index.record(line).flags;
+        if !flags.any(Flags::THINKING) || flags.any(Flags::BEYOND_THINKING) {
+            rest = Some(line);
+        } else if let Some(rest) = rest
+            && (dropped.contains(rest) || layout.groups().iter().any(|it| line < it.first && it.first < rest))
+        {
+            dropped.insert(line);
+        }
+    }
 }
 
 /// What the model sees of a line, thinking aside.
@@ -283,9 +319,12 @@ fn link(file: &File, index: &Index, stored: &Chain, layout: &Layout, rewrite: &m
         }
     }
     let mut tip = None;
+    // The summary of a group before.
+    let mut earlier = None;
     for group in layout.groups().iter().filter(|group| is_boundary(group.first)) {
-        if let Some(head) = link_group(index, stored, group, rewrite) {
+        if let Some(head) = link_group(index, stored, group, earlier, rewrite) {
             tip = Some(uuid_of(file, index, head)?);
+            earlier = Some(head);
         }
     }
     if goes {
@@ -315,12 +354,18 @@ fn bridge_gaps(index: &Index, stored: &Chain, rewrite: &mut Rewrite) {
 
 /// Links a summary and what stands behind it. A boundary in front of it ends the conversation there, so that it goes where
 /// anything before it is left. Gives the entry that what stands behind hangs on, where it is a message.
-fn link_group(index: &Index, stored: &Chain, group: &Group, rewrite: &mut Rewrite) -> Option<LineNo> {
+fn link_group(
+    index: &Index,
+    stored: &Chain,
+    group: &Group,
+    earlier: Option<LineNo>,
+    rewrite: &mut Rewrite,
+) -> Option<LineNo> {
     let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
     let places: Vec<LineNo> = group.places().filter(|line| !rewrite.dropped.contains(*line)).collect();
     let (&head, &last) = places.first().zip(places.last())?;
     let (before, thinking) = before(index, stored, group.first, rewrite);
-    if let Some(before) = before {
+    if let Some(before) = before.max(earlier) {
         if is_boundary(head) {
             rewrite.drop_line(head);
             rewrite.added.remove(head);
@@ -411,7 +456,7 @@ fn linked(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<Index> {
 }
 
 /// What clients wrote behind versions, and how far what they read there still stands.
-fn grown_runs(source: Source<'_>, chain: &Chain, history: &History) -> Vec<GrownRun> {
+fn grown_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &History) -> Vec<GrownRun> {
     let Source { layout, versions, .. } = source;
     let now = seen_edits(history);
     let mut line = 0_u32;
@@ -419,26 +464,28 @@ fn grown_runs(source: Source<'_>, chain: &Chain, history: &History) -> Vec<Grown
     for run in source.runs {
         let first = line;
         line = line.saturating_add(run.n_lines);
-        let Some((version, then)) = run.under.and_then(|key| versions.get(&key)) else { continue };
-        let then = seen_edits(then);
-        let is_before =
-            |place: LineNo| layout.address(place) < Address::Stored(LineNo(first)) || layout.inserted(place).is_some();
+        let Some((version, then_history)) = run.under.and_then(|key| versions.get(&key)) else { continue };
+        let then = seen_edits(then_history);
         let differing = now
             .iter()
             .filter(|(key, _)| !then.contains_key(*key))
             .chain(then.iter().filter(|(key, _)| !now.contains_key(*key)))
-            .filter_map(|(_, address)| match layout.place(address) {
-                Some(place) => is_before(place).then(|| place_in(chain, place)),
-                // What it inserted is not there any more.
-                None => Some(0),
-            });
-        let first_change = differing.min();
+            // What it inserted is not there any more.
+            .map(|(_, address)| layout.place(address).map_or(0, |place| place_in(chain, place)));
+        // Thinking that comes back is a change, too.
+        let comes_back = takes_all_thinking(then_history) && !takes_all_thinking(history);
+        let thinking = chain.lines.iter().position(|line| index.record(*line).flags.any(Flags::THINKING));
+        let first_change = differing.chain(thinking.filter(|_| comes_back)).min();
         let place = |line: u32| layout.place(&Address::Stored(LineNo(line)));
         if let (Some(first), Some(last)) = (place(first), place(line.saturating_sub(1))) {
             runs.push(GrownRun { first, end: LineNo(last.0 + 1), first_change, saved: version.saved });
         }
     }
     runs
+}
+
+fn takes_all_thinking(history: &History) -> bool {
+    history.standing().any(|operation| operation.removes_all_thinking)
 }
 
 fn place_in(chain: &Chain, line: LineNo) -> usize {

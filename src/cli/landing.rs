@@ -19,7 +19,7 @@ use crate::archive::{Archive, hide_password};
 use crate::report::keep::DepositSize;
 use crate::transcript::Chain;
 use crate::transcript::session::{session_id, sidecar_dir};
-use crate::version::{self, Deposited, Edits, KeptSession, Layout, Recorder, Version};
+use crate::version::{self, Deposited, Edits, KeptSession, Layout, Recorder};
 
 /// A new session: its id, and the file that it will be.
 pub(super) struct Fresh {
@@ -120,10 +120,14 @@ impl Landing<'_> {
         let own_id = stored::own_id(path.as_deref(), reading.session_file());
         let mut deposit = None;
         let keeping = match &mut archive {
+            Some(archive) if self.is_copy => {
+                keep_copied(&mut **archive, reading, &own_id, ui)?;
+                None
+            }
             Some(archive) => {
                 let archive = &mut **archive;
                 let made = reading.made(None);
-                let Deposited { state, known, keys, n_new, new_bytes } =
+                let Deposited { state, version, keys, n_new, new_bytes, .. } =
                     version::deposit(archive, made.file, made.index, &own_id, ui.stop())?;
                 let mut size = DepositSize { lines: n_new.into(), files: 0, bytes: new_bytes };
                 if source_sidecar.is_dir() {
@@ -136,7 +140,6 @@ impl Landing<'_> {
                     None => Recorder::new(Layout::plain(made.index.n_lines()), keys),
                 };
                 let steps = rebased.as_ref().and_then(|rebased| rebased.recorded.clone());
-                let version = known.as_ref().and_then(|known| known.version.as_ref()).map(Version::key);
                 let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
                 let source = KeptSession {
                     id: own_id.clone(),
@@ -157,27 +160,19 @@ impl Landing<'_> {
                     title: title_after(self.verb, &self.title),
                     ..source.clone()
                 });
-                if self.is_copy {
-                    // Nothing was done: only what it is is kept.
-                    archive.commit()?;
-                    None
-                } else {
-                    let replaced = rewrite.session.as_ref().filter(|session| session.id != state.session);
-                    Some(Keeping {
-                        archive,
-                        recorder,
-                        steps,
-                        state: state.key(),
-                        read: version.filter(|_| n_new == 0).unwrap_or_else(|| state.key()),
-                        earlier: reading.past.history.ids(),
-                        edits,
-                        session_ids: replaced
-                            .map(|_| [state.session.clone(), own_id.clone()].into())
-                            .unwrap_or_default(),
-                        saved,
-                        result: result.or(Some(source).filter(|_| matches!(self.output, Output::InPlace(_)))),
-                    })
-                }
+                let replaced = rewrite.session.as_ref().filter(|session| session.id != state.session);
+                Some(Keeping {
+                    archive,
+                    recorder,
+                    steps,
+                    state: state.key(),
+                    read: version.unwrap_or_else(|| state.key()),
+                    earlier: reading.past.history.ids(),
+                    edits,
+                    session_ids: replaced.map(|_| [state.session.clone(), own_id.clone()].into()).unwrap_or_default(),
+                    saved,
+                    result: result.or(Some(source).filter(|_| matches!(self.output, Output::InPlace(_)))),
+                })
             }
             None => None,
         };
@@ -211,6 +206,13 @@ impl Landing<'_> {
             }
         }
     }
+}
+
+/// Keeps the session called `own_id` of which a copy is written: a copy is known by what it was copied from.
+fn keep_copied(archive: &mut dyn Archive, reading: &Reading, own_id: &str, ui: &Ui) -> Result<(), CommandError> {
+    let made = reading.made(None);
+    version::deposit(archive, made.file, made.index, own_id, ui.stop())?;
+    Ok(archive.commit()?)
 }
 
 impl From<Existing> for apply::Existing {

@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::putting::{PORTION, Putting};
-use super::{Known, LineKey, Run, State, Sum, VersionError, keys, recognise};
+use super::{Known, LineKey, Run, State, Step, Sum, Version, VersionError, keys, recognise};
 use crate::archive::Archive;
+use crate::text::Digest;
 use crate::transcript::{Flags, Index, LineNo, LineReader};
 
 /// A session that the archive has whole.
@@ -17,6 +18,8 @@ pub struct Deposited {
     pub state: State,
     /// What was known of it before, with what stands behind that in the state by now.
     pub known: Option<Known>,
+    /// The key of the version that the file is, what stands behind included, where it is no source.
+    pub version: Option<Digest>,
     /// The keys of the lines of the file.
     pub keys: Vec<LineKey>,
     /// How many lines of the file were new.
@@ -58,7 +61,9 @@ fn deposit_in(
     if let Some(known) = &known
         && (from == index.n_lines() || (from == n_whole && is_same_torn(known)))
     {
-        return Ok(Deposited { state: known.state.clone(), known: Some(known.clone()), keys, n_new: 0, new_bytes: 0 });
+        let version = known.version.as_ref().map(Version::key);
+        let state = known.state.clone();
+        return Ok(Deposited { state, known: Some(known.clone()), version, keys, n_new: 0, new_bytes: 0 });
     }
     let mut runs = Vec::new();
     let mut stored: Vec<LineKey> = Vec::new();
@@ -80,7 +85,7 @@ fn deposit_in(
     let is_grown_source = known.as_ref().is_none_or(|known| known.version.is_none());
     let ends_line = put(&mut putting, file, index, from..n_whole)?;
     let (put, new_bytes) = putting.finish()?;
-    let under = known.as_ref().and_then(|known| known.version.as_ref()).map(super::Version::key);
+    let under = known.as_ref().and_then(|known| known.version.as_ref()).map(Version::key);
     extend(&mut runs, Run { n_lines: n_whole - from, under });
     let new_keys = keys.get(from as usize..n_whole as usize).unwrap_or_default();
     let sum: Sum = if is_grown_source {
@@ -99,7 +104,18 @@ fn deposit_in(
         parent: known.as_ref().map(|known| known.state.key()),
     };
     put.name(archive, &state.object())?;
-    Ok(Deposited { state, known, keys, n_new: n_whole - from, new_bytes })
+    let mut version = None;
+    if let Some(known) = known.as_ref().and_then(|known| known.version.as_ref())
+        && state.torn.is_empty()
+    {
+        // Where no operation holds, its lines are those of the state; yet they came of operations.
+        let sum: Sum = keys.iter().copied().collect();
+        let steps = known.steps.iter().cloned().chain([Step::Keep(n_whole - from)]).collect();
+        let grown = Version::new(state.key(), known.operations.clone(), steps, &sum, known.saved);
+        archive.put_object(&grown.object())?;
+        version = Some(grown.key());
+    }
+    Ok(Deposited { state, known, version, keys, n_new: n_whole - from, new_bytes })
 }
 
 fn extend(runs: &mut Vec<Run>, run: Run) {
