@@ -38,7 +38,7 @@ impl Source {
     fn new(path: &str, text: &str) -> Self {
         let text_of_tests = text.replace("#[cfg(test)]\npub(super) mod tests {", "#[cfg(test)]\nmod tests {");
         let without_tests = text_of_tests.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+        let is_test = path.ends_with("tests.rs") || path.contains("/tests/") || path.contains("/suite/");
         let code = if is_test { "" } else { without_tests };
         let code = code.lines().map(code_of).collect();
         Self { path: path.to_owned(), text: text.to_owned(), code }

@@ -12,7 +12,7 @@ use super::{ApplyError, Before, Rewrite};
 use crate::archive::{Archive, ObjectKind};
 use crate::text::Digest;
 use crate::transcript::{Chain, Index};
-use crate::version::{Base, History, Known, Layout, LineKey, Recorder, Run, State, Step, Sum, Tail, Version};
+use crate::version::{Appended, Base, History, Known, Layout, LineKey, Recorder, Run, State, Step, Sum, Tail, Version};
 
 /// A session with the operations of a history, read from the archive or from the file itself.
 #[derive(Debug)]
@@ -135,7 +135,7 @@ impl Made<'_> {
                 continue;
             }
             let mut file = unnamed_file()?;
-            version.write(archive, None, &mut file)?;
+            version.write(archive, None, Appended::UnderIdentity, &mut file)?;
             let is_open = !rest.is_empty() && !ends_line(&file)?;
             let mut written = Ok(());
             let out = &mut file;

@@ -9,7 +9,7 @@ use crate::archive::{self, ArchiveUrl};
 use crate::transcript::edit::replace_text;
 use crate::transcript::scan::Scan;
 use crate::transcript::{Calibration, Chain, Groups, Index, read_line, turns};
-use crate::version::{self, Deposited, Layout, Recorded, Recorder, State, Step, Version};
+use crate::version::{self, Appended, Deposited, Layout, Recorded, Recorder, State, Step, Version};
 
 /// Whether any bytes survive: a rewrite without an edit gives the same bytes, and one that edits every live text, takes
 /// thinking out and makes a new session is recognised and rendered again from the archive, as is its source (T-01, N-01, N-05).
@@ -62,9 +62,9 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     put.map_err(ApplyError::Archive)?;
     let is_equal = is_equal_without_archive(data, &rewrite, &out, &index)?;
     let (mut back, mut again) = (Vec::new(), Vec::new());
-    plain.write(&*archive, None, &mut back)?;
+    plain.write(&*archive, None, Appended::UnderIdentity, &mut back)?;
     let id = rewrite.session.as_ref().map(|session| session.id.as_str());
-    version.write(&*archive, id, &mut again)?;
+    version.write(&*archive, id, Appended::UnderIdentity, &mut again)?;
     let spooled_out = spooled(&out)?;
     let out_index = Index::build(&spooled_out).map_err(ApplyError::Read)?;
     let keys = version::keys(&spooled_out, &out_index).map_err(ApplyError::Read)?;

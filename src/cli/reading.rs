@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::stored;
 use super::ui::Ui;
 use crate::apply::{self, ApplyError, Before, Draft, Lines, Made, Origin};
-use crate::archive::{Archive, ObjectKind, operation_id};
+use crate::archive::{Archive, operation_id};
 use crate::text::{Digest, Stopped};
 use crate::transcript::session::Found;
 use crate::transcript::{Chain, Index, LineNo, LineReader};
@@ -271,9 +271,7 @@ fn may_be_known(mut file: &File, archive: &dyn Archive) -> Result<bool, CommandE
     file.rewind()?;
     let mut lines = LineReader::new(file);
     let Some(first) = lines.next_line()? else { return Ok(false) };
-    let group = LineKey::scanned(first).group();
-    let has = |kind| archive.objects_of(kind, group).map(|found| !found.is_empty());
-    Ok(has(ObjectKind::State)? || has(ObjectKind::Version)?)
+    Ok(version::may_know(archive, LineKey::scanned(first))?)
 }
 
 /// A reader whose bytes are counted by a bar.

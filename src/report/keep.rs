@@ -23,7 +23,8 @@ pub struct KeepReport {
     pub packs_merged: u64,
 }
 
-/// How much the archive did not have yet, before it is compressed.
+/// How much the archive did not have yet of a session, before it is compressed. A line that another session has too is not
+/// stored again, and counts here all the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DepositSize {
     /// Lines of the transcript.

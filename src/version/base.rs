@@ -21,6 +21,15 @@ pub struct Base {
     pub layout: Layout,
 }
 
+/// Which session id the lines get that clients wrote behind versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// That which the whole file gets.
+    UnderIdentity,
+    /// Their own, as in the file that was read.
+    AsStored,
+}
+
 /// Lines at the end of a file that the archive does not have yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Tail<'a> {
@@ -151,6 +160,7 @@ impl Version {
         &self,
         archive: &dyn Archive,
         identity: Option<&str>,
+        appended: Appended,
         out: &mut dyn Write,
     ) -> Result<(), VersionError> {
         let state = State::read(archive, self.state)?;
@@ -162,12 +172,15 @@ impl Version {
         archive.each_line(&state.lines, &mut |_, bytes| {
             line += 1;
             let is_open = line == n_lines && state.torn.is_empty() && !state.ends_line;
+            let is_appended = state.read_under(u32::try_from(line - 1).unwrap_or(u32::MAX)).is_some();
+            sink.identity = identity.filter(|_| !is_appended || appended == Appended::UnderIdentity);
             let written = steps.line(bytes, is_open, &mut sink);
             written.map_err(|source| ArchiveError::Give { source })
         })?;
         if !state.torn.is_empty() {
             steps.line(&state.torn, true, &mut sink)?;
         }
+        sink.identity = identity;
         steps.inserts(&mut sink)?;
         if steps.at != self.steps.len() {
             return Err(is_unfit());

@@ -5,8 +5,9 @@ use std::io::{Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
+use super::key::key_of;
 use super::putting::{PORTION, Putting};
-use super::{Known, LineKey, Run, State, Step, Sum, Version, VersionError, keys, recognise};
+use super::{Known, LineKey, Run, State, Step, Sum, Version, VersionError, keys, may_know, recognise};
 use crate::archive::Archive;
 use crate::text::Digest;
 use crate::transcript::{Flags, Index, LineNo, LineReader};
@@ -52,7 +53,12 @@ fn deposit_in(
     session: &str,
     stop: &AtomicBool,
 ) -> Result<Deposited, VersionError> {
-    let keys = keys(file, index)?;
+    // Of a session that is new the lines are read once more only, to be put.
+    let is_new = match first_key(file, index)? {
+        Some(first) => !may_know(archive, first)?,
+        None => true,
+    };
+    let mut keys = if is_new { Vec::new() } else { keys(file, index)? };
     let known = recognise(archive, &keys)?;
     let from = known.as_ref().map_or(0, |known| known.n_lines);
     let torn = torn_line(index, file)?.filter(|_| from < index.n_lines());
@@ -83,8 +89,11 @@ fn deposit_in(
         }
     }
     let is_grown_source = known.as_ref().is_none_or(|known| known.version.is_none());
-    let ends_line = put(&mut putting, file, index, from..n_whole)?;
+    let ends_line = put(&mut putting, file, index, from..n_whole, is_new.then_some(&mut keys))?;
     let (put, new_bytes) = putting.finish()?;
+    if let (true, Some(torn)) = (is_new, &torn) {
+        keys.push(key_of(torn, index.record(LineNo(n_whole))));
+    }
     let under = known.as_ref().and_then(|known| known.version.as_ref()).map(Version::key);
     extend(&mut runs, Run { n_lines: n_whole - from, under });
     let new_keys = keys.get(from as usize..n_whole as usize).unwrap_or_default();
@@ -147,8 +156,22 @@ fn stored_keys(archive: &dyn Archive, state: &State) -> Result<Vec<LineKey>, Ver
     Ok(keys)
 }
 
-/// Puts the lines of `range`; whether the last of them has an end.
-fn put(putting: &mut Putting<'_>, mut file: &File, index: &Index, range: Range<u32>) -> Result<bool, VersionError> {
+/// The key of the first line.
+fn first_key(file: &File, index: &Index) -> Result<Option<LineKey>, VersionError> {
+    let Some(first) = index.lines().next() else { return Ok(None) };
+    let mut buffer = Vec::new();
+    let line = crate::transcript::read_line(file, index, first, &mut buffer)?;
+    Ok(Some(key_of(line, index.record(first))))
+}
+
+/// Puts the lines of `range`, and their keys into `keys`; whether the last of them has an end.
+fn put(
+    putting: &mut Putting<'_>,
+    mut file: &File,
+    index: &Index,
+    range: Range<u32>,
+    mut keys: Option<&mut Vec<LineKey>>,
+) -> Result<bool, VersionError> {
     let mut ends_line = true;
     if range.is_empty() {
         return Ok(ends_line);
@@ -156,9 +179,13 @@ fn put(putting: &mut Putting<'_>, mut file: &File, index: &Index, range: Range<u
     file.seek(SeekFrom::Start(index.offset(LineNo(range.start))))?;
     let mut lines = LineReader::new(file);
     for number in range {
-        let line = lines.next_line()?.filter(|line| line.len() == index.record(LineNo(number)).len as usize);
+        let record = index.record(LineNo(number));
+        let line = lines.next_line()?.filter(|line| line.len() == record.len as usize);
         let line = line.ok_or(VersionError::Changed)?;
         ends_line = line.ends_with(b"\n");
+        if let Some(keys) = &mut keys {
+            keys.push(key_of(line, record));
+        }
         putting.add(line)?;
     }
     Ok(ends_line)
@@ -192,7 +219,7 @@ mod tests {
             let (file, index) = session(40);
             let stop = AtomicBool::new(false);
             let mut putting = Putting::behind(Vec::new(), archive, BATCH, &stop);
-            put(&mut putting, &file, &index, 0..40).unwrap();
+            put(&mut putting, &file, &index, 0..40, None).unwrap();
             archive.rollback().unwrap();
             let n_committed = archive.contents().unwrap().lines;
             assert!(n_committed > 20, "{n_committed}");
@@ -209,6 +236,25 @@ mod tests {
             assert_eq!(states, [deposited.state.key()]);
             assert_eq!(sweep(archive), 0);
             assert_eq!(State::read(archive, states[0]).unwrap(), deposited.state);
+        });
+    }
+
+    // N-01, N-04
+    #[test]
+    fn n_01_the_keys_of_a_deposit_are_those_of_the_file() {
+        on_each_backend(|archive| {
+            let (mut file, _) = session(3);
+            file.seek(SeekFrom::End(0)).unwrap();
+            file.write_all(br#"{"type":"user","sessionId":"s","uu"#).unwrap();
+            file.rewind().unwrap();
+            let index = Index::build(&file).unwrap();
+            let stop = AtomicBool::new(false);
+            for _ in 0..2 {
+                let deposited = deposit(archive, &file, &index, "s", &stop).unwrap();
+                archive.commit().unwrap();
+                assert_eq!(deposited.keys, keys(&file, &index).unwrap());
+                assert_eq!((deposited.state.lines.len(), deposited.state.n_lines()), (3, 4));
+            }
         });
     }
 

@@ -24,14 +24,14 @@ mod steps;
 mod title;
 
 pub use address::Address;
-pub use base::{Base, Tail};
+pub use base::{Appended, Base, Tail};
 pub use deposit::{Deposited, deposit};
 pub use edits::{Edit, Edits, GivenBack, ThinkingPolicy};
 pub use effective::{Active, History, StandsOn};
 pub use error::VersionError;
 pub use key::{LineKey, Sum, keys};
 pub use layout::{Group, Layout};
-pub use recognise::{Known, recognise};
+pub use recognise::{Known, may_know, recognise};
 pub use recorder::{Recorded, Recorder};
 pub use session::{KeptSession, SessionSize, Sidecar, keep_sidecar, kept_sessions, session_sizes, write_sidecar};
 pub use state::{Run, State};

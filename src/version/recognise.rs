@@ -58,6 +58,15 @@ pub fn recognise(archive: &dyn Archive, keys: &[LineKey]) -> Result<Option<Known
     }))
 }
 
+/// Whether the archive has anything that starts with the line of this key: most often one look tells that it does not.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn may_know(archive: &dyn Archive, first: LineKey) -> Result<bool, VersionError> {
+    let has = |kind| archive.objects_of(kind, first.group()).map(|found| !found.is_empty());
+    Ok(has(ObjectKind::State)? || has(ObjectKind::Version)?)
+}
+
 struct Candidate {
     kind: ObjectKind,
     key: Digest,

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::putting::{PORTION, Putting};
-use super::{State, Version, VersionError};
+use super::{Appended, State, Version, VersionError};
 use crate::archive::{Archive, ArchiveError, LineId, Object, ObjectKind};
 use crate::text::Digest;
 use crate::transcript::LineReader;
@@ -85,7 +85,7 @@ impl KeptSession {
                 let version = Version::read(archive, key("the version", version)?)?;
                 let source = State::read(archive, version.state)?;
                 let identity = Some(self.id.as_str()).filter(|id| *id != source.session);
-                version.write(archive, identity, &mut out)?;
+                version.write(archive, identity, Appended::AsStored, &mut out)?;
                 source.n_lines() as usize
             }
         };
