@@ -19,6 +19,7 @@ mod crash;
 mod diff;
 mod docs;
 mod facts;
+mod findings;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
