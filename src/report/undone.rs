@@ -64,6 +64,9 @@ impl fmt::Display for UndoneReport {
         if *appended_lines > 0 {
             writeln!(f, "  {} added since stay behind it", counted(*appended_lines, "line"))?;
         }
+        if let Some(backup) = &self.rewritten.backup {
+            writeln!(f, "  backup: {backup}")?;
+        }
         self.rewritten.fmt(f)
     }
 }

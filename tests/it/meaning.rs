@@ -123,7 +123,7 @@ fn a_05_without_an_answer_the_search_goes_by_words_alone() {
     [ENTRY]  2026-01-02T03:04:02Z  prompt  by user  session s  taken out by [OPERATION]
       Deploy the website with the token ghp_Zq8Rk2LmX0vTn5Wy7Bc1Dj4Hs6Pf9Ga3Ke0U please
     ----- standard error
-    embeddings: sends the query and 2 entries, 21 tokens, to [server] (tiny), 1 secret replaced, at no cost
+    embeddings: sends the query and 4 entries, 32 tokens, to [server] (tiny), 1 secret replaced, at no cost
     warning: the search goes by words alone: cannot get vectors from [server]: it answers 401 Unauthorized: {"error":{"message":"wrong key [key]","code":401}}
     hint: ctxc archive show [ENTRY] shows the first one whole
     "#);
