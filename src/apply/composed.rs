@@ -34,6 +34,8 @@ pub struct Composed {
     pub rewrite: Rewrite,
     /// What a client wrote behind earlier versions.
     pub runs: Vec<GrownRun>,
+    /// The session ids of what they wrote under others than that which is asked for. Once all else has followed.
+    pub identities: Vec<(LineNo, Splice)>,
 }
 
 /// Lines that a client wrote behind a version.
@@ -74,7 +76,7 @@ pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
     io::Seek::rewind(&mut file_again)?;
     let mut index = Index::build(file)?;
     let mut rewrite = Rewrite::default();
-    adopt(source, &mut index, &mut rewrite)?;
+    let identities = adopt(source, &mut index, &mut rewrite)?;
     let stored = stored_chain(&index, layout);
     let active = history.active();
     take_edits(file, &index, &stored, layout, history, &active, &mut rewrite)?;
@@ -82,15 +84,16 @@ pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
     link(file, &index, &stored, layout, &mut rewrite)?;
     drop_revived(file, &index, &mut chain, layout, &mut rewrite)?;
     let runs = grown_runs(source, &index, &chain, history);
-    Ok(Composed { index, chain, stored, rewrite, runs })
+    Ok(Composed { index, chain, stored, rewrite, runs, identities })
 }
 
 /// Hangs what clients wrote behind inserted lines that are not there on what stood before those, and gives lines of
 /// another session id that which is asked for.
-fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Result<()> {
+fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Result<Vec<(LineNo, Splice)>> {
     let Source { file, layout, runs, versions, identity } = source;
     let mut line = 0_u32;
     let mut buffer = Vec::new();
+    let mut identities = Vec::new();
     for run in runs {
         let end = line.saturating_add(run.n_lines);
         let Some(version) = run.under.and_then(|key| versions.get(&key)) else {
@@ -105,7 +108,7 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
                 let span = Scan::of(bytes).session_id;
                 let differs = span.filter(|span| span.string(bytes) != Some(identity.as_bytes()));
                 if let Some(span) = differs {
-                    rewrite.edit_unseen(place, [Splice::new(span, json_string::encode(identity))]);
+                    identities.push((place, Splice::new(span, json_string::encode(identity))));
                 }
             }
             if index.record(place).parent() == Parent::Missing {
@@ -120,7 +123,7 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
         }
         line = end;
     }
-    Ok(())
+    Ok(identities)
 }
 
 /// What each line that a version inserted hangs on, by their uuids.

@@ -156,8 +156,14 @@ impl Made<'_> {
             if !rest.is_empty() {
                 steps.push(Step::Keep(u32::try_from(rest.len()).unwrap_or(u32::MAX)));
             }
-            let composed =
-                Composed { stored: chain.clone(), rewrite: Rewrite::default(), runs: Vec::new(), index, chain };
+            let composed = Composed {
+                stored: chain.clone(),
+                rewrite: Rewrite::default(),
+                runs: Vec::new(),
+                identities: Vec::new(),
+                index,
+                chain,
+            };
             let layout = Layout::plain(composed.index.n_lines());
             return Ok(Some(Rebased { base: Base { file, layout }, composed, recorded: Some(steps) }));
         }

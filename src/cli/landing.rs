@@ -116,8 +116,7 @@ impl Landing<'_> {
             (Some(_), None) => Some(Before::of(&reading.index, &reading.chain)),
             _ => None,
         };
-        let path = reading.path.clone();
-        let own_id = stored::own_id(path.as_deref(), reading.session_file());
+        let own_id = stored::own_id(reading.path.clone().as_deref(), reading.session_file());
         let mut deposit = None;
         let keeping = match &mut archive {
             Some(archive) if self.is_copy => {
@@ -149,6 +148,7 @@ impl Landing<'_> {
                     version: version.map(|version| version.to_string()),
                     time: now,
                     bytes: made.index.fingerprint.len,
+                    is_exact: false,
                 };
                 archive.put_object(&source.object())?;
                 for edits in &reading.past.unsaved {

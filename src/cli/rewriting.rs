@@ -273,13 +273,18 @@ impl<'a> Work<'a> {
         let reach = if everywhere { ThinkingReach::Everywhere } else { reach };
         let is_kept = history.standing().all(|operation| operation.thinking == ThinkingPolicy::Keep);
         let policy = if is_kept { ThinkingPolicy::Keep } else { settings.thinking };
-        let Composed { index, chain, stored, rewrite, runs } = &rebased.composed;
+        let Composed { index, chain, stored, rewrite, runs, identities } = &rebased.composed;
         let mut rewrite = rewrite.clone();
         let calibration = Calibration::learn(index, stored);
         let left = rewrite.left(index, chain);
         let thinking = Thinking { policy, reach };
         let consequences = follow_up(&rebased.base.file, index, chain, &calibration, thinking, runs, &mut rewrite)
             .with_context(|| format!("read {}", reading.name))?;
+        for (line, splice) in
+            identities.iter().filter(|(line, _)| !rewrite.dropped.contains(*line)).cloned().collect::<Vec<_>>()
+        {
+            rewrite.edit_unseen(line, [splice]);
+        }
         rewrite.cuts.entry(LineNo(0)).or_default().extend(plan.cuts.into_values().flatten());
         rewrite.records.extend(plan.records);
         if !matches!(settings.output, Output::NewSession(_)) && identity != own_session {

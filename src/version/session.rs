@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::putting::{PORTION, Putting};
-use super::{Appended, State, Version, VersionError};
+use super::{Appended, State, Step, Sum, Version, VersionError};
 use crate::archive::{Archive, ArchiveError, LineId, Object, ObjectKind};
 use crate::text::Digest;
-use crate::transcript::LineReader;
 use crate::transcript::session::{session_id, sidecar_dir};
+use crate::transcript::{Fingerprint, Fingerprinter, LineReader};
 
 /// A session that the archive keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct KeptSession {
     pub time: Timestamp,
     /// How long the file was, in bytes.
     pub bytes: u64,
+    /// Whether its lines are kept as they stand as well, for they are not those of its state under its id.
+    #[serde(default)]
+    pub is_exact: bool,
 }
 
 impl KeptSession {
@@ -78,8 +81,24 @@ impl KeptSession {
     /// When the archive cannot be read, what it has does not fit together, or `out` fails.
     pub fn write(&self, archive: &dyn Archive, out: &mut dyn Write) -> Result<u64, VersionError> {
         let mut out = Counted { out, n_bytes: 0, ends_line: true };
+        if self.is_exact {
+            let key = exact_key(&self.id);
+            let file = archive.object(ObjectKind::File, key)?;
+            let file = file.ok_or_else(|| VersionError::Missing { what: "the file", key: key.to_string() })?;
+            archive.each_line(&file.lines, &mut |_, line| {
+                out.write_all(line).map_err(|source| ArchiveError::Give { source })
+            })?;
+            return Ok(out.n_bytes);
+        }
         let state = State::read(archive, key("the state", &self.state)?)?;
         let n_rendered = match &self.version {
+            // A copy under another id.
+            None if self.id != state.session => {
+                let steps = vec![Step::Keep(state.n_lines())];
+                let copy = Version::new(state.key(), Vec::new(), steps, &Sum::default(), 0);
+                copy.write(archive, Some(&self.id), Appended::UnderIdentity, &mut out)?;
+                return Ok(out.n_bytes);
+            }
             None => 0,
             Some(version) => {
                 let version = Version::read(archive, key("the version", version)?)?;
@@ -106,6 +125,59 @@ impl KeptSession {
         }
         out.flush()?;
         Ok(out.n_bytes)
+    }
+}
+
+impl KeptSession {
+    /// Whether what [`Self::write`] gives is the file with this fingerprint.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn gives(&self, archive: &dyn Archive, fingerprint: Fingerprint) -> Result<bool, VersionError> {
+        let mut written = Fingerprinted(Fingerprinter::default());
+        self.write(archive, &mut written)?;
+        Ok(written.0.finish() == fingerprint)
+    }
+
+    /// Keeps the first `len` bytes of `file`, which are whole lines, as they stand.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the archive fails.
+    pub fn keep_exact(
+        &mut self,
+        archive: &mut dyn Archive,
+        mut file: &File,
+        len: u64,
+        stop: &AtomicBool,
+    ) -> Result<(), VersionError> {
+        file.rewind()?;
+        let mut lines = LineReader::new(file.take(len));
+        let mut putting = Putting::behind(Vec::new(), archive, PORTION, stop);
+        while let Some(line) = lines.next_line()? {
+            putting.add(line)?;
+        }
+        let (put, _) = putting.finish()?;
+        let (kind, key, lines) = (ObjectKind::File, exact_key(&self.id), put.lines.clone());
+        put.name(archive, &Object { kind, key, group: None, head: Vec::new(), lines, content: Vec::new() })?;
+        self.is_exact = true;
+        Ok(())
+    }
+}
+
+fn exact_key(id: &str) -> Digest {
+    Digest::of(format!("session {id}").as_bytes())
+}
+
+struct Fingerprinted(Fingerprinter);
+
+impl Write for Fingerprinted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -217,7 +289,9 @@ pub fn session_sizes(archive: &dyn Archive) -> Result<Vec<SessionSize>, VersionE
     let mut sessions = Vec::new();
     for session in kept_sessions(archive)? {
         let state = State::read(archive, key("the state", &session.state)?)?;
-        let (mut lines, mut bytes) = (state.lines, state.torn.len() as u64);
+        let exact = session.is_exact.then(|| archive.object(ObjectKind::File, exact_key(&session.id)));
+        let exact = exact.transpose()?.flatten().map(|file| file.lines);
+        let (mut lines, mut bytes) = (exact.unwrap_or(state.lines), state.torn.len() as u64);
         for (key, _) in archive.objects_of(ObjectKind::File, group(&session.id))? {
             let Some(file) = archive.object(ObjectKind::File, key)? else { continue };
             lines.extend(file.lines);

@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
+use crate::promise::real_transcripts;
 use crate::stage::{Stage, fixture};
 
 /// Adds `text` to the file of a session.
@@ -239,4 +240,47 @@ fn n_13_the_archive_tells_what_each_session_takes_up_and_a_deposit_its_size() {
     assert!(0 < stored(small) && stored(small) < size("session-small") / 2, "{listed}");
     let text = stage.run(["archive", "list", "--size", "--limit", "1"]).ended(0);
     assert!(text.text.contains("webhook duplicates") && text.text.contains("there"), "{}", text.text);
+}
+
+// N-10: it is recognised as the other session, and its lines have other ids, all of them or some.
+#[test]
+fn n_10_a_copy_under_another_id_comes_back_as_that() {
+    let source = fixture("session-small");
+    let stage = Stage::new().session_with("a", &source).session_with("b", &source).session_with("c", &source);
+    let (a, c) = (stage.id_of("a"), stage.path_of("c"));
+    let half = String::from_utf8(fs::read(c).unwrap()).unwrap().replacen(&stage.id_of("c"), &a, 5);
+    fs::write(c, half).unwrap();
+    stage.run(["keep", &a]).ended(0);
+    stage.run(["keep", "--all"]).ended(0);
+    for name in ["a", "b", "c"] {
+        let before = fs::read(stage.path_of(name)).unwrap();
+        fs::remove_file(stage.path_of(name)).unwrap();
+        stage.run(["restore", &stage.id_of(name), "--all"]).ended(0);
+        assert!(fs::read(stage.path_of(name)).unwrap() == before, "{name}");
+    }
+}
+
+// N-10, N-03: over real transcripts.
+#[test]
+#[ignore = "needs CTXC_CORPUS"]
+fn n_10_every_real_transcript_comes_back_as_it_was_kept() {
+    let (transcripts, _) = real_transcripts().unwrap();
+    let names: Vec<String> = (0..transcripts.len()).map(|n| n.to_string()).collect();
+    let stage = names
+        .iter()
+        .zip(&transcripts)
+        .fold(Stage::new(), |stage, (name, path)| stage.session_with(name, &fs::read(path).unwrap()));
+    let kept = stage.run(["keep", "--all", "--json"]).json();
+    let rows = kept["sessions"].as_array().unwrap();
+    assert!(!rows.is_empty());
+    for row in rows {
+        let (id, path) = (row["id"].as_str().unwrap(), row["path"].as_str().unwrap());
+        let mut source = fs::read(path).unwrap();
+        let n_whole = source.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        source.truncate(n_whole);
+        fs::remove_file(path).unwrap();
+        stage.run(["restore", id, "--all"]).ended(0);
+        let back = fs::read(path).unwrap();
+        assert!(back == source, "{id}: {} and {} bytes, {row}", back.len(), source.len());
+    }
 }

@@ -26,7 +26,7 @@ use crate::version::{self, Deposited, KeptSession, Sidecar, Version, VersionErro
 
 /// For how long small packs are merged at the end.
 const MERGING: Duration = Duration::from_millis(200);
-/// How many bytes of several sessions are read before what is new is committed, so that no other writer waits for long.
+/// Longer sessions do not keep other writers out while they are read.
 const PORTION: u64 = 8 << 20;
 
 /// What to keep, and where.
@@ -92,9 +92,8 @@ fn merge(archive: &mut dyn Archive) -> Result<u64, CommandError> {
     Ok(archive.merge_packs(&mut { go_on })?)
 }
 
-/// Keeps the sessions of all projects, several to a commit. One that cannot be read is no reason to leave the others out.
+/// Keeps the sessions of all projects. One that cannot be read is no reason to leave the others out.
 fn keep_all(archive: &mut dyn Archive, places: &Places, report: &mut KeepReport, ui: &Ui) -> Result<(), CommandError> {
-    let mut n_pending = 0;
     for session in of_all_projects(places)? {
         Stopped::check(ui.stop())?;
         // A pipe of that name would be waited for.
@@ -104,10 +103,7 @@ fn keep_all(archive: &mut dyn Archive, places: &Places, report: &mut KeepReport,
         match keep(archive, &Found::File { path: session.path.clone(), by: By::Id }, ui) {
             // Its first line is on its way.
             Ok(None) => {}
-            Ok(Some(row)) => {
-                n_pending += row.bytes;
-                report.add(row);
-            }
+            Ok(Some(row)) => report.add(row),
             Err(error) if error.kind() == Kind::Interrupted || is_of_archive(&error) => return Err(error),
             Err(error) => {
                 let (path, problem) = (session.path.display().to_string(), error.text());
@@ -115,10 +111,8 @@ fn keep_all(archive: &mut dyn Archive, places: &Places, report: &mut KeepReport,
                 report.problems.push(KeepProblem { path, problem });
             }
         }
-        if n_pending >= PORTION {
-            archive.commit()?;
-            n_pending = 0;
-        }
+        // What is not committed is not recognised: a copy of it would take the place of its state.
+        archive.commit()?;
     }
     Ok(())
 }
@@ -184,7 +178,15 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
     row.deposit = DepositSize { lines: n_new.into(), files: sidecar.n_files, bytes: new_bytes + sidecar.bytes };
     let version = known.and_then(|known| known.version).map(|version| Version::key(&version).to_string());
     let title = row.title.clone();
-    let kept = KeptSession { id, path, title, state: state.key().to_string(), version, time, bytes: len };
+    let state_key = state.key().to_string();
+    let mut kept = KeptSession { id, path, title, state: state_key, version, time, bytes: len, is_exact: false };
+    if row.found != WasFound::New {
+        // It was recognised whatever session ids its lines have.
+        archive.commit()?;
+        if !kept.gives(archive, reading.index.fingerprint)? {
+            kept.keep_exact(archive, &reading.file, len, ui.stop())?;
+        }
+    }
     archive.put_object(&kept.object())?;
     Ok(Some(row))
 }
