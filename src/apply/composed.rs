@@ -19,7 +19,7 @@ use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::{BlockKind, Scan, each_field};
 use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Parent, Part, Span};
 use crate::transcript::{measure, read_line, revisit};
-use crate::version::{Active, Address, Edit, History, Layout, Run, Step, ThinkingPolicy, Version};
+use crate::version::{Active, Address, Edit, Group, History, Layout, Run, Step, ThinkingPolicy, Version};
 
 /// A session with the operations of a history, to be written.
 #[derive(Debug)]
@@ -166,7 +166,7 @@ fn stored_chain(index: &Index, layout: &Layout) -> Chain {
     let mut stored = index.clone();
     let inserted = || layout.groups().iter().flat_map(|group| &group.lines);
     let fallbacks: HashMap<IdHash, IdHash> = inserted().filter_map(|line| hangs_on(line.as_bytes())).collect();
-    for line in layout.groups().iter().flat_map(crate::version::Group::places) {
+    for line in layout.groups().iter().flat_map(Group::places) {
         stored.drop_line(line);
     }
     // What hangs on an inserted line hangs on what stood before that.
@@ -211,7 +211,7 @@ fn take_edits(
         }
     }
     // Two compactions of the same messages come to the same entries, of which the last is meant.
-    for line in layout.groups().iter().flat_map(crate::version::Group::places) {
+    for line in layout.groups().iter().flat_map(Group::places) {
         if index.record(line).flags.any(Flags::SUPERSEDED) {
             dropped.insert(line);
         }
@@ -248,7 +248,7 @@ fn take_edits(
         }
         rewrite.drop_line(line);
     }
-    for line in layout.groups().iter().flat_map(crate::version::Group::places) {
+    for line in layout.groups().iter().flat_map(Group::places) {
         rewrite.already_saved -= crate::transcript::context_tokens(index, line).0.cast_signed();
         if !rewrite.dropped.contains(line) {
             rewrite.added.insert(line);
@@ -337,6 +337,12 @@ fn link(file: &File, index: &Index, stored: &Chain, layout: &Layout, rewrite: &m
             if !is_boundary(summary) {
                 rewrite.parents.insert(summary, Some(before));
             }
+        }
+        // A boundary without its summary is one only where no other group follows.
+        let goes_on = |other: &Group| other.first > last && other.places().any(|line| !rewrite.dropped.contains(line));
+        if is_boundary(last) && layout.groups().iter().any(goes_on) {
+            rewrite.drop_line(last);
+            rewrite.added.remove(last);
         }
         if rewrite.dropped.contains(summary) {
             continue;

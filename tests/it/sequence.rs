@@ -533,13 +533,11 @@ fn n_07_random_sequences_end_where_the_model_says() {
 /// How many sequences are played when nobody says.
 const N_SEQUENCES: u64 = 120;
 
-// N-07: an undo brings entries back before a summary of which none is a user's; a compaction behind others is refused.
+// N-07: an undo brings entries back before a later summary, and the first of them is none of a user.
 #[test]
-#[ignore = "two sequences that random seeds found end otherwise"]
+#[ignore = "the undo is refused"]
 fn n_07_known_differences() {
-    for seed in [50_421, 50_621] {
-        play(seed).map(drop).unwrap_or_else(|error| panic!("{error}"));
-    }
+    play(50_421).map(drop).unwrap_or_else(|error| panic!("{error}"));
 }
 
 // P-05: on every file of the corpus a handful.
