@@ -325,7 +325,9 @@ fn link(file: &File, index: &Index, stored: &Chain, layout: &Layout, rewrite: &m
     // The summary of a group before.
     let mut earlier = None;
     for group in layout.groups().iter().filter(|group| is_boundary(group.first)) {
-        if let Some(head) = link_group(index, stored, group, earlier, rewrite) {
+        let is_left = |other: &Group| other.places().any(|line| !rewrite.dropped.contains(line));
+        let goes_on = layout.groups().iter().any(|other| other.first > group.first && is_left(other));
+        if let Some(head) = link_group(index, stored, group, earlier, goes_on, rewrite) {
             tip = Some(uuid_of(file, index, head)?);
             earlier = Some(head);
         }
@@ -362,11 +364,18 @@ fn link_group(
     stored: &Chain,
     group: &Group,
     earlier: Option<LineNo>,
+    goes_on: bool,
     rewrite: &mut Rewrite,
 ) -> Option<LineNo> {
     let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
     let places: Vec<LineNo> = group.places().filter(|line| !rewrite.dropped.contains(*line)).collect();
     let (&head, &last) = places.first().zip(places.last())?;
+    // A boundary without its summary is one only where no other group follows.
+    if is_boundary(last) && goes_on {
+        rewrite.drop_line(last);
+        rewrite.added.remove(last);
+        return None;
+    }
     let (before, thinking) = before(index, stored, group.first, rewrite);
     if let Some(before) = before.max(earlier) {
         if is_boundary(head) {
