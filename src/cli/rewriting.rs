@@ -170,7 +170,9 @@ impl<'a> Work<'a> {
         unchanged: &str,
         rewritten: &mut Rewritten,
     ) -> Result<(), CommandError> {
-        let is_composed = self.reading.is_composed() && !edits.is_nothing();
+        // What was undone may hold again, though the file is the session as it is.
+        let turns = !edits.undoes.is_empty() || !edits.gives_back.is_empty();
+        let is_composed = (self.reading.is_composed() || turns) && !edits.is_nothing();
         let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
         let title = title_of(&self.reading.file, &self.reading.index, &self.reading.chain)?;
         let (mut rewrite, rebased, consequences, left) = if is_composed {
