@@ -119,22 +119,22 @@ fn seen(line: &[u8]) -> i64 {
 }
 
 /// Whether an edit at `span` is one of the item that `cut` names.
-fn is_of(cut: &OpenCut, scan: &Scan, bytes: &[u8], span: Span, all: &[Splice]) -> bool {
-    let inside = |outer: Span| span.start >= outer.start && span.end <= outer.end;
+fn is_of(cut: &OpenCut, scan: &Scan, bytes: &[u8], edited: Span, all: &[Splice]) -> bool {
+    let inside = |outer: Span| edited.start >= outer.start && edited.end <= outer.end;
     let is_tool = |kind| matches!(kind, BlockKind::ToolResult | BlockKind::ToolUse);
-    let blocks = || scan.outer_blocks().filter(|block| is_tool(block.kind));
+    let blocks = || scan.outer_blocks().filter(|it| is_tool(it.kind));
     let id = |id: Option<Span>| id.and_then(|id| id.string(bytes)).map(json_string::decode);
     let Some(call) = &cut.call else {
         let content = scan.message.and_then(|message| message.content);
         return content.is_some_and(inside) && !blocks().filter_map(|block| block.span).any(inside);
     };
-    let own = || blocks().filter(|block| id(block.tool_id).as_deref() == Some(call.as_str()));
-    if own().filter_map(|block| block.span).any(inside) {
+    let named = || blocks().filter(|block| id(block.tool_id).as_deref() == Some(call.as_str()));
+    if named().filter_map(|block| block.span).any(inside) {
         return true;
     }
     // The copy for the screen follows the last result of the line that comes back.
     let is_cut = |outer: Span| all.iter().any(|it| it.span.start >= outer.start && it.span.end <= outer.end);
     let others = blocks().filter(|block| id(block.tool_id).as_deref() != Some(call.as_str()));
     let is_alone = !others.filter_map(|block| block.span).any(is_cut);
-    scan.tool_use_result.is_some_and(inside) && is_alone && own().any(|block| block.kind == BlockKind::ToolResult)
+    scan.tool_use_result.is_some_and(inside) && is_alone && named().any(|block| block.kind == BlockKind::ToolResult)
 }

@@ -51,8 +51,8 @@ pub fn adopt(
         // What a client added behind the output is a part of the source of the one after it.
         output = beginning(&output, operation.output.bytes);
         let (source, pairs) = source_of(&operation, &output, archive)?;
-        let done = Done { operation, output, pairs, n_source: source.len() };
-        output = source.clone();
+        let done = Done { operation, output: std::mem::take(&mut output), pairs, n_source: source.len() };
+        output.clone_from(&source);
         way.push((done, source));
     }
     // What was only copied is its own source.
@@ -349,7 +349,7 @@ fn inserted(line: &[u8]) -> Inserted {
 /// The splices that make `line` of `stored`, the value of the session id aside.
 fn difference(stored: &[u8], line: &[u8]) -> Vec<Splice> {
     let (stored, line) = (text(stored), text(line));
-    let parts = |bytes: &[u8]| Scan::of(bytes).session_id.map(|span| span.range());
+    let parts = |bytes: &[u8]| Scan::of(bytes).session_id.map(Span::range);
     match (parts(stored), parts(line)) {
         (Some(old), Some(new)) => {
             let mut splices = part_difference(stored, line, 0..old.start, 0..new.start);

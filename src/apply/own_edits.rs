@@ -32,12 +32,11 @@ impl Lines {
     /// Which line the one at `line` is, and what was changed in it.
     #[must_use]
     pub fn get(&self, line: LineNo) -> (Option<Address>, &[Splice]) {
-        match self.rendered.get(line.idx()) {
-            Some((address, splices)) => (address.clone(), splices),
-            None => {
-                let behind = u32::try_from(line.idx() - self.rendered.len()).unwrap_or(u32::MAX);
-                (Some(Address::Stored(LineNo(self.next + behind))), &[])
-            }
+        if let Some((address, splices)) = self.rendered.get(line.idx()) {
+            (address.clone(), splices)
+        } else {
+            let behind = u32::try_from(line.idx() - self.rendered.len()).unwrap_or(u32::MAX);
+            (Some(Address::Stored(LineNo(self.next + behind))), &[])
         }
     }
 }

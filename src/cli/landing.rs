@@ -81,6 +81,7 @@ pub(super) struct Landed<'a> {
 impl Landing<'_> {
     /// Writes, checks, archives and swaps. The index and the chain of `reading` are those of the result afterwards. Gives
     /// also what of the session was new to the archive.
+    #[expect(clippy::too_many_lines, reason = "one step after the other, of which each needs what those before made")]
     pub(super) fn land(
         self,
         reading: &mut Reading,

@@ -13,12 +13,12 @@ use super::input::{self, Input};
 use super::progress::Progress;
 use super::stored;
 use super::ui::Ui;
-use crate::apply::{self, ApplyError, Before, Draft, Lines, Made, Origin};
+use crate::apply::{self, Before, Draft, Lines, Made, Origin};
 use crate::archive::{Archive, operation_id};
 use crate::text::{Digest, Stopped};
 use crate::transcript::session::Found;
-use crate::transcript::{Chain, Index, LineNo, LineReader};
-use crate::version::{self, Address, Edit, Edits, History, Known, LineKey};
+use crate::transcript::{Chain, Index, LineReader};
+use crate::version::{self, Edit, Edits, History, Known, LineKey};
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
@@ -183,7 +183,7 @@ impl Reading {
         if new.is_empty() {
             return Ok(());
         }
-        for operation in History::read(archive, &new).map_err(ApplyError::from)?.operations() {
+        for operation in History::read(archive, &new).map_err(apply::ApplyError::from)?.operations() {
             self.past.history = self.past.history.with(operation.clone());
         }
         let draft = self.draft(Vec::new(), Some(archive), ui)?;
@@ -199,7 +199,8 @@ impl Reading {
         archive: Option<&dyn Archive>,
         ui: &Ui,
     ) -> Result<(), CommandError> {
-        let before = Address::Stored(LineNo(self.made(archive).n_stored()));
+        let behind = crate::transcript::LineNo(self.made(archive).n_stored());
+        let before = version::Address::Stored(behind);
         let edits = Edits {
             operation: new_operation(Some("answers"), self.path.as_deref()),
             edits: vec![Edit::Insert { before, lines: answers }],

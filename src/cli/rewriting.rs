@@ -259,7 +259,7 @@ impl<'a> Work<'a> {
         let read_as = stored::last_session(reading.session_file())?;
         // Under which id the result stands: a fresh one, that of the file, or that of the source.
         let identity = match &settings.output {
-            _ if !reading.past.known.as_ref().is_some_and(|known| known.version.is_some()) => None,
+            _ if reading.past.known.as_ref().is_none_or(|known| known.version.is_none()) => None,
             _ if identity_of == Identity::Source => own_session.clone(),
             Output::NewSession(_) => own_session.clone(),
             Output::File(..) | Output::StandardOutput | Output::InPlace(_) => read_as.clone(),
@@ -282,19 +282,20 @@ impl<'a> Work<'a> {
         let thinking = Thinking { policy, reach };
         let consequences = follow_up(&rebased.base.file, index, chain, &calibration, thinking, runs, &mut rewrite)
             .with_context(|| format!("read {}", reading.name))?;
-        for (line, splice) in
-            identities.iter().filter(|(line, _)| !rewrite.dropped.contains(*line)).cloned().collect::<Vec<_>>()
-        {
-            rewrite.edit_unseen(line, [splice]);
+        for (line, splice) in identities {
+            if !rewrite.dropped.contains(*line) {
+                rewrite.edit_unseen(*line, [splice.clone()]);
+            }
         }
         rewrite.cuts.entry(LineNo(0)).or_default().extend(plan.cuts.into_values().flatten());
         rewrite.records.extend(plan.records);
-        if !matches!(settings.output, Output::NewSession(_)) && identity != own_session {
-            if let Some(id) = identity {
-                let title = reading.past.known.as_ref().and_then(|known| known.version.as_ref()).and_then(own_title);
-                rewrite.appended.extend(title.map(|title| title_line(&id, &title)));
-                rewrite.session = Some(NewSession { id });
-            }
+        if !matches!(settings.output, Output::NewSession(_))
+            && identity != own_session
+            && let Some(id) = identity
+        {
+            let title = reading.past.known.as_ref().and_then(|known| known.version.as_ref()).and_then(own_title);
+            rewrite.appended.extend(title.map(|title| title_line(&id, &title)));
+            rewrite.session = Some(NewSession { id });
         }
         Ok(Rendering { rebased, rewrite, consequences, left })
     }

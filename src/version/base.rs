@@ -164,7 +164,7 @@ impl Version {
         out: &mut dyn Write,
     ) -> Result<(), VersionError> {
         let state = State::read(archive, self.state)?;
-        let mut steps = Steps { steps: &self.steps, at: 0, taken: 0 };
+        let mut steps = Steps { all: &self.steps, at: 0, taken: 0 };
         let n_lines = state.lines.len();
         let is_unfit = || VersionError::NotWhatWasKept(self.key());
         let mut line = 0;
@@ -192,7 +192,7 @@ impl Version {
 
 /// The steps of a version, one stored line after the other.
 struct Steps<'a> {
-    steps: &'a [Step],
+    all: &'a [Step],
     at: usize,
     /// How many lines of the step at `at` have been taken.
     taken: u32,
@@ -201,7 +201,7 @@ struct Steps<'a> {
 impl Steps<'_> {
     /// Writes what stands before the next stored line.
     fn inserts(&mut self, sink: &mut Sink<'_>) -> io::Result<()> {
-        while let Some(Step::Insert(from, line)) = self.steps.get(self.at) {
+        while let Some(Step::Insert(from, line)) = self.all.get(self.at) {
             match (from, sink.identity) {
                 (Inserted::Title, Some(id)) => sink.line(retitled(line, id).as_bytes(), false)?,
                 _ => sink.rendered(line, &[], false)?,
@@ -215,7 +215,7 @@ impl Steps<'_> {
     fn line(&mut self, bytes: &[u8], is_open: bool, sink: &mut Sink<'_>) -> io::Result<()> {
         self.inserts(sink)?;
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        let n = match self.steps.get(self.at) {
+        let n = match self.all.get(self.at) {
             Some(Step::Keep(n)) => {
                 sink.rendered(text, &[], is_open)?;
                 *n

@@ -185,7 +185,7 @@ fn unpack_address(unpacker: &mut Unpacker<'_>) -> Option<Address> {
 fn pack_edit(packer: &mut Packer, edit: &Edit) {
     match edit {
         Edit::Splice { line, splice, is_seen } => {
-            packer.number(if *is_seen { 1 } else { 0 });
+            packer.number(u64::from(*is_seen));
             pack_address(packer, line);
             packer.splice(splice);
         }
@@ -197,7 +197,9 @@ fn pack_edit(packer: &mut Packer, edit: &Edit) {
             packer.number(3);
             pack_address(packer, before);
             packer.number(lines.len() as u64);
-            lines.iter().for_each(|line| packer.text(line));
+            for line in lines {
+                packer.text(line);
+            }
         }
     }
 }

@@ -81,6 +81,7 @@ impl History {
     }
 
     /// The operations that hold, oldest first.
+    #[must_use]
     pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Edits> {
         let undone = self.undone();
         self.operations.iter().filter(move |operation| !undone.contains(operation.operation.as_str()))

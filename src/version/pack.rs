@@ -83,6 +83,7 @@ impl Unpacker<'_> {
         take_array(&mut self.0).map(Digest::from_bytes)
     }
 
+    #[expect(clippy::option_option, reason = "what is not there was written down as such, or could not be read")]
     pub(super) fn optional_digest(&mut self) -> Option<Option<Digest>> {
         match self.number()? {
             0 => Some(None),

