@@ -12,20 +12,12 @@ use crate::text::json_string;
 use crate::transcript::scan::{Kind, Scan, each_field, each_string};
 use crate::transcript::{Chain, Flags, Index, LineNo, entry, read_line};
 
-/// Both entries.
-pub(super) struct Boundary {
-    /// Their lines, without their ends.
-    pub(super) lines: [String; 2],
-    /// The uuid of the summary, on which the conversation goes on.
-    pub(super) uuid: String,
-}
-
 /// The time of entries among which none has one: clients want one, and this cannot pass for newer than any other.
 const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";
 /// Under what the boundary notes what ctxc needs to know of it.
 const OWN: &str = "ctxc";
 
-/// The entries that take the place of `gone`, which are not none: with the envelope and the time of the last of them, and
+/// The lines, without their ends, that take the place of `gone`, which are not none: with the envelope and the time of the last of them, and
 /// uuids that follow from theirs, so that equal runs give equal bytes (F-14).
 pub(super) fn entries(
     file: &File,
@@ -33,7 +25,7 @@ pub(super) fn entries(
     chain: &Chain,
     gone: &[LineNo],
     compaction: &Compaction<'_>,
-) -> io::Result<Boundary> {
+) -> io::Result<[String; 2]> {
     let last = gone.last().copied().unwrap_or_default();
     let ids: Vec<u8> = gone.iter().flat_map(|line| index.record(*line).uuid.0.to_le_bytes()).collect();
     let name = |what: &str| Uuid::new_v5(&Uuid::NAMESPACE_OID, &[what.as_bytes(), &ids].concat());
@@ -60,7 +52,7 @@ pub(super) fn entries(
             r#"{{"parentUuid":"{boundary}",{envelope}"type":"user","message":{{"role":"user","content":{view}}},"isVisibleInTranscriptOnly":true,"isCompactSummary":true,"uuid":"{summary}","timestamp":{time}}}"#
         ),
     ];
-    Ok(Boundary { lines, uuid: summary.to_string() })
+    Ok(lines)
 }
 
 /// The raw timestamp of the last of `gone` that has one, else that of the first live entry that has.

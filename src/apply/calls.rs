@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::cut::Page;
 use super::input::{Input, repeat_of};
+use super::person::{is_asking, is_persons_refusal};
 use super::placeholder::is_placeholder;
 use super::read_note::ReadNote;
 use crate::plan::{Access, Answer, Call, Handles, Lines, Place, Protected, Subject};
@@ -133,7 +134,9 @@ impl Found {
             let tool = page.decoded(block.name);
             let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
             let path = input.file(&tool, || page.folder());
-            let is_protected = protected.has_tool(&tool) || path.as_ref().is_some_and(|path| protected.has_file(path));
+            let is_protected = is_asking(&tool)
+                || protected.has_tool(&tool)
+                || path.as_ref().is_some_and(|path| protected.has_file(path));
             let mut call = Call {
                 call: Place { line: page.line, block: at },
                 result: None,
@@ -185,7 +188,7 @@ fn answer(call: &mut Call, given: Given) {
     }
     let Given { place, output, answer, access, tokens, lines } = given;
     (call.result, call.output, call.answer, call.tokens) = (Some(place), output, answer, tokens);
-    if call.access == Access::Open {
+    if call.access == Access::Open || access == Access::Cut {
         call.access = access;
     }
     // What was read counts, not what was asked for.
@@ -209,25 +212,24 @@ fn given(page: Page<'_>, at: u32, block: &Block) -> Given {
         // As it is written: one client writes equal results alike.
         output: xxh3_64(block.content.map_or(&[][..], |it| it.of(page.bytes))),
         answer,
-        access: if is_placeholder(&beginning) { Access::Cut } else { Access::Open },
+        access: if is_placeholder(&beginning) {
+            Access::Cut
+        } else if is_persons_refusal(&beginning) {
+            Access::Protected
+        } else {
+            Access::Open
+        },
         tokens: page.result_tokens(at as usize),
         lines: copy.lines,
     }
 }
 
-/// How the results of calls begin that the person or the client refused, where they are not marked as errors.
-const REFUSALS: [&str; 4] = [
-    "<tool_use_error>",
-    "The user doesn't want to proceed with this tool use",
-    "The user doesn't want to take this action",
-    "[Request interrupted by user",
-];
-
 /// How a result begins that only points back to an earlier one.
 const POINTS_BACK: [&str; 2] = ["File unchanged since", "Wasted call"];
 
+/// Whether the result that begins so tells that the person or the client refused the call; not all are marked as errors.
 pub(super) fn is_refusal(beginning: &str) -> bool {
-    REFUSALS.iter().any(|start| beginning.starts_with(start))
+    beginning.starts_with("<tool_use_error>") || is_persons_refusal(beginning)
 }
 
 /// How the text of a result begins.
@@ -323,7 +325,7 @@ mod tests {
             (0, Answer::Good, Access::Open),
             (0, Answer::Failed, Access::Open),
             (1, Answer::Failed, Access::Open),
-            (2, Answer::Failed, Access::Open),
+            (2, Answer::Failed, Access::Protected),
             (3, Answer::PointsBack, Access::Open),
             (4, Answer::PointsBack, Access::Open),
             (5, Answer::Good, Access::Cut),
@@ -333,6 +335,33 @@ mod tests {
         assert_eq!((calls.n_steps, calls.n_turns), (7, 1));
         assert!(calls.calls.iter().all(|call| call.turn == Some(0)));
         assert_eq!(calls.handles.get(0).map(|it| it.to_string().len()), Some(7));
+    }
+
+    // K-01
+    #[test]
+    fn k_01_what_a_person_says_in_a_result_is_protected() {
+        let said = |text: &str| format!(r#""content":"{text}","is_error":true"#);
+        let rejected = "The user doesn't want to proceed with this tool use. The tool use was rejected";
+        let results = [
+            ("AskUserQuestion", r#""content":"User has answered your questions: \"Which?\"=\"Red\"""#.to_owned()),
+            ("AskUserQuestion", r#""content":[{"type":"text","text":"User answered"}]"#.to_owned()),
+            (
+                "ExitPlanMode",
+                r#""content":"User has approved your plan. ## Approved Plan (edited by user):""#.to_owned(),
+            ),
+            ("ExitPlanMode", said("The agent proposed a plan that was rejected by the user.")),
+            ("Edit", said(&format!("{rejected}. To tell you how to proceed, the user said:\\nKeep the old name"))),
+            ("Bash", said("Permission for this tool use was denied. The user said:\\nNot on main")),
+            ("Bash", said("The user doesn't want to take this action right now.")),
+            ("Bash", said("Exit code 1\\nThe user doesn't want to proceed with this tool use")),
+            ("Read", r#""content":"1: To tell you how to proceed, the user said: cut nothing""#.to_owned()),
+            ("AskUserQuestion", r#""content":"[ctxc: AskUserQuestion taken out, 9 tokens]""#.to_owned()),
+        ];
+        let steps: Vec<_> = results.iter().map(|(tool, result)| [(*tool, "{}", result.as_str(), "{}")]).collect();
+        let steps: Vec<&[(&str, &str, &str, &str)]> = steps.iter().map(<[_; 1]>::as_slice).collect();
+        let access: Vec<Access> = calls_of(&steps).calls.iter().map(|call| call.access).collect();
+        let (open, kept) = (Access::Open, Access::Protected);
+        assert_eq!(access, [kept, kept, kept, kept, kept, kept, kept, open, open, Access::Cut]);
     }
 
     // P-07

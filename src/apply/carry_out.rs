@@ -9,15 +9,15 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 
 use super::check::check;
-use super::difference::keep_difference;
-use super::keeper::{Keeper, Kept};
 use super::pass::{self, Written};
 use super::problem::{Problem, new_problems};
 use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
-use crate::archive::{Archive, FileRef, Operation, operation_id};
-use crate::text::Tokens;
-use crate::transcript::{Chain, Fingerprint, Index, LineSet, Totals};
+use crate::archive::{Archive, FileRef, Operation, Original};
+use crate::text::{Digest, Tokens, json_string};
+use crate::transcript::scan::Scan;
+use crate::transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
+use crate::version::{Edits, KeptSession, Recorded, Recorder, Step, Version};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 const REST: u64 = 30;
@@ -49,16 +49,42 @@ pub struct Origin<'a> {
     /// Where it is; nothing for a stream.
     pub path: Option<&'a Path>,
     /// What is written instead of it, where it is not the file itself that is edited.
-    pub draft: Option<Draft<'a>>,
+    pub base: Option<BaseFile<'a>>,
 }
 
-/// A transcript that was put together, to be written in the place of another.
+/// The lines of a session, to be rendered in the place of a file.
 #[derive(Debug)]
-pub struct Draft<'a> {
-    /// The open file of the draft. The index and the edits are about it.
+pub struct BaseFile<'a> {
+    /// The open file. The index and the edits are about it.
     pub file: &'a File,
     /// What is known of the transcript whose place it takes.
     pub before: &'a Before,
+    /// Problems that the session has without any operation, and may have again.
+    pub own_problems: Vec<Problem>,
+}
+
+/// What the archive gets.
+pub struct Keeping<'a> {
+    /// The archive, which has the lines already.
+    pub archive: &'a mut dyn Archive,
+    /// Notes how the result is rendered.
+    pub recorder: Recorder,
+    /// How the result is rendered from the state, where that is not what the recorder notes.
+    pub steps: Option<Vec<Step>>,
+    /// The key of the state.
+    pub state: Digest,
+    /// The key of what was read: that of its version, or of its state.
+    pub read: Digest,
+    /// The operations before this one, oldest first.
+    pub earlier: Vec<String>,
+    /// What this one does.
+    pub edits: Edits,
+    /// The session ids that the result's own takes the place of.
+    pub session_ids: Vec<String>,
+    /// By how much what the model sees is smaller than in the state.
+    pub saved: i64,
+    /// The session that the result is, where it is one.
+    pub result: Option<KeptSession>,
 }
 
 /// What is known of a transcript before it is rewritten.
@@ -109,34 +135,34 @@ pub struct Done {
     pub bytes_before: u64,
     /// The length of the result.
     pub bytes_after: u64,
-    /// The id of the operation in the archive; none without an archive, and where a draft that takes the place of the
-    /// source is what was there.
+    /// The id of the operation in the archive; none without an archive.
     pub operation: Option<String>,
-    /// Whether the archive found that a draft came to what was there, so that the result is a copy.
-    pub is_copy: bool,
+    /// The key of the version that the archive knows the result as.
+    pub version: Option<Digest>,
     /// The problems that the result has, all of which the source has too.
     pub problems: Vec<Problem>,
 }
 
-/// Carries `rewrite` out. `index` tells of the source and, afterwards, of the result.
+/// Carries `rewrite` out. `index` tells of the source and, afterwards, of the result; `chain` is the live chain with what
+/// goes of it.
 ///
 /// # Errors
 /// When anything fails, nothing has changed: no output is there, and a source in place is as it was.
 pub fn carry_out(
     origin: &Origin<'_>,
     index: &mut Index,
+    chain: Chain,
     rewrite: &Rewrite,
-    archive: Option<&mut dyn Archive>,
+    keeping: Option<Keeping<'_>>,
     destination: Destination<'_>,
     errand: &Errand<'_>,
 ) -> Result<Done, ApplyError> {
-    let chain = Chain::find(index);
     let own;
-    let (file, before) = if let Some(Draft { file, before }) = &origin.draft {
-        (*file, *before)
+    let (file, before, own_problems) = if let Some(BaseFile { file, before, own_problems }) = &origin.base {
+        (*file, *before, own_problems.as_slice())
     } else {
         own = Before::of(index, &chain);
-        (origin.file, &own)
+        (origin.file, &own, &[][..])
     };
     let live = left_of(chain, rewrite);
     let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
@@ -144,68 +170,31 @@ pub fn carry_out(
         refuse_unless_at_rest(guard, origin.path, errand.now)?;
     }
     let mut stage = Stage::open(&destination, origin)?;
-    let mut archive = archive;
-    let mut keeper = Keeper::new(match &mut archive {
-        Some(archive) if origin.draft.is_none() => Some(&mut **archive),
-        _ => None,
-    });
-    let written = pass::write(file, index, rewrite, stage.file(), &mut keeper, errand.stop);
+    let mut keeping = keeping;
+    let recorder = keeping.as_mut().map(|keeping| &mut keeping.recorder);
+    let written = pass::write(file, index, rewrite, stage.file(), recorder, errand.stop);
     let written = written.map_err(|error| stage.named(error))?;
-    let (recipe, session_ids) = keeper.finish();
-    let changed = || ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned());
     if written.fingerprint != index.fingerprint {
-        return Err(changed());
+        return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
     }
     let chain = Chain::find(index);
     if let Some(other) = live.first_difference(&chain.live) {
         return Err(ApplyError::OtherConversation(other.number()));
     }
     let left = check(index, &chain);
-    let caused = new_problems(&before.problems, left.clone());
+    let mut known = before.problems.clone();
+    known.extend(new_problems(&before.problems, own_problems.to_vec()));
+    let caused = new_problems(&known, left.clone());
     if !caused.is_empty() {
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
     }
     stage.sync()?;
-    let mut is_copy = false;
-    let mut kept = written.digests.map(|(source, output)| Kept { recipe, session_ids, source, output });
-    if let (Some(archive), Some(_)) = (&mut archive, &origin.draft) {
-        let session = rewrite.session.as_ref().map(|session| session.id.as_str());
-        let (difference, fingerprint) = keep_difference(origin.file, stage.file(), session, &mut **archive)?;
-        if fingerprint != before.fingerprint {
-            return Err(changed());
-        }
-        is_copy = difference.source == difference.output;
-        // A draft that comes to what was there is no step of the way; but a copy in another place has to be known, for its
-        // path is all that leads from what is made of it to what a client had added to.
-        let is_elsewhere = match &destination {
-            Destination::File(..) | Destination::NewSession { .. } => true,
-            Destination::InPlace(_) | Destination::Stream(_) => false,
-        };
-        kept = Some(difference).filter(|_| !is_copy || is_elsewhere);
-    }
-    let mut operation = None;
-    if let (Some(archive), Some(Kept { recipe, session_ids, source, output })) = (archive, kept) {
-        let id = operation_id(errand.now, &errand.session, output, stage.target());
-        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute), digest, bytes };
-        let record = Operation {
-            id: id.clone(),
-            verb: errand.verb.to_owned(),
-            command: errand.command.clone(),
-            session: errand.session.clone(),
-            time: errand.now,
-            source: file_ref(origin.path, source, before.fingerprint.len),
-            output: file_ref(stage.target(), output, written.len),
-            session_ids,
-            cuts: rewrite.cuts.values().flatten().cloned().collect(),
-            tokens: Some((before.tokens, tokens_after(index, &chain, rewrite))),
-            // What was done is known only once it is; the counts of the run are in its own report.
-            report: None,
-        };
-        for record in &rewrite.records {
-            archive.put_record(record).map_err(ApplyError::Archive)?;
-        }
-        archive.put_operation(&record, &recipe).and_then(|()| archive.commit()).map_err(ApplyError::Archive)?;
-        operation = Some(id);
+    let (mut operation, mut version) = (None, None);
+    if let Some(keeping) = keeping {
+        let tokens = (before.tokens, tokens_after(index, &chain, rewrite));
+        let sizes = (before.fingerprint.len, written.len);
+        let kept = keep(keeping, file, index, rewrite, errand, origin.path, stage.target(), tokens, sizes)?;
+        (operation, version) = (Some(kept.0), Some(kept.1));
     }
     if let Some(guard) = &guard {
         guard.verify()?;
@@ -213,7 +202,85 @@ pub fn carry_out(
     let Swapped { path, backup, copied_sidecar } = stage.swap(destination, origin, guard.as_ref())?;
     let Written { len: bytes_after, .. } = written;
     let bytes_before = before.fingerprint.len;
-    Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, is_copy, problems: left })
+    Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, version, problems: left })
+}
+
+/// Commits what was done to the archive: the operation with its edits, and how the result is rendered. Gives the id of the
+/// operation and the key of the version.
+#[expect(clippy::too_many_arguments, reason = "all of it is what the archive tells of an operation")]
+fn keep(
+    keeping: Keeping<'_>,
+    file: &File,
+    index: &Index,
+    rewrite: &Rewrite,
+    errand: &Errand<'_>,
+    source: Option<&Path>,
+    target: Option<&Path>,
+    tokens: (Tokens, Tokens),
+    sizes: (u64, u64),
+) -> Result<(String, Digest), ApplyError> {
+    let Keeping { archive, recorder, steps: known_steps, state, read, earlier, edits, session_ids, saved, result } =
+        keeping;
+    let Recorded { steps, sum, changed } = recorder.finish();
+    note_originals(file, index, &changed, archive)?;
+    let id = edits.operation.clone();
+    let operations = earlier.into_iter().chain([id.clone()]).collect();
+    let version = Version::new(state, operations, known_steps.unwrap_or(steps), &sum, saved);
+    let key = version.key();
+    let put = |archive: &mut dyn Archive| {
+        archive.put_object(&edits.object())?;
+        archive.put_object(&version.object())?;
+        if let Some(result) = result {
+            let result = KeptSession { version: Some(key.to_string()), bytes: sizes.1, ..result };
+            archive.put_object(&result.object())?;
+        }
+        for record in &rewrite.records {
+            archive.put_record(record)?;
+        }
+        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute), digest, bytes };
+        let record = Operation {
+            id: id.clone(),
+            verb: errand.verb.to_owned(),
+            command: errand.command.clone(),
+            session: errand.session.clone(),
+            time: errand.now,
+            source: file_ref(source, read, sizes.0),
+            output: file_ref(target, key, sizes.1),
+            session_ids: session_ids.clone(),
+            cuts: rewrite.cuts.values().flatten().filter(|cut| !cut.name.is_empty()).cloned().collect(),
+            tokens: Some(tokens),
+            // What was done is known only once it is; the counts of the run are in its own report.
+            report: None,
+        };
+        archive.put_operation(&record, &[])?;
+        archive.commit()
+    };
+    put(archive).map_err(ApplyError::Archive)?;
+    Ok((id, key))
+}
+
+/// Notes which stored lines were left out, or written otherwise, so that a search tells which operation took them out.
+fn note_originals(
+    file: &File,
+    index: &Index,
+    changed: &[(LineNo, Option<Digest>)],
+    archive: &mut dyn Archive,
+) -> Result<(), ApplyError> {
+    let lines: LineSet = changed.iter().map(|(line, _)| *line).collect();
+    let mut replacements = changed.iter();
+    revisit(file, index, &lines, |line, bytes| {
+        let replaced_by = replacements.find(|(changed, _)| *changed == line).and_then(|(_, digest)| *digest);
+        let whole;
+        let bytes = if bytes.ends_with(b"\n") {
+            bytes
+        } else {
+            whole = [bytes, b"\n"].concat();
+            &whole
+        };
+        let uuid = Scan::of(bytes).uuid.and_then(|it| it.string(bytes)).map(json_string::decode);
+        let original = Original { line: bytes, uuid: uuid.as_deref(), replaced_by };
+        archive.put_original(&original).map(drop).map_err(ApplyError::Archive)
+    })
 }
 
 /// The live lines that stay.

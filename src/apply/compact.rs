@@ -1,25 +1,21 @@
 //! Compacting: what stands at the head of a conversation takes the place of its oldest messages, in the form of the
 //! client's own compaction (F-08): a boundary at which a resume stops, and behind it a summary that only the model reads.
 //!
-//! The two entries are lines that the source does not have, so the result is a draft that is indexed anew: what follows
-//! from the change, and further steps, see it as any transcript that a client has compacted.
+//! The two entries are lines that an operation inserts. What follows from that, and further steps, see the result as any
+//! transcript that a client has compacted.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Seek, Write};
-use std::sync::atomic::AtomicBool;
+use std::io;
 
-use super::boundary::{Boundary, entries};
+use super::boundary::entries;
 use super::dependents::drop_dependents;
-use super::follow_up::settle;
-use super::hang::{hang, mend_tips};
-use super::keeper::Keeper;
-use super::rewrite::Insertion;
-use super::write::unnamed_file;
-use super::{ApplyError, Rewrite, Scope, pass};
-use crate::archive::Cut;
+use super::own_edits::{Lines, own_edits};
+use super::rebase::Draft;
+use super::{Rewrite, Scope};
 use crate::text::Tokens;
 use crate::transcript::{Chain, Flags, Index, LineNo, LineSet, context_tokens};
+use crate::version::{Address, Edit};
 
 /// What takes the place of the oldest messages.
 #[derive(Clone, Copy, Debug)]
@@ -34,128 +30,55 @@ pub struct Compaction<'a> {
     pub batches: &'a [String],
 }
 
-/// A transcript whose oldest messages are compacted.
-#[derive(Debug)]
-pub struct Compacted {
-    /// The transcript, in a file without a name.
-    pub file: File,
-    /// Its index.
-    pub index: Index,
-    /// Its live chain.
-    pub chain: Chain,
-    /// What is still to be done to it: nothing yet, but what is to follow from the compaction is noted there.
-    pub rewrite: Rewrite,
-}
-
-/// Puts a boundary and a summary in the place of all live messages that `compaction` tells, of what `rewrite` leaves of
-/// the transcript.
+/// What puts a boundary and a summary in the place of all live messages that `compaction` tells, of what `rewrite` leaves
+/// of the transcript whose lines are `lines` of a session of `n_stored`; with what `rewrite` does itself.
 ///
 /// # Errors
-/// When a file cannot be read or written, or what comes out is not what was meant.
+/// When the file cannot be read.
 pub fn compact(
     file: &File,
     index: &Index,
     chain: &Chain,
     compaction: &Compaction<'_>,
     mut rewrite: Rewrite,
-    stop: &AtomicBool,
-) -> Result<Compacted, ApplyError> {
+    lines: &Lines,
+    n_stored: u32,
+) -> io::Result<Vec<Edit>> {
     let Scope { first, kept, gone, .. } = compaction.scope;
     let oldest = gone.iter().copied().min().unwrap_or_default();
     let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
-    let Boundary { lines, uuid } = entries(file, index, chain, gone, compaction).map_err(ApplyError::Read)?;
+    let inserted = entries(file, index, chain, gone, compaction)?;
     for &line in gone {
         rewrite.drop_line(line);
     }
     drop_dependents(index, chain, &(oldest..first.unwrap_or(before)), &mut rewrite);
-    if let Some(first) = *first {
-        hang(file, index, chain, first, None, &mut rewrite).map_err(ApplyError::Read)?;
-        rewrite.parents.insert(first, None);
-    }
-    mend_tips(file, index, chain, Some(&uuid), &mut rewrite).map_err(ApplyError::Read)?;
-    rewrite.inserted = Some(Insertion { before, lines: lines.to_vec(), uuid, heirs: kept.clone() });
-    drafted(file, index, chain, kept, rewrite, stop)
+    let mut edits = own_edits(index, &rewrite, lines);
+    // What went with the messages is left out too where it is no line that an edit could name.
+    let anchor = index.lines().filter(|line| *line >= before).find_map(|line| lines.get(line).0);
+    let before = anchor.unwrap_or(Address::Stored(LineNo(n_stored)));
+    edits.push(Edit::Insert { before, lines: inserted.to_vec() });
+    Ok(edits)
 }
 
-/// The transcript with what `rewrite` does to it, for further steps.
-///
-/// # Errors
-/// As [`compact`].
-pub fn settled(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
-    rewrite: Rewrite,
-    stop: &AtomicBool,
-) -> Result<Compacted, ApplyError> {
-    let kept = chain.lines.iter().copied().filter(|line| !rewrite.dropped.contains(*line)).collect();
-    drafted(file, index, chain, &kept, rewrite, stop)
-}
-
-/// Carries `rewrite` out in a file without a name, of whose live lines `kept` shall be left.
-fn drafted(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
-    kept: &LineSet,
-    mut rewrite: Rewrite,
-    stop: &AtomicBool,
-) -> Result<Compacted, ApplyError> {
-    let mut draft = Draft::write(file, index, &mut rewrite, stop)?;
-    // What a boundary that goes has kept out of the conversation would be a part of it again.
-    let revived: Vec<LineNo> = draft.live_lines().filter(|line| !kept.contains(*line)).collect();
-    if !revived.is_empty() {
-        for line in revived {
-            rewrite.drop_line(line);
-        }
-        draft = Draft::write(file, index, &mut rewrite, stop)?;
-    }
-    let Draft { file: draft, index: drafted, chain: drafted_chain, places } = draft;
-    let meant: LineSet =
-        places.inserted.iter().copied().chain(kept.iter().filter_map(|line| places.of(line))).collect();
-    if let Some(other) = meant.first_difference(&drafted_chain.live) {
-        return Err(ApplyError::OtherConversation(other.number()));
-    }
-    let measured = measured(index, chain, kept) - measured(&drafted, &drafted_chain, &drafted_chain.live);
-    let is_seen = |line: &LineNo| rewrite.is_seen(*line);
-    let seen = kept.iter().filter(is_seen).filter_map(|line| places.of(line));
-    let rewrite = Rewrite {
-        added: places.inserted.iter().copied().chain(seen).collect(),
+/// What is still to be done to `draft`, which took the place of the transcript of `index` and `chain` of which `rewrite`
+/// was to be done: nothing, but what changed is noted, so that what follows from it is known.
+#[must_use]
+pub fn noted(index: &Index, chain: &Chain, rewrite: &Rewrite, lines: &Lines, draft: &Draft) -> Rewrite {
+    let place_of: HashMap<Address, LineNo> =
+        draft.index.lines().filter_map(|line| Some((draft.lines.get(line).0?, line))).collect();
+    let place = |line: LineNo| lines.get(line).0.and_then(|address| place_of.get(&address).copied());
+    let before: LineSet = index.lines().filter_map(place).collect();
+    let kept: LineSet = chain.lines.iter().copied().filter(|line| place(*line).is_some()).collect();
+    let added = draft.index.lines().filter(|line| !before.contains(*line) && draft.chain.is_live(*line));
+    let seen = kept.iter().filter(|line| rewrite.is_seen(*line)).filter_map(place);
+    let measured = measured(index, chain, &kept) - measured(&draft.index, &draft.chain, &draft.chain.live);
+    let cuts = rewrite.cuts.iter().filter_map(|(line, cuts)| Some((place(*line)?, cuts.clone())));
+    Rewrite {
+        added: added.chain(seen).collect(),
         already_saved: rewrite.already_saved + measured,
-        cuts: moved(&rewrite, &places),
-        records: rewrite.records,
+        cuts: cuts.collect(),
+        records: rewrite.records.clone(),
         ..Rewrite::default()
-    };
-    Ok(Compacted { file: draft, index: drafted, chain: drafted_chain, rewrite })
-}
-
-/// A transcript with what a rewrite does to it.
-struct Draft {
-    file: File,
-    index: Index,
-    chain: Chain,
-    places: Places,
-}
-
-impl Draft {
-    fn write(file: &File, index: &Index, rewrite: &mut Rewrite, stop: &AtomicBool) -> Result<Self, ApplyError> {
-        settle(file, index, rewrite).map_err(ApplyError::Read)?;
-        let mut draft = unnamed_file()?;
-        let mut written = index.clone();
-        let pass = pass::write(file, &mut written, rewrite, &mut draft, &mut Keeper::new(None), stop)?;
-        if pass.fingerprint != index.fingerprint {
-            return Err(ApplyError::ChangedWhileRead);
-        }
-        draft.flush().and_then(|()| draft.rewind()).map_err(ApplyError::WriteResult)?;
-        let drafted = Index::build(&draft).map_err(ApplyError::Read)?;
-        let chain = Chain::find(&drafted);
-        Ok(Self { file: draft, index: drafted, chain, places: Places::new(index, rewrite) })
-    }
-
-    /// The lines of the source that are live in the draft.
-    fn live_lines(&self) -> impl Iterator<Item = LineNo> {
-        let at = |line: &Option<LineNo>| line.is_some_and(|line| self.chain.is_live(line));
-        (0u32..).zip(&self.places.lines).filter(move |(_, line)| at(line)).map(|(line, _)| LineNo(line))
     }
 }
 
@@ -165,39 +88,4 @@ fn measured(index: &Index, chain: &Chain, kept: &LineSet) -> i64 {
     let Some(last) = chain.lines.iter().rposition(has_usage) else { return 0 };
     let tokens: Tokens = chain.lines.iter().take(last + 1).map(|&line| context_tokens(index, line)).sum();
     tokens.0.cast_signed()
-}
-
-/// Where the lines of the source are in the draft.
-struct Places {
-    /// By their numbers; nothing for those that went.
-    lines: Vec<Option<LineNo>>,
-    /// The lines that were inserted.
-    inserted: Vec<LineNo>,
-}
-
-impl Places {
-    fn new(index: &Index, rewrite: &Rewrite) -> Self {
-        let mut next = LineNo(0);
-        let mut places = Self { lines: Vec::with_capacity(index.records.len()), inserted: Vec::new() };
-        // One more, for what comes behind the last line.
-        for line in index.lines().chain([LineNo(index.n_lines())]) {
-            for _ in rewrite.inserted.iter().filter(|inserted| inserted.before == line).flat_map(|it| &it.lines) {
-                places.inserted.push(next);
-                next.0 += 1;
-            }
-            let is_left = !rewrite.dropped.contains(line);
-            places.lines.push(is_left.then_some(next));
-            next.0 += u32::from(is_left);
-        }
-        places
-    }
-
-    fn of(&self, line: LineNo) -> Option<LineNo> {
-        self.lines.get(line.idx()).copied().flatten()
-    }
-}
-
-/// The cuts of what is left, at their places in the draft.
-fn moved(rewrite: &Rewrite, places: &Places) -> BTreeMap<LineNo, Vec<Cut>> {
-    rewrite.cuts.iter().filter_map(|(line, cuts)| Some((places.of(*line)?, cuts.clone()))).collect()
 }

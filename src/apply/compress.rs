@@ -6,6 +6,7 @@ use std::io;
 
 use super::cut::{Page, is_cut};
 use super::named::beginning;
+use super::person::{asking_calls, is_persons_refusal};
 use super::placeholder::is_placeholder;
 use super::rewrite::Rewrite;
 use crate::archive::Cut;
@@ -26,8 +27,8 @@ pub struct Tasks {
     pub n_skipped: u64,
 }
 
-/// Reads the texts of `candidates` (B-04). What `rewrite` has taken out or cut already is left alone, and what an
-/// earlier one left in the place of a text.
+/// Reads the texts of `candidates` (B-04). What `rewrite` has taken out or cut already is left alone, what an earlier one
+/// left in the place of a text, and tool results that carry what a person said (K-01).
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -39,6 +40,7 @@ pub fn read_tasks(
     rewrite: &Rewrite,
 ) -> io::Result<Tasks> {
     let mut tasks = Tasks::default();
+    let asking = asking_calls(index);
     let mut buffer = Vec::new();
     let mut scan = Scan::default();
     for candidate in candidates.iter().filter(|candidate| !rewrite.dropped.contains(candidate.line)) {
@@ -51,7 +53,11 @@ pub fn read_tasks(
         }
         if candidate.wants_results {
             let results = entry::tool_results(&scan, line).into_iter();
-            let open = results.filter(|(at, _)| !is_cut(rewrite, candidate.line, page.call(*at).as_deref()));
+            let open = results.filter(|(at, text)| {
+                let call = page.call(*at);
+                let asks = || call.as_ref().is_some_and(|call| asking.contains(&IdHash::of(call.as_bytes())));
+                !is_cut(rewrite, candidate.line, call.as_deref()) && !is_persons_refusal(text) && !asks()
+            });
             texts.extend(open.map(|(at, text)| (TaskPart::ToolResult(at), text)));
         }
         for (part, text) in texts.into_iter().filter(|(_, text)| !text.is_empty() && !is_placeholder(text)) {

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 
 use super::Rewrite;
 use super::leaves::{Reader, shorten_leaves};
-use super::placeholder::Shelf;
 use crate::archive::Cut;
 use crate::text::json_string::{encoded_units, utf16_units};
 use crate::text::{Digest, Tokens, chars4, json_string};
@@ -85,8 +84,7 @@ impl Page<'_> {
     /// The text of the tool result at `at` of the blocks of the scan, without its images.
     #[must_use]
     pub fn result_text(&self, at: usize) -> String {
-        let mut results = entry::tool_results(self.scan, self.bytes).into_iter();
-        results.find(|(place, _)| *place == at).map(|(_, text)| text).unwrap_or_default()
+        entry::tool_result(self.scan, self.bytes, at).unwrap_or_default()
     }
 }
 
@@ -103,11 +101,22 @@ pub fn is_cut(rewrite: &Rewrite, line: LineNo, call: Option<&str>) -> bool {
 ///
 /// A blank text would be refused by the API, and is an error of the caller's: it is taken for [`BLANK`].
 pub fn cut_result(page: Page<'_>, at: usize, text: &str, label: Label<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
-    let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolResult && !block.is_nested)?;
-    let call = page.decoded(block.tool_id);
-    if is_cut(rewrite, page.line, Some(&call)) {
+    if page.call(at).is_some_and(|call| is_cut(rewrite, page.line, Some(&call))) {
         return None;
     }
+    cut_fresh_result(page, at, text, label, rewrite)
+}
+
+/// [`cut_result`] of one that is known not to be cut yet: a line may hold thousands.
+pub(super) fn cut_fresh_result(
+    page: Page<'_>,
+    at: usize,
+    text: &str,
+    label: Label<'_>,
+    rewrite: &mut Rewrite,
+) -> Option<Cut> {
+    let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolResult && !block.is_nested)?;
+    let call = page.decoded(block.tool_id);
     let text = not_blank(text);
     let splice = if let Some(content) = block.content {
         Splice::new(content, as_content(content.of(page.bytes), text))
@@ -116,7 +125,11 @@ pub fn cut_result(page: Page<'_>, at: usize, text: &str, label: Label<'_>, rewri
         Splice::new(Span { start: end, end }, format!(r#","content":{}"#, json_string::encode(text)))
     };
     rewrite.edit(page.line, [splice]);
-    shorten_copy(page, rewrite);
+    // With the first result of a line its copy was shortened.
+    let is_first = |cuts: &Vec<Cut>| cuts.iter().all(|cut| cut.call.is_none());
+    if rewrite.cuts.get(&page.line).is_none_or(is_first) {
+        shorten_copy(page, rewrite);
+    }
     let cut = Cut { call: Some(call), ..cut(page, label, page.result_tokens(at), chars4(text)) };
     rewrite.cut(page.line, cut.clone());
     Some(cut)
@@ -140,11 +153,13 @@ pub fn cut_text(page: Page<'_>, text: &str, label: Label<'_>, rewrite: &mut Rewr
 /// Shortens the long strings among the parameters of the tool call at `at` of the blocks of the scan; all else of them
 /// stays. Returns what was cut; `None`, with nothing done, where there is no such call, nothing of it is long, or it is
 /// cut already.
-pub fn cut_input(page: Page<'_>, at: usize, shelf: &Shelf, label: Label<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
+///
+/// `command` shows the whole line.
+pub fn cut_input(page: Page<'_>, at: usize, command: &str, label: Label<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
     let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolUse)?;
     let call = page.decoded(block.tool_id);
     let input = block.input.filter(|_| !is_cut(rewrite, page.line, Some(&call)))?;
-    let splices = shorten_leaves(page.bytes, input, Reader::Model(&shelf.command(page.digest())));
+    let splices = shorten_leaves(page.bytes, input, Reader::Model(command));
     if splices.is_empty() {
         return None;
     }
@@ -203,6 +218,7 @@ fn text_tokens(page: Page<'_>) -> Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::apply::placeholder::Shelf;
     use crate::transcript::edit::render;
 
     const LABEL: Label<'_> = Label { name: "r_12345", rule: "discard" };
@@ -285,8 +301,9 @@ mod tests {
                 r#"[{{"type":"tool_use","id":"t","name":"Write","input":{{"file_path":"/a","n":1,"content":"{text}"}}}}]"#
             ))
         };
-        let (rendered, cut, _) =
-            after(&input(&"x".repeat(999)), |page, rewrite| cut_input(page, 0, &Shelf::Nowhere, LABEL, rewrite));
+        let (rendered, cut, _) = after(&input(&"x".repeat(999)), |page, rewrite| {
+            cut_input(page, 0, &Shelf::Nowhere.command(page.digest()), LABEL, rewrite)
+        });
         assert_eq!(rendered, input("[ctxc: 999 characters taken out]"));
         assert_eq!(cut.and_then(|cut| cut.call).as_deref(), Some("t"));
         let (_, cut, saved) = after(&line("[]"), |page, rewrite| cut_text(page, "x", LABEL, rewrite));

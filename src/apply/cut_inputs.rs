@@ -33,10 +33,11 @@ pub fn cut_inputs(
     revisit(file, index, &lines, |line, bytes| {
         scan.read(bytes);
         let page = Page { line, bytes, scan: &scan };
+        let command = shelf.command(page.digest());
         let of_line = Place { line, block: 0 }..=Place { line, block: u32::MAX };
         for (place, name) in calls.range(of_line) {
             let label = Label { name, rule: INPUTS };
-            cuts.extend(cut_input(page, place.block as usize, shelf, label, rewrite));
+            cuts.extend(cut_input(page, place.block as usize, &command, label, rewrite));
         }
         io::Result::Ok(())
     })?;

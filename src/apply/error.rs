@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::archive::ArchiveError;
 use crate::transcript::edit::Overlap;
+use crate::version::VersionError;
 
 /// Why a rewrite was not carried out. Nothing has changed then, but where the message says otherwise.
 #[derive(Debug, thiserror::Error)]
@@ -56,23 +57,30 @@ pub enum ApplyError {
     /// The archive cannot keep what is taken out.
     #[error("keep the originals")]
     Archive(#[source] ArchiveError),
+    /// The archive could not give or take the session.
+    #[error(transparent)]
+    Version(#[from] VersionError),
     /// The archive has no operation that made this file.
     #[error("restore {}: the archive has no record of it as it is now", .0.display())]
     NoOperation(PathBuf),
-    /// The messages that an operation took out have no place in front of a later summary.
-    #[error("undo the operation {operation} alone: the conversation was compacted since, by the operation {by}")]
-    CompactedSince {
-        /// The operation that is to be undone.
-        operation: String,
-        /// The one that compacted the conversation.
-        by: String,
-    },
     /// The archive lacks an original.
     #[error("restore the source: the archive has lost line {0}")]
     LostOriginal(u64),
     /// What was restored is not the source.
     #[error("restore the source: what came out is not what went in")]
     NotTheSource,
+}
+
+impl From<ArchiveError> for ApplyError {
+    fn from(error: ArchiveError) -> Self {
+        Self::Archive(error)
+    }
+}
+
+impl From<io::Error> for ApplyError {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error)
+    }
 }
 
 fn n_problems(problems: &[String]) -> String {

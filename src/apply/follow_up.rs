@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
+use super::GrownRun;
+use super::ThinkingPolicy;
 use super::close_loop::closing_entry;
 use super::gauge::{Change, Gauge, move_gauge};
 use super::pointers::mend_pointers;
 use super::replacements::mend_replacements;
 use super::rewrite::Rewrite;
-use super::thinking::{ThinkingPolicy, ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
+use super::thinking::{ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
 use crate::text::Tokens;
 use crate::transcript::scan::Kind;
 use crate::transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals, context_tokens};
@@ -51,7 +53,7 @@ pub struct Thinking {
     pub reach: ThinkingReach,
 }
 
-/// Adds to `rewrite` all that follows from it.
+/// Adds to `rewrite` all that follows from it. `runs` are the lines that clients wrote behind earlier versions.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -61,12 +63,13 @@ pub fn follow_up(
     chain: &Chain,
     calibration: &Calibration,
     thinking: Thinking,
+    runs: &[GrownRun],
     rewrite: &mut Rewrite,
 ) -> io::Result<Consequences> {
     let mut consequences = Consequences::default();
     let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
     if thinking.policy != ThinkingPolicy::Keep {
-        remove(file, index, chain, first_change, thinking, rewrite, &mut consequences)?;
+        remove(file, index, chain, Behind { first_change, runs }, thinking, rewrite, &mut consequences)?;
     }
     consequences.unchanged = tokens_before(index, chain, |line| rewrite.is_seen(line));
     let is_seen = first_change.is_some() || consequences.thinking.entries > 0;
@@ -78,7 +81,7 @@ pub fn follow_up(
     }
     settle(file, index, rewrite)?;
     if is_seen {
-        let change = change(index, chain, calibration, rewrite, consequences.thinking);
+        let change = change(index, chain, calibration, rewrite, consequences.thinking, runs);
         consequences.gauge = move_gauge(file, index, chain, change, rewrite)?;
     }
     Ok(consequences)
@@ -106,28 +109,31 @@ fn remove(
     file: &File,
     index: &Index,
     chain: &Chain,
-    first_change: Option<usize>,
+    mut behind: Behind<'_>,
     thinking: Thinking,
     rewrite: &mut Rewrite,
     consequences: &mut Consequences,
 ) -> io::Result<()> {
+    let first_change = behind.first_change;
     let is_thinking = |line| index.record(line).flags.any(Flags::THINKING) && !rewrite.dropped.contains(line);
-    let behind = match thinking.reach {
+    let reach = match thinking.reach {
         // A conversation of nothing but thinking would be none without it.
         ThinkingReach::Everywhere if is_all_thinking(index, chain, rewrite) => return Ok(()),
         ThinkingReach::Everywhere => None,
         ThinkingReach::BehindChange => {
-            let Some(first_change) = first_change else { return Ok(()) };
-            Some(first_change)
+            let runs = behind.runs.iter().filter_map(|run| run.first_change);
+            let Some(first) = first_change.into_iter().chain(runs).min() else { return Ok(()) };
+            Some(first)
         }
         ThinkingReach::BehindLine(line) => {
-            let Some(earlier) = earliest(chain, first_change, line) else { return Ok(()) };
+            behind.first_change = earliest(chain, first_change, line);
+            let Some(earlier) = behind.first_change else { return Ok(()) };
             Some(earlier)
         }
     };
     let mut kept_from = open_loop(index, chain);
     let keeps_thinking = kept_from
-        .is_some_and(|from| chain.lines.iter().skip(from.max(behind.unwrap_or(0))).any(|&line| is_thinking(line)));
+        .is_some_and(|from| chain.lines.iter().skip(from.max(reach.unwrap_or(0))).any(|&line| is_thinking(line)));
     if thinking.policy == ThinkingPolicy::CloseLoop
         && keeps_thinking
         && let Some(entry) = closing_entry(file, index, chain)?
@@ -136,8 +142,26 @@ fn remove(
         consequences.closed_loop = true;
         kept_from = None;
     }
+    let behind = reach.map(|_| behind);
     consequences.thinking = remove_thinking(file, index, chain, behind, kept_from, rewrite)?;
     Ok(())
+}
+
+/// Where thinking cannot stay: behind the first change of what precedes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Behind<'a> {
+    /// The place in the chain of the first change, for what was written in the session itself.
+    pub(super) first_change: Option<usize>,
+    /// What clients wrote behind versions.
+    pub(super) runs: &'a [GrownRun],
+}
+
+impl Behind<'_> {
+    /// The place of the first change for the thinking of `line`.
+    pub(super) fn of(&self, line: LineNo) -> Option<usize> {
+        let run = self.runs.iter().find(|run| run.first <= line && line < run.end);
+        run.map_or(self.first_change, |run| run.first_change)
+    }
 }
 
 /// The place in `chain` of the first change, or of the first entry from `line` on, whichever comes first.
@@ -158,6 +182,7 @@ fn change(
     calibration: &Calibration,
     rewrite: &Rewrite,
     thinking: ThinkingRemoved,
+    runs: &[GrownRun],
 ) -> Change {
     let saved = rewrite.saved.values().sum::<i64>() + thinking.tokens.0.cast_signed();
     // What came after the last measurement is not in the figure.
@@ -165,8 +190,16 @@ fn change(
         chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE)).copied().collect();
     let later: i64 = rewrite.saved.iter().filter(|(line, _)| unmeasured.contains(**line)).map(|(_, saved)| saved).sum();
     let left = Tokens(Totals::of(index, chain).context().0.saturating_add_signed(-saved));
+    // A client that wrote behind a version measured that one.
+    let measured = chain
+        .lines
+        .iter()
+        .rev()
+        .find(|line| index.record(**line).flags.any(Flags::USAGE) && !rewrite.dropped.contains(**line));
+    let run = measured.and_then(|line| runs.iter().find(|run| run.first <= *line && *line < run.end));
+    let known = run.map_or(0, |run| run.saved);
     Change {
-        saved: calibration.scale_signed(saved + rewrite.already_saved - later),
+        saved: calibration.scale_signed(saved + rewrite.already_saved - later - known),
         left: calibration.context(left),
         lost_head: calibration.lost_head,
     }

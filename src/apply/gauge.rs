@@ -19,6 +19,19 @@ pub struct Gauge {
     pub after: Tokens,
 }
 
+/// What the client takes as the size of its context by now; `None` where no usage was recorded.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn recorded_context(file: &File, index: &Index, chain: &Chain) -> io::Result<Option<Tokens>> {
+    let mut messages = chain.messages(index).rev().map(|(_, line)| line);
+    let Some(last) = messages.find(|&line| index.record(line).flags.any(Flags::USAGE)) else { return Ok(None) };
+    let mut buffer = Vec::new();
+    let bytes = read_line(file, index, last, &mut buffer)?;
+    let usage = Scan::of(bytes).message.and_then(|message| message.usage);
+    Ok(usage.map(|usage| Tokens(Usage::of(usage.of(bytes)).context())))
+}
+
 /// By how much the gauge moves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {

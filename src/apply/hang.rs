@@ -80,7 +80,7 @@ fn straighten(
 }
 
 /// Hangs `line` on `parent`, unless it hangs there already, or on something that the file does not have.
-fn hang_on(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Rewrite) {
+pub(super) fn hang_on(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Rewrite) {
     if let Parent::At(old) = index.record(line).parent()
         && Some(old) != parent
     {

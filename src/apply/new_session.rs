@@ -8,19 +8,13 @@ use crate::text::{clipped, json_string, on_one_line};
 use crate::transcript::entry;
 use crate::transcript::scan::{Kind, Scan, each_field};
 use crate::transcript::{Chain, Flags, Index, read_line};
+use crate::version::without_suffix;
 
 /// The session that a rewrite makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSession {
     /// Its id, a UUID.
     pub id: String,
-}
-
-/// The entry that gives the session `id` a title, by which the client's picker finds it.
-#[must_use]
-pub fn title_line(id: &str, title: &str) -> String {
-    let (title, id) = (json_string::encode(title), json_string::encode(id));
-    format!(r#"{{"type":"custom-title","customTitle":{title},"sessionId":{id}}}"#)
 }
 
 /// The longest title that is taken from a prompt, in characters: what the picker shows on a line.
@@ -59,39 +53,6 @@ pub fn title_of(file: &File, index: &Index, chain: &Chain) -> io::Result<String>
     Ok(clipped(&on_one_line(&readable(&entry::text(&Scan::of(bytes), bytes))), TITLE_LEN))
 }
 
-/// What became of a session by each verb, as it stands in brackets at the end of a title.
-const WORDS: [(&str, &str); 8] = [
-    ("compress", "compressed"),
-    ("compact", "compacted"),
-    ("truncate", "truncated"),
-    ("prune", "pruned"),
-    ("discard", "pruned"),
-    ("distill", "distilled"),
-    ("restore", "restored"),
-    ("run", "shortened"),
-];
-
-/// The title of what `verb` made of the session that is called `title`.
-#[must_use]
-pub fn title_after(verb: &str, title: &str) -> String {
-    let word = WORDS.iter().find(|(known, _)| *known == verb).map_or("rewritten", |(_, word)| word);
-    format!("{title} ({word})")
-}
-
-/// Whether the entry of a title in `line` was made by a verb.
-pub(super) fn is_own_title(line: &[u8]) -> bool {
-    WORDS.iter().any(|(_, word)| memchr::memmem::find(line, format!(" ({word})\"").as_bytes()).is_some())
-}
-
-/// `title` without what verbs have put behind it.
-fn without_suffix(mut title: &str) -> &str {
-    let last = |title: &str| WORDS.iter().find_map(|(_, word)| Some(title.strip_suffix(&format!(" ({word})"))?.len()));
-    while let Some(shorter) = last(title).and_then(|len| title.get(..len)) {
-        title = shorter;
-    }
-    title
-}
-
 /// A prompt as a person would say it, and as it is where that would be nothing.
 fn readable(text: &str) -> String {
     let typed = typed(text);
@@ -101,16 +62,6 @@ fn readable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    // S-01
-    #[test]
-    fn s_01_a_title_says_what_became_of_the_session_once() {
-        for (verb, title) in
-            [("truncate", "A (b) (truncated)"), ("compress", "A (b) (compressed)"), ("x", "A (b) (rewritten)")]
-        {
-            assert_eq!(title_after(verb, without_suffix("A (b) (pruned) (compressed)")), title);
-        }
-    }
 
     // S-01
     #[test]

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io;
 
 use super::Rewrite;
+use super::ThinkingPolicy;
 use super::close_loop::closing_entry;
 use super::follow_up::{Thinking, earliest};
-use super::thinking::{ThinkingPolicy, ThinkingReach, open_loop};
+use super::thinking::{ThinkingReach, open_loop};
 use crate::text::Tokens;
 use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
 

@@ -8,16 +8,16 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
-use super::keeper::Keeper;
 use super::places::{leading_parent, raw_uuid, session_span, string_at};
 use super::pointers::uuid_of;
 use super::relink::relinks;
 use super::stream::{CHUNK, Sink, Source};
 use super::{ApplyError, NewSession, Rewrite};
-use crate::text::{Digest, json_string};
+use crate::text::json_string;
 use crate::transcript::edit::{Splice, render};
-use crate::transcript::scan::Scan;
+use crate::transcript::scan::{Kind, Scan};
 use crate::transcript::{Fingerprint, Index, LineNo, LineSet, Record, SessionAt, Span};
+use crate::version::{Inserted, Recorder, is_own_title};
 
 /// How many uuids of heirs are remembered. Heirs have their children close behind them; what is no longer known is read
 /// again.
@@ -28,31 +28,25 @@ const N_UUIDS: usize = 256;
 pub(super) struct Written {
     /// The length of the result in bytes.
     pub(super) len: u64,
-    /// The digests of source and result, where an archive wants them.
-    pub(super) digests: Option<(Digest, Digest)>,
     /// What the source was when it was read this time.
     pub(super) fingerprint: Fingerprint,
 }
 
-/// Writes the source with its changes to `out` and brings `index` up to it.
+/// Writes the source with its changes to `out` and brings `index` up to it. `recorder` is told what becomes of each line.
 pub(super) fn write(
     file: &File,
     index: &mut Index,
     rewrite: &Rewrite,
     out: &mut dyn Write,
-    keeper: &mut Keeper<'_>,
+    recorder: Option<&mut Recorder>,
     stop: &AtomicBool,
 ) -> Result<Written, ApplyError> {
     let plan = Plan::new(index, rewrite);
-    let source = Source::new(file, keeper.is_on(), stop);
-    let sink = Sink::new(out, keeper.is_on());
-    let mut pass = Pass { file, rewrite, plan, source, sink, keeper, uuids: HashMap::new() };
+    let source = Source::new(file, stop);
+    let sink = Sink::new(out);
+    let mut pass = Pass { file, rewrite, plan, source, sink, recorder, uuids: HashMap::new() };
     let mut run = Run::default();
     for line in index.lines() {
-        if rewrite.inserted.as_ref().is_some_and(|inserted| inserted.before == line) {
-            pass.copy(&std::mem::take(&mut run))?;
-            pass.insert()?;
-        }
         let record = index.record(line);
         if pass.touches(line, record.session_at) {
             pass.copy(&std::mem::take(&mut run))?;
@@ -63,14 +57,9 @@ pub(super) fn write(
         }
     }
     pass.copy(&run)?;
-    if rewrite.inserted.as_ref().is_some_and(|inserted| inserted.before.0 >= index.n_lines()) {
-        pass.insert()?;
-    }
     pass.append()?;
     let fingerprint = pass.source.finish().map_err(ApplyError::Read)?;
-    let (len, written) = pass.sink.finish()?;
-    let digests = pass.source.digest().zip(written);
-    Ok(Written { len, digests, fingerprint })
+    Ok(Written { len: pass.sink.finish()?, fingerprint })
 }
 
 /// The lines that pass two must look at, and the links that it makes anew.
@@ -86,7 +75,7 @@ impl Plan {
     fn new(index: &Index, rewrite: &Rewrite) -> Self {
         let relinks = relinks(index, rewrite);
         let heirs: LineSet = relinks.values().copied().flatten().collect();
-        let last = index.lines().next_back().filter(|_| rewrite.goes_on(index));
+        let last = index.lines().next_back().filter(|_| rewrite.goes_on());
         let touched = rewrite.edits.keys().chain(relinks.keys()).copied();
         let touched = touched.chain(rewrite.dropped.iter()).chain(heirs.iter()).chain(last).collect();
         Self { relinks, heirs, touched }
@@ -96,49 +85,45 @@ impl Plan {
 /// Lines that stand side by side and are written as they are.
 #[derive(Clone, Copy, Default)]
 struct Run {
-    n_lines: u64,
+    n_lines: u32,
     n_bytes: u64,
 }
 
-struct Pass<'a, 'k> {
+struct Pass<'a> {
     file: &'a File,
     rewrite: &'a Rewrite,
     plan: Plan,
     source: Source<'a>,
     sink: Sink<'a>,
-    keeper: &'a mut Keeper<'k>,
+    recorder: Option<&'a mut Recorder>,
     /// The uuids of the last heirs, as they stand between their quotes.
     uuids: HashMap<LineNo, Vec<u8>>,
 }
 
-impl Pass<'_, '_> {
+impl Pass<'_> {
     fn touches(&self, line: LineNo, session_at: SessionAt) -> bool {
         self.plan.touched.contains(line) || (self.rewrite.session.is_some() && session_at != SessionAt::NONE)
     }
 
     fn copy(&mut self, run: &Run) -> Result<(), ApplyError> {
-        self.keeper.copied(run.n_lines, None);
+        self.kept(run.n_lines);
         self.source.copy(run.n_bytes, &mut self.sink)
     }
 
     fn touched(&mut self, index: &mut Index, line: LineNo) -> Result<(), ApplyError> {
         let record = *index.record(line);
-        let is_dropped = self.rewrite.dropped.contains(line);
-        if is_dropped {
+        if self.rewrite.dropped.contains(line) {
             index.drop_line(line);
-            if !self.keeper.is_on() {
-                return self.source.skip(record.len.into());
+            if let Some(recorder) = &mut self.recorder {
+                recorder.dropped();
             }
+            return self.source.skip(record.len.into());
         }
         // A line is held whole only where it must be.
         if record.len as usize > CHUNK && !self.plan.touched.contains(line) && self.stream(&record)? {
             return Ok(());
         }
         let text = self.source.line(record.len as usize).map_err(ApplyError::Read)?;
-        if is_dropped {
-            note_session(text, record.session_at, self.rewrite, self.keeper);
-            return self.keeper.changed(text, None);
-        }
         if self.plan.heirs.contains(line) {
             let uuid = raw_uuid(text, record.uuid).to_vec();
             if self.uuids.len() >= N_UUIDS {
@@ -148,14 +133,16 @@ impl Pass<'_, '_> {
         }
         let edits = self.rewrite.edits.get(&line);
         let parent = self.plan.relinks.get(&line);
-        let is_cut_short = line.0 + 1 == index.n_lines() && self.rewrite.goes_on(index) && !text.ends_with(b"\n");
+        let is_cut_short = line.0 + 1 == index.n_lines() && self.rewrite.goes_on() && !text.ends_with(b"\n");
         if edits.is_none() && parent.is_none() && !is_cut_short {
-            let session = self.rewrite.session.as_ref();
-            return copy_line(text, record.session_at, session, &mut self.sink, self.keeper);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.kept(1);
+            }
+            return copy_line(text, record.session_at, self.rewrite.session.as_ref(), &mut self.sink);
         }
         if edits.is_none()
             && !is_cut_short
-            && !self.keeper.is_on()
+            && self.recorder.is_none()
             && let Some(&Some(heir)) = parent
             && let Some(uuid) = self.uuids.get(&heir)
             && let Some(pieces) = relinked(text, &record, uuid, self.rewrite.session.as_ref())
@@ -170,10 +157,7 @@ impl Pass<'_, '_> {
         let mut splices = edits.cloned().unwrap_or_default();
         if let Some(&parent) = parent {
             let uuid = match parent {
-                None => match &self.rewrite.inserted {
-                    Some(inserted) if inserted.heirs.contains(line) => json_string::encode(&inserted.uuid).into_bytes(),
-                    Some(_) | None => b"null".to_vec(),
-                },
+                None => b"null".to_vec(),
                 Some(heir) => match self.uuids.get(&heir) {
                     Some(uuid) => quoted(uuid),
                     None => {
@@ -184,6 +168,9 @@ impl Pass<'_, '_> {
             splices.extend(scan.parent_uuid.map(|span| Splice::new(span, uuid)));
             index.relink(line, parent);
         }
+        // The session id is no part of what was done.
+        splices.retain(|splice| Some(splice.span) != scan.session_id || self.rewrite.session.is_none());
+        let own: Vec<Splice> = splices.iter().filter(|splice| Some(splice.span) != scan.session_id).cloned().collect();
         if let (Some(session), Some(span)) = (&self.rewrite.session, scan.session_id) {
             splices.push(Splice::new(span, json_string::encode(&session.id)));
         }
@@ -197,8 +184,9 @@ impl Pass<'_, '_> {
             return Err(ApplyError::Broken(number));
         }
         index.reread(line, &rescanned, &rendered);
-        note_session(text, record.session_at, self.rewrite, self.keeper);
-        self.keeper.changed(text, Some(&rendered))?;
+        if let Some(recorder) = &mut self.recorder {
+            if own.is_empty() { recorder.kept(1) } else { recorder.edited(&own, &rendered) }
+        }
         self.sink.write(&rendered)
     }
 
@@ -211,26 +199,21 @@ impl Pass<'_, '_> {
         let head = self.source.peek(CHUNK).map_err(ApplyError::Read)?;
         let old = string_at(head, start).and_then(|span| std::str::from_utf8(span.string(head)?).ok());
         let Some((old, before)) = old.zip(head.get(..=start)) else { return Ok(false) };
-        self.keeper.copied(1, Some(old));
         self.sink.write(before)?;
         self.sink.write(session.id.as_bytes())?;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.kept(1);
+        }
         let n_passed = (before.len() + old.len()) as u64;
         self.source.skip(n_passed)?;
         self.source.copy(u64::from(record.len) - n_passed, &mut self.sink)?;
         Ok(true)
     }
 
-    /// Writes the lines that come here.
-    fn insert(&mut self) -> Result<(), ApplyError> {
-        let lines = self.rewrite.inserted.iter().flat_map(|inserted| &inserted.lines);
-        let mut n_lines = 0;
-        for line in lines {
-            self.sink.write(line.as_bytes())?;
-            self.sink.write(b"\n")?;
-            n_lines += 1;
+    fn kept(&mut self, n_lines: u32) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.kept(n_lines);
         }
-        self.keeper.skipped(n_lines);
-        Ok(())
     }
 
     /// Writes the lines that come behind the last one.
@@ -240,10 +223,13 @@ impl Pass<'_, '_> {
             let place = self.rewrite.session.as_ref().zip(Scan::of(text).session_id);
             let splice = place.map(|(session, span)| Splice::new(span, json_string::encode(&session.id)));
             let rendered = render(text, splice.as_slice()).map_err(|overlap| ApplyError::Edit { line: 0, overlap })?;
+            if let Some(recorder) = &mut self.recorder {
+                let is_title = is_own_title(&rendered) && Scan::of(&rendered).kind == Kind::CustomTitle;
+                recorder.inserted(if is_title { Inserted::Title } else { Inserted::Derived }, &rendered);
+            }
             self.sink.write(&rendered)?;
             self.sink.write(b"\n")?;
         }
-        self.keeper.skipped(self.rewrite.appended.len() as u64);
         Ok(())
     }
 }
@@ -266,14 +252,6 @@ fn relinked<'t>(
     Some([text.get(..old.start)?, parent, text.get(old.end..id.start)?, session.id.as_bytes(), text.get(id.end..)?])
 }
 
-/// Notes whose line `text` was, where the result is a session of its own.
-fn note_session(text: &[u8], session_at: SessionAt, rewrite: &Rewrite, keeper: &mut Keeper<'_>) {
-    let span = rewrite.session.as_ref().and_then(|_| session_span(text, session_at));
-    if let Some(id) = span.and_then(|span| std::str::from_utf8(span.string(text)?).ok()) {
-        keeper.left(id);
-    }
-}
-
 fn quoted(raw: &[u8]) -> Vec<u8> {
     [b"\"", raw, b"\""].concat()
 }
@@ -284,22 +262,12 @@ fn copy_line(
     session_at: SessionAt,
     session: Option<&NewSession>,
     sink: &mut Sink<'_>,
-    keeper: &mut Keeper<'_>,
 ) -> Result<(), ApplyError> {
     let place = session.and_then(|session| Some((session, session_span(text, session_at)?)));
-    let Some((session, span)) = place else {
-        keeper.copied(1, None);
-        return sink.write(text);
-    };
+    let Some((session, span)) = place else { return sink.write(text) };
     let old = span.string(text).unwrap_or_default();
     let (before, rest) = text.split_at(span.range().start + 1);
-    let after = rest.get(old.len()..).unwrap_or_default();
-    match std::str::from_utf8(old) {
-        Ok(old) if keeper.is_on() => keeper.copied(1, Some(old)),
-        Ok(_) => {}
-        Err(_) => keeper.changed(text, Some(&[before, session.id.as_bytes(), after].concat()))?,
-    }
     sink.write(before)?;
     sink.write(session.id.as_bytes())?;
-    sink.write(after)
+    sink.write(rest.get(old.len()..).unwrap_or_default())
 }

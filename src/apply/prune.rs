@@ -1,12 +1,12 @@
 //! Pruning: what is superseded, what is old, and what the model never sees (P-07 to P-12).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
 use super::Rewrite;
 use super::calls::{Calls, read_calls};
-use super::cut::{Label, Page, cut_result};
+use super::cut::{Label, Page, cut_fresh_result};
 use super::cut_inputs::{INPUTS, cut_inputs};
 use super::describe::{Described, describe};
 use super::images::{self, Staying, cut_images};
@@ -15,12 +15,14 @@ use super::unseen::{Gone, drop_dead, drop_progress, shorten_copies};
 use crate::archive::Cut;
 use crate::engine::digest;
 use crate::plan::{Access, Call, Horizon, Place, Protected, Rule, Superseded, supersede};
-use crate::text::{Tokens, chars4};
+use crate::text::{Digest, Tokens, chars4};
 use crate::transcript::scan::Scan;
 use crate::transcript::{Chain, Index, LineNo, LineSet, revisit, turns};
 
 /// How many characters of an argument a placeholder has: the call itself stands before it.
 const ARGUMENT_LEN: usize = 40;
+/// The least that masks and presets save by a cut, in tokens: less is not worth what it hides (K-04).
+pub(super) const LEAST_SAVED: Tokens = Tokens(30);
 /// The name of masking among the rules.
 const MASK: &str = "mask";
 
@@ -39,6 +41,8 @@ pub struct Pruning {
     pub mask: Option<Mask>,
     /// What else goes.
     pub extras: BTreeSet<Extra>,
+    /// The least that a rule has to save by a cut, in tokens. A mask has to save 30.
+    pub least_saved: Tokens,
     /// The results that may be cut, by their handles; all without a list.
     pub only: Option<BTreeSet<String>>,
 }
@@ -89,7 +93,7 @@ pub struct PrunedRow {
     pub saved: i64,
     /// By how many bytes the file is smaller, for what is never sent.
     pub bytes: u64,
-    /// How many items it leaves alone because a placeholder would be no shorter.
+    /// How many items it leaves alone because a cut would save too little.
     pub n_too_small: u64,
 }
 
@@ -253,17 +257,25 @@ impl Work<'_> {
         revisit(self.file, self.index, &lines, |line, bytes| {
             scan.read(bytes);
             let page = Page { line, bytes, scan: &scan };
+            // Once for all results of the line: one entry may hold thousands.
+            let digest = page.digest();
+            let is_gone = rewrite.dropped.contains(line);
+            let already: HashSet<String> =
+                rewrite.cuts.get(&line).into_iter().flatten().filter_map(|cut| cut.call.clone()).collect();
             for one in planned.get(&line).into_iter().flatten() {
                 let Some(call) = self.calls.calls.get(one.call_idx) else { continue };
                 let Some(result) = call.result else { continue };
                 let described = self.described.get(&call.call).cloned().unwrap_or_default();
-                let Some(text) = self.text_for(page, result, one, call, &described) else {
+                if is_gone || page.call(result.block as usize).is_none_or(|call| already.contains(&call)) {
+                    continue;
+                }
+                let Some(text) = self.text_for((page, digest), result, one, call, &described) else {
                     rows.row(one.rule()).n_too_small += 1;
                     continue;
                 };
                 let name = self.handle(one.call_idx);
                 let label = Label { name: &name, rule: one.rule() };
-                let Some(cut) = cut_result(page, result.block as usize, &text, label, rewrite) else { continue };
+                let Some(cut) = cut_fresh_result(page, result.block as usize, &text, label, rewrite) else { continue };
                 rows.add(one.rule(), &cut);
                 let by = one.superseded.map(|it| (self.handle(it.by_idx), self.line_of(it.by_idx)));
                 pruned.push((call.call, PrunedCall { cut, line, described, by }));
@@ -276,7 +288,7 @@ impl Work<'_> {
     /// What takes the place of a result; `None` where that would be no shorter.
     fn text_for(
         &self,
-        page: Page<'_>,
+        (page, line): (Page<'_>, Digest),
         result: Place,
         planned: &Planned,
         call: &Call,
@@ -284,18 +296,19 @@ impl Work<'_> {
     ) -> Option<String> {
         let what = described.brief(ARGUMENT_LEN);
         let fate = if planned.superseded.is_some() { "superseded" } else { "masked" };
-        let placeholder =
-            Placeholder { what: &what, fate, tokens: call.tokens, line: page.digest(), shelf: self.shelf };
+        let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, shelf: self.shelf };
         let digest = match (self.pruning.mask, planned.superseded) {
             (Some(mask), None) => digest(&page.result_text(result.block as usize), mask.digest),
             (None, _) | (_, Some(_)) => String::new(),
         };
+        let least_saved = if planned.superseded.is_some() { self.pruning.least_saved } else { LEAST_SAVED };
+        let is_worth_it = |text: &str| chars4(text).0 + least_saved.0 <= call.tokens.0;
         if digest.is_empty() {
             // What saves less than it costs is not worth what it hides.
-            return placeholder.first(|text| chars4(text).0 * 2 <= call.tokens.0);
+            return placeholder.first(|text| chars4(text).0 * 2 <= call.tokens.0 && is_worth_it(text));
         }
         let text = format!("{}\n{digest}", placeholder.full());
-        Some(text).filter(|text| chars4(text) < call.tokens)
+        Some(text).filter(|text| chars4(text) < call.tokens && is_worth_it(text))
     }
 
     fn handle(&self, call_idx: usize) -> String {

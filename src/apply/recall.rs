@@ -6,13 +6,12 @@ use std::fs::File;
 
 use super::cut::Page;
 use super::describe::describe;
-use super::give_back::original;
 use super::named::texts;
 use super::{ApplyError, Calls, Named, OpenCut, find_named, read_calls};
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchiveError};
 use crate::plan::{Fits, Handle, Handles, Protected, Roles, Target};
 use crate::text::{Pattern, Patterns};
-use crate::transcript::scan::Kind;
+use crate::transcript::scan::{Kind, Scan};
 use crate::transcript::{Chain, Index, LineNo};
 
 /// What a target names among the cuts.
@@ -171,8 +170,8 @@ fn by_text(
     if !patterns.is_empty() {
         let set = Patterns::new(patterns.iter().map(|(_, pattern)| *pattern));
         for (at, cut) in open.iter().enumerate().filter(|(_, cut)| cut.call.is_none()) {
-            let Some(original) = original(cut, archive)? else { continue };
-            let page = Page { line: LineNo(0), bytes: original.bytes(), scan: original.scan() };
+            let Some((bytes, scan)) = original(cut, archive)? else { continue };
+            let page = Page { line: LineNo(0), bytes: &bytes, scan: &scan };
             let is_of_role = match roles {
                 Roles::Both => true,
                 Roles::User => page.scan.kind == Kind::User,
@@ -193,4 +192,16 @@ fn by_text(
         _ => Recalled::Several(places),
     });
     Ok(recalled.collect())
+}
+
+/// The line that had the item, and its scan; `None` where the archive has lost it.
+fn original(cut: &OpenCut, archive: &dyn Archive) -> Result<Option<(Vec<u8>, Scan)>, ApplyError> {
+    let known = archive.originals_of(&cut.uuid).map_err(ApplyError::Archive)?;
+    let mut taken = known.into_iter().filter(|it| it.replaced_by.is_some());
+    let Some(taken) = taken.find(|it| it.operation.as_ref() == Some(&cut.first)) else { return Ok(None) };
+    match archive.line(taken.digest) {
+        Ok(line) => Ok(line.map(|line| (line.clone(), Scan::of(&line)))),
+        Err(ArchiveError::Damaged { .. }) => Ok(None),
+        Err(error) => Err(ApplyError::Archive(error)),
+    }
 }

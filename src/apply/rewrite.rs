@@ -27,42 +27,26 @@ pub struct Rewrite {
     pub saved: BTreeMap<LineNo, i64>,
     /// The items that are cut or given back, by line.
     pub cuts: BTreeMap<LineNo, Vec<Cut>>,
-    /// Lines that come before another. What is indexed afterwards knows nothing of them: the result is to be indexed anew.
-    pub inserted: Option<Insertion>,
-    /// Lines of a draft that stand there for others, and change what the model sees.
+    /// Lines that were inserted, and change what the model sees.
     pub added: LineSet,
-    /// The `chars4` tokens by which a draft is shorter than what its usage tells of.
+    /// The `chars4` tokens by which the transcript is shorter already than what its usage tells of.
     pub already_saved: i64,
     /// What the archive keeps beside the lines that go.
     pub records: Vec<Record>,
-}
-
-/// Lines that come in the middle of a transcript.
-#[derive(Clone, Debug)]
-pub struct Insertion {
-    /// The line that they come before; one that is not there for the end.
-    pub before: LineNo,
-    /// The lines, without their ends.
-    pub lines: Vec<String>,
-    /// The uuid of the last of them.
-    pub uuid: String,
-    /// Entries that hang on it where they would be roots once what they hang on is gone.
-    pub heirs: LineSet,
 }
 
 impl Rewrite {
     /// Whether the result would be the source, byte for byte.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
-        let Self { edits, dropped, parents, appended, session, inserted, .. } = self;
-        let adds_nothing = appended.is_empty() && session.is_none() && inserted.is_none();
+        let Self { edits, dropped, parents, appended, session, .. } = self;
+        let adds_nothing = appended.is_empty() && session.is_none();
         edits.is_empty() && dropped.is_empty() && parents.is_empty() && adds_nothing
     }
 
     /// Whether lines come behind the last one.
-    pub(super) fn goes_on(&self, index: &Index) -> bool {
-        let is_last = |inserted: &Insertion| inserted.before.0 >= index.n_lines();
-        !self.appended.is_empty() || self.inserted.as_ref().is_some_and(is_last)
+    pub(super) const fn goes_on(&self) -> bool {
+        !self.appended.is_empty()
     }
 
     /// Adds splices to those of `line`, which change what the model sees.

@@ -4,20 +4,15 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::sync::atomic::AtomicBool;
 
-use jiff::Timestamp;
-
-use super::keeper::Keeper;
-use super::{
-    ApplyError, NewSession, Rewrite, Thinking, ThinkingPolicy, follow_up, pass, restore, title_line, unnamed_file,
-};
-use crate::archive::{self, ArchiveUrl, FileRef, Operation};
-use crate::text::Digest;
+use super::{ApplyError, NewSession, Rewrite, Thinking, ThinkingPolicy, follow_up, pass, title_line, unnamed_file};
+use crate::archive::{self, ArchiveUrl};
 use crate::transcript::edit::replace_text;
 use crate::transcript::scan::Scan;
 use crate::transcript::{Calibration, Chain, Groups, Index, read_line, turns};
+use crate::version::{self, Appended, Deposited, Layout, Recorded, Recorder, State, Step, Version};
 
 /// Whether any bytes survive: a rewrite without an edit gives the same bytes, and one that edits every live text, takes
-/// thinking out and makes a new session is undone by its recipe (T-01, P-05).
+/// thinking out and makes a new session is recognised and rendered again from the archive, as is its source (T-01, N-01, N-05).
 #[must_use]
 pub fn round_trips(data: &[u8]) -> bool {
     is_identity(data).unwrap_or(false) && is_undone(data).unwrap_or(false)
@@ -28,7 +23,7 @@ fn is_identity(data: &[u8]) -> Result<bool, ApplyError> {
     let mut index = Index::build(&file).map_err(ApplyError::Read)?;
     let mut out = Vec::new();
     let stop = AtomicBool::new(false);
-    pass::write(&file, &mut index, &Rewrite::default(), &mut out, &mut Keeper::new(None), &stop)?;
+    pass::write(&file, &mut index, &Rewrite::default(), &mut out, None, &stop)?;
     Ok(out == data)
 }
 
@@ -48,35 +43,39 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     }
     let thinking = Thinking { policy: ThinkingPolicy::CloseLoop, ..Thinking::default() };
     let calibration = Calibration::learn(&index, &chain);
-    follow_up(&file, &index, &chain, &calibration, thinking, &mut rewrite).map_err(ApplyError::Read)?;
+    follow_up(&file, &index, &chain, &calibration, thinking, &[], &mut rewrite).map_err(ApplyError::Read)?;
     rewrite.session = Some(NewSession { id: "00000000-0000-4000-8000-000000000000".to_owned() });
-    rewrite.appended.push(title_line("00000000-0000-4000-8000-000000000000", "a title"));
+    rewrite.appended.push(title_line("00000000-0000-4000-8000-000000000000", "a title (compressed)"));
 
     let mut archive = archive::open(&ArchiveUrl::Memory).map_err(ApplyError::Archive)?;
+    let stop = AtomicBool::new(false);
+    let source = Index::build(spooled(data)?).map_err(ApplyError::Read)?;
+    let Deposited { state, keys, .. } = version::deposit(&mut *archive, &file, &source, "s", &stop)?;
+    archive.commit().map_err(ApplyError::Archive)?;
     let mut out = Vec::new();
-    let mut keeper = Keeper::new(Some(&mut *archive));
-    let written = pass::write(&file, &mut index, &rewrite, &mut out, &mut keeper, &AtomicBool::new(false))?;
-    let (recipe, session_ids) = keeper.finish();
-    let Some((source, output)) = written.digests else { return Ok(false) };
-    let file_ref = |digest, bytes| FileRef { path: None, digest, bytes };
-    let operation = Operation {
-        id: "test".to_owned(),
-        verb: "compress".to_owned(),
-        command: String::new(),
-        session: String::new(),
-        time: Timestamp::UNIX_EPOCH,
-        source: file_ref(source, data.len() as u64),
-        output: file_ref(output, written.len),
-        session_ids,
-        cuts: Vec::new(),
-        tokens: None,
-        report: None,
-    };
-    archive.put_operation(&operation, &recipe).and_then(|()| archive.commit()).map_err(ApplyError::Archive)?;
+    let mut recorder = Recorder::new(Layout::plain(source.n_lines()), keys.clone());
+    let written = pass::write(&file, &mut index, &rewrite, &mut out, Some(&mut recorder), &stop)?;
+    let Recorded { steps, sum, .. } = recorder.finish();
+    let plain = Version::new(state.key(), Vec::new(), Vec::from_iter(kept(&state)), &keys.into_iter().collect(), 0);
+    let version = Version::new(state.key(), vec!["test".to_owned()], steps, &sum, 0);
+    let put = archive.put_object(&version.object()).and_then(|()| archive.commit());
+    put.map_err(ApplyError::Archive)?;
     let is_equal = is_equal_without_archive(data, &rewrite, &out, &index)?;
-    let mut back = Vec::new();
-    restore(&mut spooled(&out)?, &operation, &*archive, &mut back)?;
-    Ok(is_equal && back == data && Digest::of(&out) == output && out.len() as u64 == written.len)
+    let (mut back, mut again) = (Vec::new(), Vec::new());
+    plain.write(&*archive, None, Appended::UnderIdentity, &mut back)?;
+    let id = rewrite.session.as_ref().map(|session| session.id.as_str());
+    version.write(&*archive, id, Appended::UnderIdentity, &mut again)?;
+    let spooled_out = spooled(&out)?;
+    let out_index = Index::build(&spooled_out).map_err(ApplyError::Read)?;
+    let keys = version::keys(&spooled_out, &out_index).map_err(ApplyError::Read)?;
+    let known = version::recognise(&*archive, &keys)?;
+    let is_known = known.is_some_and(|known| known.n_lines == out_index.n_lines() && known.version == Some(version));
+    Ok(is_equal && back == data && again == out && is_known && out.len() as u64 == written.len)
+}
+
+/// The steps that leave a state as it is.
+fn kept(state: &State) -> Option<Step> {
+    (state.n_lines() > 0).then(|| Step::Keep(state.n_lines()))
 }
 
 /// Whether the result and what is known of it are the same where no line is kept, for which there are shorter ways.
@@ -84,7 +83,7 @@ fn is_equal_without_archive(data: &[u8], rewrite: &Rewrite, out: &[u8], index: &
     let file = spooled(data)?;
     let mut again = Index::build(&file).map_err(ApplyError::Read)?;
     let mut plain = Vec::new();
-    pass::write(&file, &mut again, rewrite, &mut plain, &mut Keeper::new(None), &AtomicBool::new(false))?;
+    pass::write(&file, &mut again, rewrite, &mut plain, None, &AtomicBool::new(false))?;
     let facts = |index: &Index| index.records.iter().map(|it| (it.flags, it.parent(), it.tokens)).collect::<Vec<_>>();
     Ok(plain == out && facts(&again) == facts(index) && again.thinking == index.thinking)
 }

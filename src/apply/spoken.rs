@@ -16,7 +16,7 @@ use crate::transcript::{Chain, Index, LineSet, Messages, Owner, TurnIdx, revisit
 pub struct SpokenMessage {
     /// Who said it; never a tool.
     pub speaker: Speaker,
-    /// The turn to which it belongs; none before the first prompt.
+    /// The turn to which it belongs; none before the first turn.
     pub turn: Option<TurnIdx>,
     /// When, where the transcript says so.
     pub time: Option<Timestamp>,

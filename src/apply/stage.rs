@@ -1,8 +1,8 @@
 //! A stage of a run, as what prunes takes it.
 
-use super::prune::{Extra, Mask, Pruning};
+use super::prune::{Extra, LEAST_SAVED, Mask, Pruning};
 use super::thinking::ThinkingReach;
-use crate::plan::{BadGlob, NotARule, Protected, PruneStage, Rule};
+use crate::plan::{BadGlob, NotARule, Preset, Protected, PruneStage, Rule};
 use crate::text::Tokens;
 
 /// The name of removing all thinking, among what else goes.
@@ -33,7 +33,9 @@ pub fn pruning(stage: &PruneStage) -> Result<(Pruning, ThinkingReach), BadStage>
         extra.ok_or_else(|| BadStage::Extra((*name).clone()))
     };
     let extras = stage.also.iter().filter(|name| *name != THINKING);
+    let is_preset = Preset::ALL.iter().any(|preset| preset.name() == stage.name);
     let pruning = Pruning {
+        least_saved: if is_preset { LEAST_SAVED } else { Tokens::ZERO },
         rules: rules?,
         protect_steps: stage.protect_steps,
         protect_turns: stage.protect_turns,

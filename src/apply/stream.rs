@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::AtomicBool;
 
 use super::ApplyError;
-use crate::text::{Digest, Stopped};
+use crate::text::Stopped;
 use crate::transcript::{Fingerprint, Fingerprinter};
 
 /// How much is read or written at once.
@@ -21,11 +21,10 @@ pub(super) struct Source<'a> {
     start: usize,
     end: usize,
     fingerprinter: Fingerprinter,
-    hasher: Option<blake3::Hasher>,
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(file: &'a File, wants_digest: bool, stop: &'a AtomicBool) -> Self {
+    pub(super) fn new(file: &'a File, stop: &'a AtomicBool) -> Self {
         Self {
             file,
             stop,
@@ -34,7 +33,6 @@ impl<'a> Source<'a> {
             start: 0,
             end: 0,
             fingerprinter: Fingerprinter::default(),
-            hasher: wants_digest.then(blake3::Hasher::new),
         }
     }
 
@@ -89,11 +87,6 @@ impl<'a> Source<'a> {
         Ok(self.fingerprinter.finish())
     }
 
-    /// The digest of all bytes read so far, where one is wanted.
-    pub(super) fn digest(&self) -> Option<Digest> {
-        self.hasher.as_ref().map(|hasher| hasher.finalize().into())
-    }
-
     /// Reads one chunk behind the pending bytes, with room for `len` of them.
     fn fill(&mut self, len: usize) -> io::Result<usize> {
         Stopped::check(self.stop)?;
@@ -114,9 +107,6 @@ impl<'a> Source<'a> {
         };
         let bytes = free.get(..n_read).unwrap_or_default();
         self.fingerprinter.update(bytes);
-        if let Some(hasher) = &mut self.hasher {
-            hasher.update(bytes);
-        }
         self.position += n_read as u64;
         self.end += n_read;
         Ok(n_read)
@@ -128,13 +118,11 @@ pub(super) struct Sink<'a> {
     out: &'a mut dyn Write,
     buffer: Vec<u8>,
     len: u64,
-    hasher: Option<blake3::Hasher>,
 }
 
 impl<'a> Sink<'a> {
-    pub(super) fn new(out: &'a mut dyn Write, wants_digest: bool) -> Self {
-        let hasher = wants_digest.then(blake3::Hasher::new);
-        Self { out, buffer: Vec::with_capacity(CHUNK), len: 0, hasher }
+    pub(super) fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, buffer: Vec::with_capacity(CHUNK), len: 0 }
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), ApplyError> {
@@ -158,19 +146,15 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Hashing by whole buffers is several times as fast as by lines.
     fn pass_on(&mut self, bytes: &[u8]) -> Result<(), ApplyError> {
-        if let Some(hasher) = &mut self.hasher {
-            hasher.update(bytes);
-        }
         self.out.write_all(bytes).map_err(ApplyError::WriteResult)
     }
 
-    /// The length and, where one is wanted, the digest of the result, all of which has been passed on.
-    pub(super) fn finish(mut self) -> Result<(u64, Option<Digest>), ApplyError> {
+    /// The length of the result, all of which has been passed on.
+    pub(super) fn finish(mut self) -> Result<u64, ApplyError> {
         self.flush()?;
         self.out.flush().map_err(ApplyError::WriteResult)?;
-        Ok((self.len, self.hasher.map(|hasher| hasher.finalize().into())))
+        Ok(self.len)
     }
 }
 
@@ -184,14 +168,13 @@ mod tests {
         #[test]
         fn what_is_written_comes_out_in_order(sizes in prop::collection::vec(prop_oneof![0..9000usize, 100_000..400_000usize], 0..12)) {
             let mut out = Vec::new();
-            let mut sink = Sink::new(&mut out, true);
+            let mut sink = Sink::new(&mut out);
             let pieces: Vec<Vec<u8>> = (0u8..).zip(&sizes).map(|(byte, &size)| vec![byte; size]).collect();
             for piece in &pieces {
                 sink.write(piece).unwrap();
             }
-            let (len, digest) = sink.finish().unwrap();
+            let len = sink.finish().unwrap();
             prop_assert_eq!(len, out.len() as u64);
-            prop_assert_eq!(digest, Some(Digest::of(&out)));
             prop_assert!(out == pieces.concat());
         }
     }
@@ -204,7 +187,7 @@ mod tests {
         for (byte, len) in (b'a'..).zip(lens) {
             file.write_all(&vec![byte; len]).unwrap();
         }
-        let mut source = Source::new(&file, false, &stop);
+        let mut source = Source::new(&file, &stop);
         for (byte, len) in (b'a'..).zip(lens) {
             assert!(source.line(len).unwrap() == vec![byte; len]);
         }

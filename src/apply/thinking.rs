@@ -8,23 +8,12 @@ use std::fs::File;
 use std::io;
 
 use super::Rewrite;
+use super::follow_up::Behind;
 use crate::text::Tokens;
 use crate::text::json_string::utf16_units;
 use crate::transcript::edit::{Fate, Splice, remove_elements, render};
 use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
 use crate::transcript::{Chain, Flags, Index, LineNo, Span, read_line};
-
-/// What becomes of thinking behind a change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ThinkingPolicy {
-    /// It goes, except in a tool loop that is still open.
-    #[default]
-    Remove,
-    /// It goes, and an open tool loop is ended first.
-    CloseLoop,
-    /// It stays.
-    Keep,
-}
 
 /// How far back thinking goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,8 +53,8 @@ pub(super) fn open_loop(index: &Index, chain: &Chain) -> Option<usize> {
     Some(prompt.map_or(0, |(place, _)| place + 1))
 }
 
-/// Removes the thinking behind the entry at `first_change` of the chain, and inside that entry behind its text; all of
-/// it without one. Entries from `kept_from` on keep theirs.
+/// Removes the thinking `behind` the first change, and inside the entry that changed behind its text; all of it without
+/// one. Entries from `kept_from` on keep theirs.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -73,16 +62,19 @@ pub(super) fn remove_thinking(
     file: &File,
     index: &Index,
     chain: &Chain,
-    first_change: Option<usize>,
+    behind: Option<Behind<'_>>,
     kept_from: Option<usize>,
     rewrite: &mut Rewrite,
 ) -> io::Result<ThinkingRemoved> {
     let mut removed = ThinkingRemoved::default();
     let mut buffer = Vec::new();
     let mut scan = Scan::default();
-    let behind = chain.lines.iter().copied().enumerate().skip(first_change.unwrap_or(0));
-    for (place, line) in behind {
+    for (place, line) in chain.lines.iter().copied().enumerate() {
         if !index.record(line).flags.any(Flags::THINKING) || rewrite.dropped.contains(line) {
+            continue;
+        }
+        let first_change = behind.and_then(|behind| behind.of(line));
+        if behind.is_some() && first_change.is_none_or(|first| place < first) {
             continue;
         }
         if kept_from.is_some_and(|from| place >= from) {

@@ -3,10 +3,11 @@
 //! A result is written to a temporary file in the folder where it will stand, synced, and renamed. A crash at any
 //! moment leaves the old file or the new one.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tempfile::{Builder, NamedTempFile};
 
@@ -39,9 +40,7 @@ impl Staged {
             return Err(ApplyError::Exists(target.to_owned()));
         }
         let target = followed(target).map_err(cannot_write)?;
-        let mut builder = Builder::new();
-        builder.prefix(".ctxc-").suffix(".tmp");
-        let temporary = builder.tempfile_in(folder_of(&target)).map_err(cannot_write)?;
+        let temporary = temporary_in(&folder_of(&target)).map_err(cannot_write)?;
         if let Some(permissions) = permissions {
             temporary.as_file().set_permissions(permissions).map_err(cannot_write)?;
         }
@@ -102,6 +101,41 @@ pub fn unnamed_file() -> Result<File, ApplyError> {
     tempfile::tempfile().map_err(ApplyError::WriteResult)
 }
 
+/// A temporary file in `folder`, whose lock says that it is in use. Those that runs left behind that were killed go.
+pub(super) fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let temporary = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(folder)?;
+    // Where files cannot be locked, none is swept either.
+    let is_locked = temporary.as_file().try_lock().is_ok();
+    if let Some(now) = temporary.as_file().metadata()?.modified().ok().filter(|_| is_locked) {
+        sweep(folder, now);
+    }
+    Ok(temporary)
+}
+
+/// What the names of temporary files begin with.
+const PREFIX: &str = ".ctxc-";
+/// What they end with.
+const SUFFIX: &str = ".tmp";
+/// A younger one may belong to a run that has not locked it yet.
+const LEAST_AGE: Duration = Duration::from_secs(60);
+
+/// Removes the temporary files of dead runs from `folder`: nobody holds their lock any more. What cannot be removed stays.
+fn sweep(folder: &Path, now: SystemTime) {
+    let is_ours = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_old = |metadata: fs::Metadata| {
+            let age = metadata.modified().ok().and_then(|modified| now.duration_since(modified).ok());
+            metadata.is_file() && age.is_some_and(|age| age >= LEAST_AGE)
+        };
+        if is_ours(&entry.file_name()) && entry.metadata().is_ok_and(is_old) {
+            let is_free = File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+            if is_free {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
 /// `path` with its links followed, whether or not there is a file at the end of them.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
@@ -124,6 +158,21 @@ fn folder_of(path: &Path) -> PathBuf {
 /// A rename lasts only once its folder is on the disk. Windows has no such call, and needs none.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// How many names the file at `path` has; a rename in place leaves the others with what was there.
+#[cfg(unix)]
+#[must_use]
+pub fn n_names(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).map_or(1, |metadata| metadata.nlink())
+}
+
+/// Elsewhere nobody tells.
+#[cfg(not(unix))]
+#[must_use]
+pub fn n_names(_path: &Path) -> u64 {
+    1
 }
 
 /// A source on disk, and what it was when it was opened.
@@ -220,12 +269,26 @@ fn fill_folder(from: &Path, to: &Path) -> io::Result<()> {
         if kind.is_dir() {
             fs::create_dir(&target)?;
             fill_folder(&entry.path(), &target)?;
-        } else if kind.is_file() || entry.path().is_file() {
-            // A link is followed to a file. Links to folders may lead round in a circle, and pipes never end.
+        } else if kind.is_symlink() {
+            // What it leads to is not of the session, and may be of nobody's business, round in a circle or without an end.
+            copy_link(&entry.path(), &target)?;
+        } else if kind.is_file() {
             fs::copy(entry.path(), &target)?;
         }
     }
     Ok(())
+}
+
+/// Makes `to` a link to where `from` leads.
+#[cfg(unix)]
+fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(fs::read_link(from)?, to)
+}
+
+/// Elsewhere a link takes rights that a user may not have: a file is copied, all else left out.
+#[cfg(not(unix))]
+fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
+    if from.is_file() { fs::copy(from, to).map(drop) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -287,6 +350,39 @@ mod tests {
         staged.commit(Existing::Overwrite).unwrap();
         assert_eq!(fs::read(&real).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    //
+    #[test]
+    fn x_07_temporary_files_of_dead_runs_are_swept() {
+        let folder = folder();
+        let file = |name: &str, age: u64| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+            file
+        };
+        let alive = file(".ctxc-alive.tmp", 7200);
+        alive.try_lock().unwrap();
+        drop([file(".ctxc-dead.tmp", 7200), file(".ctxc-young.tmp", 1), file("mine.tmp", 7200)]);
+        let staged = Staged::beside(&folder.path().join("out.jsonl"), Existing::Respect, None).unwrap();
+        staged.commit(Existing::Respect).unwrap();
+        assert_eq!(names(folder.path()), [".ctxc-alive.tmp", ".ctxc-young.tmp", "mine.tmp", "out.jsonl"]);
+    }
+
+    //
+    #[cfg(unix)]
+    #[test]
+    fn x_07_links_of_a_sidecar_folder_stay_links() {
+        let folder = folder();
+        let (from, to) = (folder.path().join("a"), folder.path().join("b"));
+        fs::create_dir(&from).unwrap();
+        fs::write(folder.path().join("secret"), "of somebody else").unwrap();
+        for (link, place) in [("file", "../secret"), ("round", "."), ("nowhere", "gone"), ("endless", "/dev/zero")] {
+            std::os::unix::fs::symlink(place, from.join(link)).unwrap();
+        }
+        assert!(copy_sidecar(&from, &to).unwrap());
+        assert_eq!(names(&to), ["endless", "file", "nowhere", "round"]);
+        assert_eq!(fs::read_link(to.join("file")).unwrap(), Path::new("../secret"));
     }
 
     // S-01

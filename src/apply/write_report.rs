@@ -5,6 +5,8 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+use super::write::temporary_in;
+
 /// Whether a report could be written to `path`: asked before the work, so that none is done without its report.
 ///
 /// # Errors
@@ -29,7 +31,7 @@ pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return std::fs::write(path, text);
     }
-    let mut file = NamedTempFile::new_in(folder_of(path))?;
+    let mut file = temporary_in(folder_of(path))?;
     file.write_all(text.as_bytes())?;
     file.persist(path)?;
     Ok(())

@@ -225,6 +225,12 @@ pub enum ArchiveError {
         /// The number of the line.
         id: u64,
     },
+    /// What the archive gave could not be passed on.
+    #[error("write what the archive holds")]
+    Give {
+        /// Why.
+        source: io::Error,
+    },
     /// A beginning that several operations share.
     #[error("tell which operation `{given}` is: {} begin so; give more of the id", ids.join(", "))]
     AmbiguousOperation {

@@ -8,7 +8,7 @@
 
 mod body;
 mod cleanup;
-mod codec;
+pub(crate) mod codec;
 mod copy;
 mod cuts;
 mod document;
@@ -47,7 +47,7 @@ pub use embed::{
 pub use error::ArchiveError;
 pub use lineage::{ancestors, lineage};
 pub use object::{EachLine, LineId, NotAnObjectKind, Object, ObjectKind};
-pub use open::{open, open_existing};
+pub use open::{Upgraded, open, open_existing, upgrade};
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};
 pub use query::{Hit, Query, Reader};
@@ -352,6 +352,12 @@ pub trait Archive: Send {
     /// # Errors
     /// When the store cannot be read.
     fn contents(&self) -> Result<Contents, ArchiveError>;
+
+    /// Calls `each` with every line, its length, and what it takes up in the archive in bytes: of a pack its share by length.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or what it holds is damaged.
+    fn each_size(&self, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError>;
 
     /// How many bytes the store takes up, where it is the one that knows.
     ///

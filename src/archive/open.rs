@@ -5,6 +5,15 @@ use super::postgres::Postgres;
 use super::sqlite::Sqlite;
 use super::{Archive, ArchiveError, ArchiveUrl};
 
+/// What an upgrade changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Upgraded {
+    /// The schema before and after, where they differ; only that of a server is told.
+    pub schema: Option<(i32, i32)>,
+    /// What its owner grants the others, for they may not use what is new: statements of SQL.
+    pub grants: Vec<String>,
+}
+
 /// The archive at `url`, made where there is none yet.
 ///
 /// # Errors
@@ -34,4 +43,17 @@ pub fn open_existing(url: &ArchiveUrl) -> Result<Option<Box<dyn Archive>>, Archi
         ArchiveUrl::Postgres(_) => true,
     };
     if is_there { open(url).map(Some) } else { Ok(None) }
+}
+
+/// Brings the archive at `url` up to date, after which older versions of this program cannot use it; `None` where there is
+/// none. One in a file is brought up to date whenever it is opened.
+///
+/// # Errors
+/// When it cannot be reached or changed, or is no archive that this version knows.
+pub fn upgrade(url: &ArchiveUrl) -> Result<Option<Upgraded>, ArchiveError> {
+    match url {
+        #[cfg(feature = "postgres")]
+        ArchiveUrl::Postgres(url) => Postgres::upgrade(url),
+        _ => Ok(open_existing(url)?.map(|_| Upgraded::default())),
+    }
 }

@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use super::error::CommandError;
 use super::settings::{Asking, Consent, Secrets};
 use super::ui::Ui;
+use crate::archive::ArchiveUrl;
 use crate::engine::Usd;
 use crate::report::calls::CallsReport;
 use crate::report::size::{count, counted};
@@ -38,7 +39,7 @@ pub(super) fn offer(what: &Offer<'_>, asking: &Asking, ui: &Ui) -> Result<(), Co
     let cost = match &expected.expected_cost {
         Some(range) if range.high == Usd::ZERO => "at no cost".to_owned(),
         Some(range) => format!("for about {} to {}", range.low, range.high),
-        None => "for a price that is not known".to_owned(),
+        None => "cost not known".to_owned(),
     };
     ui.status(format_args!(
         "engine: chat, which sends {} of {} tokens to {} ({}), {secrets}, {cost}",
@@ -58,6 +59,23 @@ pub(super) fn offer(what: &Offer<'_>, asking: &Asking, ui: &Ui) -> Result<(), Co
             .hint("nothing was sent or written; --engine extract works offline"));
     }
     Ok(())
+}
+
+/// Refuses to store a whole session in the archive at `url` where that is on a server, unless its user wants it (N-09). One
+/// that the server has already is there.
+pub(super) fn allow_on_server(url: &str, consent: Consent, is_there: bool, ui: &Ui) -> Result<(), CommandError> {
+    let Ok(ArchiveUrl::Postgres(server)) = url.parse() else { return Ok(()) };
+    if consent == Consent::Given || is_there {
+        return Ok(());
+    }
+    let answer = ui.confirm(&format!("store whole sessions, with all that they hold, in {server}?"))?;
+    let reason = match answer {
+        Some(true) => return Ok(()),
+        Some(false) => "you did not want it",
+        None => "nobody can be asked",
+    };
+    Err(CommandError::from(anyhow!("store whole sessions in {server}: {reason}"))
+        .hint("set keep_on_server = true in your own ctxc.toml, or name another archive with --archive"))
 }
 
 /// Says that results are not kept for another run.

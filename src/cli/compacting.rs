@@ -1,21 +1,16 @@
 //! Compacting a conversation, as `compact`, `run` and a tool of agents do it: what is old is summarised, the summaries
 //! become batches, and a view of them takes its place.
 
-use std::fs::File;
-use std::sync::atomic::AtomicBool;
-
 use anyhow::Context;
 
 use super::error::CommandError;
 use super::pile::Pile;
 use super::rewriting::Work;
 use super::settings::{EngineChoice, Keep, Mode, Summaries, Trigger};
-use crate::apply::{
-    ApplyError, Compacted, Compaction, NamedBatch, ReadChunk, Rewrite, Scope, compact, read_chunk, settled,
-};
+use crate::apply::{Compaction, NamedBatch, ReadChunk, Rewrite, Scope, compact, noted, own_edits, read_chunk};
 use crate::report::compact::{ChunkRow, CompactStats, Reason};
 use crate::text::{Stopped, Tokens, chars4};
-use crate::transcript::{Chain, Index};
+use crate::version::Edit;
 
 /// Compacts what `rewrite` leaves of the session that `work` has read, whose context is of `size`, where that is called
 /// for. Afterwards `work` has the compacted conversation, and what is returned is still to be done to it. Nothing is
@@ -39,7 +34,8 @@ pub(super) fn compact_conversation(
     };
     if !rewrite.is_nothing() {
         // Each step works on what the one before has left.
-        rewrite = take(work, |file, index, chain, stop| settled(file, index, chain, rewrite, stop))?;
+        let edits = own_edits(&work.reading.index, &rewrite, &work.reading.past.lines);
+        rewrite = take(work, edits, &rewrite)?;
         let Some(again) = self::scope(work, how, &rewrite)? else {
             return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
         };
@@ -68,10 +64,20 @@ pub(super) fn compact_conversation(
         );
     }
     let batches = pile.names();
-    rewrite = take(work, |file, index, chain, stop| {
-        let compaction = Compaction { scope: &scope, view: &view, size, batches: &batches };
-        compact(file, index, chain, &compaction, rewrite, stop)
-    })?;
+    let reading = &work.reading;
+    let compaction = Compaction { scope: &scope, view: &view, size, batches: &batches };
+    let n_stored = reading.made(None).n_stored();
+    let edits = compact(
+        &reading.file,
+        &reading.index,
+        &reading.chain,
+        &compaction,
+        rewrite.clone(),
+        &reading.past.lines,
+        n_stored,
+    )
+    .with_context(|| format!("read {}", reading.name))?;
+    rewrite = take(work, edits, &rewrite)?;
     rewrite.records.extend(pile.added().iter().map(NamedBatch::record));
     pile.tell(how, &mut stats);
     Ok((rewrite, stats))
@@ -85,16 +91,15 @@ fn scope(work: &Work<'_>, how: &Summaries, rewrite: &Rewrite) -> Result<Option<S
         .with_context(|| format!("read {}", reading.name))?)
 }
 
-/// Lets a draft take the place of what `work` has read; what is returned is still to be done to it.
-fn take(
-    work: &mut Work<'_>,
-    make: impl FnOnce(&File, &Index, &Chain, &AtomicBool) -> Result<Compacted, ApplyError>,
-) -> Result<Rewrite, CommandError> {
+/// Lets a draft with `edits` take the place of what `work` has read, of which `rewrite` was to be done; what is returned is
+/// still to be done to it.
+fn take(work: &mut Work<'_>, edits: Vec<Edit>, rewrite: &Rewrite) -> Result<Rewrite, CommandError> {
     let reading = &mut work.reading;
-    let Compacted { file, index, chain, rewrite } =
-        make(&reading.file, &reading.index, &reading.chain, work.ui.stop())?;
-    reading.replace(file, index, chain);
-    Ok(rewrite)
+    let all = reading.past.pending.iter().cloned().chain(edits).collect();
+    let draft = reading.draft(all, work.archive.as_deref(), work.ui)?;
+    let left = noted(&reading.index, &reading.chain, rewrite, &reading.past.lines, &draft);
+    reading.replace(draft);
+    Ok(left)
 }
 
 /// What the chunks of `scope` say.

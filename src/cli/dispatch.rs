@@ -9,14 +9,14 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, compact, completions, compress, config, cutting, diff, list, log, man, prune, refs,
-    restore, run, show, stats, truncate,
+    archive, buffer, check, compact, completions, compress, config, cutting, diff, keep, list, log, man, prune, refs,
+    restore, run, show, stats, truncate, undo,
 };
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
 use super::settings::Context;
-use super::ui::Ui;
+use super::ui::{Ui, print_usage};
 
 /// Runs `ctxc` on the arguments and the environment of this process.
 #[must_use]
@@ -58,6 +58,8 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
         Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
+        Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),
+        Verb::Keep(typed) => keep::run(&typed.resolve(context)?, ui),
         Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
         Verb::Completions(typed) => completions::run(&typed.resolve(), ui),
         Verb::Man(typed) => man::run(&typed.resolve(), ui),
@@ -66,9 +68,9 @@ fn dispatch(args: Args, ui: &Ui) -> Result<Completion, CommandError> {
     }
 }
 
-/// Prints what clap has to say: help and version as data, a usage error on standard error.
+/// Prints what clap has to say, and the exit code of it.
 fn usage_shown(error: &clap::Error) -> ExitCode {
-    let is_printed = error.print().is_ok();
+    let is_printed = print_usage(error).is_ok();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if is_printed => ExitCode::SUCCESS,
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::FAILURE,

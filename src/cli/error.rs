@@ -198,9 +198,7 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
         ApplyError::NoOperation(_) => Some(
             "it may have grown since ctxc wrote it; the source itself is where it was, or beside it in a .bak file; give --archive if another archive was used",
         ),
-        ApplyError::CompactedSince { .. } => {
-            Some("undo that one first with restore --op; or bring back the whole source with restore --all -o FILE")
-        }
+        ApplyError::Version(_) => Some("nothing was written; `ctxc archive` tells what the archive holds"),
         ApplyError::LostOriginal(_) | ApplyError::NotTheSource => {
             Some("nothing was written; look for a backup ending in .bak beside the session")
         }

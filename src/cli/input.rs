@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 
 use super::error::CommandError;
+use super::interrupt::while_waiting;
 use crate::transcript::foreign::{self, Foreign};
 use crate::transcript::session::Found;
 
@@ -57,10 +58,12 @@ fn name_of(path: Option<&Path>) -> String {
 }
 
 fn open_file(path: Option<&Path>) -> io::Result<(File, bool)> {
-    let Some(path) = path else { return Ok((spool(io::stdin().lock())?, true)) };
-    let file = File::open(path)?;
-    // A named pipe or `<(command)` has a path and can be read only once.
-    if file.metadata()?.is_file() { Ok((file, false)) } else { Ok((spool(file)?, true)) }
+    let Some(path) = path else { return Ok((while_waiting(|| spool(io::stdin().lock()))?, true)) };
+    if std::fs::metadata(path)?.is_file() {
+        return Ok((File::open(path)?, false));
+    }
+    // A named pipe or `<(command)` has a path and can be read only once. Nobody may ever write to it.
+    Ok((while_waiting(|| spool(File::open(path)?))?, true))
 }
 
 /// All of `input` in a file that has no name and goes when it is closed.

@@ -11,11 +11,15 @@ use super::reading::Reading;
 use super::settings::{Existing, Keep, Output};
 use super::stored;
 use super::ui::Ui;
-use crate::apply::{self, Destination, Done, Errand, NewSession, Rewrite, carry_out};
-use crate::apply::{title_after, title_line, title_of};
+use crate::apply::{
+    self, BaseFile, Before, Destination, Done, Errand, Keeping, NewSession, Rebased, Rewrite, carry_out,
+};
+use crate::apply::{title_after, title_line};
 use crate::archive::{Archive, hide_password};
+use crate::report::keep::DepositSize;
 use crate::transcript::Chain;
 use crate::transcript::session::{session_id, sidecar_dir};
+use crate::version::{self, Deposited, Edits, KeptSession, Layout, Recorder};
 
 /// A new session: its id, and the file that it will be.
 pub(super) struct Fresh {
@@ -31,18 +35,12 @@ pub(super) fn fresh(output: &Output, path: Option<&Path>) -> Option<Fresh> {
     Some(Fresh { id, path: path.with_file_name(format!("{id}.jsonl")) })
 }
 
-/// Makes `rewrite`, which is what `verb` does, one of a new session: its id, and a title for the picker.
-pub(super) fn into_session(
-    verb: &str,
-    fresh: &Fresh,
-    reading: &Reading,
-    rewrite: &mut Rewrite,
-) -> Result<(), CommandError> {
+/// Makes `rewrite`, which is what `verb` does to the session called `title`, one of a new session: its id, and a title for
+/// the picker.
+pub(super) fn into_session(verb: &str, fresh: &Fresh, title: &str, rewrite: &mut Rewrite) {
     let id = fresh.id.to_string();
-    let title = title_of(&reading.file, &reading.index, &reading.chain)?;
-    rewrite.appended.push(title_line(&id, &title_after(verb, &title)));
+    rewrite.appended.push(title_line(&id, &title_after(verb, title)));
     rewrite.session = Some(NewSession { id });
-    Ok(())
 }
 
 /// Refuses a place that nothing could be written to, before any work is done for it.
@@ -65,21 +63,43 @@ pub(super) struct Landing<'a> {
     pub(super) output: &'a Output,
     pub(super) keep: &'a Keep,
     pub(super) fresh: Option<&'a Fresh>,
+    /// What the session is called, for lists of what the archive keeps.
+    pub(super) title: String,
+    /// Whether the result is the session as it is.
+    pub(super) is_copy: bool,
+}
+
+/// What is written: a plan for the file itself, or its session put together anew.
+pub(super) struct Landed<'a> {
+    pub(super) rewrite: &'a Rewrite,
+    pub(super) edits: Edits,
+    /// By how much what the model sees is smaller than in the session without operations.
+    pub(super) saved: i64,
+    pub(super) rebased: Option<Rebased>,
 }
 
 impl Landing<'_> {
-    /// Writes, checks, archives and swaps. The index and the chain of `reading` are those of the result afterwards.
-    pub(super) fn land(self, reading: &mut Reading, rewrite: &Rewrite, ui: &Ui) -> Result<Done, CommandError> {
+    /// Writes, checks, archives and swaps. The index and the chain of `reading` are those of the result afterwards. Gives
+    /// also what of the session was new to the archive.
+    #[expect(clippy::too_many_lines, reason = "one step after the other, of which each needs what those before made")]
+    pub(super) fn land(
+        self,
+        reading: &mut Reading,
+        result: Landed<'_>,
+        ui: &Ui,
+    ) -> Result<(Done, Option<DepositSize>), CommandError> {
+        let Landed { rewrite, edits, saved, rebased } = result;
         let mut archive = self.open_archive(rewrite, ui)?;
         let session = match self.fresh {
             Some(fresh) => fresh.id.to_string(),
             None => reading.stem.clone().unwrap_or_else(|| "-".to_owned()),
         };
+        let now = Timestamp::now();
         let errand =
-            Errand { verb: self.verb, command: command_line(), session, now: Timestamp::now(), stop: ui.stop() };
+            Errand { verb: self.verb, command: command_line(), session: session.clone(), now, stop: ui.stop() };
         // Only the file of a session has a folder of its own; another of the same name is somebody else's.
         let session_file = reading.path.as_deref().filter(|path| session_id(path).is_some());
-        let source_sidecar = reading.home().or(session_file).map(sidecar_dir).unwrap_or_default();
+        let source_sidecar = session_file.map(sidecar_dir).unwrap_or_default();
         let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();
         let mut stdout = ui.output();
         let destination = match (self.output, self.fresh) {
@@ -93,17 +113,88 @@ impl Landing<'_> {
             }
             (Output::NewSession(_), None) | (Output::StandardOutput, _) => Destination::Stream(&mut stdout),
         };
-        let archive: Option<&mut dyn Archive> = match &mut archive {
-            Some(archive) => Some(&mut **archive),
+        let before = match (&rebased, &reading.drafted) {
+            (Some(_), None) => Some(Before::of(&reading.index, &reading.chain)),
+            _ => None,
+        };
+        let own_id = stored::own_id(reading.path.clone().as_deref(), reading.session_file());
+        let mut deposit = None;
+        let keeping = match &mut archive {
+            Some(archive) if self.is_copy => {
+                keep_copied(&mut **archive, reading, &own_id, ui)?;
+                None
+            }
+            Some(archive) => {
+                let archive = &mut **archive;
+                let made = reading.made(None);
+                let Deposited { state, version, keys, n_new, new_bytes, .. } =
+                    version::deposit(archive, made.file, made.index, &own_id, ui.stop())?;
+                let mut size = DepositSize { lines: n_new.into(), files: 0, bytes: new_bytes };
+                if source_sidecar.is_dir() {
+                    let sidecar = version::keep_sidecar(archive, &own_id, &source_sidecar, None, ui.stop())?;
+                    size.add(DepositSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
+                }
+                deposit = Some(size);
+                let recorder = match &rebased {
+                    Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?),
+                    None => Recorder::new(Layout::plain(made.index.n_lines()), keys),
+                };
+                let steps = rebased.as_ref().and_then(|rebased| rebased.recorded.clone());
+                let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+                let source = KeptSession {
+                    id: own_id.clone(),
+                    path: reading.path.as_deref().map(path),
+                    title: self.title.clone(),
+                    state: state.key().to_string(),
+                    version: version.map(|version| version.to_string()),
+                    time: now,
+                    bytes: made.index.fingerprint.len,
+                    is_exact: false,
+                };
+                archive.put_object(&source.object())?;
+                for edits in &reading.past.unsaved {
+                    archive.put_object(&edits.object())?;
+                }
+                let result = self.fresh.map(|fresh| KeptSession {
+                    id: session.clone(),
+                    path: Some(path(&fresh.path)),
+                    title: title_after(self.verb, &self.title),
+                    ..source.clone()
+                });
+                let replaced = rewrite.session.as_ref().filter(|session| session.id != state.session);
+                Some(Keeping {
+                    archive,
+                    recorder,
+                    steps,
+                    state: state.key(),
+                    read: version.unwrap_or_else(|| state.key()),
+                    earlier: reading.past.history.ids(),
+                    edits,
+                    session_ids: replaced.map(|_| [state.session.clone(), own_id.clone()].into()).unwrap_or_default(),
+                    saved,
+                    result: result.or(Some(source).filter(|_| matches!(self.output, Output::InPlace(_)))),
+                })
+            }
             None => None,
         };
         // The chain of the source is not needed any more, and a new one is on its way.
-        reading.chain = Chain::default();
-        let mut index = std::mem::take(&mut reading.index);
-        let done = carry_out(&reading.origin(), &mut index, rewrite, archive, destination, &errand)?;
+        let mut origin = reading.origin();
+        let (mut index, chain) = if let Some(rebased) = &rebased {
+            let before = before.as_ref().or(reading.drafted.as_ref().map(|drafted| &drafted.before));
+            origin.base = before.map(|before| BaseFile {
+                file: &rebased.base.file,
+                before,
+                own_problems: rebased.before().problems,
+            });
+            (rebased.composed.index.clone(), rebased.composed.chain.clone())
+        } else {
+            (reading.index.clone(), reading.chain.clone())
+        };
+        let done = carry_out(&origin, &mut index, chain, rewrite, keeping, destination, &errand)?;
+        drop(origin);
+        reading.chain = Chain::find(&index);
         reading.index = index;
-        reading.chain = Chain::find(&reading.index);
-        Ok(done)
+        Ok((done, deposit))
     }
 
     fn open_archive(&self, rewrite: &Rewrite, ui: &Ui) -> Result<Option<Box<dyn Archive>>, CommandError> {
@@ -116,6 +207,13 @@ impl Landing<'_> {
             }
         }
     }
+}
+
+/// Keeps the session called `own_id` of which a copy is written: a copy is known by what it was copied from.
+fn keep_copied(archive: &mut dyn Archive, reading: &Reading, own_id: &str, ui: &Ui) -> Result<(), CommandError> {
+    let made = reading.made(None);
+    version::deposit(archive, made.file, made.index, own_id, ui.stop())?;
+    Ok(archive.commit()?)
 }
 
 impl From<Existing> for apply::Existing {

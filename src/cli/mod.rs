@@ -24,6 +24,7 @@ mod plan_file;
 pub mod progress;
 mod reading;
 mod rewriting;
+mod sanitizer;
 pub mod settings;
 mod shelf;
 mod shrinking;
@@ -33,4 +34,8 @@ pub mod ui;
 
 pub use dispatch::main;
 pub use error::{CommandError, Completion};
+#[cfg(all(feature = "mcp", any(test, feature = "fuzzing")))]
+pub use mcp::reads_any_call;
+#[cfg(any(test, feature = "fuzzing"))]
+pub use plan_file::reads_any_plan;
 pub use ui::Ui;

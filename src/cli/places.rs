@@ -9,6 +9,7 @@ use etcetera::BaseStrategy;
 
 use super::config::{Config, Layer, Source};
 use super::error::CommandError;
+use super::settings::Consent;
 use crate::archive::ArchiveUrl;
 use crate::engine::chat::{Endpoint, Key};
 use crate::transcript::session::Places;
@@ -209,6 +210,12 @@ impl Environment {
         };
         let is_user = |layer: &Layer| matches!(layer.source, Source::User(_));
         self.layers.iter().any(|layer| is_user(layer) && layer.says(name, "chat"))
+    }
+
+    /// Whether the user's own configuration lets whole sessions go to an archive on a server (N-09).
+    pub(crate) fn server_consent(&self) -> Consent {
+        let is_given = |layer: &Layer| matches!(layer.source, Source::User(_)) && layer.is_true("keep_on_server");
+        if self.layers.iter().any(is_given) { Consent::Given } else { Consent::Ask }
     }
 
     /// Where sessions are looked for.

@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 use serde::Deserialize;
 
 use super::error::CommandError;
+use crate::cli::interrupt::while_waiting;
 use crate::plan::Stage;
 use crate::transcript::Fingerprint;
 
@@ -32,8 +33,14 @@ pub(super) struct PlanFile {
 /// # Errors
 /// When it cannot be read, or is no plan of this version; the message has the line.
 pub(super) fn read(path: &Path) -> Result<PlanFile, CommandError> {
-    let text = fs::read_to_string(path).with_context(|| format!("read the plan {}", path.display()))?;
-    let plan: PlanFile = toml::from_str(&text).map_err(|error| {
+    let text =
+        while_waiting(|| fs::read_to_string(path)).with_context(|| format!("read the plan {}", path.display()))?;
+    parse(path, &text)
+}
+
+/// The plan that `text`, which stands at `path`, is.
+fn parse(path: &Path, text: &str) -> Result<PlanFile, CommandError> {
+    let plan: PlanFile = toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map_or_else(String::new, |before| format!(", line {}", before.matches('\n').count() + 1));
         CommandError::usage(anyhow!("read the plan {}{line}: {}", path.display(), error.message()))
@@ -52,4 +59,34 @@ pub(super) fn read(path: &Path) -> Result<PlanFile, CommandError> {
 /// What a file was, as a plan names it.
 pub(super) fn name_of(fingerprint: Fingerprint) -> String {
     format!("{}-{:016x}", fingerprint.len, fingerprint.checksum)
+}
+
+/// Whether `bytes`, as far as they are text, can be read as a plan, or refused with a word.
+#[cfg(any(test, feature = "fuzzing"))]
+#[must_use]
+pub fn reads_any_plan(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    match parse(Path::new("plan.toml"), &text) {
+        Ok(plan) => plan.plan == FORM,
+        Err(error) => !error.explained().is_empty(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        // X-08
+        #[test]
+        fn x_08_any_bytes_are_read_as_a_plan(
+            bytes in any::<Vec<u8>>(),
+            text in "(plan = 1\n|fingerprint = |\"x\"|[\\[]{1,2}stage[\\]]{1,2}\n|verb = \"(prune|compress|truncate)\"\n|[a-z_]{1,8} = (-?[0-9]{1,30}|nan|\\[\\])\n|[\"#é\n]){0,12}",
+        ) {
+            prop_assert!(reads_any_plan(&bytes));
+            prop_assert!(reads_any_plan(text.as_bytes()), "{text:?}");
+        }
+    }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::ui::Ui;
+use crate::text::printable;
 
 /// Work that is over sooner draws nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -27,7 +28,7 @@ impl Progress {
             if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {percent:>3} %  {eta} left") {
                 bar.set_style(style);
             }
-            bar.with_message(label.to_owned())
+            bar.with_message(printable(label).into_owned())
         });
         Self { bar, started: Instant::now() }
     }
@@ -44,7 +45,7 @@ impl Progress {
     /// Says more about the work; the text is made only where it is drawn.
     pub fn note(&self, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
-            bar.set_message(text());
+            bar.set_message(printable(&text()).into_owned());
         }
     }
 

@@ -6,15 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
+use jiff::Timestamp;
 
 use super::error::CommandError;
-use super::input;
+use super::input::{self, Input};
 use super::progress::Progress;
+use super::stored;
 use super::ui::Ui;
-use crate::apply::{Before, Draft, Origin};
-use crate::text::Stopped;
+use crate::apply::{self, Before, Draft, Lines, Made, Origin};
+use crate::archive::{Archive, operation_id};
+use crate::text::{Digest, Stopped};
 use crate::transcript::session::Found;
-use crate::transcript::{Chain, Index, LineNo};
+use crate::transcript::{Chain, Index, LineReader};
+use crate::version::{self, Edit, Edits, History, Known, LineKey};
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
@@ -29,109 +33,198 @@ pub(super) struct Reading {
     pub(super) stem: Option<String>,
     pub(super) index: Index,
     pub(super) chain: Chain,
-    /// The session itself, where all this is of a draft that shall take its place.
+    /// What the archive knows of it.
+    pub(super) past: Past,
+    /// The session itself, where all this is of a draft: what a plan has made of it so far.
     pub(super) drafted: Option<Drafted>,
 }
 
-/// The session whose place a draft takes.
+/// What the archive knows of a session, and what is planned for it.
+#[derive(Debug)]
+pub(super) struct Past {
+    /// Which session it is; `None` for one that the archive does not have.
+    pub(super) known: Option<Known>,
+    /// The operations that it was rendered with, and those that it is to be rendered with as well.
+    pub(super) history: History,
+    /// Which lines of the session those of the file are.
+    pub(super) lines: Lines,
+    /// The id of the operation that is planned.
+    pub(super) operation: String,
+    /// Its edits so far, as the draft has them.
+    pub(super) pending: Vec<Edit>,
+    /// Operations that the archive does not have yet, before the one that is planned.
+    pub(super) unsaved: Vec<Edits>,
+}
+
+/// The session of which a draft was made.
 #[derive(Debug)]
 pub(super) struct Drafted {
     pub(super) file: File,
+    pub(super) index: Index,
     pub(super) before: Before,
-    pub(super) kind: DraftKind,
-    /// The session that has the folder of all that is referred to, where it is another.
-    pub(super) home: Option<PathBuf>,
-}
-
-/// What a draft is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DraftKind {
-    /// A change by itself.
-    Changed,
-    /// The session with the end that it lacks: no reason to write anything. From this line on it was written behind
-    /// another beginning, where it was.
-    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
-    Settled(Option<LineNo>),
 }
 
 impl Reading {
     /// Opens and indexes what a SESSION argument stands for.
     pub(super) fn of(found: &Found, ui: &Ui) -> Result<Self, CommandError> {
-        let mut input = input::open(found)?;
-        let name = input.name();
+        let input = input::open(found)?;
         let len = input.file.metadata().map_or(0, |metadata| metadata.len());
-        let mut watched =
-            Watched { reader: &mut input.file, stop: ui.stop(), progress: Progress::start(ui, "reading", len) };
+        // To its end, wherever that is by then.
+        Self::of_input(input, u64::MAX, len, ui)
+    }
+
+    /// As [`Self::of`], of the first `len` bytes of a file.
+    pub(super) fn of_part(input: Input, len: u64, ui: &Ui) -> Result<Self, CommandError> {
+        Self::of_input(input, len, len, ui)
+    }
+
+    fn of_input(mut input: Input, limit: u64, len: u64, ui: &Ui) -> Result<Self, CommandError> {
+        let name = input.name();
+        let reader = (&mut input.file).take(limit);
+        let mut watched = Watched { reader, stop: ui.stop(), progress: Progress::start(ui, "reading", len) };
         let index = Index::build(&mut watched).with_context(|| format!("read {name}"))?;
         watched.progress.finish();
         let chain = Chain::find(&index);
         let stem = input.path.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
-        Ok(Self { file: input.file, name, path: input.path, stem, index, chain, drafted: None })
+        let past = Past {
+            known: None,
+            history: History::default(),
+            lines: Lines::plain(),
+            operation: new_operation(stem.as_deref(), input.path.as_deref()),
+            pending: Vec::new(),
+            unsaved: Vec::new(),
+        };
+        Ok(Self { file: input.file, name, path: input.path, stem, index, chain, past, drafted: None })
     }
 
-    /// Puts `draft` in the place of the session, to be rewritten and written where the session would be.
-    pub(super) fn draft(&mut self, mut draft: File) -> io::Result<()> {
-        draft.rewind()?;
-        let index = Index::build(&draft)?;
-        let chain = Chain::find(&index);
-        self.replace(draft, index, chain);
+    /// Finds out what `archive` knows of the session.
+    pub(super) fn recognise(&mut self, archive: &dyn Archive) -> Result<(), CommandError> {
+        if !may_be_known(&self.file, archive)? {
+            return Ok(());
+        }
+        let keys = version::keys(&self.file, &self.index).with_context(|| format!("read {}", self.name))?;
+        self.past.known = version::recognise(archive, &keys)?;
+        let made = self.made(Some(archive));
+        let (history, lines) = (made.history()?, made.lines());
+        (self.past.history, self.past.lines) = (history, lines);
         Ok(())
     }
 
-    /// As [`Self::draft`], of a draft that is indexed.
-    pub(super) fn replace(&mut self, draft: File, index: Index, chain: Chain) {
-        let file = std::mem::replace(&mut self.file, draft);
-        // The session stays what was read first, whatever is drafted of it.
-        self.drafted = Some(if let Some(drafted) = self.drafted.take() {
-            Drafted { kind: DraftKind::Changed, ..drafted }
-        } else {
-            let before = Before::of(&self.index, &self.chain);
-            Drafted { file, before, kind: DraftKind::Changed, home: None }
-        });
-        (self.index, self.chain) = (index, chain);
+    /// As [`Self::recognise`]; operations of an archive that did not keep whole sessions are taken over first.
+    pub(super) fn recognise_or_adopt(&mut self, archive: &mut dyn Archive) -> Result<(), CommandError> {
+        self.recognise(archive)?;
+        if self.past.known.is_none() && self.index.n_lines() > 0 {
+            let sessions = stored::sessions(&mut self.file, self.path.as_deref())?;
+            if apply::adopt(archive, &mut self.file, self.path.as_deref(), &sessions)? {
+                self.recognise(archive)?;
+            }
+        }
+        Ok(())
     }
 
-    /// Puts `draft`, which is the session with the end that it lacks, in its place: what is wrong with the draft is
-    /// nothing that a rewrite of it causes. `carried_from` is the first line that was written behind another beginning:
-    /// thinking from there on goes. `home` is the session that has the folder of all that is referred to, where it is
-    /// another.
-    #[cfg(feature = "mcp")]
-    pub(super) fn settle(
+    /// What the session is made of.
+    pub(super) fn made<'a>(&'a self, archive: Option<&'a dyn Archive>) -> Made<'a> {
+        let (file, index) = match &self.drafted {
+            Some(drafted) => (&drafted.file, &drafted.index),
+            None => (&self.file, &self.index),
+        };
+        Made { file, index, known: self.past.known.as_ref(), archive }
+    }
+
+    /// How many lines a client has added to what ctxc wrote, or read.
+    pub(super) fn n_appended(&self) -> u64 {
+        let Some(known) = &self.past.known else { return 0 };
+        let earlier = known.state.runs.iter().filter(|run| run.under.is_some()).map(|run| u64::from(run.n_lines));
+        earlier.sum::<u64>() + self.n_new()
+    }
+
+    /// How many lines the archive does not have yet.
+    pub(super) fn n_new(&self) -> u64 {
+        let index = self.drafted.as_ref().map_or(&self.index, |drafted| &drafted.index);
+        let n_known = self.past.known.as_ref().map_or(0, |known| known.n_lines);
+        u64::from(index.n_lines().saturating_sub(n_known))
+    }
+
+    /// Whether a client has added to what ctxc wrote, or read.
+    pub(super) fn has_grown(&self) -> bool {
+        self.n_appended() > 0
+    }
+
+    /// Whether the session is rendered from more than the file itself.
+    pub(super) fn is_composed(&self) -> bool {
+        let version = self.past.known.as_ref().and_then(|known| known.version.as_ref());
+        let is_changed = version.is_some_and(|version| !version.is_plain());
+        is_changed || self.drafted.is_some() || !self.past.pending.is_empty()
+    }
+
+    /// The operation that is planned, of which `edits` are all.
+    pub(super) fn edits(&self, edits: Vec<Edit>) -> Edits {
+        Edits { operation: self.past.operation.clone(), edits, ..Edits::default() }
+    }
+
+    /// Makes a draft of the session as `edits`, which are all that is planned, leave it.
+    pub(super) fn draft(
         &mut self,
-        mut draft: File,
-        carried_from: Option<LineNo>,
-        home: Option<PathBuf>,
-    ) -> io::Result<()> {
-        draft.rewind()?;
-        let index = Index::build(&draft)?;
-        let chain = Chain::find(&index);
-        let read = self.drafted.as_ref().map_or(self.index.fingerprint, |drafted| drafted.before.fingerprint);
-        let before = Before { fingerprint: read, ..Before::of(&index, &chain) };
-        self.replace(draft, index, chain);
-        if let Some(drafted) = &mut self.drafted {
-            drafted.before = before;
-            drafted.kind = DraftKind::Settled(carried_from);
-            drafted.home = home;
+        edits: Vec<Edit>,
+        archive: Option<&dyn Archive>,
+        ui: &Ui,
+    ) -> Result<Draft, CommandError> {
+        let history = self.past.history.with(self.edits(edits.clone()));
+        let draft = self.made(archive).rebase(&history, None)?.draft(ui.stop())?;
+        self.past.pending = edits;
+        Ok(draft)
+    }
+
+    /// Puts what the operations `ids` made of an earlier state of the session in its place.
+    #[cfg(feature = "mcp")]
+    pub(super) fn go_on_from(&mut self, ids: &[String], archive: &dyn Archive, ui: &Ui) -> Result<(), CommandError> {
+        let known = self.past.history.ids();
+        let new: Vec<String> = ids.iter().filter(|id| !known.contains(id)).cloned().collect();
+        if new.is_empty() {
+            return Ok(());
         }
+        for operation in History::read(archive, &new).map_err(apply::ApplyError::from)?.operations() {
+            self.past.history = self.past.history.with(operation.clone());
+        }
+        let draft = self.draft(Vec::new(), Some(archive), ui)?;
+        self.replace(draft);
         Ok(())
     }
 
-    /// Whether this is the session with the end that it lacked, and nothing else.
-    pub(super) fn is_settled(&self) -> bool {
-        matches!(self.drafted, Some(Drafted { kind: DraftKind::Settled(_), .. }))
+    /// Puts `answers`, the results of calls that have none yet, at the end of the session, as an operation of their own.
+    #[cfg(feature = "mcp")]
+    pub(super) fn answer(
+        &mut self,
+        answers: Vec<String>,
+        archive: Option<&dyn Archive>,
+        ui: &Ui,
+    ) -> Result<(), CommandError> {
+        let behind = crate::transcript::LineNo(self.made(archive).n_stored());
+        let before = version::Address::Stored(behind);
+        let edits = Edits {
+            operation: new_operation(Some("answers"), self.path.as_deref()),
+            edits: vec![Edit::Insert { before, lines: answers }],
+            ..Edits::default()
+        };
+        self.past.history = self.past.history.with(edits.clone());
+        self.past.unsaved.push(edits);
+        let draft = self.draft(Vec::new(), archive, ui)?;
+        self.replace(draft);
+        Ok(())
     }
 
-    /// The first line that was written behind another beginning.
-    pub(super) fn carried_from(&self) -> Option<LineNo> {
-        match self.drafted.as_ref().map(|drafted| drafted.kind) {
-            Some(DraftKind::Settled(line)) => line,
-            Some(DraftKind::Changed) | None => None,
+    /// Puts `draft` in the place of the session, to be planned on.
+    pub(super) fn replace(&mut self, draft: Draft) {
+        let Draft { file, index, chain, lines } = draft;
+        let file = std::mem::replace(&mut self.file, file);
+        let chain = std::mem::replace(&mut self.chain, chain);
+        let index = std::mem::replace(&mut self.index, index);
+        self.past.lines = lines;
+        // The session stays what was read first, whatever is drafted of it.
+        if self.drafted.is_none() {
+            let before = Before::of(&index, &chain);
+            self.drafted = Some(Drafted { file, index, before });
         }
-    }
-
-    /// The session that has the folder of all that is referred to, where it is another.
-    pub(super) fn home(&self) -> Option<&Path> {
-        self.drafted.as_ref().and_then(|drafted| drafted.home.as_deref())
     }
 
     /// The session as it is on the disk.
@@ -142,15 +235,10 @@ impl Reading {
         }
     }
 
-    /// The session as it is rewritten.
+    /// The session as it is on the disk, to be rewritten.
     pub(super) fn origin(&self) -> Origin<'_> {
-        let path = self.path.as_deref();
-        match &self.drafted {
-            None => Origin { file: &self.file, path, draft: None },
-            Some(Drafted { file, before, kind: _, home: _ }) => {
-                Origin { file, path, draft: Some(Draft { file: &self.file, before }) }
-            }
-        }
+        let file = self.drafted.as_ref().map_or(&self.file, |drafted| &drafted.file);
+        Origin { file, path: self.path.as_deref(), base: None }
     }
 
     /// Reads the file once more: `read` gets it with a bar that `label` names, of `total` bytes.
@@ -169,6 +257,22 @@ impl Reading {
     pub(super) fn live_bytes(&self) -> u64 {
         self.chain.live.iter().map(|line| u64::from(self.index.record(line).len)).sum()
     }
+}
+
+/// An id for an operation that is planned for the session called `stem`.
+fn new_operation(stem: Option<&str>, path: Option<&Path>) -> String {
+    let now = Timestamp::now();
+    // Two programs may plan at once, for one file.
+    let what = format!("{} {}", now.as_nanosecond(), std::process::id());
+    operation_id(now, stem.unwrap_or("-"), Digest::of(what.as_bytes()), path)
+}
+
+/// Whether `archive` has anything that starts as `file` does: most often one look tells that it does not.
+fn may_be_known(mut file: &File, archive: &dyn Archive) -> Result<bool, CommandError> {
+    file.rewind()?;
+    let mut lines = LineReader::new(file);
+    let Some(first) = lines.next_line()? else { return Ok(false) };
+    Ok(version::may_know(archive, LineKey::scanned(first))?)
 }
 
 /// A reader whose bytes are counted by a bar.

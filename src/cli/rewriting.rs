@@ -6,16 +6,23 @@ use anyhow::{Context, anyhow};
 use serde::Serialize;
 
 use super::args::Estimate;
+use super::asking::allow_on_server;
 use super::error::CommandError;
-use super::landing::{Landing, fresh, into_session, probe, say_resume};
+use super::landing::{Landed, Landing, fresh, into_session, probe, say_resume};
 use super::reading::Reading;
-use super::settings::{Form, Mode, Output, Rewriting};
+use super::settings::{Form, Keep, Mode, Output, Rewriting};
+use super::stored;
 use super::tell::{self, report_file};
 use super::ui::Ui;
-use crate::apply::{Rewrite, Thinking, ThinkingPolicy, ThinkingReach, follow_up};
+use crate::apply::{
+    Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingPolicy, ThinkingReach,
+    ThinkingRemoved, follow_up, own_edits, own_title, recorded_context, title_line, title_of, unchanged_tokens,
+};
+use crate::archive::Archive;
 use crate::report::rewritten::{BeforeAfter, Rewritten};
-use crate::text::Tokens;
-use crate::transcript::{Calibration, ChainEnd, Flags, Totals};
+use crate::text::{Digest, Tokens};
+use crate::transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals};
+use crate::version::Edits;
 
 /// A session that is being rewritten.
 pub(super) struct Work<'a> {
@@ -25,6 +32,36 @@ pub(super) struct Work<'a> {
     /// How its tokens are held against a context window, as was asked for.
     pub(super) calibration: Calibration,
     pub(super) totals: Totals,
+    /// The archive, to be read, where there is one.
+    pub(super) archive: Option<Box<dyn Archive>>,
+    /// As which session the result stands where it is written to a file.
+    pub(super) identity: Identity,
+    /// The keys of versions that the result may come to again.
+    pub(super) rendered: Vec<Digest>,
+}
+
+/// The change of the session id alone, where the result stands under another than its source's.
+fn under(output: &Output, identity: Option<String>, own: Option<&String>) -> Rewrite {
+    let id = identity.filter(|id| !matches!(output, Output::NewSession(_)) && Some(id) != own);
+    Rewrite { session: id.map(|id| NewSession { id }), ..Rewrite::default() }
+}
+
+/// A session put together anew.
+struct Rendering {
+    rebased: Rebased,
+    rewrite: Rewrite,
+    consequences: Consequences,
+    /// What the model sees of it before anything has followed.
+    left: Totals,
+}
+
+/// As which session a result stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Identity {
+    /// As that which was read.
+    File,
+    /// As the source of that.
+    Source,
 }
 
 impl<'a> Work<'a> {
@@ -37,12 +74,22 @@ impl<'a> Work<'a> {
     }
 
     /// As [`Self::open`], of a session that has been read.
-    pub(super) fn of(settings: &'a Rewriting, reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
+    pub(super) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
         refuse_unless_transcript(&reading)?;
         warn_of_chain(&reading, ui);
         let calibration = Calibration::learn(&reading.index, &reading.chain);
         let totals = Totals::of(&reading.index, &reading.chain);
-        Ok(Self { settings, ui, reading, calibration, totals })
+        let mut archive = match &settings.keep {
+            Keep::In(url) => stored::open_if_there(url)?,
+            Keep::Nowhere => None,
+        };
+        if let (Some(archive), None, None) = (&mut archive, &reading.past.known, &reading.drafted) {
+            reading.recognise_or_adopt(&mut **archive)?;
+        }
+        if let (Keep::In(url), Mode::Do) = (&settings.keep, settings.mode) {
+            allow_on_server(url, settings.on_server, reading.past.known.is_some(), ui)?;
+        }
+        Ok(Self { settings, ui, reading, calibration, totals, archive, identity: Identity::File, rendered: Vec::new() })
     }
 
     /// What is known before anything has been done.
@@ -63,14 +110,13 @@ impl<'a> Work<'a> {
         let Self { settings, reading, .. } = self;
         let left = rewrite.left(&reading.index, &reading.chain);
         let calibration = self.estimate();
-        let reach = self.reach(reach);
         // From nothing nothing follows, and what follows is found by reading the file again.
         if rewrite.is_nothing() && reach == ThinkingReach::BehindChange {
             return Ok(calibration.context(left.context()));
         }
         let thinking = Thinking { policy: settings.thinking, reach };
         let consequences =
-            follow_up(&reading.file, &reading.index, &reading.chain, &calibration, thinking, &mut rewrite.clone())
+            follow_up(&reading.file, &reading.index, &reading.chain, &calibration, thinking, &[], &mut rewrite.clone())
                 .with_context(|| format!("read {}", reading.name))?;
         Ok(calibration.context(consequences.expected(left).context()))
     }
@@ -88,14 +134,6 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// How far back thinking goes: what was written behind another beginning has none that could stay.
-    fn reach(&self, reach: ThinkingReach) -> ThinkingReach {
-        match (reach, self.reading.carried_from()) {
-            (ThinkingReach::BehindChange, Some(line)) => ThinkingReach::BehindLine(line),
-            (reach, _) => reach,
-        }
-    }
-
     /// How tokens are held against a target: calibrated unless something else was asked for.
     pub(super) fn estimate(&self) -> Calibration {
         match self.settings.estimate {
@@ -108,27 +146,64 @@ impl<'a> Work<'a> {
     /// is the reason where nothing changes. Afterwards the index and the chain are those of the result.
     pub(super) fn finish(
         &mut self,
-        mut rewrite: Rewrite,
+        rewrite: Rewrite,
         reach: ThinkingReach,
         unchanged: &str,
         rewritten: &mut Rewritten,
     ) -> Result<(), CommandError> {
-        let is_settled = self.reading.is_settled();
-        // The end that a session lacked is no reason to write it.
-        if is_settled && rewrite.is_nothing() {
-            rewritten.unchanged = Some(unchanged.to_owned());
-            return Ok(());
-        }
-        let reach = self.reach(reach);
+        let reading = &self.reading;
+        let mut planned = reading.past.pending.clone();
+        planned.extend(own_edits(&reading.index, &rewrite, &reading.past.lines));
+        let edits = Edits {
+            removes_all_thinking: reach == ThinkingReach::Everywhere,
+            thinking: self.settings.thinking,
+            ..reading.edits(planned)
+        };
+        self.finish_edits(edits, rewrite, unchanged, rewritten)
+    }
+
+    /// As [`Self::finish`], of `edits`, of which `rewrite` is what a plan makes of the file as it is.
+    pub(super) fn finish_edits(
+        &mut self,
+        edits: Edits,
+        rewrite: Rewrite,
+        unchanged: &str,
+        rewritten: &mut Rewritten,
+    ) -> Result<(), CommandError> {
+        // What was undone may hold again, though the file is the session as it is.
+        let turns = !edits.undoes.is_empty() || !edits.gives_back.is_empty();
+        let is_composed = (self.reading.is_composed() || turns) && !edits.is_nothing();
+        let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
+        let title = title_of(&self.reading.file, &self.reading.index, &self.reading.chain)?;
+        let (mut rewrite, rebased, consequences, left) = if is_composed {
+            let Rendering { rebased, rewrite, consequences, left } = self.compose(&edits, rewrite, reach)?;
+            (rewrite, Some(rebased), consequences, left)
+        } else {
+            let reading = &self.reading;
+            let mut rewrite = rewrite;
+            let left = rewrite.left(&reading.index, &reading.chain);
+            let thinking = Thinking { policy: self.settings.thinking, reach };
+            let consequences = follow_up(
+                &reading.file,
+                &reading.index,
+                &reading.chain,
+                &self.calibration,
+                thinking,
+                &[],
+                &mut rewrite,
+            )
+            .with_context(|| format!("read {}", reading.name))?;
+            (rewrite, None, consequences, left)
+        };
+        let saved =
+            rewrite.saved.values().sum::<i64>() + rewrite.already_saved + consequences.thinking.tokens.0.cast_signed();
+        let told = match &rebased {
+            Some(rebased) => self.told(rebased, &rewrite, consequences, left)?,
+            None => consequences,
+        };
         let Self { settings, ui, reading, calibration, .. } = self;
-        let thinking = Thinking { policy: settings.thinking, reach };
-        let left = rewrite.left(&reading.index, &reading.chain);
-        let consequences =
-            follow_up(&reading.file, &reading.index, &reading.chain, calibration, thinking, &mut rewrite)
-                .with_context(|| format!("read {}", reading.name))?;
-        rewritten.set_consequences(&consequences);
-        // Any other draft is a change by itself.
-        let is_nothing = rewrite.is_nothing() && (reading.drafted.is_none() || is_settled);
+        rewritten.set_consequences(&told);
+        let is_nothing = rewrite.is_nothing() && rebased.is_none();
         rewritten.unchanged = is_nothing.then(|| unchanged.to_owned());
         if settings.thinking == ThinkingPolicy::CloseLoop && consequences.thinking.kept_in_open_loop > 0 {
             ui.warning(
@@ -147,12 +222,18 @@ impl<'a> Work<'a> {
         }
         let fresh = fresh(&settings.output, reading.path.as_deref()).filter(|_| rewritten.unchanged.is_none());
         if let Some(fresh) = &fresh {
-            into_session(rewritten.verb(), fresh, reading, &mut rewrite)?;
+            into_session(rewritten.verb(), fresh, &title, &mut rewrite);
             rewritten.session_id = Some(fresh.id.to_string());
         }
-        let landing =
-            Landing { verb: rewritten.verb(), output: &settings.output, keep: &settings.keep, fresh: fresh.as_ref() };
-        let done = landing.land(reading, &rewrite, ui)?;
+        let landing = Landing {
+            verb: rewritten.verb(),
+            output: &settings.output,
+            keep: &settings.keep,
+            fresh: fresh.as_ref(),
+            title,
+            is_copy: rewritten.unchanged.is_some(),
+        };
+        let (done, deposit) = landing.land(reading, Landed { rewrite: &rewrite, edits, saved, rebased }, ui)?;
         let mut after = Totals::of(&reading.index, &reading.chain);
         rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
         rewritten.set_totals(calibration, after);
@@ -160,16 +241,103 @@ impl<'a> Work<'a> {
         let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
         rewritten.output = typed.map(|path| path.display().to_string());
         rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
-        // A draft with lines of its own is a change, whether or not an archive knows of it; so is what is done to one that was
-        // only settled.
-        let is_change = is_settled || !rewrite.added.is_empty();
-        let is_copy = done.is_copy || done.operation.is_none();
-        if reading.drafted.is_some() && is_copy && !is_change {
-            rewritten.unchanged = Some(unchanged.to_owned());
-        }
         rewritten.operation = done.operation;
+        rewritten.deposit = deposit;
+        if let Some(deposit) = deposit {
+            ui.detail(format_args!("stored in the archive: {deposit}"));
+        }
         rewritten.backup = done.backup.map(|path| path.display().to_string());
         Ok(())
+    }
+
+    /// The session put together anew with `edits`, of which `plan` is what they make of the file as it is, and what follows.
+    fn compose(&mut self, edits: &Edits, plan: Rewrite, reach: ThinkingReach) -> Result<Rendering, CommandError> {
+        let identity_of = self.identity;
+        let Self { settings, reading, .. } = self;
+        let history = reading.past.history.with(edits.clone());
+        let own_session = reading.past.known.as_ref().map(|known| known.state.session.clone());
+        let read_as = stored::last_session(reading.session_file())?;
+        // Under which id the result stands: a fresh one, that of the file, or that of the source.
+        let identity = match &settings.output {
+            _ if reading.past.known.as_ref().is_none_or(|known| known.version.is_none()) => None,
+            _ if identity_of == Identity::Source => own_session.clone(),
+            Output::NewSession(_) => own_session.clone(),
+            Output::File(..) | Output::StandardOutput | Output::InPlace(_) => read_as.clone(),
+        };
+        let made = reading.made(self.archive.as_deref());
+        if let Some(rebased) = made.recorded(&history, &self.rendered)? {
+            let rewrite = under(&settings.output, identity, own_session.as_ref());
+            let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
+            return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
+        }
+        let rebased = made.rebase(&history, identity.as_deref())?;
+        let everywhere = history.standing().any(|operation| operation.removes_all_thinking);
+        let reach = if everywhere { ThinkingReach::Everywhere } else { reach };
+        let is_kept = history.standing().all(|operation| operation.thinking == ThinkingPolicy::Keep);
+        let policy = if is_kept { ThinkingPolicy::Keep } else { settings.thinking };
+        let Composed { index, chain, stored, rewrite, runs, identities } = &rebased.composed;
+        let mut rewrite = rewrite.clone();
+        let calibration = Calibration::learn(index, stored);
+        let left = rewrite.left(index, chain);
+        let thinking = Thinking { policy, reach };
+        let consequences = follow_up(&rebased.base.file, index, chain, &calibration, thinking, runs, &mut rewrite)
+            .with_context(|| format!("read {}", reading.name))?;
+        for (line, splice) in identities {
+            if !rewrite.dropped.contains(*line) {
+                rewrite.edit_unseen(*line, [splice.clone()]);
+            }
+        }
+        rewrite.cuts.entry(LineNo(0)).or_default().extend(plan.cuts.into_values().flatten());
+        rewrite.records.extend(plan.records);
+        if !matches!(settings.output, Output::NewSession(_))
+            && identity != own_session
+            && let Some(id) = identity
+        {
+            let title = reading.past.known.as_ref().and_then(|known| known.version.as_ref()).and_then(own_title);
+            rewrite.appended.extend(title.map(|title| title_line(&id, &title)));
+            rewrite.session = Some(NewSession { id });
+        }
+        Ok(Rendering { rebased, rewrite, consequences, left })
+    }
+
+    /// What is told of what follows, where more follows than from what is done now.
+    fn told(
+        &self,
+        rebased: &Rebased,
+        rewrite: &Rewrite,
+        consequences: Consequences,
+        left: Totals,
+    ) -> Result<Consequences, CommandError> {
+        let reading = &self.reading;
+        let Composed { index, chain, .. } = &rebased.composed;
+        let thinking = |index: &Index, lines: &mut dyn Iterator<Item = LineNo>| {
+            lines.filter(|line| index.record(*line).flags.any(Flags::THINKING)).count() as u64
+        };
+        let before = thinking(&reading.index, &mut reading.chain.lines.iter().copied());
+        let goes = |line: &LineNo| {
+            rewrite.dropped.contains(*line) || rewrite.edits.contains_key(line) && !rewrite.unseen.contains(*line)
+        };
+        let after = thinking(index, &mut chain.lines.iter().copied().filter(|line| !goes(line)));
+        let left = consequences.expected(left);
+        let totals = Totals::of(&reading.index, &reading.chain);
+        let removed = ThinkingRemoved {
+            entries: before.saturating_sub(after),
+            tokens: totals.thinking.saturating_sub(left.thinking),
+            signature_tokens: totals.signatures.saturating_sub(left.signatures),
+            kept_in_open_loop: consequences.thinking.kept_in_open_loop,
+        };
+        let recorded = recorded_context(&reading.file, &reading.index, &reading.chain)?;
+        let gauge = consequences.gauge.map(|gauge| Gauge { before: recorded.unwrap_or(gauge.before), ..gauge });
+        let found;
+        let read = match &reading.drafted {
+            Some(drafted) => {
+                found = Chain::find(&drafted.index);
+                (&drafted.file, &drafted.index, &found)
+            }
+            None => (&reading.file, &reading.index, &reading.chain),
+        };
+        let unchanged = unchanged_tokens(read, (&rebased.base.file, index, chain), rewrite)?;
+        Ok(Consequences { thinking: removed, gauge, unchanged, ..consequences })
     }
 
     /// Says what was done: the path of the result as data, `text` beside it, and how to resume it.
@@ -216,7 +384,7 @@ pub(super) fn say(
 }
 
 /// A file of which no line is an entry is no transcript at all.
-fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandError> {
+pub(super) fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandError> {
     let has = |flag| reading.index.records.iter().any(|record| record.flags.any(flag));
     if has(Flags::MALFORMED) && !has(Flags::ENTRY) {
         let n_lines = reading.index.records.len();

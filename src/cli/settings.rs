@@ -24,6 +24,8 @@ pub(crate) struct Rewriting {
     pub(crate) thinking: ThinkingPolicy,
     pub(crate) output: Output,
     pub(crate) keep: Keep,
+    /// Whether whole sessions may go there, where it is on a server.
+    pub(crate) on_server: Consent,
     /// That archive, as what takes the place of a text names it.
     pub(crate) shelf: Shelf,
     pub(crate) mode: Mode,
@@ -188,10 +190,10 @@ impl Secrets {
     }
 }
 
-/// Whether texts may be sent.
+/// Whether texts may be sent, or sessions stored on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// They may: `--yes`, or the user's configuration asks for the engine.
+    /// They may: `--yes`, or the user's own configuration says so.
     Given,
     /// A person at a terminal is asked.
     Ask,

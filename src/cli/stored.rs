@@ -11,6 +11,8 @@ use super::error::CommandError;
 use super::input::Input;
 use super::settings::Keep;
 use crate::archive::{self, Archive, ArchiveUrl};
+use crate::transcript::session::session_id;
+use crate::version::{KeptSession, kept_sessions};
 
 /// Opens the archive at `url`, which is made where there is none yet.
 pub(super) fn open(url: &str) -> Result<Box<dyn Archive>, CommandError> {
@@ -71,6 +73,34 @@ pub(super) fn sessions(file: &mut File, path: Option<&Path>) -> io::Result<Vec<S
 pub(super) fn last_session(file: &mut File) -> io::Result<Option<String>> {
     let tail = tail(file)?;
     Ok(memchr::memmem::rfind(&tail, SESSION_KEY).and_then(|at| id_at(&tail, at)))
+}
+
+/// The session that `archive` keeps under the id `name`, or under the only id that begins so, in any case; `None` where
+/// there is none.
+pub(super) fn find_kept(archive: &dyn Archive, name: &str) -> Result<Option<KeptSession>, CommandError> {
+    let begins_so = |kept: &KeptSession| {
+        kept.id.as_bytes().get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    let mut found: Vec<KeptSession> = kept_sessions(archive)?.into_iter().filter(begins_so).collect();
+    if let Some(whole) = found.iter().position(|kept| kept.id.eq_ignore_ascii_case(name)) {
+        return Ok(Some(found.swap_remove(whole)));
+    }
+    if found.len() > 1 {
+        let ids: Vec<&str> = found.iter().map(|kept| kept.id.as_str()).collect();
+        return Err(CommandError::usage(anyhow!(
+            "tell which session {name:?} is: the archive keeps {}",
+            ids.join(", ")
+        ))
+        .hint("give more of the id"));
+    }
+    Ok(found.pop())
+}
+
+/// The id of the session in `file`: that of its name, else the last one in it, else its name whatever that is.
+pub(super) fn own_id(path: Option<&Path>, file: &mut File) -> String {
+    let stem = || path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let named = path.and_then(session_id).map(str::to_owned);
+    named.or_else(|| last_session(file).ok().flatten()).or_else(stem).unwrap_or_else(|| "-".to_owned())
 }
 
 const SESSION_KEY: &[u8] = b"\"sessionId\":\"";

@@ -10,6 +10,7 @@ use super::error::CommandError;
 use super::settings::{Form, Reporting};
 use super::ui::Ui;
 use crate::apply::{probe_report, write_report};
+use crate::text::printable;
 
 /// Tells a result as `reporting` wants it: `text` or `json` on standard output, `json` in the file of the report.
 ///
@@ -59,5 +60,5 @@ fn is_same(left: &Path, right: &Path) -> bool {
 pub(super) fn report_file(reporting: &Reporting, json: &impl Serialize) -> Result<(), CommandError> {
     let Some(path) = &reporting.report else { return Ok(()) };
     let line = serde_json::to_string(json)? + "\n";
-    Ok(write_report(path, &line).with_context(|| format!("write {}", path.display()))?)
+    Ok(write_report(path, &printable(&line)).with_context(|| format!("write {}", path.display()))?)
 }

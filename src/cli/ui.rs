@@ -1,4 +1,7 @@
 //! The only place that prints. Standard output carries data, standard error everything else.
+//!
+//! All of it goes through the [`Sanitizer`], so that nothing of a transcript can steer a terminal. Only data in bytes that
+//! goes into a file or a pipe is left as it is.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -7,9 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use clap::error::ErrorKind;
 
 use super::error::CommandError;
+use super::interrupt::while_waiting;
+use super::sanitizer::Sanitizer;
 use crate::report::table::Look;
+use crate::text::printable;
 
 /// How much is said on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,22 +83,24 @@ impl Ui {
         &self.stop
     }
 
-    /// Standard output, for data in bytes. Flush it: what a drop cannot write is lost without a word.
+    /// Standard output, for data in bytes, as they are where no terminal shows them. Flush it: what a drop cannot write is
+    /// lost without a word.
     #[must_use]
     pub fn output(&self) -> BufWriter<Box<dyn Write>> {
         let output: Box<dyn Write> = match self.listener {
+            Listener::Streams if io::stdout().is_terminal() => Box::new(Sanitizer::new(io::stdout().lock())),
             Listener::Streams => Box::new(io::stdout().lock()),
             Listener::Agent(_) => Box::new(io::sink()),
         };
         BufWriter::with_capacity(64 * 1024, output)
     }
 
-    /// Writes `text` to standard output as it is.
+    /// Writes `text` to standard output.
     ///
     /// # Errors
     /// When standard output cannot be written; a closed pipe ends the command quietly.
     pub fn data(&self, text: impl Display) -> Result<(), CommandError> {
-        let mut output = self.output();
+        let mut output = Sanitizer::new(self.output());
         write!(output, "{text}").and_then(|()| output.flush()).map_err(unwritable)
     }
 
@@ -155,7 +164,7 @@ impl Ui {
         }
         self.say(Style::new(), "", format_args!("{question} [y/N]"));
         let mut answer = String::new();
-        io::stdin().read_line(&mut answer)?;
+        while_waiting(|| io::stdin().read_line(&mut answer))?;
         Ok(Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")))
     }
 
@@ -177,6 +186,8 @@ impl Ui {
         if matches!(self.listener, Listener::Agent(_)) && self.verbosity < Verbosity::Verbose {
             return;
         }
+        let text = text.to_string();
+        let text = printable(&text);
         let mut stderr = AutoStream::new(io::stderr(), self.color).lock();
         // Where standard error is gone, there is nobody left to tell.
         let _ = if prefix.is_empty() {
@@ -184,6 +195,21 @@ impl Ui {
         } else {
             writeln!(stderr, "{style}{prefix}{style:#}{text}")
         };
+    }
+}
+
+/// Prints what clap has to say: help and version as data, a usage error on standard error. An error quotes what was typed,
+/// which may be the name of a file of somebody else.
+///
+/// # Errors
+/// When it cannot be printed.
+pub(super) fn print_usage(error: &clap::Error) -> io::Result<()> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.print(),
+        _ => {
+            let mut stderr = Sanitizer::new(io::stderr());
+            write!(stderr, "{}", error.render()).and_then(|()| stderr.flush())
+        }
     }
 }
 

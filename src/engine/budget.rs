@@ -1,8 +1,13 @@
 //! A limit of costs: no call starts that could pass it (G-02).
+//!
+//! What a server says that a call did cost counts more than any table: where it charges more than was put aside,
+//! as much more is put aside for the calls to come. Under a limit the first call runs alone, so that its cost is known
+//! before there are many.
 
 use serde::Serialize;
 
 use super::Usd;
+use crate::text::Tokens;
 
 /// What has been spent, what may still come of the calls under way, and the limit.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,12 +15,25 @@ pub struct Budget {
     limit: Option<Usd>,
     spent: Usd,
     reserved: Usd,
+    /// How many calls are under way.
+    n_running: usize,
+    /// Whether what a call costs has been seen.
+    is_tried: bool,
+    /// The most that a call has cost, in millionths of what was put aside for it, where that is more.
+    overrun: Option<u64>,
+    /// The most that a call has cost that was held to be free.
+    not_free: Usd,
 }
 
 /// What is put aside for a call under way: the most that it may cost.
 #[derive(Debug)]
 #[must_use = "what is put aside has to be settled"]
-pub struct Reservation(Usd);
+pub struct Reservation {
+    /// What was taken for the most that it may cost.
+    most: Usd,
+    /// What was put aside, by what calls have cost so far.
+    aside: Usd,
+}
 
 /// A call that could pass the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
@@ -33,36 +51,63 @@ impl Budget {
     /// A budget with this limit; without one it only counts.
     #[must_use]
     pub const fn new(limit: Option<Usd>) -> Self {
-        Self { limit, spent: Usd::ZERO, reserved: Usd::ZERO }
+        Self {
+            limit,
+            spent: Usd::ZERO,
+            reserved: Usd::ZERO,
+            n_running: 0,
+            is_tried: false,
+            overrun: None,
+            not_free: Usd::ZERO,
+        }
     }
 
     /// Puts aside the most that a call may cost, before it starts.
     ///
     /// # Errors
-    /// When the sum could pass the limit; the call must not start.
+    /// When the sum could pass the limit, or may not be known yet; the call must not start before another is done.
     pub fn reserve(&mut self, most: Usd) -> Result<Reservation, OverBudget> {
+        let aside = match self.overrun {
+            _ if most == Usd::ZERO => self.not_free,
+            Some(overrun) => most.per_million(Tokens(overrun)),
+            None => most,
+        };
         if let Some(limit) = self.limit {
             let left = limit.saturating_sub(self.spent + self.reserved);
-            if most > left {
-                return Err(OverBudget { call: most, left, limit });
+            let is_spent = self.spent > limit;
+            if aside > left || is_spent || (!self.is_tried && self.n_running > 0) {
+                return Err(OverBudget { call: aside, left, limit });
             }
         }
-        self.reserved += most;
-        Ok(Reservation(most))
+        self.reserved += aside;
+        self.n_running += 1;
+        Ok(Reservation { most, aside })
     }
 
     /// Takes what a call did cost. Without a measure, as after a timeout, it is taken to have cost its most: the server may
     /// have worked on and charge it.
     #[expect(clippy::needless_pass_by_value, reason = "a reservation is used up")]
     pub fn settle(&mut self, reservation: Reservation, measured: Option<Usd>) {
-        self.reserved = self.reserved.saturating_sub(reservation.0);
-        self.spent += measured.unwrap_or(reservation.0);
+        let Reservation { most, aside } = reservation;
+        self.end(aside);
+        self.is_tried = true;
+        self.spent += measured.unwrap_or(aside);
+        let Some(cost) = measured.filter(|cost| *cost > most) else { return };
+        match cost.millionths_of(most) {
+            Some(overrun) => self.overrun = self.overrun.max(Some(overrun)),
+            None => self.not_free = self.not_free.max(cost),
+        }
     }
 
     /// Gives back what was put aside for a call that was refused before any work, as with 401 or 429.
     #[expect(clippy::needless_pass_by_value, reason = "a reservation is used up")]
     pub fn release(&mut self, reservation: Reservation) {
-        self.reserved = self.reserved.saturating_sub(reservation.0);
+        self.end(reservation.aside);
+    }
+
+    fn end(&mut self, aside: Usd) {
+        self.reserved = self.reserved.saturating_sub(aside);
+        self.n_running = self.n_running.saturating_sub(1);
     }
 
     /// What has been spent.
@@ -110,6 +155,28 @@ mod tests {
         budget.settle(free, None);
         assert_eq!(budget.spent(), Usd::ZERO);
         assert!(Budget::new(None).reserve(usd("1000")).is_ok());
+    }
+
+    // a server that charges five times what the table says, or for what was held to be free.
+    #[test]
+    fn x_05_what_a_server_charges_counts() {
+        for most in ["0.01", "0"] {
+            let mut budget = Budget::new(Some(usd("0.20")));
+            let mut n_calls = 0;
+            let first = budget.reserve(usd(most)).unwrap();
+            assert!(budget.reserve(usd(most)).is_err(), "the first runs alone");
+            budget.settle(first, Some(usd("0.05")));
+            let mut running = Vec::new();
+            while let Ok(reservation) = budget.reserve(usd(most)) {
+                running.push(reservation);
+                n_calls += 1;
+            }
+            for reservation in running {
+                budget.settle(reservation, Some(usd("0.05")));
+            }
+            assert_eq!((n_calls, budget.spent()), (3, usd("0.20")), "{most}");
+            assert!(budget.reserve(usd(most)).is_err());
+        }
     }
 
     proptest! {

@@ -1,15 +1,20 @@
 //! What is kept of a tool result when it goes: the few things that a reader would miss most (P-12).
 //!
-//! Of numbered source these are the lines and what they define, of a listing how many lines it has and the files, of
+//! What came of the call stands first ([`super::outcome`]). Of numbered source these are the lines and what they define, of a listing how many lines it has and the files, of
 //! all else the pieces that `extract` picks: errors, counts, paths.
 
 use std::collections::HashSet;
 
 use super::extract::within;
-use crate::text::{Tokens, chars4, grouped, without_colors};
+use super::outcome::{is_done, outcome};
+use crate::text::{Tokens, chars4, grouped, without_colors, without_envelopes};
 
-/// Notes of the client to the model, which are not part of what the tool said.
-const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
+/// What stands for the rest of a line.
+const MORE_OF_LINE: &str = "[...]";
+/// The least room, in tokens, for the beginning of a line.
+const LEAST_PART: u64 = 6;
+/// The least room, in tokens, for more than the outcome.
+const LEAST_REST: u64 = 12;
 /// What stands for the rest of a list.
 const MORE: &str = ", …";
 
@@ -19,24 +24,63 @@ pub fn digest(text: &str, limit: Tokens) -> String {
     if limit == Tokens::ZERO {
         return String::new();
     }
-    let text = without_colors(&without_reminders(text));
+    let text = without_colors(&without_envelopes(text));
+    if is_done(&text) {
+        return Some("ok".to_owned()).filter(|ok| chars4(ok) <= limit).unwrap_or_default();
+    }
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     if let Some(source) = Source::of(&lines) {
         return source.digest(limit);
     }
-    listing(&lines, limit).unwrap_or_else(|| within(&text, limit))
+    if let Some(listing) = listing(&lines, limit) {
+        return listing;
+    }
+    let parts = outcome(&lines);
+    if parts.is_empty() { within(&text, limit) } else { joined(&parts, &text, limit) }
 }
 
-fn without_reminders(text: &str) -> String {
-    let (open, close) = REMINDER;
-    let mut kept = String::new();
-    let mut rest = text;
-    while let Some((before, inside)) = rest.split_once(open) {
-        kept.push_str(before);
-        rest = inside.split_once(close).map_or("", |(_, behind)| behind);
+/// As many of `parts` as fit, one a line, the last of them cut at the end; then what else of `text` says most, where there
+/// is room for it.
+fn joined(parts: &[String], text: &str, limit: Tokens) -> String {
+    let mut told = String::new();
+    for part in parts {
+        let gap = if told.is_empty() { "" } else { "\n" };
+        let longer = format!("{told}{gap}{part}");
+        if chars4(&longer) <= limit {
+            told = longer;
+            continue;
+        }
+        let left = limit.0.saturating_sub(chars4(&told).0 + 2);
+        if left >= LEAST_PART {
+            told = format!("{told}{gap}{} {MORE_OF_LINE}", cut_at_word(part, left * 4));
+        }
+        break;
     }
-    kept.push_str(rest);
-    kept
+    let left = limit.0.saturating_sub(chars4(&told).0 + 1);
+    if left < LEAST_REST {
+        return told;
+    }
+    let is_new = |line: &&str| !told.lines().any(|kept| line.contains(kept) || kept.contains(line.trim()));
+    let rest = text.lines().filter(|line| !line.trim().is_empty() && is_new(line)).collect::<Vec<_>>().join("\n");
+    let rest = within(&rest, Tokens(left));
+    if rest.is_empty() { told } else { format!("{told}\n{rest}") }
+}
+
+/// The beginning of `line` up to the last word that ends within `units` UTF-16 units.
+fn cut_at_word(line: &str, units: u64) -> &str {
+    let mut left = units;
+    let mut end = 0;
+    for (at, c) in line.char_indices() {
+        let n_units = c.len_utf16() as u64;
+        if n_units > left {
+            let head = line.get(..at).unwrap_or_default();
+            end = head.rfind(' ').filter(|space| *space * 2 > at).unwrap_or(at);
+            break;
+        }
+        left -= n_units;
+        end = at + c.len_utf8();
+    }
+    line.get(..end).unwrap_or_default()
 }
 
 /// `head` and as many of `names` as fit, a comma between them; `None` where not even the head does.

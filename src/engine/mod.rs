@@ -7,6 +7,7 @@ mod digest;
 mod error;
 mod extract;
 mod fold;
+mod outcome;
 mod price;
 #[cfg(test)]
 mod scripted;

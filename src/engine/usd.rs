@@ -52,6 +52,13 @@ impl Usd {
         Self(u64::try_from(parts).unwrap_or(u64::MAX))
     }
 
+    /// How many millionths of `other` it is, rounded up; nothing where `other` is none.
+    #[must_use]
+    pub fn millionths_of(self, other: Self) -> Option<u64> {
+        let parts = (u128::from(self.0) * 1_000_000).div_ceil(u128::from(std::num::NonZeroU64::new(other.0)?.get()));
+        Some(u64::try_from(parts).unwrap_or(u64::MAX))
+    }
+
     /// What is left of it after `other`; nothing where that is more.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {

@@ -103,7 +103,7 @@ pub enum Access {
     Open,
     /// It is cut already.
     Cut,
-    /// Its tool or its file is protected.
+    /// Its tool or its file is protected, or a person speaks in its result.
     Protected,
 }
 

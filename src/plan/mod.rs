@@ -1,5 +1,7 @@
 //! Decisions: pure functions of what a transcript is, without clock, files or network.
 
+#[cfg(any(test, feature = "fuzzing"))]
+mod any;
 mod band;
 mod batch;
 mod call;
@@ -20,6 +22,8 @@ mod test_run;
 mod truncate;
 mod view;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub use any::{reads_any_shell, reads_any_test_report};
 pub use band::{Band, BandError, Bands, Level};
 pub use batch::Batch;
 pub use call::{Access, Answer, Call, Lines, Place, Repeat, Subject, TodoKind};

@@ -118,6 +118,8 @@ impl Newer {
                 self.equal(call).max(wider)
             }
             (Rule::Hash, _) => self.equal(call),
+            // An edit that was refused or failed has changed nothing: why it was is still to be known (K-01).
+            (Rule::File, Subject::Write(_)) if !call.is_good() => None,
             (Rule::File, Subject::Read(path, _) | Subject::Write(path)) => self.writes.get(&path).copied(),
             (Rule::Todo, Subject::TodoWrite(kind)) => self.todo_writes.get(&kind).copied(),
             (Rule::Todo, Subject::TodoRead(kind)) => self.todo_reads.get(&kind).copied(),
@@ -279,6 +281,15 @@ mod tests {
         assert!(found(&[no_result, read(1, 1, 1, 9)]).is_empty(), "nothing to cut");
     }
 
+    // K-01
+    #[test]
+    fn k_01_an_edit_that_failed_is_not_superseded_by_the_file_rule() {
+        for answer in [Answer::Failed, Answer::Missing, Answer::PointsBack] {
+            assert!(found(&[Call { answer, ..write(0, 1) }, write(1, 1)]).is_empty());
+        }
+        assert_eq!(found(&[write(0, 1), write(1, 1)]), ["0<-1 file"]);
+    }
+
     // P-08, P-09
     #[test]
     fn p_09_what_is_protected_supersedes_all_the_same() {
@@ -317,7 +328,8 @@ mod tests {
                 is_equal || lines.are_in(others)
             }
             (Rule::Hash, _, _) => is_equal && (call.repeat == Repeat::Same || call.output == by.output),
-            (Rule::File, Subject::Read(path, _) | Subject::Write(path), Subject::Write(other)) => path == other,
+            (Rule::File, Subject::Read(path, _), Subject::Write(other)) => path == other,
+            (Rule::File, Subject::Write(path), Subject::Write(other)) => path == other && call.is_good(),
             (Rule::Todo, Subject::TodoWrite(kind), Subject::TodoWrite(other)) => kind == other,
             (Rule::Url, Subject::Fetch(url), Subject::Fetch(other)) => url == other,
             (Rule::Error, _, _) => call.answer == Answer::Failed && is_equal,

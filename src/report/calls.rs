@@ -204,19 +204,19 @@ impl fmt::Display for CallsReport {
             write!(f, ", {} there already", counted(self.cached, "result"))?;
         }
         if self.calls > 0 {
-            write!(
-                f,
-                "; {} tokens in, {} out; {}",
-                count(self.input_tokens.0),
-                count(self.output_tokens.0),
-                self.cost
-            )?;
+            write!(f, "; {} tokens in, {} out; ", count(self.input_tokens.0), count(self.output_tokens.0))?;
+            // A sum without the calls that nobody can price is no cost.
+            if self.unpriced_calls > 0 && self.cost == Usd::ZERO {
+                f.write_str("cost not known")?;
+            } else {
+                write!(f, "{}", self.cost)?;
+            }
         }
         if self.may_cost > Usd::ZERO {
             write!(f, ", and up to {} for calls without a count", self.may_cost)?;
         }
         if self.unpriced_calls > 0 {
-            write!(f, "; the price of {} is not known", counted(self.unpriced_calls, "call"))?;
+            write!(f, "; the cost of {} is not known", counted(self.unpriced_calls, "call"))?;
         }
         Ok(())
     }

@@ -120,7 +120,7 @@ impl List {
 }
 
 /// How long ago `then` was, in the largest unit of which there is one.
-fn age(now: Timestamp, then: Timestamp) -> String {
+pub(super) fn age(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.as_second().saturating_sub(then.as_second()).max(0);
     let (n, unit) = match seconds {
         0..60 => return "now".to_owned(),

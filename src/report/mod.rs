@@ -10,6 +10,8 @@ pub mod compress;
 pub mod cutting;
 pub mod diff;
 pub mod facts;
+pub mod keep;
+pub mod kept;
 pub mod list;
 pub mod prune;
 pub mod refs;

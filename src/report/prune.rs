@@ -36,7 +36,7 @@ pub struct RuleRow {
     tokens_saved: i64,
     /// By how many bytes the file is smaller, for what is never sent.
     bytes_saved: u64,
-    /// What stays because a placeholder would be no shorter.
+    /// What stays because a cut would save too little.
     too_small: u64,
 }
 
@@ -84,7 +84,7 @@ impl PruneReport {
         if self.rules.is_empty() {
             "no rule was asked for"
         } else if self.total.too_small > 0 {
-            "what could go is no longer than what would stand in its place"
+            "cutting what could go would save too little"
         } else {
             "there is nothing to prune"
         }

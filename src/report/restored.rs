@@ -79,10 +79,6 @@ pub enum ItemOutcome {
         /// The operation that took it out, where one did.
         by: Option<String>,
     },
-    /// The archive has lost what it was.
-    Lost,
-    /// What stands there is not what the operation left there.
-    Changed,
 }
 
 impl RestoredReport {
@@ -173,16 +169,6 @@ impl fmt::Display for RestoredItem {
             ItemOutcome::Gone { by: None } => {
                 write!(f, "its entry is not there any more, and ctxc did not take it out")
             }
-            ItemOutcome::Lost => {
-                write!(
-                    f,
-                    "the archive has lost what the operation {operation} took out; look for a backup ending in .bak"
-                )
-            }
-            ItemOutcome::Changed => write!(
-                f,
-                "what the operation {operation} left there was changed since; it stays as it is, and `ctxc archive show {operation}` shows what was cut"
-            ),
         }
     }
 }

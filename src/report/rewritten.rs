@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::cache::CacheCost;
+use super::keep::DepositSize;
 use super::size::{bytes, count};
 use crate::apply::{Consequences, Gauge, ThinkingRemoved};
 use crate::text::Tokens;
@@ -47,6 +48,8 @@ pub struct Rewritten {
     pub bytes: Option<BeforeAfter<u64>>,
     /// The operation in the archive.
     pub operation: Option<String>,
+    /// What of the session was new to the archive.
+    pub deposit: Option<DepositSize>,
     /// The copy of a source that was replaced in place.
     pub backup: Option<String>,
 }
@@ -97,6 +100,7 @@ impl Rewritten {
             request_copies_removed: 0,
             bytes: None,
             operation: None,
+            deposit: None,
             backup: None,
         };
         rewritten.set_totals(calibration, totals);

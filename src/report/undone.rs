@@ -14,7 +14,7 @@ pub struct UndoneReport {
     #[serde(flatten)]
     pub rewritten: Rewritten,
     /// The operation.
-    pub undone: String,
+    pub undone: Vec<String>,
     /// Its command.
     pub command: String,
     /// How many operations came after it, and are left in place.
@@ -25,6 +25,10 @@ pub struct UndoneReport {
     pub cut_again: Vec<String>,
     /// The items that it had cut and that stay as later operations left them.
     pub kept: Vec<KeptRow>,
+    /// Lines that a client added since, which stay.
+    pub appended_lines: u64,
+    /// Whether the file that was read is still there as it was, so that nothing had to be written.
+    pub is_untouched: bool,
 }
 
 /// An item that stays as a later operation left it.
@@ -38,9 +42,16 @@ pub struct KeptRow {
 
 impl fmt::Display for UndoneReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { undone, command, later, restored, cut_again, kept, .. } = self;
+        let Self { undone, command, later, restored, cut_again, kept, appended_lines, .. } = self;
         let would = if self.rewritten.dry_run { "would have " } else { "" };
-        writeln!(f, "{would}undone {undone}, `{command}`; {} after it stay", counted(*later, "operation"))?;
+        match undone.as_slice() {
+            [only] => write!(f, "{would}undone {only}, `{command}`")?,
+            several => write!(f, "{would}undone {}", counted(several.len() as u64, "operation"))?,
+        }
+        if *later > 0 {
+            write!(f, "; {} after it stay", counted(*later, "operation"))?;
+        }
+        writeln!(f)?;
         if !restored.is_empty() {
             writeln!(f, "  back: {}", counted(restored.len() as u64, "item"))?;
         }
@@ -49,6 +60,12 @@ impl fmt::Display for UndoneReport {
         }
         for KeptRow { name, by } in kept {
             writeln!(f, "  {name}: cut once more by the operation {by}, and stays as that left it")?;
+        }
+        if *appended_lines > 0 {
+            writeln!(f, "  {} added since stay behind it", counted(*appended_lines, "line"))?;
+        }
+        if let Some(backup) = &self.rewritten.backup {
+            writeln!(f, "  backup: {backup}")?;
         }
         self.rewritten.fmt(f)
     }

@@ -74,6 +74,8 @@ const STOP: &str = "a about above after again all also am an and any are as at b
     us use used uses using very want was way we we'll we're we've well were what when where which while who whom why \
     will with would yes yet you you'll you're your yours able back come first give help keep know lot new put right \
     say take tell thing things think try work works working";
+const DENIES: &str = "remove removed removes delete deleted drop dropped don't doesn't didn't won't can't cannot isn't not never \
+    without instead except unless only nicht kein ohne statt pas sans sin ない 不要 禁止 削除 代わ 没有 不是";
 const FLUFF: &str = "great perfect excellent awesome absolutely thanks thank sorry wonderful fantastic amazing \
     certainly glad happy congratulations exactly nice hello hi welcome";
 
@@ -86,6 +88,8 @@ pub struct Entry {
     pub is_stop: bool,
     /// Whether the word is mere courtesy.
     pub is_fluff: bool,
+    /// Whether the word turns what is said around, so that half of the sentence says something else.
+    pub denies: bool,
 }
 
 /// A hasher for keys that are hashes already.
@@ -122,6 +126,9 @@ pub fn vocabulary() -> &'static HashedMap<Entry> {
         }
         for word in STOP.split_whitespace() {
             map.entry(fold_hash(word)).or_default().is_stop = true;
+        }
+        for word in DENIES.split_whitespace() {
+            map.entry(fold_hash(word)).or_default().denies = true;
         }
         for word in FLUFF.split_whitespace() {
             map.entry(fold_hash(word)).or_default().is_fluff = true;

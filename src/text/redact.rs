@@ -4,8 +4,9 @@
 //! secrets again. A secret that a rule finds in one text is replaced wherever it stands in any (G-01). What already looks
 //! like a placeholder is replaced as a secret is, so that nothing of a text can be taken for one of ours.
 //!
-//! Rules find what has a form: the keys of providers, PEM blocks, values that are assigned to names such as `password`.
-//! What has none, such as a password in a sentence, is not found.
+//! A secret is found by what its name means, whatever it looks like (`MYSQL_PASS=`, `Cookie:`, `curl -u`), or by its form:
+//! the tokens of providers, PEM blocks, credentials in URLs, also broken over lines and in base64. What has neither, such
+//! as a password in a sentence, is not found.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -17,10 +18,27 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 use rules::Finding;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub use any::redacts_any;
+
+#[cfg(any(test, feature = "fuzzing"))]
+mod any;
+mod between;
+mod command;
+mod data;
+mod encoded;
+mod header;
+mod likely;
+mod name;
+mod pem;
 mod rules;
+mod scan;
 mod screen;
+mod split;
 #[cfg(test)]
 mod tests;
+mod url;
+mod value;
 
 /// What looks like a placeholder and is a text.
 const LOOKALIKE: &str = "text in the form of a placeholder";
@@ -105,7 +123,7 @@ impl Redactor {
 
     fn note(&mut self, text: &str, findings: &[Finding]) {
         for Finding { range, family } in findings {
-            let Some(secret) = text.get(range.clone()).filter(|secret| secret.len() >= WIDE_FROM) else { continue };
+            let Some(secret) = text.get(range.clone()).filter(|secret| is_wide(secret)) else { continue };
             if !self.wide.contains_key(secret) {
                 self.wide.insert(secret.to_owned(), family);
                 self.finder = None;
@@ -205,6 +223,12 @@ impl fmt::Debug for Restored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Restored").field("lost", &self.lost).finish_non_exhaustive()
     }
+}
+
+/// Whether `secret` is long enough to be no word of another text, and no plain name.
+fn is_wide(secret: &str) -> bool {
+    let is_name = secret.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.'));
+    secret.len() >= WIDE_FROM && !(is_name && screen::reads_like_words(secret))
 }
 
 /// Where the secrets of `wide` stand in `text`.

@@ -31,7 +31,7 @@ fn sentence_end(text: &str) -> usize {
         match byte {
             b'`' => in_span = !in_span,
             b'.' | b'!' | b'?' if !in_span => {
-                if let Some(end) = latin_end(text, at) {
+                if let Some(end) = latin_end(text, at).filter(|end| !is_torn(text, *end)) {
                     return end;
                 }
             }
@@ -50,6 +50,25 @@ fn sentence_end(text: &str) -> usize {
         at += 1;
     }
     text.len()
+}
+
+/// How far behind a stop a bracket or a bold mark may be closed that is open there, in bytes.
+const REACH: usize = 240;
+
+/// Whether a bracket or a bold mark is open at `end` and closed soon: the stop stands within a remark.
+fn is_torn(text: &str, end: usize) -> bool {
+    let from = floor(text, end.saturating_sub(2 * REACH));
+    let (Some(head), Some(tail)) = (text.get(from..end), text.get(end..floor(text, end + REACH))) else { return false };
+    let is_open = |(open, close): (char, char)| {
+        let level = head
+            .chars()
+            .fold(0_u32, |level, c| if c == open { level + 1 } else { level.saturating_sub(u32::from(c == close)) });
+        let opens = tail.find(open).unwrap_or(tail.len());
+        level > 0 && tail.find(close).is_some_and(|at| at < opens)
+    };
+    let is_bold = || head.matches("**").count() % 2 == 1 && tail.contains("**");
+    let line = tail.split('\n').next().unwrap_or_default();
+    !line.is_empty() && ([('(', ')'), ('[', ']')].into_iter().any(is_open) || is_bold())
 }
 
 /// The end of the sentence that the stop at `at` closes, or `None` when it closes none.
@@ -164,6 +183,8 @@ mod tests {
             ("これは一つ。「二つ。」三つ！终", &["これは一つ。", "「二つ。」", "三つ！", "终"]),
             ("1. First step. Second.", &["1. First step.", "Second."]),
             ("✅ **1. Robust.** 🚀", &["✅ **1. Robust.** 🚀"]),
+            ("It works (see a. Then b.) now. Next", &["It works (see a. Then b.) now.", "Next"]),
+            ("**Stop here. Go there.** Next", &["**Stop here. Go there.**", "Next"]),
         ];
         for (text, expected) in cases {
             let found: Vec<_> = sentences(text).map(|(_, sentence)| sentence).collect();

@@ -17,14 +17,15 @@ pub fn text(scan: &Scan, line: &[u8]) -> String {
 /// The tool results of a user entry: the place of each in `scan.blocks`, and its text.
 #[must_use]
 pub fn tool_results(scan: &Scan, line: &[u8]) -> Vec<(usize, String)> {
-    let results = scan.blocks.iter().enumerate().filter(|(_, block)| block.kind == BlockKind::ToolResult);
-    results
-        .filter(|(_, block)| !block.is_nested)
-        .map(|(at, block)| {
-            let nested = scan.blocks.iter().skip(at + 1).take_while(|block| block.is_nested);
-            (at, decoded(block.content, line).unwrap_or_else(|| join_texts(nested, line)))
-        })
-        .collect()
+    (0..scan.blocks.len()).filter_map(|at| Some((at, tool_result(scan, line, at)?))).collect()
+}
+
+/// The text of the tool result at `at` of `scan.blocks`, if one stands there.
+#[must_use]
+pub fn tool_result(scan: &Scan, line: &[u8], at: usize) -> Option<String> {
+    let block = scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolResult && !block.is_nested)?;
+    let nested = scan.blocks.iter().skip(at + 1).take_while(|block| block.is_nested);
+    Some(decoded(block.content, line).unwrap_or_else(|| join_texts(nested, line)))
 }
 
 fn join_texts<'a>(blocks: impl Iterator<Item = &'a Block>, line: &[u8]) -> String {

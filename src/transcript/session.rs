@@ -3,6 +3,7 @@
 //! In: the argument and the [`Places`] to look in. Out: what was [`Found`], or an error with the candidates.
 //! Reads folders and file times, never a transcript; knows nothing of the environment.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use std::{fs, io};
@@ -137,10 +138,11 @@ impl SessionError {
 ///
 /// # Errors
 /// When nothing or more than one session matches, or a folder cannot be listed.
-pub fn find(name: &str, places: &Places) -> Result<Found, SessionError> {
-    match name {
-        "-" => Ok(Found::StandardInput),
-        "latest" => find_latest(places),
+pub fn find(name: impl AsRef<OsStr>, places: &Places) -> Result<Found, SessionError> {
+    let name = name.as_ref();
+    match name.to_str() {
+        Some("-") => Ok(Found::StandardInput),
+        Some("latest") => find_latest(places),
         _ => find_named(name, places),
     }
 }
@@ -186,6 +188,15 @@ pub fn of_all_projects(places: &Places) -> Result<Vec<Candidate>, SessionError> 
     Ok(newest_first(sessions_in(&all_projects(places)?)?))
 }
 
+/// The folder of the project at `places.cwd`, whether or not it is there; `None` where its name is too long to be known
+/// before the client has made it.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub fn project_folder(places: &Places) -> Result<Option<PathBuf>, SessionError> {
+    Ok(current_project(places)?.into_iter().next())
+}
+
 fn find_latest(places: &Places) -> Result<Found, SessionError> {
     for (folders, by) in [(current_project(places)?, By::LatestHere), (all_projects(places)?, By::LatestAnywhere)] {
         if let Some(newest) = newest_first(sessions_in(&folders)?).into_iter().next() {
@@ -195,7 +206,7 @@ fn find_latest(places: &Places) -> Result<Found, SessionError> {
     Err(SessionError::NoSessions { projects: places.projects.clone() })
 }
 
-fn find_named(name: &str, places: &Places) -> Result<Found, SessionError> {
+fn find_named(name: &OsStr, places: &Places) -> Result<Found, SessionError> {
     let path = Path::new(name);
     if path.is_dir() {
         let candidates = newest_few(sessions_in(&[path.to_owned()])?);
@@ -205,16 +216,18 @@ fn find_named(name: &str, places: &Places) -> Result<Found, SessionError> {
         return Ok(Found::File { path: path.to_owned(), by: By::Path });
     }
 
+    // An id is text; a name of other bytes can only be that of a file.
+    let name = name.to_string_lossy().into_owned();
     let here = sessions_in(&current_project(places)?)?;
-    if let Some(path) = only_match(name, &here)? {
+    if let Some(path) = only_match(&name, &here)? {
         return Ok(Found::File { path, by: By::Id });
     }
     let anywhere = sessions_in(&all_projects(places)?)?;
-    if let Some(path) = only_match(name, &anywhere)? {
+    if let Some(path) = only_match(&name, &anywhere)? {
         return Ok(Found::File { path, by: By::Id });
     }
     let candidates = newest_few(if here.is_empty() { anywhere } else { here });
-    Err(SessionError::Unknown { name: name.to_owned(), projects: places.projects.clone(), candidates })
+    Err(SessionError::Unknown { name, projects: places.projects.clone(), candidates })
 }
 
 /// The one session whose id begins with `prefix`, in any case; nothing where none does.
@@ -261,8 +274,10 @@ fn sessions_in(folders: &[PathBuf]) -> Result<Vec<Candidate>, SessionError> {
     let mut sessions = Vec::new();
     for folder in folders {
         for path in list(folder)?.into_iter().filter(|path| session_id(path).is_some()) {
-            // A file that went away since the folder was listed is no session any more.
-            let Ok(modified) = fs::metadata(&path).and_then(|metadata| metadata.modified()) else { continue };
+            // A file that went away since the folder was listed is no session any more. A pipe or a device of that name
+            // is none either: to open it could wait for ever.
+            let Ok(metadata) = fs::metadata(&path) else { continue };
+            let Some(modified) = metadata.modified().ok().filter(|_| metadata.is_file()) else { continue };
             sessions.push(Candidate { path, modified });
         }
     }

@@ -1,8 +1,9 @@
-//! Turns: from a prompt that a person typed up to the next one (T-05).
+//! Turns: from a prompt that a person typed up to the next one (T-05), and what the model said before the first (K-02).
 
 use std::ops::Range;
 
 use super::record::Flags;
+use super::scan::Kind;
 use super::{Chain, Index, LineNo};
 
 /// The place of a turn among those of its transcript, from 0.
@@ -25,19 +26,32 @@ impl Turn {
     }
 }
 
-/// The turns of the live chain, in order. What stands before the first prompt belongs to none.
+/// The turns of the live chain, in order. What stands before the first prompt is a turn of its own where the model said
+/// something in it, as behind a compaction (K-02), and belongs to none otherwise.
 #[must_use]
 pub fn turns(index: &Index, chain: &Chain) -> Vec<Turn> {
     let is_start = |line: LineNo| {
         let flags = index.record(line).flags;
         flags.any(Flags::PROMPT) && (chain.is_sidechain || !flags.any(Flags::SIDECHAIN))
     };
-    let starts: Vec<usize> = (0..).zip(&chain.lines).filter(|(_, line)| is_start(**line)).map(|(at, _)| at).collect();
+    let prompts = (0..).zip(&chain.lines).filter(|(_, line)| is_start(**line)).map(|(at, _)| at);
+    let starts: Vec<usize> = opening(index, chain, is_start).into_iter().chain(prompts).collect();
     let ends = starts.iter().skip(1).copied().chain([chain.lines.len()]);
     starts.iter().copied().zip(ends).map(|(start, end)| Turn { places: start..end }).collect()
 }
 
-/// Which of `turns` the entry at this place of the chain is part of; `None` before the first.
+/// The first message of the chain, where an answer stands before the first prompt.
+fn opening(index: &Index, chain: &Chain, is_start: impl Fn(LineNo) -> bool) -> Option<usize> {
+    let before = || (0..).zip(&chain.lines).map(|(at, line)| (at, *line)).take_while(|(_, line)| !is_start(*line));
+    let is_answer = |line: LineNo| {
+        let record = index.record(line);
+        record.kind == Kind::Assistant && !record.flags.any(Flags::META)
+    };
+    let (first, _) = before().find(|(_, line)| index.record(*line).kind.is_message())?;
+    before().any(|(_, line)| is_answer(line)).then_some(first)
+}
+
+/// Which of `turns` the entry at this place of the chain is part of; `None` before all of them.
 #[must_use]
 pub fn turn_at(turns: &[Turn], place: usize) -> Option<TurnIdx> {
     turns.partition_point(|turn| turn.places.start <= place).checked_sub(1).map(TurnIdx)

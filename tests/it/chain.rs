@@ -168,7 +168,30 @@ fn a_broken_chain_is_told() {
 fn turns_start_where_a_person_typed() {
     let (_, starts) = live(&fixture("slash-commands"));
     assert_eq!(starts.len(), 6);
-    // What stands before the first prompt belongs to no turn.
-    let (lines, starts) = live(&transcript(&["a1 -", "u2 a1", "a3 u2"]));
-    assert_eq!((lines, starts), (vec![1, 2, 3], vec![2]));
+    assert_eq!(live(&transcript(&["u1 -", "a2 u1", "u3 a2"])).1, [1, 3]);
+}
+
+// K-02
+#[test]
+fn k_02_what_stands_before_the_first_prompt_is_a_turn_where_the_model_speaks() {
+    let summary = r#"u1 - ,"isCompactSummary":true"#;
+    let meta = r#"u1 - ,"isMeta":true"#;
+    let cases: [(&str, &[&str], &[u32]); 6] = [
+        ("an answer alone", &["a1 -", "u2 a1", "a3 u2"], &[1, 2]),
+        ("no prompt behind a summary", &[summary, "a2 u1", "a3 a2"], &[1]),
+        ("a prompt later on", &[summary, "a2 u1", "u3 a2", "a4 u3"], &[1, 3]),
+        ("a summary and the prompt", &[summary, "u2 u1", "a3 u2"], &[2]),
+        ("what the client wrote and the prompt", &[meta, "u2 u1", "a3 u2"], &[2]),
+        ("an error of the API", &[meta, r#"a2 u1 ,"isApiErrorMessage":true"#, "u3 a2"], &[3]),
+    ];
+    for (what, entries, expected) in cases {
+        assert_eq!(live(&transcript(entries)).1, expected, "{what}");
+    }
+    let long = "The cache in src/cache.rs was read before it was filled. ".repeat(9);
+    let source = String::from_utf8(transcript(&[summary, "a2 u1", "a3 a2"])).unwrap();
+    let stage = Stage::new().file("in.jsonl", source.replace("Text of a2.", &long));
+    let args =
+        ["compress", "in.jsonl", "--bands", "0-100:compress", "--engine", "extract", "-o", "out.jsonl", "--json"];
+    let report = stage.run(args).ended(0).json();
+    assert_eq!((&report["turns"], &report["messages"]["compressed"]), (&1.into(), &1.into()), "{report}");
 }

@@ -364,7 +364,7 @@ fn a_wrong_address_says_what_to_do() {
     ----- standard error
     warning: the newest turn lies in the band 0-100:compress
     hint: --protect-turns 1 leaves it alone
-    engine: chat, which sends 4 texts of 166 tokens to llm.example (tiny), 0 secrets replaced, for a price that is not known
+    engine: chat, which sends 4 texts of 166 tokens to llm.example (tiny), 0 secrets replaced, cost not known
     warning: llm.example is asked without encryption: others on the way can read the texts
     error: cannot ask llm.example: the proxy refuses (407)
     hint: check HTTPS_PROXY with its name and password, or name the host in NO_PROXY
@@ -401,6 +401,43 @@ fn g_02_a_cap_on_the_cost_is_kept() {
         (&json!(n_requests), &json!(40 - n_requests))
     );
     stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
+}
+
+// Findings 27 and 28: a web page in a 200 may be gone the next time, and no reply brings control characters along.
+#[test]
+fn x_07_a_web_page_is_asked_again_and_a_reply_has_no_control_characters() {
+    let server = Server::start(|request| {
+        if request.number == 0 {
+            return Answer::Send(200, Vec::new(), "<!doctype html><title>maintenance</title>".to_owned());
+        }
+        let words: Vec<String> = request.passage().split_whitespace().take(12).map(str::to_owned).collect();
+        let text = format!("\u{1b}[31m{}\u{7}\u{9b}\u{202e}\r\n\u{7f}", words.join(" "));
+        reply(&json!({"text": text}).to_string())
+    });
+    let stage = stage(&server).file("in.jsonl", transcript(3, ""));
+    let run = stage.run(compress(&["--bands", "0-100:compress", "--concurrency", "1", "--json"])).ended(0).json();
+    assert_eq!((server.n_requests(), &run["messages"]["compressed"]), (7, &json!(6)), "{run}");
+    let out = String::from_utf8(stage.bytes("out.jsonl")).unwrap();
+    for nasty in ["\\u001b", "\\u0007", "\u{9b}", "\u{202e}", "\u{7f}", "\\r", "\\u009b", "\\u007f"] {
+        assert!(!out.contains(nasty), "{nasty:?}");
+    }
+}
+
+// X-05: what the server says that calls cost counts, whatever the table says, and for models of this machine too.
+#[test]
+fn x_05_a_cap_holds_where_a_server_charges_more() {
+    for model in ["openai/gpt-5-mini", "local/free"] {
+        let server = Server::start(|request| {
+            let Answer::Send(status, headers, body) = shortened(request) else { unreachable!() };
+            let mut body: Value = serde_json::from_str(&body).unwrap();
+            body["usage"]["cost"] = json!(0.01);
+            Answer::Send(status, headers, body.to_string())
+        });
+        let stage = stage(&server).env("CTXC_MODEL", model).file("in.jsonl", transcript(20, ""));
+        let args = ["--bands", "0-100:compress", "--concurrency", "10", "--max-cost", "0.055", "--json"];
+        let report = stage.run(compress(&args)).ended(0).json();
+        assert_eq!((server.n_requests(), report["calls"]["cost_usd"].as_f64()), (5, Some(0.05)), "{model}");
+    }
 }
 
 // R-10: Ctrl-C ends with 130 and nothing written; the next run asks for what is missing.

@@ -100,10 +100,10 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     ----- standard error
     engine: extract, which is built in and works offline
     compacted the oldest 75 of 80 messages into 4 summaries (engine: extract)
-    live tokens: 10,182 -> 3,839 by chars4, 31,803 -> 22,475 calibrated (estimates)
+    live tokens: 10,182 -> 3,837 by chars4, 31,803 -> 22,472 calibrated (estimates)
     of which thinking behind the first change: 1 entry, 52 tokens and 96 of signatures
-    prompt cache: 5,646 tokens are written again once; the saving outweighs that after 7 steps
-    context gauge of the client: 31,662 -> 22,334 tokens
+    prompt cache: 5,643 tokens are written again once; the saving outweighs that after 7 steps
+    context gauge of the client: 31,662 -> 22,331 tokens
     file: 179.8 kB -> 23.6 kB
     to resume it with claude --resume [ID], put it into the folder of its project below ~/.claude/projects
     ");
@@ -132,7 +132,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     messagesCompressed: 75
     batchesCreated: 4
     tokensEstimateBefore: 31803
-    tokensEstimateAfter: 22475
+    tokensEstimateAfter: 22472
     messages: {"before":80,"after":6}
     omitted: 0
     refolds: 0

@@ -22,6 +22,7 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     exit code: 0
     ----- standard output
     archive = "sqlite:[HOME]/archive.sqlite"  # environment
+    keep_on_server = false  # default
     # engine is not set  # default
     # base_url is not set  # default
     api_key = "(set)"  # [HOME]/config/ctxc/ctxc.toml
@@ -64,7 +65,7 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     assert!(!run.text.contains("sk-planted"), "R-14");
     let json = run.json();
     assert_eq!(json["values"][1]["source"], "default");
-    assert!(json["values"][1]["value"].is_null());
+    assert!(json["values"][2]["value"].is_null());
 }
 
 // U-04: a flag goes before the environment, that before the project, that before the user, that before the default.
@@ -108,7 +109,7 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
         .collect();
     assert_snapshot!(said.concat(), @r#"
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: there is no key "min_token"
-    hint: the keys are archive, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices, summarization.engine, summarization.base_url, summarization.api_key, summarization.model, summarization.chunk_size, summarization.keep_recent, summarization.max_summary_tokens, summarization.clip_first, summarization.clip_last, summarization.context_budget, summarization.prompt, summarization.persona, embeddings.base_url, embeddings.model, embeddings.api_key
+    hint: the keys are archive, keep_on_server, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices, summarization.engine, summarization.base_url, summarization.api_key, summarization.model, summarization.chunk_size, summarization.keep_recent, summarization.max_summary_tokens, summarization.clip_first, summarization.clip_last, summarization.context_budget, summarization.prompt, summarization.persona, embeddings.base_url, embeddings.model, embeddings.api_key
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: a project may not set "archive"
     hint: set it in your own configuration, or as CTXC_ARCHIVE
     error: cannot read the configuration [HOME]/shop/ctxc.toml, line 1: a project may not set "base_url"
@@ -230,4 +231,58 @@ fn f_10_a_wrong_section_is_named_with_its_place() {
     error: cannot take 1.5 for summarization.context_budget: it is no number above 0 and up to 1, such as 0.8
     error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: unknown variant `magic`, expected `chat` or `extract`
     "#);
+}
+
+// X-06: a project only lowers limits.
+#[test]
+fn x_06_a_project_lowers_limits_and_raises_none() {
+    let project = "attempts = 99\nconcurrency = 2\ntimeout = 4000.0\ntimeout_step = 1.0\nrpm = 60\n";
+    let stage = Stage::new().file("ctxc.toml", project).file("../config/ctxc/ctxc.toml", "concurrency = 8\nrpm = 30\n");
+    let report = stage.run(["config", "--json"]).ended(0).json();
+    let value = |name: &str| {
+        let rows = report["values"].as_array().unwrap();
+        rows.iter().find(|row| row["key"] == name).unwrap()["value"].to_string()
+    };
+    let names = ["attempts", "concurrency", "timeout", "timeout_step", "rpm"];
+    assert_eq!(names.map(value), ["4", "2", "5.0", "1.0", "30"]);
+}
+
+// X-06: every number is looked at when it is read, wherever it stands.
+#[test]
+fn x_06_numbers_are_validated_when_they_are_read() {
+    let wrong = [
+        "timeout = nan",
+        "timeout = inf",
+        "timeout = -1.0",
+        "timeout = 0",
+        "timeout_step = nan",
+        "timeout_step = 1e9",
+        "max_cost = nan",
+        "max_cost = -1",
+        "concurrency = 0",
+        "concurrency = -4",
+        "concurrency = 4000000000",
+        "attempts = 0",
+        "attempts = 99999",
+        "rpm = 0",
+        "context_window = 0",
+        "context_window = 99999999999999",
+        "threshold = nan",
+        "headroom = 2",
+        "protect_steps = -1",
+        "min_tokens = 1e300",
+        "[summarization]\nchunk_size = 0",
+        "[summarization]\nchunk_size = 99999999999",
+        "[summarization]\ncontext_budget = nan",
+        "[prices]\n\"a/b\" = { input = nan, output = 1.0 }",
+        "[prices]\n\"a/b\" = { input = -1.0, output = 1.0 }",
+        "[prices]\n\"a/b\" = { input = inf, output = 1.0 }",
+    ];
+    for line in wrong {
+        let stage = Stage::new().session("small").file("../config/ctxc/ctxc.toml", line);
+        let run = stage.run(["stats", "latest"]);
+        assert_eq!(run.code, Some(2), "{line}: {}", run.text);
+    }
+    let stage = Stage::new().session("small").env("CTXC_TIMEOUT", "nan");
+    assert_eq!(stage.run(["stats", "latest"]).code, Some(2));
 }

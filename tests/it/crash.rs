@@ -203,9 +203,10 @@ fn a_change_that_keeps_size_and_time_is_refused() {
         stop: &stop,
     };
     let out = stage.path("out.jsonl");
-    let origin = Origin { file: &file, path: Some(&path), draft: None };
+    let origin = Origin { file: &file, path: Some(&path), base: None };
     let place = Destination::File(&out, Existing::Respect);
-    let outcome = carry_out(&origin, &mut index, &rewrite, None, place, &errand);
+    let chain = ctxc::transcript::Chain::find(&index);
+    let outcome = carry_out(&origin, &mut index, chain, &rewrite, None, place, &errand);
     assert!(matches!(outcome, Err(ApplyError::SourceChanged(_))), "{outcome:?}");
     assert_eq!(stage.names(), ["in.jsonl"]);
 }

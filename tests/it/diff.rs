@@ -13,7 +13,7 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
     exit code: 0
     ----- standard output
     --- a.jsonl  13 live entries, 313 tokens
-    +++ b.jsonl  13 live entries, 237 tokens
+    +++ b.jsonl  13 live entries, 244 tokens
     ~ line 1 -> 1  2026-03-02T09:00:08Z  user  35 -> 12 tokens
         @@ -1 +1 @@
         -The total on the checkout page is wrong when two coupons are used. Please find out why, and say what you would change before you change it.
@@ -22,17 +22,8 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
         @@ -1 +1 @@
         -The loop in src/total.ts:3 takes the second coupon off what the first one left. With 10 % and 20 % the customer pays 72 % and not 70 %. The price list says that coupons add up, so I would sum the rat…
         +With 10 % and 20 % the customer pays 72 % and not 70 %. [...]
-    ~ line 6 -> 6  2026-03-02T09:00:43Z  user  16 -> 14 tokens
-        @@ -1 +1,2 @@
-        -Yes, do that. The cap must be 0.9: nobody gets it for nothing.
-        +[...]
-        +The cap must be 0.9: nobody gets it for nothing.
-    ~ line 9 -> 9  2026-03-02T09:01:04Z  assistant  19 -> 14 tokens
-        @@ -1 +1 @@
-        -Done: the rates are summed, capped at 0.9 and applied once in src/total.ts.
-        +[...] capped at 0.9 and applied once in src/total.ts.
     ----- standard error
-    0 entries dropped (0 tokens), 4 changed (132 -> 56 tokens), 0 added (0 tokens), 9 unchanged; tokens are chars4
+    0 entries dropped (0 tokens), 2 changed (97 -> 28 tokens), 0 added (0 tokens), 11 unchanged; tokens are chars4
     ");
     stage.run(["truncate", "a.jsonl", "--target-tokens", "300", "--tokens", "chars4", "-o", "c.jsonl"]).ended(0);
     assert_snapshot!(stage.run(["diff", "a.jsonl", "c.jsonl"]).text, @"

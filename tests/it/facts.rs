@@ -44,7 +44,7 @@ fn lost_facts_are_named_without_their_secrets() {
     hint: --protect-turns 1 leaves it alone
     engine: extract, which is built in and works offline
     compressed 1 message in 1 of 1 turn; 1 too short, 0 kept, 0 failed
-      25%: 1 of 1 message, 111 -> 30 tokens (27.0 %, target 28 or 25 %)
+      25%: 1 of 1 message, 111 -> 24 tokens (21.6 %, target 28 or 25 %)
     facts kept: 2 of 8 (25.0 %): paths 0 of 2, URLs 0 of 1, identifiers 0 of 1, numbers 0 of 1, versions 1 of 1, hashes 1 of 1, quoted strings 0 of 1
       line 1, text:
         lost paths: deploy/start.sh | settings.env
@@ -52,9 +52,9 @@ fn lost_facts_are_named_without_their_secrets() {
         lost identifiers: [SECRET-1]
         lost numbers: 412 seconds
         lost quoted strings: deploy settings.env [SECRET-1]
-    live tokens: 114 -> 33 by chars4, 171 -> 50 calibrated (estimates)
-    prompt cache: 50 tokens are written again once; the saving outweighs that after 5 steps
-    file: 1.0 kB -> 718 B
+    live tokens: 114 -> 27 by chars4, 171 -> 41 calibrated (estimates)
+    prompt cache: 41 tokens are written again once; the saving outweighs that after 4 steps
+    file: 1.0 kB -> 692 B
     ");
     let report = String::from_utf8(stage.bytes("report.json")).unwrap();
     assert!(!run.text.contains(&secret) && !report.contains(&secret));
@@ -78,7 +78,8 @@ fn a_message_that_would_lose_too_many_facts_is_kept() {
     let some = stage.run([&compress[..], &["--min-kept", "0.6"]].concat()).ended(0).json();
     let rows = |report: &Value| report["tasks"].as_array().unwrap().clone();
     let mut n_kept = 0;
-    for (all, some) in rows(&all).iter().zip(rows(&some)) {
+    let is_shorter = |row: &&Value| row["outcome"] == "compressed";
+    for (all, some) in rows(&all).iter().zip(rows(&some)).filter(|(all, _)| is_shorter(all)) {
         let (kept, total) = (all["facts"]["kept"].as_u64().unwrap(), all["facts"]["total"].as_u64().unwrap());
         if kept * 10 < total * 6 {
             n_kept += 1;
@@ -93,7 +94,9 @@ fn a_message_that_would_lose_too_many_facts_is_kept() {
         }
     }
     assert!(n_kept > 0 && n_kept < rows(&all).len());
-    assert_eq!(some["messages"]["kept"], n_kept);
+    // K-03: some are left alone as they are, for little would be saved.
+    let n_left = rows(&all).iter().filter(|row| !is_shorter(row)).count();
+    assert_eq!(some["messages"]["kept"], n_kept + n_left);
     assert!(some["facts"]["invented"] == 0, "E-02: the built-in engine invents nothing");
 
     let none = stage.run([&compress[..7], &["--min-kept", "1", "--strict"]].concat()).ended(3);

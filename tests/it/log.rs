@@ -28,29 +28,29 @@ fn a_lineage_leads_back_to_the_first_source() {
     assert_snapshot!(shown(&stage.run(["log", "c.jsonl"])), @"
     exit code: 0
     ----- standard output
-    [OPERATION]  [TIME]  compress  8,318 -> 7,683 tokens (chars4)
-      [HOME]/shop/b.jsonl (161.1 kB)
-      -> [HOME]/shop/c.jsonl (158.5 kB)
+    [OPERATION]  [TIME]  compress  8,351 -> 7,701 tokens (chars4)
+      [HOME]/shop/b.jsonl (161.2 kB)
+      -> [HOME]/shop/c.jsonl (158.6 kB)
       ctxc compress b.jsonl --bands 50-80:compress -o c.jsonl
       6 items cut or given back, 6 still out
 
-    [OPERATION]  [TIME]  compress  10,182 -> 8,318 tokens (chars4)
+    [OPERATION]  [TIME]  compress  10,182 -> 8,351 tokens (chars4)
       more was added to its output since
       [HOME]/shop/a.jsonl (179.8 kB)
-      -> [HOME]/shop/b.jsonl (161.0 kB)
+      -> [HOME]/shop/b.jsonl (161.1 kB)
       ctxc compress a.jsonl --bands 0-30:heavy -o b.jsonl
-      9 items cut or given back, 9 still out
+      6 items cut or given back, 6 still out
     ----- standard error
     ");
     assert_snapshot!(shown(&stage.run(["log", "b.jsonl"])), @"
     exit code: 0
     ----- standard output
-    [OPERATION]  [TIME]  compress  10,182 -> 8,318 tokens (chars4)
+    [OPERATION]  [TIME]  compress  10,182 -> 8,351 tokens (chars4)
       more was added to its output since
       [HOME]/shop/a.jsonl (179.8 kB)
-      -> [HOME]/shop/b.jsonl (161.0 kB)
+      -> [HOME]/shop/b.jsonl (161.1 kB)
       ctxc compress a.jsonl --bands 0-30:heavy -o b.jsonl
-      9 items cut or given back, 9 still out
+      6 items cut or given back, 6 still out
     ----- standard error
     ");
     let json = stage.run(["log", "c.jsonl", "--json"]).ended(0).json();

@@ -6,6 +6,7 @@
 mod agent;
 mod archive;
 mod arguments;
+mod attack;
 mod bad_input;
 mod buffer;
 mod chain;
@@ -18,9 +19,11 @@ mod crash;
 mod diff;
 mod docs;
 mod facts;
+mod findings;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
+mod keep;
 mod list;
 mod log;
 mod manual;

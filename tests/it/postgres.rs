@@ -1,5 +1,5 @@
 //! An archive on a PostgreSQL server, from the shell. Each test has a schema of its own on the server that
-//! `CTXC_TEST_POSTGRES` names, and says that it is left out where there is none.
+//! `CTXC_TEST_POSTGRES` names, and is ignored where nobody asks for it.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,22 +12,19 @@ use crate::stage::{Run, Stage, fixture};
 
 /// A stage whose archive lies in a new schema of the server, the URL with its password and that without. The schema stays
 /// for the server to go with: it is one for tests.
-#[expect(clippy::print_stderr, reason = "who runs the tests has to see what they leave out")]
-fn on_a_server() -> Option<(Stage, String, String)> {
+fn on_a_server() -> (Stage, String, String) {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let Some(url) = std::env::var("CTXC_TEST_POSTGRES").ok().filter(|url| !url.is_empty()) else {
-        let thread = std::thread::current();
-        let test = thread.name().unwrap_or("a test");
-        eprintln!("left out, for CTXC_TEST_POSTGRES names no server: {test}");
-        return None;
-    };
+    let url = std::env::var("CTXC_TEST_POSTGRES").unwrap();
     let schema = format!("it_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let url = format!("{url}&schema={schema}");
     let (before, after) = url.split_once('@').unwrap();
     let (user, _) = before.rsplit_once(':').unwrap();
     let shown = format!("{user}@{after}");
-    let stage = Stage::new().file("a.jsonl", fixture("session-small")).env("CTXC_ARCHIVE", &url);
-    Some((stage, url, shown))
+    let stage = Stage::new()
+        .file("a.jsonl", fixture("session-small"))
+        .file("../config/ctxc/ctxc.toml", "keep_on_server = true\n")
+        .env("CTXC_ARCHIVE", &url);
+    (stage, url, shown)
 }
 
 fn password(url: &str) -> &str {
@@ -36,8 +33,9 @@ fn password(url: &str) -> &str {
 
 // what was compressed with an archive on a server comes back, and the password shows nowhere.
 #[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_01_a_session_comes_back_from_a_server_and_the_password_shows_nowhere() {
-    let Some((stage, url, shown)) = on_a_server() else { return };
+    let (stage, url, shown) = on_a_server();
     let compressed = stage
         .run([
             "compress",
@@ -72,8 +70,9 @@ fn a_01_a_session_comes_back_from_a_server_and_the_password_shows_nowhere() {
 
 // an archive of one's own moves to the team's, and comes back whole.
 #[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_04_an_archive_moves_to_a_server_and_back() {
-    let Some((stage, url, shown)) = on_a_server() else { return };
+    let (stage, url, shown) = on_a_server();
     let own = "sqlite:own.sqlite";
     stage.run(["compress", "a.jsonl", "--bands", "0-100:heavy", "-o", "b.jsonl", "--archive", own]).ended(0);
     let moved = stage.run(["archive", "copy", "--archive", own, "--to", &url]).ended(0);
@@ -103,30 +102,36 @@ fn a_01_a_server_that_cannot_be_used_is_an_error() {
     for run in [run, plain] {
         assert!(!run.text.contains("planted"), "{}", run.text);
     }
-    let Some((stage, _, shown)) = on_a_server() else { return };
+}
+
+//
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_01_looking_makes_no_archive_on_a_server() {
+    let (stage, _, shown) = on_a_server();
     let none = stage.run(["archive", "list"]).ended(1);
     assert!(none.stderr.contains(&format!("cannot open the archive {shown}: there is none")), "{}", none.stderr);
 }
 
 /// A stage as [`on_a_server`], whose way to the server can be cut, and the URL that leads past the proxy.
-fn behind_a_proxy() -> Option<(Stage, String, Proxy)> {
-    let (stage, url, _) = on_a_server()?;
+fn behind_a_proxy() -> (Stage, String, Proxy) {
+    let (stage, url, _) = on_a_server();
     let host = url.split_once('@').unwrap().1.split_once('/').unwrap().0.to_owned();
     let proxy = Proxy::to(&host);
     let stage = stage.env("CTXC_ARCHIVE", &url.replacen(&host, &proxy.address(), 1));
-    Some((stage, url, proxy))
+    (stage, url, proxy)
 }
 
 /// Runs `args` once to see how many bytes it sends to the server, then on new stages with the way cut after some of
 /// them, and gives each to `check` with the URL that leads past the cut.
 fn with_the_way_cut(args: &[&str], check: impl Fn(&Stage, &str, &Run)) {
-    let Some((stage, _, proxy)) = behind_a_proxy() else { return };
+    let (stage, _, proxy) = behind_a_proxy();
     proxy.let_through(1 << 40);
     stage.run(args).ended(0);
     let whole = proxy.passed(1 << 40);
     let mut n_failed = 0;
     for part in 0..8 {
-        let (stage, url, proxy) = behind_a_proxy().unwrap();
+        let (stage, url, proxy) = behind_a_proxy();
         // The archive is there before, so that the cuts meet what is done in it.
         stage.run(["buffer", "push", "before", "--buffer", "other"]).ended(0);
         proxy.let_through((whole * part / 8).max(1));
@@ -145,6 +150,7 @@ fn with_the_way_cut(args: &[&str], check: impl Fn(&Stage, &str, &Run)) {
 // A-03, F-09: whenever the server goes away during a compaction, the session is as it was and no batch is kept; or all of
 // it was done, and the source comes back.
 #[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_03_f_09_a_server_that_goes_away_during_a_compaction_loses_nothing() {
     with_the_way_cut(&["compact", "a.jsonl", "-o", "b.jsonl", "--force"], |stage, url, run| {
         assert_eq!(stage.bytes("a.jsonl"), fixture("session-small"));
@@ -164,6 +170,7 @@ fn a_03_f_09_a_server_that_goes_away_during_a_compaction_loses_nothing() {
 
 // A-03, H-03: an utterance is in the buffer or it is not, and the place of the next one is known.
 #[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_03_h_03_a_server_that_goes_away_during_a_push_keeps_whole_utterances() {
     with_the_way_cut(&["buffer", "push", "hello there", "--buffer", "b"], |stage, url, run| {
         let read = || stage.run(["buffer", "read", "--buffer", "b", "--json", "--archive", url]).ended(0).json();
@@ -179,8 +186,9 @@ fn a_03_h_03_a_server_that_goes_away_during_a_push_keeps_whole_utterances() {
 
 // a copy that was cut is gone on with, and gives back what it has taken.
 #[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_03_a_04_a_copy_that_was_cut_is_gone_on_with() {
-    let Some((stage, url, proxy)) = behind_a_proxy() else { return };
+    let (stage, url, proxy) = behind_a_proxy();
     let own = "sqlite:own.sqlite";
     stage.run(["compact", "a.jsonl", "-o", "b.jsonl", "--force", "--archive", own]).ended(0);
     let through = url.replacen(url.split_once('@').unwrap().1.split_once('/').unwrap().0, &proxy.address(), 1);
@@ -204,8 +212,9 @@ fn a_03_a_04_a_copy_that_was_cut_is_gone_on_with() {
 // A-03, M-02: the server for agents says that the archive is gone, changes nothing, and goes on when it is back.
 #[cfg(feature = "mcp")]
 #[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_03_m_02_a_server_for_agents_outlives_its_archive() {
-    let Some((stage, _, proxy)) = behind_a_proxy() else { return };
+    let (stage, _, proxy) = behind_a_proxy();
     let stage = stage.session("session-small");
     let folder = stage.path_of("session-small").parent().unwrap().to_owned();
     let agent = Agent::start(&stage, &["--session", &stage.id_of("session-small"), "--context-budget", "0.01"]);
@@ -222,4 +231,37 @@ fn a_03_m_02_a_server_for_agents_outlives_its_archive() {
     let found = agent.call("memory_read", serde_json::json!({"query": "idempotency key"})).done().text;
     assert!(found.contains("best first"), "{found}");
     agent.end();
+}
+
+// N-09: neither a project nor a variable of the environment is the user's own word.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn n_09_whole_sessions_go_to_a_server_only_where_the_user_says_so() {
+    let (stage, _, shown) = on_a_server();
+    let stage = stage.file("../config/ctxc/ctxc.toml", "").env("CTXC_KEEP_ON_SERVER", "true");
+    for args in [
+        &["keep", "a.jsonl"][..],
+        &["keep", "--all"],
+        &["prune", "a.jsonl", "--mask", "2", "-o", "b.jsonl"],
+        &["truncate", "a.jsonl", "--target-tokens", "2000", "--tokens", "chars4", "-o", "b.jsonl"],
+    ] {
+        let refused = stage.run(args).ended(1);
+        let expected = format!("cannot store whole sessions in {shown}: nobody can be asked");
+        assert!(refused.stderr.contains(&expected), "{}", refused.text);
+        assert!(refused.stderr.contains("keep_on_server = true"), "{}", refused.text);
+    }
+    assert!(!stage.path("b.jsonl").exists());
+    let listed = stage.run(["archive", "list", "--json"]).ended(0).json();
+    assert_eq!(listed["counts"]["lines"], 0);
+    let project = stage.file("ctxc.toml", "keep_on_server = true\n");
+    let refused = project.run(["keep", "a.jsonl"]).ended(2);
+    assert!(refused.stderr.contains("a project may not set"), "{}", refused.text);
+    let project = project.file("ctxc.toml", "").file("../config/ctxc/ctxc.toml", "keep_on_server = true\n");
+    project.run(["keep", "a.jsonl"]).ended(0);
+    // A look, and a plan, take nothing there.
+    let project = project.file("../config/ctxc/ctxc.toml", "");
+    project.run(["prune", "a.jsonl", "--mask", "2", "-o", "b.jsonl", "--dry-run"]).ended(0);
+    project.run(["list", "--kept"]).ended(0);
+    // What is there already needs no word.
+    project.run(["prune", "a.jsonl", "--mask", "2", "-o", "b.jsonl"]).ended(0);
 }

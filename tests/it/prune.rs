@@ -97,6 +97,60 @@ fn bare(talk: &Talk) -> Pruned {
     prune(&talk.bytes(), &BARE)
 }
 
+/// A session in which a person speaks through results: an answer with a text pasted into the dialog, a plan that was
+/// refused with a comment, an edit that was too, and a command that was denied. Before that a file quotes what a person might say.
+fn dialogs() -> (Talk, [String; 4]) {
+    let pasted = long("clause");
+    let rejected = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a \
+        file edit, the new_string was NOT written to the file).";
+    let comment = |words: &str| format!("{rejected} To tell you how to proceed, the user said:\n{words}");
+    let texts = [
+        format!("User has answered your questions: \"Which terms?\"=\"{pasted}\". You can now continue."),
+        comment(&format!("Not yet. First read all of this:\n{}", long("reason"))),
+        comment(&format!("Keep the old name, and mind:\n{}", long("exception"))),
+        format!("Permission for this tool use was denied. The user said:\n{}", long("order")),
+    ];
+    let edit = |id: &str| json!({ "file_path": "a.rs", "old_string": id, "new_string": "b" });
+    let talk = Talk::default()
+        .prompt("Write the terms")
+        .step([tool("Read", json!({ "file_path": "talk.md" }), format!("1\u{2192}the user said:\n{}", long("line")))])
+        .step([tool("AskUserQuestion", json!({ "questions": [] }), texts[0].clone())])
+        .step([tool("ExitPlanMode", json!({ "plan": "1. Write" }), texts[1].clone()).failed()])
+        .step([tool("Edit", edit("1"), texts[2].clone()).failed()])
+        .step([tool("Bash", json!({ "command": "git push" }), texts[3].clone()).failed()])
+        .step([tool("Edit", edit("2"), "The file a.rs has been updated successfully.")])
+        .step([tool("Bash", json!({ "command": "git push" }), "Everything up-to-date")])
+        .says("It is pushed.")
+        .says("Done.");
+    (talk, texts)
+}
+
+// K-01
+#[test]
+fn k_01_what_a_person_said_in_a_dialog_is_never_cut() {
+    let (talk, texts) = dialogs();
+    let rules = ["--rules", "hash,file,todo,url,error", "--mask", "0"];
+    let pruned = prune(&talk.bytes(), &[&BARE[..], &rules].concat());
+    for (step, text) in (1..).zip(&texts) {
+        assert_eq!(pruned.result(&format!("toolu_{step}_0")), *text);
+    }
+    assert!(pruned.is_cut("toolu_0_0"), "a file that quotes a person is a file");
+    let stage = stage().file("in.jsonl", talk.bytes());
+    let flags = ["--engine", "extract", "--force", "-o", "out.jsonl"];
+    let runs: [&[&str]; 2] = [
+        &["run", "in.jsonl", "--preset", "aggressive"],
+        &["compress", "in.jsonl", "--bands", "0-100:heavy", "--include", "tool-results"],
+    ];
+    for args in runs {
+        stage.run([args, &flags].concat()).ended(0);
+        let output = String::from_utf8(stage.bytes("out.jsonl")).unwrap();
+        for text in &texts {
+            assert!(output.contains(json!(text).to_string().as_str()), "{args:?}: {text}");
+        }
+        assert!(output.matches("line number 20 of the file").count() < 2, "{args:?} cuts nothing");
+    }
+}
+
 // P-07, P-10, seed 003 Test 11
 #[test]
 fn test_11_hash_based_supersede() {
@@ -479,9 +533,37 @@ fn every_fixture_is_pruned_and_comes_back() {
 
 // The same over real transcripts.
 #[test]
+#[ignore = "needs CTXC_CORPUS"]
 fn every_real_transcript_is_pruned_and_comes_back() {
-    match real_transcripts() {
-        Some((transcripts, _)) => each(&transcripts, keeps_the_promise),
-        None => eprintln!("left out: CTXC_CORPUS names no folder of transcripts"),
-    }
+    each(&real_transcripts().unwrap().0, keeps_the_promise);
+}
+
+// K-04
+#[test]
+fn k_04_masks_tell_the_outcome_first_and_make_no_small_cuts() {
+    let bash = |command: &str, output: String| tool("Bash", json!({ "command": command }), output);
+    let passed = (0..40).map(|n| format!("test store::case_{n} ... ok\n")).collect::<Vec<_>>().concat();
+    let tests =
+        format!("{passed}test store::flush ... FAILED\n\ntest result: FAILED. 40 passed; 1 failed; 0 ignored\n");
+    let trace = format!(
+        "Exit code 1\n{}KeyError: 'total'\n",
+        "  File \"shop/cart.py\", line 12, in add\n    run()\n".repeat(9)
+    );
+    let edited = format!("The file /home/ann/shop/b.rs has been updated. Here's the snippet:\n{}", long("b"));
+    let talk = Talk::default()
+        .prompt("go")
+        .step([bash("cargo test", tests)])
+        .step([bash("python shop", trace).failed()])
+        .step([tool("Edit", json!({ "file_path": "b.rs", "old_string": "a", "new_string": "b" }), edited)])
+        .step([bash(
+            "ls src",
+            "cart.py\nprice.py\ntotal.py and some more words that are not worth a cut at all\n".to_owned(),
+        )])
+        .says("Done.");
+    let pruned = prune(&talk.bytes(), &[&BARE[..], &["--mask", "0"]].concat());
+    let digest = |call: &str| pruned.result(call).split_once('\n').unwrap().1.to_owned();
+    assert!(digest("toolu_0_0").starts_with("40 passed, 1 failed\nfailed: store::flush"), "{}", digest("toolu_0_0"));
+    assert!(digest("toolu_1_0").starts_with("exit code 1\nKeyError: 'total'"), "{}", digest("toolu_1_0"));
+    assert_eq!(digest("toolu_2_0"), "ok");
+    assert!(!pruned.is_cut("toolu_3_0"));
 }

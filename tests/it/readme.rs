@@ -77,6 +77,9 @@ struct Ids(Vec<String>);
 
 impl Ids {
     fn number(&mut self, text: &str) -> String {
+        // Ids of operations tell when they were made.
+        let operation = Regex::new(r"\b1[0-9a-hjkmnp-tv-z]{12}\b").unwrap();
+        let text = &*operation.replace_all(text, "1m2k4v7q8r9st");
         let id = Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap();
         let numbered = id.replace_all(text, |found: &regex::Captures<'_>| {
             let known = self.0.iter().position(|id| *id == found[0]);

@@ -300,11 +300,9 @@ fn every_fixture_is_truncated_as_promised() {
 
 // The same over real transcripts, and by the estimate that a context window is held against.
 #[test]
+#[ignore = "needs CTXC_CORPUS"]
 fn every_real_transcript_is_truncated_as_promised() {
-    let Some((transcripts, _)) = real_transcripts() else {
-        eprintln!("left out: CTXC_CORPUS names no folder of transcripts");
-        return;
-    };
+    let (transcripts, _) = real_transcripts().unwrap();
     each(&transcripts, |path| {
         keeps_the_promise(&fs::read(path).unwrap(), 20_000, &[]);
         is_calibrated(path);

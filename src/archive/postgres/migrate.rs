@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::row::value;
 use super::session::{Server, Session};
-use crate::archive::ArchiveError;
+use crate::archive::{ArchiveError, Upgraded};
 use crate::text::Digest;
 
 /// What turns schema N into N + 1, from the empty one on. Only ever add to the end.
@@ -214,6 +214,36 @@ pub(super) fn prepare(server: &Server, session: &mut Session) -> Result<(), Arch
     upgrade(server, session)
 }
 
+/// Brings the archive up to date; `None` where there is none.
+pub(super) fn upgrade_existing(server: &Server, session: &mut Session) -> Result<Option<Upgraded>, ArchiveError> {
+    let found = match age(server, session)? {
+        Age::Empty => return Ok(None),
+        Age::Schema(NEWEST) => return Ok(Some(Upgraded::default())),
+        Age::Schema(found) => found,
+        Age::Foreign => 0,
+    };
+    upgrade(server, session)?;
+    Ok(Some(Upgraded { schema: Some((found, NEWEST)), grants: grants(server, session)? }))
+}
+
+/// The rights that those who may use the archive need for what is new in it. Where nobody but its owner may, those of a
+/// role called `team`.
+fn grants(server: &Server, session: &mut Session) -> Result<Vec<String>, ArchiveError> {
+    const ROLES: &str = "SELECT DISTINCT CASE grantee WHEN 'PUBLIC' THEN grantee ELSE quote_ident(grantee) END AS role
+        FROM information_schema.role_table_grants
+        WHERE table_schema = $1 AND table_name = 'ctxc_archive' AND grantee <> grantor ORDER BY role";
+    let schema = &server.url.schema;
+    let rows = server.rows(session, ROLES, &[schema]).fault(&server.place)?;
+    let roles: Result<Vec<String>, _> = rows.iter().map(|row| value(row, "role")).collect();
+    let roles = roles.map_err(|detail| ArchiveError::DamagedOnServer { place: server.place.clone(), detail })?;
+    let roles = if roles.is_empty() { "team".to_owned() } else { roles.join(", ") };
+    Ok(vec![
+        format!("GRANT USAGE ON SCHEMA {schema} TO {roles};"),
+        format!("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {roles};"),
+        format!("GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {roles};"),
+    ])
+}
+
 /// Makes the archive, or brings it up to date.
 pub(super) fn upgrade(server: &Server, session: &mut Session) -> Result<(), ArchiveError> {
     let migrated = migrate(server, session);
@@ -293,4 +323,21 @@ fn age(server: &Server, session: &mut Session) -> Result<Age, ArchiveError> {
     let rows = server.rows(session, "SELECT max(version) AS version FROM ctxc_archive", &[]).fault(place)?;
     let version = rows.first().and_then(|row| value::<Option<i32>>(row, "version").ok().flatten());
     Ok(version.map_or(Age::Foreign, Age::Schema))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::archive::ServerUrl;
+
+    /// Makes an archive as a version of this program did that knew no more than `newest`.
+    pub(in crate::archive::postgres) fn make(url: &ServerUrl, newest: usize) {
+        let server = Server::new(url).unwrap();
+        let mut session = server.connect().unwrap();
+        server.batch(&mut session, &format!("CREATE SCHEMA {}", url.schema)).unwrap();
+        for migration in MIGRATIONS.iter().take(newest) {
+            server.batch(&mut session, migration).unwrap();
+        }
+        server.batch(&mut session, &format!("INSERT INTO ctxc_archive VALUES ({newest})")).unwrap();
+    }
 }

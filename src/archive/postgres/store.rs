@@ -14,14 +14,14 @@ use super::row::{Damage, length, path_value, text_value, to_signed, value};
 use super::session::{Server, Session, Values};
 use super::writer::Writer;
 use super::{fetch, index, migrate, nearest, operations, originals, records, search, sessions, sweep, vectors};
-use crate::archive::body::Unpacker;
-use crate::archive::pack::{HeldPacks, Pack};
+use crate::archive::body::{PACKED, Unpacker};
+use crate::archive::pack::{HeldPacks, Pack, PackSizes};
 use crate::archive::packed::Packed;
 use crate::archive::prefix::{self, AT_MOST};
 use crate::archive::{
     Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Hit, Kind, LineId, Object, ObjectKind,
     Operation, Original, Output, Query, Reader, RecipeStep, Record, RecordFilter, ServerUrl, StoredOriginal, Sweep,
-    Vector,
+    Upgraded, Vector,
 };
 use crate::text::Digest;
 
@@ -68,6 +68,16 @@ impl Postgres {
         let server = Server::new(url)?;
         let mut session = server.connect()?;
         migrate::is_there(&server, &mut session)
+    }
+
+    /// Brings the archive at `url` up to date; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses, or what is there is no archive of this version or an older one.
+    pub(in crate::archive) fn upgrade(url: &ServerUrl) -> Result<Option<Upgraded>, ArchiveError> {
+        let server = Server::new(url)?;
+        let mut session = server.connect()?;
+        migrate::upgrade_existing(&server, &mut session)
     }
 
     /// What each of the rows holds that a statement gives.
@@ -397,6 +407,34 @@ impl Archive for Postgres {
         const BYTES: &str = "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint AS bytes FROM pg_class
             WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'";
         Ok(self.all(BYTES, &[], |row| value::<i64>(row, "bytes"))?.pop().and_then(|bytes| u64::try_from(bytes).ok()))
+    }
+
+    fn each_size(&self, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError> {
+        const PACKS: &str = "SELECT id, bytes, length(content)::bigint AS n FROM pack";
+        const LINES: &str = "SELECT id, bytes, codec, length(content)::bigint AS n,
+                CASE codec WHEN 2 THEN content ELSE '' END AS place
+            FROM body WHERE id > $1 ORDER BY id LIMIT 100000";
+        let mut packs = PackSizes::default();
+        for (id, bytes, n) in
+            self.all(PACKS, &[], |row| Ok((length(row, "id")?, length(row, "bytes")?, length(row, "n")?)))?
+        {
+            packs.add(id, bytes, n);
+        }
+        let mut last = 0;
+        loop {
+            let lines = self.all(LINES, &[&to_signed(last)], |row| {
+                let (id, bytes) = (length(row, "id")?, length(row, "bytes")?);
+                let is_packed = i64::from(value::<i16>(row, "codec")?) == PACKED;
+                let share = is_packed.then(|| value::<&[u8]>(row, "place").map(|place| packs.share(place, bytes)));
+                let stored = share.transpose()?.map_or_else(|| length(row, "n"), |share| Ok(share.unwrap_or(0)))?;
+                Ok((id, bytes, stored))
+            })?;
+            let Some(&(newest, ..)) = lines.last() else { return Ok(()) };
+            last = newest;
+            for (id, bytes, stored) in lines {
+                each(LineId(id), bytes, stored);
+            }
+        }
     }
 
     fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {

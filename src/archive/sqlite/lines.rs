@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::row::{length, to_signed};
 use crate::archive::LineId;
 use crate::archive::body::{PACKED, Unpacker};
-use crate::archive::pack::{HeldPacks, Pack, pack_at};
+use crate::archive::pack::{HeldPacks, Pack, PackSizes, pack_at};
 use crate::text::Digest;
 
 /// The number and the codec of the body with a digest.
@@ -121,4 +121,29 @@ impl Line {
             Self::InPack(pack, id) => pack.line(id).map(<[u8]>::to_vec),
         }
     }
+}
+
+/// Calls `each` with every line, its length, and what it takes up.
+pub(super) fn each_size(connection: &Connection, each: &mut dyn FnMut(LineId, u64, u64)) -> rusqlite::Result<()> {
+    let mut packs = PackSizes::default();
+    let mut find = connection.prepare("SELECT id, bytes, length(content) AS n FROM pack")?;
+    let mut rows = find.query([])?;
+    while let Some(row) = rows.next()? {
+        packs.add(length(row, "id")?, length(row, "bytes")?, length(row, "n")?);
+    }
+    let mut find = connection.prepare(
+        "SELECT id, bytes, codec, length(content) AS n, iif(codec = 2, content, x'') AS place FROM body ORDER BY id",
+    )?;
+    let mut rows = find.query([])?;
+    while let Some(row) = rows.next()? {
+        let (id, bytes) = (length(row, "id")?, length(row, "bytes")?);
+        let stored = if row.get::<_, i64>("codec")? == PACKED {
+            // A pack that was merged meanwhile: about what it was.
+            packs.share(row.get_ref("place")?.as_blob()?, bytes).unwrap_or(0)
+        } else {
+            length(row, "n")?
+        };
+        each(LineId(id), bytes, stored);
+    }
+    Ok(())
 }

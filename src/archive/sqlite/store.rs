@@ -375,6 +375,10 @@ impl Archive for Sqlite {
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
+    fn each_size(&self, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError> {
+        lines::each_size(&self.reader, each).fault(&self.path)
+    }
+
     fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
         self.writer()?.merge_packs(go_on)
     }

@@ -290,3 +290,28 @@ fn n_01_lines_of_sessions_are_indexed_and_found() {
         assert_eq!(hits[0].document.text.trim_end(), "the quick fox");
     });
 }
+
+// N-13
+#[test]
+fn n_13_what_lines_take_up_adds_up_to_their_packs() {
+    on_each_backend(|archive| {
+        let lines = session("s", 2_000, 3_000);
+        let ids = put(archive, &lines);
+        archive.put_object(&object(ObjectKind::State, "s", &ids)).unwrap();
+        archive.put_original(&removed(b"alone\n", "u")).unwrap();
+        archive.commit().unwrap();
+        let (mut found, mut plain, mut stored) = (Vec::new(), 0, 0);
+        archive
+            .each_size(&mut |id, bytes, taken| {
+                found.push(id);
+                plain += bytes;
+                stored += taken;
+            })
+            .unwrap();
+        assert_eq!(found.len(), lines.len() + 1);
+        assert!(ids.iter().all(|id| found.contains(id)));
+        assert_eq!(plain, archive.contents().unwrap().line_bytes);
+        // Hexadecimal digits of digests take half of their length.
+        assert!(plain / 3 < stored && stored < plain * 2 / 3, "{stored} of {plain}");
+    });
+}

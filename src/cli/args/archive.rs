@@ -12,6 +12,7 @@ use crate::cli::settings::{Context, Mode};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   ctxc archive list --session latest
+  ctxc archive list --size
   ctxc archive search \"connection refused\" --kind tool-result
   ctxc archive show 3f9a1c2b7d4e
   ctxc archive copy --to sqlite:backup.sqlite
@@ -39,6 +40,15 @@ Examples:
   ctxc archive gc --dry-run
   ctxc archive gc --originals --older-than 365";
 
+const UPGRADE_EXAMPLES: &str = "\
+Older versions of ctxc cannot use the archive afterwards, so that nothing else changes it: agree on a time with everybody who \
+uses it. Its owner then runs the statements that are printed, for the others have no rights on the new tables. An archive \
+in a file is brought up to date whenever it is opened.
+
+Examples:
+  ctxc archive upgrade --archive postgres://ann@db.example.org/team
+  ctxc archive upgrade | psql postgres://ann@db.example.org/team";
+
 #[derive(Debug, clap::Args)]
 #[command(subcommand_required = true)]
 pub(crate) struct Args {
@@ -57,6 +67,9 @@ enum Verb {
     Search(SearchArgs),
     /// Copy everything into another archive that lacks it
     Copy(CopyArgs),
+    /// Bring an archive on a server up to date
+    #[command(after_help = UPGRADE_EXAMPLES)]
+    Upgrade(ArchiveArg),
     /// Drop what has served its time, and give its space back
     #[command(after_help = GC_EXAMPLES)]
     Gc(GcArgs),
@@ -85,6 +98,9 @@ struct NarrowArgs {
 
 #[derive(Debug, clap::Args)]
 struct ListArgs {
+    /// List what each session takes up, the largest first
+    #[arg(long, conflicts_with_all = ["session", "kind"])]
+    size: bool,
     #[command(flatten)]
     narrow: NarrowArgs,
     #[command(flatten)]
@@ -152,7 +168,8 @@ impl Args {
         let (archive, asked) = match self.verb {
             Verb::List(typed) => {
                 let NarrowArgs { session, kind, limit } = typed.narrow;
-                (url(typed.archive)?, Asked::List(list::Settings { session, kind, limit }))
+                let what = if typed.size { list::What::Sizes } else { list::What::Content };
+                (url(typed.archive)?, Asked::List(list::Settings { what, session, kind, limit }))
             }
             Verb::Show(typed) => {
                 let form = if typed.raw { show::Form::Raw } else { show::Form::Texts };
@@ -170,6 +187,7 @@ impl Args {
                 let to: ArchiveUrl = to.parse().map_err(CommandError::usage)?;
                 (url(typed.archive)?, Asked::Copy(copy::Settings { to }))
             }
+            Verb::Upgrade(typed) => (url(typed)?, Asked::Upgrade),
             Verb::Gc(typed) => {
                 let asked = gc::Settings {
                     original_days: typed.older_than.filter(|_| typed.originals),

@@ -34,7 +34,7 @@ Examples:
 
 const LOAD_EXAMPLES: &str = "\
 What people, the model and the client said goes in, in its order and with its times; tool calls, their results and thinking \
-stay out. Turns are counted from 1; what stands before the first prompt has 0. Prints the first and the last number.
+stay out. Turns are counted from 1; what stands before the first turn has 0. Prints the first and the last number.
 
 Examples:
   ctxc buffer load latest

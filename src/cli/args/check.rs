@@ -1,7 +1,8 @@
 //! What `ctxc check` is told.
 
+use std::path::PathBuf;
+
 use anyhow::anyhow;
-use clap::builder::NonEmptyStringValueParser;
 
 use super::shared::find;
 use crate::cli::commands::check::Settings;
@@ -19,11 +20,11 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A path, a session id or the beginning of one, `latest`, or `-` for standard input
-    #[arg(value_name = "FILE", value_parser = NonEmptyStringValueParser::new())]
-    file: String,
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
     /// Compare with the transcript that FILE was made from
-    #[arg(long, value_name = "ORIGINAL", value_parser = NonEmptyStringValueParser::new())]
-    against: Option<String>,
+    #[arg(long, value_name = "ORIGINAL")]
+    against: Option<PathBuf>,
 }
 
 impl Args {

@@ -1,6 +1,6 @@
 //! What `ctxc diff` is told.
 
-use clap::builder::NonEmptyStringValueParser;
+use std::path::PathBuf;
 
 use super::shared::SessionArg;
 use crate::cli::commands::diff::Settings;
@@ -19,11 +19,11 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The first transcript: a path, a session id or the beginning of one, or `latest`
-    #[arg(value_name = "A", value_parser = NonEmptyStringValueParser::new())]
-    before: String,
+    #[arg(value_name = "A")]
+    before: PathBuf,
     /// The second, such as what ctxc made of it
-    #[arg(value_name = "B", value_parser = NonEmptyStringValueParser::new())]
-    after: String,
+    #[arg(value_name = "B")]
+    after: PathBuf,
     /// Show differences of texts to their end
     #[arg(long)]
     full: bool,

@@ -2,7 +2,7 @@
 
 use clap::builder::NonEmptyStringValueParser;
 
-use crate::cli::commands::list::Settings;
+use crate::cli::commands::list::{Settings, Which};
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 use crate::report::list::Projects;
@@ -13,6 +13,7 @@ Sizes are estimates of the context, scaled by the usage that the client recorded
 Examples:
   ctxc list
   ctxc list --all --limit 50
+  ctxc list --kept
   ctxc list --json";
 
 #[derive(Debug, clap::Args)]
@@ -20,6 +21,9 @@ pub(crate) struct Args {
     /// List the sessions of all projects
     #[arg(long)]
     all: bool,
+    /// List the sessions that the archive keeps, whether or not their files are still there
+    #[arg(long, conflicts_with = "all")]
+    kept: bool,
     /// List at most N, the newest ones
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
@@ -32,6 +36,7 @@ impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
         Ok(Settings {
             places: context.environment.places()?,
+            which: if self.kept { Which::Kept } else { Which::Files },
             projects: if self.all { Projects::All } else { Projects::Current },
             limit: self.limit,
             // The list is of use without an archive too.

@@ -1,5 +1,7 @@
 //! What `ctxc mcp` is told.
 
+use std::path::PathBuf;
+
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 
@@ -22,8 +24,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Act on this session [default: the one of the current project that the call comes from]
-    #[arg(long, value_name = "SESSION", value_parser = NonEmptyStringValueParser::new())]
-    session: Option<String>,
+    #[arg(long, value_name = "SESSION")]
+    session: Option<PathBuf>,
     /// Keep what is taken out in this archive, and search it, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file
     /// in your data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
@@ -57,6 +59,7 @@ impl Args {
             places: environment.client_places()?,
             client_session: environment.client_session.clone(),
             archive,
+            on_server: environment.server_consent(),
             shelf: kept,
             estimate: environment.config.tokens,
             context_window: self.summarizing.window(environment),

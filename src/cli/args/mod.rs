@@ -11,6 +11,7 @@ pub(super) mod diff;
 pub(super) mod discard;
 pub(super) mod distill;
 mod engine;
+pub(super) mod keep;
 pub(super) mod list;
 pub(super) mod log;
 pub(super) mod man;
@@ -29,6 +30,7 @@ pub(super) mod stats;
 mod summarizing;
 mod targets;
 pub(super) mod truncate;
+pub(super) mod undo;
 
 pub(super) use compress::{Include, Only};
 pub(super) use engine::EngineName;

@@ -2,9 +2,11 @@
 
 use anyhow::anyhow;
 
-use super::shared::{RewriteArgs, SessionArg};
+use super::shared::{Gone, RewriteArgs, SessionArg};
 use super::targets::{Summaries, TargetArgs};
-use crate::cli::commands::restore::{Settings, What};
+use crate::cli::commands::restore::{Asked, Settings, What};
+use crate::cli::commands::restore_kept;
+use crate::cli::commands::restore_whole::Later;
 use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Keep};
 
@@ -12,7 +14,8 @@ pub(super) const EXAMPLES: &str = "\
 A TARGET is what it was taken out by: the handle of a tool call, or the start and the end of a message as it was. \
 What is brought back item by item is written like any rewrite, without the thinking that went. --all, and --op with the \
 newest operation, bring back the file as it was, byte for byte, to where it was: nothing is written if it still is there. \
-What a client has added to SESSION since stays behind it.
+What a client has added to SESSION since stays behind it. --all also brings back a session that is kept and whose file \
+is gone: to where it was, or into the current project where that folder is gone.
 
 Examples:
   ctxc restore latest r_3f9a1 \"Let me explain...edge cases\"
@@ -35,6 +38,9 @@ pub(crate) struct Args {
     /// Undo one operation, which `ctxc log` lists; what came after it stays
     #[arg(long, value_name = "ID", conflicts_with_all = ["target", "targets"])]
     op: Option<String>,
+    /// Undo also the operations that stand on the one of --op
+    #[arg(long, requires = "op")]
+    with_later: bool,
     #[command(flatten)]
     targets: TargetArgs,
     #[command(flatten)]
@@ -42,7 +48,22 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Asked, CommandError> {
+        if self.all
+            && let Some(gone) = self.rewrite.gone(&self.session.session.to_string_lossy(), &context)?
+        {
+            let Gone { kept, archive, output, existing, mode } = gone;
+            let (places, reporting) = (context.environment.places()?, context.reporting);
+            return Ok(Asked::Kept(restore_kept::Settings {
+                kept,
+                archive,
+                output,
+                existing,
+                mode,
+                places,
+                reporting,
+            }));
+        }
         let rewriting = self.rewrite.resolve(&self.session, context)?;
         let Keep::In(archive) = rewriting.keep.clone() else {
             return Err(CommandError::usage(anyhow!("restore without an archive"))
@@ -53,6 +74,14 @@ impl Args {
             (false, Some(id)) => What::Operation(id),
             (false, None) => What::Items(self.targets.aims(&self.target, &rewriting.source, Summaries::Ignored)?),
         };
-        Ok(Settings { what, roles: self.targets.roles(), matches: self.targets.matches(), archive, rewriting })
+        let later = if self.with_later { Later::Undo } else { Later::Refuse };
+        Ok(Asked::Session(Settings {
+            what,
+            later,
+            roles: self.targets.roles(),
+            matches: self.targets.matches(),
+            archive,
+            rewriting,
+        }))
     }
 }

@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, buffer, check, compact, completions, compress, diff, discard, distill, list, log, man, prune, refs,
-    restore, run, show, stats, truncate,
+    archive, buffer, check, compact, completions, compress, diff, discard, distill, keep, list, log, man, prune, refs,
+    restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
@@ -75,9 +75,15 @@ pub(crate) enum Verb {
     /// Bring back what was taken out
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
+    /// Undo the newest operation on a session, or another
+    #[command(after_help = undo::EXAMPLES)]
+    Undo(undo::Args),
     /// Take several steps in one: prune, compress, compact, truncate; towards a target, or by a preset
     #[command(after_help = run::EXAMPLES)]
     Run(Box<run::Args>),
+    /// Store sessions in the archive, unchanged
+    #[command(after_help = keep::EXAMPLES)]
+    Keep(keep::Args),
     /// Tell how a session came to be what it is
     #[command(after_help = log::EXAMPLES)]
     Log(log::Args),

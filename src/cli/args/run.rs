@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::ValueEnum;
-use clap::builder::NonEmptyStringValueParser;
 
 use super::engine::EngineArgs;
 use super::prune::{ExtraArgs, ProtectArgs, SelectArgs};
@@ -42,8 +41,8 @@ const BANDS: &str = "0-80:compress";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A path, a session id or the beginning of one, `latest`, or `-` for standard input
-    #[arg(value_name = "SESSION", value_parser = NonEmptyStringValueParser::new(), required_unless_present = "plan")]
-    session: Option<String>,
+    #[arg(value_name = "SESSION", required_unless_present = "plan")]
+    session: Option<PathBuf>,
     #[command(flatten)]
     what: WhatArgs,
     #[command(flatten)]
@@ -118,7 +117,7 @@ impl Args {
         let engine = std::mem::take(&mut self.engine);
         if let Some(path) = &self.what.plan {
             let plan = plan_file::read(path)?;
-            let session = self.session.clone().or_else(|| plan.session.clone());
+            let session = self.session.clone().or_else(|| plan.session.clone().map(PathBuf::from));
             let session = session.ok_or_else(|| {
                 CommandError::usage(anyhow!("tell which session the plan {} is for", path.display()))
                     .hint("name the session before --plan")

@@ -1,6 +1,6 @@
 //! What several verbs are told: the session, how tokens are counted, where the result goes, what keeps the originals.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::ValueEnum;
@@ -8,18 +8,20 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::apply::ThinkingPolicy;
+use crate::apply::{ThinkingPolicy, n_names};
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
 use crate::cli::shelf::shelf;
-use crate::transcript::session::{self, By, Found};
+use crate::cli::stored;
+use crate::transcript::session::{self, By, Found, SessionError};
+use crate::version::KeptSession;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArg {
     /// A path, a session id or the beginning of one, `latest`, or `-` for standard input
-    #[arg(value_name = "SESSION", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) session: String,
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: PathBuf,
 }
 
 /// What every verb that rewrites a session is told beside the session itself.
@@ -102,6 +104,12 @@ impl RewriteArgs {
             return Err(both_printed());
         }
         let keep = self.archive.keep(context.environment)?;
+        let n_names = source.path().filter(|_| matches!(output, Output::InPlace(_))).map_or(1, n_names);
+        if n_names > 1 {
+            context.ui.warning(format_args!(
+                "the session has {n_names} names (hard links); the others keep what it holds now"
+            ));
+        }
         Ok(Rewriting {
             source,
             estimate: self.how.tokens.or(context.environment.config.tokens),
@@ -113,9 +121,48 @@ impl RewriteArgs {
             output,
             shelf: shelf(&keep, context.environment)?,
             keep,
+            on_server: context.environment.server_consent(),
             mode: if self.dry_run { Mode::Show } else { Mode::Do },
             reporting: context.reporting,
         })
+    }
+}
+
+/// What the archive is to give back of a session whose file is gone.
+pub(super) struct Gone {
+    pub(super) kept: KeptSession,
+    /// The URL of the archive.
+    pub(super) archive: String,
+    /// Where it goes; without a word to where it was.
+    pub(super) output: Option<Output>,
+    pub(super) existing: Existing,
+    pub(super) mode: Mode,
+}
+
+impl RewriteArgs {
+    /// The session that the archive keeps and that `name` means, where there is no file of that name.
+    pub(super) fn gone(&self, name: &str, context: &Context<'_>) -> Result<Option<Gone>, CommandError> {
+        let places = context.environment.places()?;
+        if !matches!(session::find(name, &places), Err(SessionError::Unknown { .. })) {
+            return Ok(None);
+        }
+        let Keep::In(archive) = self.archive.keep(context.environment)? else { return Ok(None) };
+        let Some(opened) = stored::open_if_there(&archive)? else { return Ok(None) };
+        let Some(kept) = stored::find_kept(&*opened, name)? else { return Ok(None) };
+        if self.output.in_place || self.session_id.is_some() {
+            return Err(CommandError::usage(anyhow!("restore {}: its file is gone", kept.id))
+                .hint("leave --in-place and --session-id out: it comes back as it was, to where it was"));
+        }
+        let existing = if self.output.force { Existing::Overwrite } else { Existing::Respect };
+        let output = self.output.output.as_ref().map(|path| match path {
+            path if path.as_os_str() == "-" => Output::StandardOutput,
+            path => Output::File(path.clone(), existing),
+        });
+        if output == Some(Output::StandardOutput) && context.reporting.form == Form::Json && !self.dry_run {
+            return Err(both_printed());
+        }
+        let mode = if self.dry_run { Mode::Show } else { Mode::Do };
+        Ok(Some(Gone { kept, archive, output, existing, mode }))
     }
 }
 
@@ -133,8 +180,17 @@ impl SessionArg {
 }
 
 /// The session that `name` stands for. Which one is the latest is said, for it was not named.
-pub(super) fn find(name: &str, context: &Context<'_>) -> Result<Found, CommandError> {
-    let found = session::find(name, &context.environment.places()?)?;
+pub(super) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandError> {
+    let found = session::find(name, &context.environment.places()?).map_err(|error| {
+        let id = name.to_string_lossy();
+        let is_kept = matches!(error, SessionError::Unknown { .. }) && is_kept(&id, context);
+        let error = CommandError::from(error);
+        if is_kept {
+            error.hint(format!("the archive keeps it: `ctxc restore {id} --all` writes it back"))
+        } else {
+            error
+        }
+    })?;
     if let Found::File { path, by } = &found {
         match by {
             By::Path | By::Id => context.ui.detail(format_args!("reading {}", path.display())),
@@ -150,6 +206,13 @@ pub(super) fn find(name: &str, context: &Context<'_>) -> Result<Found, CommandEr
         }
     }
     Ok(found)
+}
+
+/// Whether the archive keeps a session that `name` means. It is of no use to ask where that fails.
+fn is_kept(name: &str, context: &Context<'_>) -> bool {
+    let url = context.environment.archive_url(None);
+    let archive = url.and_then(|url| stored::open_if_there(&url));
+    archive.is_ok_and(|archive| archive.is_some_and(|it| matches!(stored::find_kept(&*it, name), Ok(Some(_)))))
 }
 
 impl OutputArgs {

@@ -10,6 +10,7 @@ use super::engine::EngineArgs;
 use super::share::{Share, share};
 use crate::cli::config::{Config, LEAST_SUMMARY_TOKENS};
 use crate::cli::error::CommandError;
+use crate::cli::interrupt::while_waiting;
 use crate::cli::places::Environment;
 use crate::cli::settings::{EngineChoice, Summaries, Summarizing};
 use crate::text::Tokens;
@@ -109,7 +110,7 @@ impl WordingArgs {
 
 /// The prompt in the file at `path`.
 fn read(path: &Path) -> Result<String, CommandError> {
-    let text = fs::read_to_string(path)
+    let text = while_waiting(|| fs::read_to_string(path))
         .with_context(|| format!("read the prompt {}", path.display()))
         .map_err(CommandError::config)?;
     if text.contains("{messages}") {

@@ -8,6 +8,7 @@ use anyhow::{Context as _, anyhow};
 use serde::Deserialize;
 
 use crate::cli::error::CommandError;
+use crate::cli::interrupt::while_waiting;
 use crate::plan::{Handle, Roles, Target};
 use crate::transcript::session::Found;
 
@@ -135,7 +136,8 @@ fn read(path: &Path, source: &Found) -> Result<Vec<Row>, CommandError> {
         return Err(CommandError::usage(anyhow!("read both the session and the targets from standard input")));
     }
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
-    let text = if is_stdin { read_to_string(stdin().lock()) } else { fs::read_to_string(path) };
+    let read = || if is_stdin { read_to_string(stdin().lock()) } else { fs::read_to_string(path) };
+    let text = while_waiting(read);
     let text = text.with_context(|| format!("read the targets in {name}")).map_err(CommandError::usage)?;
     serde_json::from_str(&text).map_err(|error| {
         let at = format!("read the targets in {name}, line {}, column {}", error.line(), error.column());

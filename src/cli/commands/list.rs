@@ -2,26 +2,30 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
 use jiff::Timestamp;
 
 use crate::apply::title_of;
-use crate::archive::{Archive, Operation};
+use crate::archive::{Archive, Operation, hide_password};
 use crate::cli::error::{CommandError, Completion, Kind};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
 use crate::cli::stored;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
+use crate::report::kept::KeptList;
 use crate::report::list::{List, Origin, Projects, SessionRow};
 use crate::report::size::counted;
 use crate::text::{Tokens, json_string};
 use crate::transcript::scan::each_field;
 use crate::transcript::session::{By, Candidate, Found, Places, of_all_projects, of_project, session_id};
 use crate::transcript::{Calibration, Totals, read_line, turns};
+use crate::version::kept_sessions;
 
 /// What to list.
 #[derive(Debug)]
 pub(crate) struct Settings {
+    pub(crate) which: Which,
     pub(crate) places: Places,
     pub(crate) projects: Projects,
     pub(crate) limit: usize,
@@ -30,8 +34,20 @@ pub(crate) struct Settings {
     pub(crate) reporting: Reporting,
 }
 
+/// What is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Sessions of which there are files.
+    Files,
+    /// Those that the archive keeps: `--kept`.
+    Kept,
+}
+
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     tell::probe(&settings.reporting, &[])?;
+    if settings.which == Which::Kept {
+        return list_kept(settings, ui);
+    }
     let mut sessions = match settings.projects {
         Projects::Current => of_project(&settings.places)?,
         Projects::All => of_all_projects(&settings.places)?,
@@ -55,6 +71,23 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             ui.hint(format_args!("{}: --limit lists more", counted(n_more as u64, "older session")));
         }
         (false, _) => {}
+    }
+    Ok(Completion::Full)
+}
+
+fn list_kept(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let Some(url) = &settings.archive else { return Err(anyhow!("tell where the archive is").into()) };
+    let sessions = match stored::open_if_there(url)? {
+        Some(archive) => kept_sessions(&*archive)?,
+        None => Vec::new(),
+    };
+    let list = KeptList::new(hide_password(url), sessions, settings.limit, Timestamp::now());
+    tell(&settings.reporting, ui, &list, list.text(ui.look()))?;
+    if list.kept.is_empty() {
+        ui.status(format_args!("{} keeps no session", list.archive));
+        ui.hint("ctxc keep --all stores the sessions of all projects");
+    } else if list.n_more > 0 {
+        ui.hint(format_args!("{}: --limit lists more", counted(list.n_more, "older session")));
     }
     Ok(Completion::Full)
 }

@@ -1,18 +1,16 @@
 //! `ctxc log`: tell how a session came to be what it is.
 
-use std::path::PathBuf;
-
-use crate::apply::{ApplyError, operation_of};
-use crate::archive::{Operation, hide_password, lineage};
+use crate::archive::hide_password;
 use crate::cli::error::{CommandError, Completion};
-use crate::cli::input;
+use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
-use crate::cli::stored::{self, session_names};
+use crate::cli::stored;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::archive::Log;
 use crate::text::Digest;
 use crate::transcript::session::Found;
+use crate::version::Version;
 
 /// Whose lineage, and which archive knows it.
 #[derive(Debug)]
@@ -25,20 +23,17 @@ pub(crate) struct Settings {
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     tell::probe(&settings.reporting, &settings.source.path().into_iter().collect::<Vec<_>>())?;
-    let mut input = input::open(&settings.source)?;
-    let name = input.name();
-    let sessions = session_names(&mut input)?;
-    let path = input.path.clone().unwrap_or_else(|| PathBuf::from(&name));
-    let archive = stored::open_existing(&settings.archive)?;
-    let lineage = match operation_of(&mut input.file, &path, &sessions, &*archive) {
-        Ok(operation) => lineage(&*archive, &operation)?.into_iter().filter(Operation::changes).collect(),
-        Err(ApplyError::NoOperation(_)) => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
-    let mut hasher = blake3::Hasher::new();
-    std::io::Seek::rewind(&mut input.file)?;
-    std::io::copy(&mut input.file, &mut hasher)?;
-    let log = Log::new(name.clone(), Digest::from(hasher.finalize()), &lineage);
+    let mut reading = Reading::of(&settings.source, ui)?;
+    let name = reading.name.clone();
+    let mut archive = stored::open_existing(&settings.archive)?;
+    reading.recognise_or_adopt(&mut *archive)?;
+    let mut lineage = Vec::new();
+    for operation in reading.past.history.operations().iter().rev() {
+        lineage.extend(archive.operation(&operation.operation)?);
+    }
+    let version = reading.past.known.as_ref().and_then(|known| known.version.as_ref());
+    let now = version.filter(|_| reading.n_new() == 0).map_or_else(|| Digest::of(b""), Version::key);
+    let log = Log::new(name.clone(), now, &lineage, &reading.past.history);
     tell(&settings.reporting, ui, &log, &log)?;
     if lineage.is_empty() {
         ui.status(format_args!(

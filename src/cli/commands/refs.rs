@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::Context;
 
-use crate::apply::{Calls, Standing, describe, each_text, is_placeholder, open_cuts, provenance, read_calls};
+use super::restore_items::lineage;
+use crate::apply::{Calls, describe, each_text, is_placeholder, open_cuts, read_calls};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
@@ -79,13 +80,11 @@ impl Summaries {
     fn of(settings: &Settings, reading: &mut Reading) -> Self {
         let archive = settings.archive.as_deref().and_then(|url| stored::open_existing(url).ok());
         let Some(archive) = archive else { return Self::default() };
-        let path = reading.path.clone();
-        let Ok(sessions) = stored::sessions(reading.session_file(), path.as_deref()) else { return Self::default() };
-        let known = provenance(reading.session_file(), path.as_deref(), &sessions, &*archive);
-        // A file that ctxc did not write has nothing of ours in it, whatever was made of it.
-        let known = known.ok().flatten().filter(|known| known.standing != Standing::Changed);
-        let Some(provenance) = known else { return Self::default() };
-        let open = open_cuts(&provenance.lineage);
+        if reading.past.known.is_none() && reading.recognise(&*archive).is_err() {
+            return Self::default();
+        }
+        let Ok(lineage) = lineage(&reading.past.history, &*archive) else { return Self::default() };
+        let open = open_cuts(&lineage);
         let uuids = open.iter().filter(|cut| cut.call.is_none()).map(|cut| IdHash::of(cut.uuid.as_bytes()));
         let lines: HashMap<IdHash, LineNo> = Index::lines_of(&reading.index, uuids);
         // Parameters that were shortened leave the result as it is.

@@ -1,11 +1,21 @@
 //! `ctxc restore`: bring back what was taken out: all of it, what one operation did, or single items.
 
 use crate::cli::args::{Aim, Matches};
-use crate::cli::commands::{restore_items, restore_whole};
+use crate::cli::commands::restore_whole::{Later, Which};
+use crate::cli::commands::{restore_items, restore_kept, restore_whole};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::Rewriting;
 use crate::cli::ui::Ui;
 use crate::plan::Roles;
+
+/// What is asked for.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// What was taken out of a session.
+    Session(Settings),
+    /// A session whose file is gone.
+    Kept(restore_kept::Settings),
+}
 
 /// What to restore, from where, and where the result goes.
 #[derive(Debug)]
@@ -16,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) matches: Matches,
     /// The URL of the archive.
     pub(crate) archive: String,
+    /// What becomes of operations that stand on what is undone.
+    pub(crate) later: Later,
 }
 
 /// What to bring back.
@@ -29,10 +41,19 @@ pub(crate) enum What {
     Items(Vec<Aim>),
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn run(asked: &Asked, ui: &Ui) -> Result<Completion, CommandError> {
+    let settings = match asked {
+        Asked::Session(settings) => settings,
+        Asked::Kept(settings) => return restore_kept::run(settings, ui),
+    };
     match &settings.what {
-        What::All => restore_whole::run(settings, None, ui),
-        What::Operation(id) => restore_whole::run(settings, Some(id), ui),
+        What::All => {
+            restore_whole::run("restore", &settings.rewriting, &settings.archive, &Which::All, settings.later, ui)
+        }
+        What::Operation(id) => {
+            let which = Which::One(id.clone());
+            restore_whole::run("restore", &settings.rewriting, &settings.archive, &which, settings.later, ui)
+        }
         What::Items(aims) => restore_items::run(settings, aims, ui),
     }
 }

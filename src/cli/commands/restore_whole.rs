@@ -1,280 +1,295 @@
-//! `ctxc restore --all` and `--op`: the transcript as it was before one operation, or before all.
+//! `ctxc restore --all`, `restore --op` and `ctxc undo`: the session without some of its operations (N-03, N-11).
 
-use std::io::{Seek, Write};
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use jiff::Timestamp;
-use serde::Serialize;
 
-use super::restore::Settings;
-use super::restore_older;
-use crate::apply::{ApplyError, BroughtBack, Errand, Home, Standing, WayBack};
-use crate::apply::{bring_back, open_cuts, provenance, turned, way_to_root};
-use crate::archive::{Archive, Cut, Operation};
+use super::restore_items::{lineage, refuse_unknown};
+use crate::apply::{Rewrite, Staged, open_cuts};
+use crate::archive::{Archive, Operation};
 use crate::cli::error::{CommandError, Completion};
-use crate::cli::input::{self, Input};
-use crate::cli::landing::{command_line, refuse_unless_file};
-use crate::cli::settings::{Existing, Form, Mode, Output};
+use crate::cli::input;
+use crate::cli::landing::refuse_unless_file;
+use crate::cli::reading::Reading;
+use crate::cli::rewriting::{Identity, Work, say};
+use crate::cli::settings::{Existing, Form, Mode, Output, Rewriting};
 use crate::cli::stored;
-use crate::cli::tell::{self, report_file};
+use crate::cli::tell::{report_file, tell};
 use crate::cli::ui::Ui;
-use crate::report::size::{bytes, counted};
-use crate::transcript::session::Found;
+use crate::report::undone::{KeptRow, UndoneReport};
+use crate::transcript::session::{By, Found};
+use crate::version::{Edits, History};
 
-/// What was brought back.
-#[derive(Serialize)]
-struct Report<'a> {
-    schema: u32,
-    verb: &'static str,
-    source: String,
-    output: Option<String>,
-    /// Why nothing changed, when nothing did.
-    unchanged: Option<&'a str>,
-    dry_run: bool,
-    /// The operation whose source this is.
-    operation: Option<&'a str>,
-    /// The operations that were taken back, newest first.
-    undone: Vec<&'a str>,
-    /// The operation that notes this in the archive.
-    noted: Option<String>,
-    bytes: u64,
-    appended_lines: u64,
+/// Which operations are undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// All that hold.
+    All,
+    /// The newest that is no undo and holds.
+    Newest,
+    /// The one of this id.
+    One(String),
 }
 
-/// `only` is the operation that is to be undone; all of them are without one.
-pub(super) fn run(settings: &Settings, only: Option<&str>, ui: &Ui) -> Result<Completion, CommandError> {
-    let rewriting = &settings.rewriting;
-    let output_path = if let Output::File(path, _) = &rewriting.output { Some(path.as_path()) } else { None };
-    let apart: Vec<&Path> = [rewriting.source.path(), output_path].into_iter().flatten().collect();
-    tell::probe(&rewriting.reporting, &apart)?;
-    let mut input = input::open(&rewriting.source)?;
-    let name = input.name();
-    let mut archive = stored::open_existing(&settings.archive)?;
-    let sessions = stored::sessions(&mut input.file, input.path.as_deref())?;
-    let known = provenance(&mut input.file, input.path.as_deref(), &sessions, &*archive)?;
-    let Some(known) = known.filter(|known| known.standing != Standing::Changed) else {
-        return Err(ApplyError::NoOperation(input.path.unwrap_or_else(|| name.into())).into());
+/// Whether operations that cannot be without what is undone are undone with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Later {
+    /// They keep it from being undone.
+    Refuse,
+    /// They are undone too.
+    Undo,
+}
+
+/// Undoes operations of the session that `rewriting` names, by what the archive at `url` has of it.
+///
+/// # Errors
+/// When the archive does not know the session, when nothing is there to be undone, or when the result cannot be written.
+pub(crate) fn run(
+    verb: &'static str,
+    rewriting: &Rewriting,
+    url: &str,
+    which: &Which,
+    later: Later,
+    ui: &Ui,
+) -> Result<Completion, CommandError> {
+    let archive = stored::open_existing(url)?;
+    let mut work = Work::open(rewriting, ui)?;
+    refuse_unknown(&work.reading)?;
+    let ids = chosen(which, later, &work.reading.past.history, &*archive)?;
+    if ids.is_empty() {
+        return nothing_to_undo(verb, &work, ui);
+    }
+    let history = work.reading.past.history.clone();
+    let operations = lineage(&history, &*archive)?;
+    let edits = Edits {
+        undoes: ids.clone(),
+        thinking: rewriting.thinking,
+        ..work.reading.edits(work.reading.past.pending.clone())
     };
-    let lineage = known.lineage;
-    let way = match only {
-        None => way_to_root(&mut input.file, &lineage, &*archive)?,
-        Some(id) => {
-            let at = place_of(id, &lineage, &*archive)?;
-            if at > 0 {
-                return restore_older::run(settings, &lineage, at, &*archive, ui);
-            }
-            lineage.get(..=at).unwrap_or_default()
-        }
-    };
-    let Some(last) = way.last() else {
-        return nothing_to_undo(settings, &mut input, ui);
-    };
-    let place = place(settings, last)?;
-    let newest = way.first().unwrap_or(last);
-    let steps = way.iter().zip(way.iter().skip(1));
-    let has_grown = input.file.metadata()?.len() > newest.output.bytes
-        || steps.clone().any(|(newer, older)| newer.source.digest != older.output.digest);
-    let mut report = Report {
-        schema: 1,
-        verb: "restore",
-        source: name.clone(),
-        output: None,
-        unchanged: None,
-        dry_run: rewriting.mode == Mode::Show,
-        operation: Some(&last.id),
-        undone: way.iter().map(|operation| operation.id.as_str()).collect(),
-        noted: None,
-        bytes: last.source.bytes,
-        appended_lines: 0,
-    };
-    let path = match &place {
-        Place::Untouched(path) | Place::File(path, _) | Place::Result(path, _) => Some(*path),
-        Place::Stream => None,
-    };
-    report.output = path.map(|path| path.display().to_string());
+    let mut report = report(verb, &work, &ids, &operations, &*archive)?;
+    let is_newest = operations.first().is_some_and(|newest| ids == [newest.id.clone()]) || *which == Which::All;
+    let earliest = ids.iter().min().and_then(|id| operations.iter().find(|operation| operation.id == *id));
+    // What was read by the operation that was undone may still be there.
+    let source = earliest.filter(|_| is_newest && matches!(rewriting.output, Output::NewSession(_)));
+    let source = source.and_then(|operation| Some((operation.source.path.clone()?, operation)));
+    let place = source.map(|(path, operation)| (is_untouched(&path, operation, &*archive, ui), path));
+    drop(archive);
+    let mut placed = None;
     match place {
-        Place::Untouched(path) if has_grown => {
+        Some((Some(true), path)) if !work.reading.has_grown() => {
+            report.rewritten.output = Some(path.display().to_string());
+            report.is_untouched = true;
+            if rewriting.mode == Mode::Do {
+                return tell_untouched(rewriting, &report, &path, ui);
+            }
+        }
+        Some((Some(_), path)) if verb == "restore" && *which == Which::All && work.reading.has_grown() => {
             return Err(CommandError::from(anyhow!(
-                "restore {} without a place: entries were added to {name} since, which the source does not have",
-                path.display()
+                "restore {} without a place: entries were added to {} since, which the source does not have",
+                path.display(),
+                work.reading.name
             ))
             .hint("name a place for the source with these entries behind it: -o FILE, or --in-place"));
         }
-        Place::Untouched(path) => {
-            ui.status(format_args!("the source of {name} is there, as it was: {}", path.display()));
+        Some((None, path)) if *which == Which::All => {
+            placed = Some(with_output(rewriting, Output::File(path, Existing::Respect)));
         }
-        place if rewriting.mode == Mode::Show => {
-            let to = place.describe();
-            let n_steps = counted(way.len() as u64, "operation");
-            ui.status(format_args!("would undo {n_steps}, and write {} to {to}", bytes(last.source.bytes)));
-        }
-        place => {
-            let root_session = way.iter().rev().find_map(|operation| operation.session_ids.first());
-            let session = root_session.cloned().or_else(|| sessions.first().cloned());
-            let errand = Errand {
-                verb: "restore",
-                command: command_line(),
-                session: session.unwrap_or_else(|| "-".to_owned()),
-                now: Timestamp::now(),
-                stop: ui.stop(),
-            };
-            let cuts = taken_back(&lineage, way);
-            let way = WayBack { path: input.path.as_deref(), operations: way, cuts, errand };
-            let mut stdout = ui.output();
-            let home = match place {
-                Place::File(path, existing) => {
-                    refuse_unless_file(path)?;
-                    Home::File(path, existing.into())
-                }
-                Place::Result(path, existing) => Home::InPlace(path, existing.into()),
-                Place::Stream | Place::Untouched(_) => Home::Stream(&mut stdout),
-            };
-            let done = bring_back(&mut input.file, &way, &mut *archive, home)?;
-            report.appended_lines = done.n_appended;
-            report.noted = say(done, path, last, ui);
-        }
+        _ => {}
     }
-    report_file(&rewriting.reporting, &report)?;
-    match (rewriting.reporting.form, &report.output) {
-        (Form::Json, Some(_)) => ui.data_line(serde_json::to_string(&report)?)?,
-        (Form::Text, Some(path)) => ui.data_line(path)?,
-        (_, None) => {}
+    if let Some(placed) = &placed {
+        work.settings = placed;
+    }
+    work.rendered = operations.iter().filter(|it| ids.contains(&it.id)).map(|it| it.source.digest).collect();
+    let is_whole = *which == Which::All;
+    work.identity = if is_whole && !matches!(work.settings.output, Output::NewSession(_)) {
+        Identity::Source
+    } else {
+        Identity::File
+    };
+    work.finish_edits(edits, Rewrite::default(), "nothing is left of that operation", &mut report.rewritten)?;
+    if work.settings.mode == Mode::Show {
+        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", report.to_string().trim_end()))?;
+    } else {
+        say(work.settings, &report.rewritten, &report, &report, ui)?;
     }
     Ok(Completion::Full)
 }
 
-/// Says what was brought back; gives the operation that notes it.
-fn say(done: BroughtBack, path: Option<&Path>, last: &Operation, ui: &Ui) -> Option<String> {
-    match (&done.backup, path) {
-        (Some(backup), _) => ui.status(format_args!("what stood there is in {} now", backup.display())),
-        (None, Some(path)) => ui.status(format_args!(
-            "restored {}: {} as before `{}`",
-            path.display(),
-            bytes(last.source.bytes),
-            last.command
-        )),
-        (None, None) => {}
+/// `rewriting` with another place for the result.
+fn with_output(rewriting: &Rewriting, output: Output) -> Rewriting {
+    Rewriting {
+        source: rewriting.source.clone(),
+        estimate: rewriting.estimate,
+        thinking: rewriting.thinking,
+        output,
+        keep: rewriting.keep.clone(),
+        on_server: rewriting.on_server,
+        shelf: rewriting.shelf.clone(),
+        mode: rewriting.mode,
+        reporting: rewriting.reporting.clone(),
     }
-    if done.n_appended > 0 {
-        ui.status(format_args!("{} added since stay behind it", counted(done.n_appended, "line")));
+}
+
+/// The ids of the operations that are undone; none where none holds.
+fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive) -> Result<Vec<String>, CommandError> {
+    let does = |operation: &&Edits| operation.undoes.is_empty();
+    let ids: Vec<String> = match which {
+        Which::All => history.standing().filter(does).map(|operation| operation.operation.clone()).collect(),
+        Which::Newest => {
+            // What answers a call that was under way is no operation of anybody.
+            let is_listed = |operation: &&Edits| archive.operation(&operation.operation).is_ok_and(|it| it.is_some());
+            let newest = history.standing().rev().filter(does).find(is_listed);
+            newest.map(|operation| operation.operation.clone()).into_iter().collect()
+        }
+        Which::One(given) => {
+            let Some(operation) = archive.operation(given)? else {
+                return Err(CommandError::from(anyhow!("undo the operation {given}: the archive has none of that id"))
+                    .hint("`ctxc log SESSION` lists the operations of a session"));
+            };
+            let id = operation.id;
+            if history.get(&id).is_none() {
+                return Err(CommandError::from(anyhow!("undo the operation {id}: this session does not come of it"))
+                    .hint("`ctxc log SESSION` lists the operations of a session"));
+            }
+            if let Some(by) = history.standing().find(|operation| operation.undoes.contains(&id)) {
+                return Err(CommandError::from(anyhow!(
+                    "undo the operation {id}: the operation {} has undone it already",
+                    by.operation
+                ))
+                .hint(format!("`ctxc undo SESSION --op {}` does it again", by.operation)));
+            }
+            if history.undone().contains(id.as_str()) {
+                return Err(CommandError::from(anyhow!("undo the operation {id}: it is undone already"))
+                    .hint("`ctxc log SESSION` lists the operations of a session"));
+            }
+            vec![id]
+        }
+    };
+    if *which == Which::All {
+        return Ok(ids);
     }
-    match done.noted {
-        Ok(id) => Some(id),
-        Err(error) => {
-            let reason = CommandError::from(error).text();
-            ui.warning(format_args!("the archive does not note that this was restored: cannot {reason}"));
-            None
+    let standing = history.standing_on(&ids);
+    match (standing.first(), later) {
+        (None, _) => Ok(ids),
+        (Some(_), Later::Undo) => Ok(ids.into_iter().chain(standing.into_iter().map(|it| it.later)).collect()),
+        (Some(first), Later::Refuse) => {
+            let list: Vec<&str> = standing.iter().map(|it| it.later.as_str()).collect();
+            Err(CommandError::from(anyhow!(
+                "undo the operation {} alone: the operation {} was done to what it inserted",
+                first.earlier,
+                list.join(", ")
+            ))
+            .hint("undo both with --with-later"))
         }
     }
 }
 
-/// The place of the operation `id` in `lineage`.
-fn place_of(id: &str, lineage: &[Operation], archive: &dyn Archive) -> Result<usize, CommandError> {
-    let Some(operation) = archive.operation(id)? else {
-        return Err(CommandError::from(anyhow!("undo the operation {id}: the archive has none of that id"))
-            .hint("`ctxc log SESSION` lists the operations of a session"));
+/// What undoing the operations `ids` means for what they cut.
+fn report(
+    verb: &'static str,
+    work: &Work<'_>,
+    ids: &[String],
+    operations: &[Operation],
+    archive: &dyn Archive,
+) -> Result<UndoneReport, CommandError> {
+    let without: Vec<Operation> = operations.iter().filter(|operation| !ids.contains(&operation.id)).cloned().collect();
+    let (now, then) = (open_cuts(operations), open_cuts(&without));
+    let is_same = |one: &crate::apply::OpenCut, other: &crate::apply::OpenCut| {
+        (&one.uuid, &one.call) == (&other.uuid, &other.call)
     };
-    lineage.iter().position(|known| known.id == operation.id).ok_or_else(|| {
-        CommandError::from(anyhow!("undo the operation {}: this session does not come of it", operation.id))
-            .hint("`ctxc log SESSION` lists the operations of a session")
-    })
+    let mut report = UndoneReport {
+        rewritten: work.rewritten(verb),
+        is_untouched: false,
+        undone: ids.to_vec(),
+        command: String::new(),
+        later: without.iter().filter(|operation| ids.iter().any(|id| operation.id > *id)).count() as u64,
+        restored: Vec::new(),
+        cut_again: Vec::new(),
+        kept: Vec::new(),
+        appended_lines: work.reading.n_appended(),
+    };
+    if let [only] = ids
+        && let Some(operation) = archive.operation(only)?
+    {
+        report.command = operation.command;
+    }
+    for cut in &now {
+        match then.iter().find(|other| is_same(cut, other)) {
+            None => report.restored.push(cut.name.clone()),
+            Some(other) if other.last != cut.last => report.cut_again.push(cut.name.clone()),
+            Some(other) if ids.contains(&cut.first) => {
+                report.kept.push(KeptRow { name: cut.name.clone(), by: other.last.clone() });
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(report)
 }
 
-/// What is noted of the cuts once the operations of `way` are taken back.
-pub(super) fn taken_back(lineage: &[Operation], way: &[Operation]) -> Vec<Cut> {
-    turned(&open_cuts(lineage), &open_cuts(lineage.get(way.len()..).unwrap_or_default()))
+/// Whether the file at `path` is what `operation` read; `None` where there is no file.
+fn is_untouched(path: &Path, operation: &Operation, archive: &dyn Archive, ui: &Ui) -> Option<bool> {
+    if !path.is_file() {
+        return None;
+    }
+    let found = Found::File { path: path.to_owned(), by: By::Path };
+    let Ok(mut reading) = Reading::of(&found, ui) else { return Some(false) };
+    if reading.recognise(archive).is_err() {
+        return Some(false);
+    }
+    let Some(known) = &reading.past.known else { return Some(false) };
+    let is_state = known.version.as_ref().is_none_or(crate::version::Version::is_plain);
+    let state = known.state.key();
+    let version = known.version.as_ref().map(crate::version::Version::key);
+    let is_same = |key| key == operation.source.digest;
+    Some(!reading.has_grown() && (version.is_some_and(is_same) || is_state && is_same(state)))
 }
 
-/// A transcript of which nothing has been taken out.
-fn nothing_to_undo(settings: &Settings, input: &mut Input, ui: &Ui) -> Result<Completion, CommandError> {
-    let rewriting = &settings.rewriting;
-    let name = input.name();
+/// Names the file that is still there as it was.
+fn tell_untouched(
+    rewriting: &Rewriting,
+    report: &UndoneReport,
+    path: &Path,
+    ui: &Ui,
+) -> Result<Completion, CommandError> {
+    report_file(&rewriting.reporting, report)?;
+    match rewriting.reporting.form {
+        Form::Json => ui.data_line(serde_json::to_string(report)?)?,
+        Form::Text => ui.data_line(path.display())?,
+    }
+    ui.status(format_args!("the source of {} is there, as it was: {}", report.rewritten.source, path.display()));
+    Ok(Completion::Full)
+}
+
+/// A session of which no operation holds.
+fn nothing_to_undo(verb: &'static str, work: &Work<'_>, ui: &Ui) -> Result<Completion, CommandError> {
+    let rewriting = work.settings;
+    let name = work.reading.name.clone();
+    let mut report = report(verb, work, &[], &[], &*crate::archive::open(&crate::archive::ArchiveUrl::Memory)?)?;
     let reason = "it is the source itself";
-    let report = Report {
-        schema: 1,
-        verb: "restore",
-        source: name.clone(),
-        output: None,
-        unchanged: Some(reason),
-        dry_run: rewriting.mode == Mode::Show,
-        operation: None,
-        undone: Vec::new(),
-        noted: None,
-        bytes: input.file.metadata()?.len(),
-        appended_lines: 0,
-    };
-    report_file(&rewriting.reporting, &report)?;
+    report.rewritten.unchanged = Some(reason.to_owned());
     ui.status(format_args!("nothing changed: nothing has been taken out of {name}, {reason}"));
-    input.file.rewind()?;
+    let mut input = input::open(&rewriting.source)?;
     let path = match &rewriting.output {
         Output::File(path, existing) if rewriting.mode == Mode::Do => {
             refuse_unless_file(path)?;
-            let mut staged = crate::apply::Staged::beside(path, (*existing).into(), None)?;
+            let mut staged = Staged::beside(path, (*existing).into(), None)?;
             std::io::copy(&mut input.file, staged.file())?;
             staged.sync()?;
             staged.commit((*existing).into())?;
-            path.display().to_string()
+            path.clone()
         }
         Output::StandardOutput if rewriting.mode == Mode::Do => {
             let mut stdout = ui.output();
             std::io::copy(&mut input.file, &mut stdout).and_then(|_| stdout.flush())?;
             return Ok(Completion::Full);
         }
-        Output::File(..) | Output::StandardOutput | Output::InPlace(_) | Output::NewSession(_) => name,
+        Output::File(..) | Output::StandardOutput | Output::InPlace(_) | Output::NewSession(_) => PathBuf::from(name),
     };
+    report_file(&rewriting.reporting, &report)?;
     match rewriting.reporting.form {
         Form::Json => ui.data_line(serde_json::to_string(&report)?)?,
-        Form::Text => ui.data_line(path)?,
+        Form::Text => ui.data_line(path.display())?,
     }
     Ok(Completion::Full)
-}
-
-/// Where the source comes back to.
-enum Place<'a> {
-    /// Where it still is, byte for byte.
-    Untouched(&'a Path),
-    File(&'a Path, Existing),
-    /// In the place of the result.
-    Result(&'a Path, Existing),
-    Stream,
-}
-
-impl Place<'_> {
-    fn describe(&self) -> String {
-        match self {
-            Self::Untouched(path) | Self::File(path, _) | Self::Result(path, _) => path.display().to_string(),
-            Self::Stream => "standard output".to_owned(),
-        }
-    }
-}
-
-/// Without a word about the place, a source that is still there need not be written; one that is gone comes back to
-/// where it was.
-fn place<'a>(settings: &'a Settings, operation: &'a Operation) -> Result<Place<'a>, CommandError> {
-    match (&settings.rewriting.output, &settings.rewriting.source) {
-        (Output::File(path, existing), _) => Ok(Place::File(path, *existing)),
-        (Output::StandardOutput, _) => Ok(Place::Stream),
-        (Output::InPlace(existing), Found::File { path, .. }) => Ok(Place::Result(path, *existing)),
-        (Output::InPlace(_) | Output::NewSession(_), _) => {
-            let Some(path) = operation.source.path.as_deref() else { return Ok(Place::Stream) };
-            match is_source(path, operation) {
-                Some(true) => Ok(Place::Untouched(path)),
-                None => Ok(Place::File(path, Existing::Respect)),
-                Some(false) => {
-                    Err(CommandError::from(anyhow!("restore {}: another file stands there now", path.display())).hint(
-                        "name a place with -o FILE, or put the source in the place of the session with --in-place",
-                    ))
-                }
-            }
-        }
-    }
-}
-
-/// Whether the file at `path` is the source; `None` when there is no file.
-fn is_source(path: &Path, operation: &Operation) -> Option<bool> {
-    let mut file = std::fs::File::open(path).ok()?;
-    let mut hasher = blake3::Hasher::new();
-    std::io::copy(&mut file, &mut hasher).ok()?;
-    Some(crate::text::Digest::from(hasher.finalize()) == operation.source.digest)
 }

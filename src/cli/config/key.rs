@@ -5,6 +5,9 @@
 pub(super) enum Scope {
     /// Anybody, the `ctxc.toml` of a project too.
     Anywhere,
+    /// Anybody, and a project only to less than the user has or would have by default: a repository that was cloned must
+    /// not make calls by the hundred.
+    Lowers,
     /// The user alone: a repository that was cloned must not decide where a transcript goes.
     Personal,
 }
@@ -20,8 +23,8 @@ pub(super) enum Form {
     Path,
     /// The key of a server, which is not shown: itself, or `env:NAME` for that of a variable.
     Secret,
-    /// Not at all.
-    Table,
+    /// Not at all: it stands in a file alone.
+    FileOnly,
 }
 
 /// A key; that of a section has its name before it, such as `summarization.engine`.
@@ -33,19 +36,21 @@ pub(super) struct Key {
 }
 
 /// Every key, in the order in which `ctxc config` shows them.
-pub(super) const KEYS: [Key; 37] = [
+pub(super) const KEYS: [Key; 38] = [
     Key { name: "archive", scope: Scope::Personal, form: Form::Text },
+    // Consent, which is given in the user's own file and nowhere else.
+    Key { name: "keep_on_server", scope: Scope::Personal, form: Form::FileOnly },
     Key { name: "engine", scope: Scope::Personal, form: Form::Text },
     Key { name: "base_url", scope: Scope::Personal, form: Form::Text },
     Key { name: "api_key", scope: Scope::Personal, form: Form::Secret },
     Key { name: "model", scope: Scope::Personal, form: Form::Text },
     Key { name: "large_model", scope: Scope::Personal, form: Form::Text },
     Key { name: "max_cost", scope: Scope::Personal, form: Form::Number },
-    Key { name: "concurrency", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "attempts", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "timeout", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "timeout_step", scope: Scope::Anywhere, form: Form::Number },
-    Key { name: "rpm", scope: Scope::Anywhere, form: Form::Number },
+    Key { name: "concurrency", scope: Scope::Lowers, form: Form::Number },
+    Key { name: "attempts", scope: Scope::Lowers, form: Form::Number },
+    Key { name: "timeout", scope: Scope::Lowers, form: Form::Number },
+    Key { name: "timeout_step", scope: Scope::Lowers, form: Form::Number },
+    Key { name: "rpm", scope: Scope::Lowers, form: Form::Number },
     Key { name: "tokens", scope: Scope::Anywhere, form: Form::Text },
     Key { name: "min_tokens", scope: Scope::Anywhere, form: Form::Number },
     Key { name: "protect_turns", scope: Scope::Anywhere, form: Form::Number },
@@ -56,7 +61,7 @@ pub(super) const KEYS: [Key; 37] = [
     Key { name: "threshold", scope: Scope::Anywhere, form: Form::Number },
     Key { name: "headroom", scope: Scope::Anywhere, form: Form::Number },
     // Who sets a price moves the limit of costs.
-    Key { name: "prices", scope: Scope::Personal, form: Form::Table },
+    Key { name: "prices", scope: Scope::Personal, form: Form::FileOnly },
     Key { name: "summarization.engine", scope: Scope::Personal, form: Form::Text },
     Key { name: "summarization.base_url", scope: Scope::Personal, form: Form::Text },
     Key { name: "summarization.api_key", scope: Scope::Personal, form: Form::Secret },

@@ -13,6 +13,7 @@ use toml::{Table, Value};
 use super::key::{Form, KEYS, Key, Scope};
 use super::pairs::{Pair, pairs};
 use crate::cli::error::CommandError;
+use crate::cli::interrupt::while_waiting;
 use crate::engine::chat::Key as ApiKey;
 
 /// The name of the file, in a project and in the folder of the user's configuration.
@@ -74,6 +75,7 @@ impl Layer {
         if let Some(path) = user {
             layers.extend(Self::of_file(Source::User(path.clone()), &path, &variable)?);
         }
+        lower_only(&mut layers);
         Ok(layers)
     }
 
@@ -83,13 +85,13 @@ impl Layer {
 
     fn of_environment(variable: &impl Fn(&str) -> Option<OsString>) -> Result<Self, CommandError> {
         let mut layer = Self::empty(Source::Environment);
-        for key in KEYS.into_iter().filter(|key| key.form != Form::Table) {
+        for key in KEYS.into_iter().filter(|key| key.form != Form::FileOnly) {
             let name = key.variable();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
             let value =
                 value.into_string().map_err(|_| CommandError::config(anyhow!("read {name}: it is no UTF-8")))?;
             let value = match key.form {
-                Form::Text | Form::Path | Form::Table => Value::String(value),
+                Form::Text | Form::Path | Form::FileOnly => Value::String(value),
                 Form::Secret => {
                     layer.set_secret(key, &value, &name, variable)?;
                     continue;
@@ -110,7 +112,7 @@ impl Layer {
         path: &Path,
         variable: &impl Fn(&str) -> Option<OsString>,
     ) -> Result<Option<Self>, CommandError> {
-        let text = match fs::read_to_string(path) {
+        let text = match while_waiting(|| fs::read_to_string(path)) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
@@ -138,7 +140,7 @@ impl Layer {
                     "read the configuration {place}: a project may not set {name:?}"
                 ))
                 .hint(match key.form {
-                    Form::Table => "set it in your own configuration".to_owned(),
+                    Form::FileOnly => "set it in your own configuration".to_owned(),
                     Form::Text | Form::Path | Form::Number | Form::List | Form::Secret => {
                         format!("set it in your own configuration, or as {}", key.variable())
                     }
@@ -152,7 +154,7 @@ impl Layer {
                     let file = path.parent().unwrap_or(path).join(file);
                     layer.table.insert(name, Value::String(file.to_string_lossy().into_owned()));
                 }
-                (Form::Text | Form::Path | Form::Number | Form::List | Form::Table, value) => {
+                (Form::Text | Form::Path | Form::Number | Form::List | Form::FileOnly, value) => {
                     layer.table.insert(name, value);
                 }
             }
@@ -203,10 +205,35 @@ impl Layer {
         self.table.get(name).and_then(Value::as_str) == Some(value)
     }
 
+    /// Whether it sets the key called `name` to `true`.
+    pub(crate) fn is_true(&self, name: &str) -> bool {
+        self.table.get(name).and_then(Value::as_bool) == Some(true)
+    }
+
     /// The error of a value that has the wrong form.
     pub(super) fn wrong(&self, error: &toml::de::Error) -> CommandError {
         CommandError::config(anyhow!("take the configuration of {}: {}", self.source, error.message()))
     }
+}
+
+/// Takes out of a project's layer the limits that it would raise.
+fn lower_only(layers: &mut [Layer]) {
+    let Some(at) = layers.iter().position(|layer| matches!(layer.source, Source::Project(_))) else { return };
+    let Some((project, weaker)) = layers.get_mut(at..).and_then(<[Layer]>::split_first_mut) else { return };
+    let defaults = super::values::defaults();
+    for key in KEYS.into_iter().filter(|key| key.scope == Scope::Lowers) {
+        let otherwise = weaker.iter().find_map(|layer| layer.table.get(key.name)).or_else(|| defaults.get(key.name));
+        // What is no number at all is refused later, with its layer.
+        let raises = |value: &Value| amount(value).zip(otherwise.and_then(amount)).is_some_and(|(new, old)| new > old);
+        if project.table.get(key.name).is_some_and(raises) {
+            project.table.remove(key.name);
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no limit comes near 2^52")]
+fn amount(value: &Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
 /// What is shown of a key.

@@ -76,6 +76,15 @@ impl Summarization {
             let tokens = self.max_summary_tokens;
             return refuse(format!("{tokens} for summarization.max_summary_tokens: it is below {LEAST_TOKENS}"));
         }
+        for (name, number) in [
+            ("chunk_size", self.chunk_size),
+            ("keep_recent", self.keep_recent),
+            ("max_summary_tokens", self.max_summary_tokens),
+        ] {
+            if number > 10_000_000 {
+                return refuse(format!("{number} for summarization.{name}: it is above 10000000"));
+            }
+        }
         if !(self.context_budget > 0.0 && self.context_budget <= 1.0) {
             let budget = self.context_budget;
             return refuse(format!(

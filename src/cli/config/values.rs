@@ -19,6 +19,8 @@ use crate::engine::Price;
 pub(crate) struct Config {
     /// The URL of the archive; without one it is a file in the user's data folder.
     pub(crate) archive: Option<String>,
+    /// Whether whole sessions go to an archive on a server without a question.
+    pub(crate) keep_on_server: bool,
     /// What shortens texts; without a word it follows from what is configured.
     pub(crate) engine: Option<EngineName>,
     /// The server that is asked.
@@ -80,6 +82,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             archive: None,
+            keep_on_server: false,
             engine: None,
             base_url: None,
             api_key: None,
@@ -144,8 +147,32 @@ impl Config {
                 )));
             }
         }
-        if self.context_window == 0 {
-            return Err(CommandError::config(anyhow!("take 0 for context_window: it has to hold something")));
+        // As doubles: each limit is far below 2^52.
+        let timeouts = [("timeout", self.timeout, 0.001), ("timeout_step", self.timeout_step, 0.0)];
+        for (name, seconds, least) in timeouts {
+            if !(least..=86_400.0).contains(&seconds) {
+                return Err(CommandError::config(anyhow!(
+                    "take {seconds} for {name}: it is no number of seconds up to a day"
+                )));
+            }
+        }
+        if let Some(cost) = self.max_cost.filter(|cost| !(0.0..=1e6).contains(cost)) {
+            return Err(CommandError::config(anyhow!("take {cost} for max_cost: it is no amount of money")));
+        }
+        for (name, number, least, most) in [
+            ("concurrency", u64::from(self.concurrency), 1, 1_000),
+            ("attempts", u64::from(self.attempts), 1, 100),
+            ("rpm", u64::from(self.rpm.unwrap_or(1)), 1, 1_000_000),
+            ("min_tokens", self.min_tokens, 0, 1_000_000_000),
+            ("protect_turns", self.protect_turns, 0, 1_000_000_000),
+            ("protect_steps", self.protect_steps, 0, 1_000_000_000),
+            ("context_window", self.context_window, 1, 1_000_000_000),
+        ] {
+            if !(least..=most).contains(&number) {
+                return Err(CommandError::config(anyhow!(
+                    "take {number} for {name}: it is no number from {least} to {most}"
+                )));
+            }
         }
         self.summarization.validate()?;
         Ok(self)
@@ -164,6 +191,12 @@ impl Config {
         });
         Ok(rows.collect())
     }
+}
+
+/// What every key is where nobody sets it.
+pub(super) fn defaults() -> Table {
+    // A default that is no table has no keys.
+    Table::try_from(Config::default()).unwrap_or_default()
 }
 
 /// Sets the key called `name`, in its section where it is of one.

@@ -196,6 +196,17 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
+/// Whether `bytes`, where they are an object of JSON, can be read as the arguments of each tool, or refused with a word.
+#[cfg(any(test, feature = "fuzzing"))]
+#[must_use]
+pub fn reads_any_call(bytes: &[u8]) -> bool {
+    let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) else { return true };
+    Tool::ALL.into_iter().all(|tool| {
+        let request = Request { tool, arguments: arguments.clone(), call_id: None };
+        Call::of(&request).map_or_else(|error| !error.explained().is_empty(), |_| true)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,6 +269,18 @@ mod tests {
         ] {
             let error = call(tool, arguments.clone()).unwrap_err();
             assert!(error.contains(said), "{arguments}: {error}");
+        }
+    }
+
+    proptest::proptest! {
+        //
+        #[test]
+        fn x_08_any_arguments_are_read_or_refused(
+            name in "(action|targets|query|limit|page|list|x)",
+            value in "(null|-?[0-9]{1,25}|\"[a-z\\u{1b}…]{0,4}\"|\\[\\[\"r_3f9a1\"(,null|,\"x\"|,7)?\\]\\]|\\[\\]|\\{\\})",
+        ) {
+            let text = format!("{{\"action\": \"distill\", \"{name}\": {value}}}");
+            proptest::prop_assert!(reads_any_call(text.as_bytes()), "{text}");
         }
     }
 }

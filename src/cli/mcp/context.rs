@@ -9,6 +9,7 @@ use super::{Settings, desk};
 use crate::apply::ApplyError;
 use crate::cli::args::{Aim, Matches};
 use crate::cli::commands::cutting::{self, Inputs};
+use crate::cli::commands::restore_whole::Later;
 use crate::cli::commands::{restore, restore_items};
 use crate::cli::error::CommandError;
 use crate::cli::rewriting::Work;
@@ -38,10 +39,10 @@ pub(super) fn answer(
             let archive = settings.archive.clone();
             let what = restore::What::Items(Vec::new());
             let cutting::Settings { rewriting, aims, .. } = cutting(cutting::Action::Discard);
-            let settings = restore::Settings { rewriting, what, roles, matches, archive };
+            let settings = restore::Settings { rewriting, what, roles, matches, archive, later: Later::Refuse };
             stored::open_existing(&settings.archive).map_err(|error| nothing_out(&error.text()))?;
             let work = Work::of(&settings.rewriting, subject.reading, ui)?;
-            let report = restore_items::restore(&settings, &aims, work, ui).map_err(|error| {
+            let report = restore_items::restore(&settings, &aims, work).map_err(|error| {
                 let is_untouched = matches!(error.cause::<ApplyError>(), Some(ApplyError::NoOperation(_)));
                 if is_untouched { nothing_out("the archive knows of no change of it") } else { error }
             })?;

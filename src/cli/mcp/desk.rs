@@ -7,13 +7,13 @@ use std::time::SystemTime;
 
 use super::answer::Answer;
 use super::call::{Call, Request};
-use super::subject::{self, Made, Subject};
+use super::subject::{self, Made};
 use super::{caller, compaction, context, memory, refs, stats};
 use crate::apply::{ApplyError, Shelf};
 use crate::cli::args::Estimate;
 use crate::cli::error::CommandError;
 use crate::cli::landing::resume_words;
-use crate::cli::settings::{Meaning, Summaries};
+use crate::cli::settings::{Consent, Meaning, Summaries};
 use crate::cli::ui::Ui;
 use crate::report::rewritten::Rewritten;
 use crate::text::Tokens;
@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) client_session: Option<String>,
     /// The URL of the archive.
     pub(crate) archive: String,
+    /// Whether whole sessions may go there, where it is on a server.
+    pub(crate) on_server: Consent,
     /// That archive, as what takes the place of a text names it.
     pub(crate) shelf: Shelf,
     /// The estimate that was asked for.
@@ -91,8 +93,7 @@ impl Desk {
         ui: &Ui,
     ) -> Result<Answer, CommandError> {
         let Self { settings, .. } = self;
-        let subject = subject::open(source, made.get(source), ui)?;
-        let Subject { source_len, .. } = subject;
+        let subject = subject::open(source, made.get(source), &settings.archive, ui)?;
         let (answer, rewritten) = match call {
             Call::Context(action, aims) => context::answer(*action, aims, subject, settings, ui)?,
             Call::CompactContext => compaction::answer(subject, settings, ui)?,
@@ -100,12 +101,12 @@ impl Desk {
             Call::ContextStats => return stats::answer(subject, settings, ui),
             Call::ContextRefs { page, listed } => return refs::answer(*page, *listed, subject, settings),
         };
-        if let (Some(output), Some(bytes), None) = (&rewritten.output, rewritten.bytes, &rewritten.unchanged) {
-            // Where it cannot be read again, later calls start from the session itself.
-            if let Ok(source_digest) = subject::digest(source, source_len) {
-                let result = Made { path: output.into(), len: bytes.after, source_len, source_digest };
-                made.insert(source.clone(), result);
-            }
+        if let (Some(output), Some(bytes), Some(operation), None) =
+            (&rewritten.output, rewritten.bytes, &rewritten.operation, &rewritten.unchanged)
+        {
+            let earlier = made.remove(source).map(|made| made.operations).unwrap_or_default();
+            let operations = earlier.into_iter().chain([operation.clone()]).collect();
+            made.insert(source.clone(), Made { path: output.into(), len: bytes.after, operations });
         }
         Ok(answer)
     }

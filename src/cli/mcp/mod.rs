@@ -18,5 +18,7 @@ mod stats;
 mod subject;
 mod tools;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub use call::reads_any_call;
 pub(super) use desk::Settings;
 pub(super) use server::serve;

@@ -17,7 +17,7 @@ use super::reply::text_of;
 use super::retry_after::retry_after;
 use super::wire::{Accounting, Request, Response};
 use crate::engine::{Ask, Call, Engine, EngineError, Fault, Fold, Inquiry, Reply, Replying, Usage};
-use crate::text::{Tokens, chars4};
+use crate::text::{Tokens, chars4, without_controls};
 
 /// A text of more tokens goes to the large model.
 const LARGE: Tokens = Tokens(1000);
@@ -196,7 +196,7 @@ fn build(settings: &Settings) -> reqwest::Result<Client> {
 }
 
 /// The reply in the body of a success, which may hold a failure all the same.
-fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
+pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
     if is_web_page(body) {
         return Err(refusal::of_web_page());
     }
@@ -236,11 +236,13 @@ fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
         return Err(blank());
     }
     let text = text_of(&content).ok_or_else(|| bad("the model wrote no JSON object with a text".to_owned(), usage))?;
+    // What is escaped in the JSON would reach the transcript, and terminals from there.
+    let text = without_controls(&text).into_owned();
     if text.trim().is_empty() { Err(blank()) } else { Ok(Reply { text, usage }) }
 }
 
 /// The failure in the body of anything else.
-fn refusal_in(status: StatusCode, wait: Option<Duration>, body: &[u8]) -> EngineError {
+pub(super) fn refusal_in(status: StatusCode, wait: Option<Duration>, body: &[u8]) -> EngineError {
     let response: Response = serde_json::from_slice(body).unwrap_or_default();
     let text = String::from_utf8_lossy(body);
     let message = match &response.error {

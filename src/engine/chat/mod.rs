@@ -4,6 +4,8 @@
 //! what the model wrote, [`refusal`] says what a failure means, [`client`] sends. How often is asked, when, and how
 //! many at once is for the runner to decide.
 
+#[cfg(any(test, feature = "fuzzing"))]
+mod any;
 mod client;
 mod dialect;
 mod endpoint;
@@ -17,6 +19,8 @@ mod retry_after;
 mod tests;
 mod wire;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub use any::reads_any_reply;
 pub use client::{Chat, Models, Settings};
 pub use endpoint::{Endpoint, NotAnEndpoint};
 pub use fold_prompt::FOLD_PROMPT_VERSION;

@@ -57,9 +57,10 @@ fn in_words(status: StatusCode) -> (&'static str, Option<Remedy>) {
     }
 }
 
-/// The failure of a reply that is a web page.
+/// The failure of a reply that is a web page: something on the way, such as a login or a page of maintenance, may be gone
+/// soon.
 pub(super) fn of_web_page() -> EngineError {
-    let error = EngineError::new(Fault::Permanent, "the server answers with a web page");
+    let error = EngineError::new(Fault::Trouble, "the server answers with a web page");
     EngineError { remedy: Some(Remedy::Address), ..error }
 }
 

@@ -260,7 +260,7 @@ async fn r_03_whatever_a_server_sends_is_a_reply_or_a_failure_that_says_what_to_
     Limited (Rate): the server limits the rate (429)
     Trouble: the server has trouble (500)
     Fatal (Address): the server sends the request elsewhere (307)
-    Permanent (Address): the server answers with a web page
+    Trouble (Address): the server answers with a web page
     BadReply: the reply is no JSON: {"choices": [{"message": {"content": "{\"te
     BadReply: the reply holds no message
     Trouble: the server failed on the way: Provider returned error

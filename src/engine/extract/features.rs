@@ -19,6 +19,8 @@ pub(super) struct Carries {
     pub n_facts: u32,
     /// Whether it holds words of courtesy.
     pub is_fluff: bool,
+    /// Whether it says something else when it is cut: it denies something, or is an error.
+    pub is_whole: bool,
 }
 
 /// The features of all pieces of a text. A feature is a word or a fact, counted once however often it comes.
@@ -54,7 +56,7 @@ pub(super) fn units(text: &str) -> usize {
 }
 
 /// Reads all pieces.
-pub(super) fn read(pieces: &[Piece<'_>]) -> Features {
+pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
     let mut features = Features {
         ids: Vec::new(),
         weights: Vec::new(),
@@ -64,8 +66,15 @@ pub(super) fn read(pieces: &[Piece<'_>]) -> Features {
     let mut counts: Vec<u32> = Vec::new();
     for piece in pieces {
         let from = features.ids.len();
-        let mut carries =
-            Carries { from: 0, to: 0, units: units(piece.text), classes: Classes::NONE, n_facts: 0, is_fluff: false };
+        let mut carries = Carries {
+            from: 0,
+            to: 0,
+            units: units(piece.text),
+            classes: Classes::NONE,
+            n_facts: 0,
+            is_fluff: false,
+            is_whole: false,
+        };
         let mut before = "";
         for word in words(piece.text) {
             if lays_down(before, word.text) {
@@ -77,7 +86,8 @@ pub(super) fn read(pieces: &[Piece<'_>]) -> Features {
                 let entry = vocabulary().get(&hash).copied().unwrap_or_default();
                 carries.classes = carries.classes | entry.classes;
                 carries.is_fluff |= entry.is_fluff;
-                let weight = if entry.is_stop || entry.is_fluff { 0.0 } else { weight(token, word.shape) };
+                carries.is_whole |= entry.denies;
+                let weight = if entry.is_stop || entry.is_fluff { 0.0 } else { weights.of(token, word.shape) };
                 if weight > 0.0 {
                     carries.n_facts += u32::from(weight >= FACT);
                     features.add(hash, weight, &mut counts);
@@ -90,6 +100,7 @@ pub(super) fn read(pieces: &[Piece<'_>]) -> Features {
         if reports_error(piece.text) || is_diagnostic(piece.text) {
             features.add(!fold_hash(piece.text), ERROR_LINE, &mut counts);
             carries.classes = carries.classes | Classes::ERROR;
+            carries.is_whole = true;
         }
         carries.from = u32::try_from(from).unwrap_or(u32::MAX);
         carries.to = u32::try_from(features.ids.len()).unwrap_or(u32::MAX);
@@ -137,25 +148,43 @@ pub(super) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
     }
 }
 
-/// What a token is worth when it is new. Facts far above words, long ones above short ones, for they are
-/// rarer and take more room; of Japanese, the characters above the endings.
-fn weight(token: &str, shape: Shape) -> f32 {
-    let len = f32::from(u16::try_from(token.len().min(60)).unwrap_or_default());
-    match shape {
-        Shape::Path => 4.0 + 0.12 * len,
-        Shape::Url => 7.0 + 0.2 * len.min(40.0),
-        Shape::Version => 5.0,
-        Shape::Hash => 9.0 + 0.12 * len,
-        Shape::Identifier => 3.5 + 0.09 * len,
-        Shape::Number => 3.0,
-        Shape::Ideographs if token.chars().all(|c| ('\u{3040}'..='\u{309f}').contains(&c)) => 0.1,
-        Shape::Ideographs => 0.6,
-        Shape::Plain => match token.len() {
-            0..=2 => 0.1,
-            3..=4 => 0.6,
-            5..=6 => 0.9,
-            _ => 1.1,
-        },
+/// What the kinds of tokens are worth when they are new: facts far above words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weights {
+    path: f32,
+    identifier: (f32, f32),
+    number: f32,
+    version: f32,
+    /// The factor on plain words.
+    plain: f32,
+}
+
+impl Weights {
+    /// For one text, of which little is left: as measured in `docs/extract.md`.
+    pub(super) const TEXT: Self = Self { path: 7.5, identifier: (5.0, 0.06), number: 8.0, version: 8.5, plain: 0.7 };
+    /// For a summary of many messages, where what was said counts more than the figures in it.
+    pub(super) const SUMMARY: Self = Self { path: 4.0, identifier: (3.5, 0.09), number: 3.0, version: 5.0, plain: 1.0 };
+
+    /// What a token is worth when it is new. Long facts are worth more than short ones, for they are rarer and take more
+    /// room; of Japanese, the characters more than the endings.
+    fn of(&self, token: &str, shape: Shape) -> f32 {
+        let len = f32::from(u16::try_from(token.len().min(60)).unwrap_or_default());
+        match shape {
+            Shape::Path => self.path + 0.12 * len,
+            Shape::Url => 7.0 + 0.2 * len.min(40.0),
+            Shape::Version => self.version,
+            Shape::Hash => 9.0 + 0.12 * len,
+            Shape::Identifier => self.identifier.0 + self.identifier.1 * len,
+            Shape::Number => self.number,
+            Shape::Ideographs if token.chars().all(|c| ('\u{3040}'..='\u{309f}').contains(&c)) => 0.1,
+            Shape::Ideographs => 0.6,
+            Shape::Plain => match token.len() {
+                0..=2 => 0.1,
+                3..=4 => 0.6 * self.plain,
+                5..=6 => 0.9 * self.plain,
+                _ => 1.1 * self.plain,
+            },
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a piece is worth for its kind and its place, whatever else is kept.
 
+use super::announce::announces;
+use super::bonds::is_question;
 use super::features::Carries;
 use super::reading::Reading;
 use super::worth::ratio;
@@ -60,13 +62,12 @@ pub(super) fn lifts(reading: &Reading<'_>) -> Lifts {
 pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> f32 {
     let kind = match piece.kind {
         PieceKind::Sentence | PieceKind::Item => 1.0,
-        PieceKind::Row | PieceKind::Log => 0.8,
-        PieceKind::Code if is_signature(piece.text) => 0.8,
-        PieceKind::Code => 0.55,
+        PieceKind::Row | PieceKind::Log => 1.1,
+        PieceKind::Code => 0.85,
         PieceKind::Heading => 0.25,
         PieceKind::FenceOpen | PieceKind::FenceClose | PieceKind::Ornament => 0.1,
     };
-    let is_question = piece.text.trim_end_matches(['*', ')', '"']).ends_with(['?', '？']);
+    let is_question = is_question(piece.text);
     let mut factor: f32 = kind;
     if piece.join == Join::Line {
         factor *= 1.1;
@@ -89,33 +90,10 @@ pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> 
     if reports_success(piece.text) {
         factor *= 0.3;
     }
-    if is_narration(piece.text) {
-        factor *= 0.6;
+    if announces(piece.text) {
+        factor *= 0.12;
     }
     factor
-}
-
-/// A line that names a function or a type: of code torn apart, what tells the most.
-fn is_signature(line: &str) -> bool {
-    const STARTS: [&str; 14] = [
-        "fn ",
-        "pub ",
-        "func ",
-        "def ",
-        "class ",
-        "type ",
-        "struct ",
-        "impl ",
-        "trait ",
-        "interface ",
-        "export ",
-        "async ",
-        "function ",
-        "enum ",
-    ];
-    let code =
-        line.trim_start_matches(|c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '→' | '+' | '-'));
-    STARTS.iter().any(|start| code.starts_with(start))
 }
 
 /// "Perfect!", "Great question."
@@ -127,9 +105,4 @@ pub(super) fn is_courtesy(carries: &Carries) -> bool {
 fn reports_success(text: &str) -> bool {
     let line = text.trim_end();
     line.ends_with(" ok") || line.ends_with(" PASSED") || line.contains(" PASSED ") || line.starts_with("   Compiling ")
-}
-
-/// "Let me look at the file": what comes next says it again.
-fn is_narration(text: &str) -> bool {
-    ["Let me ", "Now let me ", "Now I'll ", "I'll now "].iter().any(|start| text.starts_with(start))
 }

@@ -6,8 +6,11 @@
 //! is short enough, and [`render`] puts the kept ones together in their order. [`fold`] makes summaries of messages
 //! from such pieces. `docs/extract.md` has the reasons and the measurements.
 
+mod announce;
+mod bonds;
 mod features;
 mod fold;
+mod json;
 mod lift;
 mod outline;
 mod reading;

@@ -1,7 +1,7 @@
 //! A text parted into pieces, with all that the choice needs to know of them.
 
-use super::features::Features;
-use super::{features, outline, repeats};
+use super::features::{Features, Weights};
+use super::{bonds, features, outline, repeats};
 use crate::text::{Piece, PieceKind, segment};
 
 /// A text read and ready to choose from. All lists have one slot for each piece.
@@ -12,6 +12,8 @@ pub(super) struct Reading<'t> {
     pub features: Features,
     /// What each piece stands under.
     pub parents: Vec<Option<usize>>,
+    /// What each piece cannot be read without.
+    pub bonds: Vec<Option<usize>>,
     /// What stands right under each piece.
     pub children: Vec<Vec<usize>>,
     /// The line that closes the fence that a piece opens.
@@ -28,9 +30,10 @@ impl<'t> Reading<'t> {
         let pieces = segment(text);
         let parents = outline::parents(&pieces);
         Self {
-            features: features::read(&pieces),
+            features: features::read(&pieces, Weights::TEXT),
             children: outline::children(&parents),
             parents,
+            bonds: bonds::bonds(&pieces),
             closers: outline::closers(&pieces),
             counts: repeats::counts(&pieces),
             end: pieces.last().map_or(0, Piece::end),

@@ -12,6 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use super::features::Carries;
 use super::lift::{LEAST_WEIGHT, is_courtesy};
 use super::reading::Reading;
 use super::worth::{CLASS_SHARE, MARK_UNITS, Worth, ratio};
@@ -30,6 +31,8 @@ pub(super) struct Choice {
 const SECTION: usize = 1500;
 /// The least budget, in UTF-16 units, that is shared out to the classes.
 const LEAST_SHARED: usize = 140;
+/// The least room, in UTF-16 units, that is filled with a part of a piece: less says nothing.
+const LEAST_PART: usize = 48;
 /// How far below the next best in the heap, whose value may be out of date, the best may be and still be taken.
 const CLOSE_ENOUGH: f32 = 0.92;
 
@@ -101,9 +104,17 @@ impl State<'_, '_> {
 
     /// Takes the best pieces of a section as long as no more than `limit` units are used in all.
     fn take_from(&mut self, section: Range<usize>, limit: usize) {
+        let may_be_cut = |idx: usize| {
+            let Carries { units, is_whole, .. } = self.reading().features.pieces[idx];
+            self.may_lead(idx) && (units < self.worth.budget || !is_whole)
+        };
+        let has_other = section.clone().any(may_be_cut);
         for idx in section.clone() {
-            // A piece that is larger than the whole budget stands for its best part.
-            if self.reading().features.pieces[idx].units >= self.worth.budget && self.may_lead(idx) {
+            // A piece that is larger than the whole budget stands for its best part, unless that says something else.
+            let Carries { units, is_whole, .. } = self.reading().features.pieces[idx];
+            if units >= self.worth.budget && is_whole && has_other {
+                self.barred[idx] = true;
+            } else if units >= self.worth.budget && self.may_lead(idx) {
                 self.worth.cut(idx, self.worth.budget.saturating_sub(MARK_UNITS * 2).max(4));
             }
         }
@@ -128,7 +139,7 @@ impl State<'_, '_> {
         let ends = self.worth.ends.clone();
         for idx in ends.into_iter().filter(|idx| section.contains(idx)) {
             if !self.worth.taken[idx] && self.may_lead(idx) && self.worth.full_cost(idx) * 4 <= budget {
-                self.take_with_ancestors(idx);
+                self.take_with_companions(idx);
             }
         }
         for (class, share) in Classes::ALL.into_iter().zip(CLASS_SHARE) {
@@ -145,17 +156,17 @@ impl State<'_, '_> {
                 .map(|idx| self.ranked(idx))
                 .max();
             if let Some((_, Reverse(idx))) = best {
-                self.take_with_ancestors(idx);
+                self.take_with_companions(idx);
             }
         }
     }
 
-    /// Takes the piece and those above it that have to come along, and gives the latter.
-    fn take_with_ancestors(&mut self, idx: usize) -> Vec<usize> {
-        let ancestors: Vec<usize> = self.worth.ancestors(idx).collect();
-        ancestors.iter().rev().for_each(|parent| self.take(*parent));
+    /// Takes the piece and those that have to come along, and gives the latter.
+    fn take_with_companions(&mut self, idx: usize) -> Vec<usize> {
+        let companions: Vec<usize> = self.worth.companions(idx).collect();
+        companions.iter().rev().for_each(|companion| self.take(*companion));
         self.take(idx);
-        ancestors
+        companions
     }
 
     fn run(&mut self, section: &Range<usize>, limit: usize) {
@@ -170,7 +181,7 @@ impl State<'_, '_> {
             if now.0 < bits && f32::from_bits(now.0) < next * CLOSE_ENOUGH {
                 heap.push(now);
             } else if self.worth.used + self.worth.full_cost(idx) <= limit {
-                for parent in self.take_with_ancestors(idx) {
+                for parent in self.take_with_companions(idx) {
                     // What stands under a piece that is taken costs less from now on.
                     heap.extend(self.siblings(parent, section).map(|child| self.ranked(child)));
                 }
@@ -222,13 +233,16 @@ impl State<'_, '_> {
     /// Uses what is left of the budget for the best part of a piece that did not fit.
     fn fill(&mut self) {
         let left = self.worth.budget.saturating_sub(self.worth.used);
-        if left < 28 || left * 100 < self.worth.budget * 15 {
+        if left < LEAST_PART || left * 100 < self.worth.budget * 15 {
             return;
         }
         let limit = left - MARK_UNITS - 1;
         let best = (0..self.reading().pieces.len())
             .filter(|idx| !self.worth.taken[*idx] && self.may_lead(*idx) && !self.reading().introduces(*idx))
             .filter(|idx| self.reading().features.pieces[*idx].units > limit)
+            .filter(|idx| {
+                !self.reading().features.pieces[*idx].is_whole && self.worth.companions(*idx).next().is_none()
+            })
             .map(|idx| self.ranked(idx))
             .max();
         if let Some((_, Reverse(idx))) = best

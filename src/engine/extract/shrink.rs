@@ -1,16 +1,18 @@
 //! The engine itself: read, choose, put together, check the size.
 
+use std::borrow::Cow;
 use std::future::ready;
 
 use super::fold::summarize;
+use super::json;
 use super::reading::Reading;
 use super::render::{MARK, render};
 use super::select::select;
 use super::tidy::tidy;
 use super::window;
 
-use crate::engine::{Ask, Engine, Fold, Job, Reply, Replying};
-use crate::text::{Tokens, chars4};
+use crate::engine::{Ask, Engine, Fold, Job, Origin, Reply, Replying};
+use crate::text::{Tokens, chars4, without_envelopes};
 
 /// The built-in engine `extract`: keeps the pieces of a text that say the most for their size, word for word
 /// and in order. The same text and target always give the same reply.
@@ -19,6 +21,12 @@ pub struct Extract;
 
 /// The most that a reply may have of its target, in percent (E-02).
 const MOST_PERCENT: u64 = 115;
+/// The least that a text has to become shorter by, in tokens.
+const LEAST_SAVED: u64 = 20;
+/// The same in percent of it.
+const LEAST_SAVED_PERCENT: u64 = 15;
+/// Above this many UTF-16 units a text of which no piece could be kept is cut off where the room ends.
+const LONG_HEAD: usize = 2000;
 /// Above this many pieces one try is close enough.
 const MANY: usize = 2000;
 
@@ -36,12 +44,25 @@ impl Engine for Extract {
     }
 
     fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
-        Box::pin(ready(Ok(Self::shrink(self, &ask.job))))
+        let Job { text, target } = ask.job;
+        let without = match ask.origin {
+            Origin::Tool => without_envelopes(text),
+            Origin::Message => Cow::Borrowed(text),
+        };
+        let kept = extract(if without.trim().is_empty() { text } else { &without }, target);
+        let text = if is_worth_it(chars4(text), chars4(&kept)) { kept } else { text.to_owned() };
+        Box::pin(ready(Ok(Reply { text, usage: None })))
     }
 
     fn fold<'a>(&'a self, fold: Fold<'a>, _: u32) -> Replying<'a> {
         Box::pin(ready(Ok(Reply { text: summarize(&fold), usage: None })))
     }
+}
+
+/// Whether what is saved is worth what it hides: 20 tokens and 15 % at least (K-03).
+fn is_worth_it(before: Tokens, after: Tokens) -> bool {
+    let saved = before.0.saturating_sub(after.0);
+    saved >= LEAST_SAVED && saved * 100 >= before.0 * LEAST_SAVED_PERCENT
 }
 
 /// `text` in at most `limit` tokens, whatever it takes: [`Extract`] comes within 15 % of its target, and this is a limit.
@@ -64,6 +85,9 @@ fn extract(text: &str, target: Tokens) -> String {
         return text.to_owned();
     }
     let budget = usize::try_from(target.0.max(1)).unwrap_or(usize::MAX).saturating_mul(4);
+    if let Some(json) = json::shrink(text, budget) {
+        return json;
+    }
     let reading = Reading::of(text);
     // A budget a little above the target often holds a whole piece more, where the target itself would leave a
     // tenth and more of itself unused.
@@ -111,7 +135,13 @@ fn head(text: &str, budget: usize) -> String {
     let limit = budget.saturating_sub(MARK.len() + 1).max(1);
     let from = trimmed.char_indices().nth(limit + 1).map_or(trimmed.len(), |(at, _)| at);
     let start = trimmed.get(..from).unwrap_or_default();
-    let to = window::best(start, limit, |_| None).map_or_else(|| window::head(start, limit), |(_, to)| to);
-    let kept = start.get(..to).unwrap_or_default();
-    if budget < 40 { kept.to_owned() } else { format!("{kept} {MARK}") }
+    // The best part is looked for among all pairs of places.
+    let best = if limit <= LONG_HEAD { window::best(start, limit, |_| None) } else { None };
+    let (from, to) = best.unwrap_or_else(|| (0, window::head(start, limit)));
+    let kept = start.get(from..to).unwrap_or_default();
+    match (budget < 40, from) {
+        (true, _) => kept.to_owned(),
+        (false, 0) => format!("{kept} {MARK}"),
+        (false, _) => format!("{MARK} {kept}"),
+    }
 }

@@ -1,8 +1,9 @@
 //! What the engine promises, on fixed texts and on random ones.
 
+use futures_util::FutureExt;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-use crate::engine::{Engine, Extract, Job};
+use crate::engine::{Ask, Engine, Extract, Job, Origin};
 use crate::text::{Tokens, chars4};
 
 fn shrink(text: &str, target: u64) -> String {
@@ -117,6 +118,112 @@ fn a_heading_stays_only_with_something_under_it_and_fences_stay_balanced() {
     }
 }
 
+/// What is kept of `text` at every share from 10 to 80 percent.
+fn at_all_shares(text: &str) -> impl Iterator<Item = String> {
+    (2..=16).map(move |share| percent(text, share * 5))
+}
+
+// K-03
+#[test]
+fn k_03_what_belongs_together_stays_together() {
+    let filler =
+        "Nothing else of note came up on the way, and the rest of the day went by as such days do.\n\n".repeat(4);
+    let text = format!(
+        "{filler}These files are to be changed:\n- src/store/flush.rs at line 120\n- src/store/read.rs at line 340\n\n{filler}\
+         | file | tests |\n|---|---|\n| src/a.rs | 41 tests |\n| src/b.rs | 17 tests |\n\n{filler}\
+         Shall Node 16 go? yes, in 3.0\n\nOption 1 reads ahead. It doesn't work since v2.4.1 (see the log. It is long.) of 2026-03-02.\n{filler}"
+    );
+    for kept in at_all_shares(&text) {
+        let has = |part: &str| kept.contains(part);
+        assert!(!has("- src/store") || has("These files are to be changed:"), "a list without its intro\n{kept}");
+        assert!(!has("These files are to be changed:") || has("- src/store"), "an intro without its list\n{kept}");
+        assert!(!has("| src/") || has("| file | tests |"), "rows without their head\n{kept}");
+        assert!(has("Shall Node 16 go?") == has("yes, in 3.0"), "a question without its answer\n{kept}");
+        assert!(
+            !has("doesn't work") || has("Option 1 reads ahead. It doesn't work since v2.4.1"),
+            "no subject\n{kept}"
+        );
+        assert!(kept.matches('(').count() == kept.matches(')').count(), "a torn remark\n{kept}");
+    }
+}
+
+// K-03
+#[test]
+fn k_03_error_lines_and_denials_are_whole_or_absent() {
+    let error = format!(
+        "error[E0308]: mismatched types in {} of the store, expected u64",
+        "src/store/flush.rs:120:7 ".repeat(6)
+    );
+    let denial = format!(
+        "Remove {}but keep `main_entry` as it is",
+        (0..9).map(|n| format!("`old_handler_{n}`, ")).collect::<Vec<_>>().concat()
+    );
+    let filler = "The store flushes its pages in order, and the index follows them.\n".repeat(3);
+    for whole in [error, denial] {
+        for kept in at_all_shares(&format!(
+            "{filler}{whole}\nThe index is rebuilt by hand after 12 minutes, in src/index.rs.\n"
+        )) {
+            let words = whole.split_whitespace().filter(|word| word.len() > 9);
+            assert!(kept.contains(&whole) || words.clone().all(|word| !kept.contains(word)), "{kept}");
+        }
+    }
+}
+
+// K-03
+#[test]
+fn k_03_announcements_go_before_all_else() {
+    let text = "Let me look at src/main.rs, src/lib.rs and src/store.rs first. The cache is stale after 30 minutes.\n\
+                まずsrc/config.tsとsrc/app.tsを確認します。設定は二箇所にあります。\n\
+                Now I'll run the 12 tests in tests/store.rs. Two of them need a server on port 8080.\n";
+    let kept = percent(text, 50);
+    assert!(kept.contains("stale after 30 minutes") && kept.contains("port 8080"), "{kept}");
+    assert!(!kept.contains("Let me") && !kept.contains("Now I'll"), "{kept}");
+}
+
+// K-03
+#[test]
+fn k_03_cut_parts_have_balanced_marks() {
+    let text = "The handler (which calls `parse_all`, then **flushes the whole store**, then [writes the log](https://a.b/c)) \
+                runs for 12 s on src/store.rs and needs 340 MB of memory while it does so, as measured on the server last week";
+    for target in 15..40 {
+        let kept = shrink(text, target);
+        let level = |open: char, close: char| kept.matches(open).count() == kept.matches(close).count();
+        assert!(
+            level('(', ')')
+                && kept.matches("**").count().is_multiple_of(2)
+                && kept.matches('`').count().is_multiple_of(2),
+            "{kept}"
+        );
+    }
+}
+
+/// What comes of `text` where an engine is asked for it.
+fn asked(text: &str, target: u64, origin: Origin) -> String {
+    let ask = Ask { job: Job { text, target: Tokens(target) }, origin, attempt: 1 };
+    Engine::shrink(&Extract, ask).now_or_never().unwrap().unwrap().text
+}
+
+// K-03
+#[test]
+fn k_03_a_text_is_left_alone_where_little_would_be_saved() {
+    let short = "The parser drops the last line of src/parse.rs. It does so since v1.4.2. Fix it in 3 days.";
+    let long = (10..19).map(|n| format!("The parser drops line {n} of src/parse.rs, as it has since v1.4.{n}. "));
+    let long = long.collect::<Vec<_>>().concat();
+    for (text, target, is_left) in [(short, 15, true), (&*long, 135, true), (&*long, 60, false)] {
+        let kept = asked(text, target, Origin::Message);
+        assert_eq!(kept == text, is_left, "{kept}");
+    }
+}
+
+// K-03
+#[test]
+fn k_03_notes_of_the_client_are_not_chosen_from() {
+    let note = "<system-reminder>\nSee src/secret/plan.rs, which 12 tests must never touch.\n</system-reminder>";
+    let kept = asked(&format!("{REPORT}\n\n{note}\n"), 160, Origin::Tool);
+    assert!(!kept.contains("secret") && !kept.contains("reminder"), "{kept}");
+    assert_eq!(asked(&note.repeat(9), 400, Origin::Tool), note.repeat(9), "nothing else is there");
+}
+
 // E-04
 #[test]
 fn cjk_is_cut_at_its_sentences() {
@@ -218,6 +325,13 @@ fn strip_count(line: &str) -> String {
         bare.replace_range(at..at + 4 + n_digits, "");
     }
     bare
+}
+
+// Q-05: it took time with the square of the size.
+#[test]
+fn q_05_a_long_text_that_says_nothing_is_cut_at_once() {
+    let text = "so it is as it was\n".repeat(20_000);
+    assert!(!percent(&text, 35).trim().is_empty());
 }
 
 // E-02

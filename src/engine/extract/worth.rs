@@ -8,6 +8,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "indices are those of the pieces that the reading counted")]
 
+use super::bonds::is_question;
 use super::features::units;
 use super::lift::{Lift, Lifts, lifts};
 use super::reading::Reading;
@@ -19,9 +20,9 @@ pub(super) const MARK_UNITS: usize = 6;
 /// The share of the budget in which a class has its lift, in the order of [`Classes::ALL`].
 pub(super) const CLASS_SHARE: [f32; 5] = [0.3, 0.2, 0.2, 0.15, 0.15];
 /// The lift of a class whose share is untouched.
-const CLASS_LIFT: [f32; 5] = [0.9, 0.8, 0.7, 0.6, 0.6];
+const CLASS_LIFT: [f32; 5] = [1.2, 1.1, 1.0, 0.8, 1.0];
 /// What a piece of a class whose share is untouched is worth besides what is new in it: a rule counts, whatever its words.
-const CLASS_WORTH: [f32; 5] = [2.0, 2.5, 2.5, 1.5, 2.0];
+const CLASS_WORTH: [f32; 5] = [3.0, 4.0, 4.0, 2.5, 4.0];
 /// What a unit is worth that tells nothing new, so that a text without facts still fills its target.
 const PLAIN_UNIT: f32 = 0.004;
 /// The factor on a piece that has to be cut.
@@ -61,7 +62,7 @@ impl<'r, 't> Worth<'r, 't> {
         Self {
             reading,
             budget,
-            overhead: if budget < 400 { (budget / 3).clamp(24, 60) } else { 24 },
+            overhead: if budget < 400 { (budget / 3).clamp(12, 28) } else { 12 },
             used: 0,
             taken: vec![false; reading.pieces.len()],
             parts: vec![None; reading.pieces.len()],
@@ -81,9 +82,9 @@ impl<'r, 't> Worth<'r, 't> {
         let mut cost = self.cost(idx) + self.overhead;
         let class = self.class(idx);
         let mut value = self.value(idx) + self.lifts[idx].bonus + class.bonus;
-        for parent in self.ancestors(idx) {
-            cost += self.cost(parent);
-            value += self.value(parent) * 0.5;
+        for companion in self.companions(idx) {
+            cost += self.cost(companion);
+            value += self.value(companion) * 0.5;
         }
         value * self.lift(idx) * class.factor / ratio(cost, 1)
     }
@@ -101,12 +102,14 @@ impl<'r, 't> Worth<'r, 't> {
     /// The lift of kind, place and zone.
     fn lift(&self, idx: usize) -> f32 {
         let zone = 1.0 / (1.0 + self.zone_used[self.zone(idx)] / self.zone_share);
-        self.lifts[idx].factor * (0.5 + zone)
+        self.lifts[idx].factor * (0.2 + zone)
     }
 
     /// Whether the piece is of the class, and of a kind and length that can say so for itself.
     pub(super) fn speaks_for(&self, idx: usize, class: Classes) -> bool {
-        self.reading.features.pieces[idx].classes.has(class) && self.lifts[idx].factor >= 0.5
+        // "Should I go on?" lays down nothing.
+        let asks = || class == Classes::RULE && is_question(self.reading.pieces[idx].text);
+        self.reading.features.pieces[idx].classes.has(class) && self.lifts[idx].factor >= 0.5 && !asks()
     }
 
     /// The lift of the best of the classes of the piece, as far as their shares are not used up.
@@ -128,8 +131,18 @@ impl<'r, 't> Worth<'r, 't> {
         self.reading.pieces[idx].at * self.zone_used.len() / self.reading.end.max(1)
     }
 
+    /// The pieces that are not taken yet and have to come along: what the piece cannot be read without, and those above
+    /// it, nearest first.
+    pub(super) fn companions(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
+        let bonds = &self.reading.bonds;
+        let bound = std::iter::successors(bonds[idx], |bond| bonds[*bond].filter(|next| next < bond)).take(3);
+        let bound = bound.filter(move |bond| *bond != idx && !self.taken[*bond]);
+        let above = self.ancestors(idx);
+        bound.chain(above.filter(move |parent| bonds[idx] != Some(*parent)))
+    }
+
     /// The pieces above this one that are not taken yet and have to come along, nearest first.
-    pub(super) fn ancestors(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
+    fn ancestors(&self, idx: usize) -> impl Iterator<Item = usize> + '_ {
         let parents = &self.reading.parents;
         // The closing speaks for the whole text, not for the heading that happens to come last.
         let parent = parents[idx].filter(|_| self.ends.get(1) != Some(&idx));
@@ -137,10 +150,14 @@ impl<'r, 't> Worth<'r, 't> {
         above.take(4).filter(|parent| !self.taken[*parent] && self.is_required(*parent))
     }
 
-    /// Whether what stands under the piece needs it; a small budget cannot pay for frames.
+    /// Whether what stands under the piece needs it. A row says nothing without the head of its table, nor an item without
+    /// what introduces it; a small budget cannot pay for other frames.
     fn is_required(&self, parent: usize) -> bool {
-        match self.reading.pieces[parent].kind {
+        let piece = &self.reading.pieces[parent];
+        match piece.kind {
             PieceKind::FenceOpen => self.budget >= 200,
+            PieceKind::Row => true,
+            PieceKind::Sentence if piece.text.ends_with([':', '：']) => true,
             _ => self.budget >= 160 && self.cost(parent) * 4 <= self.budget,
         }
     }
@@ -155,7 +172,7 @@ impl<'r, 't> Worth<'r, 't> {
 
     /// The cost with all pieces that have to come along.
     pub(super) fn full_cost(&self, idx: usize) -> usize {
-        self.cost(idx) + self.ancestors(idx).map(|parent| self.cost(parent)).sum::<usize>()
+        self.cost(idx) + self.companions(idx).map(|companion| self.cost(companion)).sum::<usize>()
     }
 
     /// Lets the best part of the piece of at most `limit` units stand for it. Says whether there is one.

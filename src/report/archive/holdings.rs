@@ -8,6 +8,7 @@ use super::{FoundEntry, OperationRow};
 use crate::archive::Contents;
 use crate::report::size::{bytes, counted};
 use crate::report::table::{Cell, Look, Table};
+use crate::version::SessionSize;
 
 /// What an archive holds, in short, and its newest operations or entries.
 #[derive(Clone, Debug, Serialize)]
@@ -19,8 +20,35 @@ pub struct Holdings {
     pub operations: Vec<OperationRow>,
     /// The newest entries of one kind, newest first, where these are listed.
     pub entries: Vec<FoundEntry>,
+    /// What sessions take up, the largest first, where these are listed.
+    pub sessions: Vec<SizeRow>,
     #[serde(skip)]
     look: Look,
+}
+
+/// What a session takes up.
+#[derive(Clone, Debug, Serialize)]
+pub struct SizeRow {
+    /// Its id.
+    pub id: String,
+    /// What the picker called it.
+    pub title: String,
+    /// The length of its lines and of the files in its folder.
+    pub bytes: u64,
+    /// What they take up in the archive. Lines that several sessions have count in each.
+    pub stored_bytes: u64,
+    /// Whether its file is still there.
+    pub is_there: bool,
+}
+
+impl SizeRow {
+    /// What is told of `size`.
+    #[must_use]
+    pub fn new(size: SessionSize) -> Self {
+        let SessionSize { session, bytes, stored_bytes } = size;
+        let is_there = session.path.is_some_and(|path| path.is_file());
+        Self { id: session.id, title: session.title, bytes, stored_bytes, is_there }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -40,7 +68,7 @@ impl Holdings {
     pub fn new(archive: String, contents: Contents, file_bytes: Option<u64>, look: Look) -> Self {
         let Contents { operations, originals, lines, line_bytes, records } = contents;
         let counts = Counts { operations, originals, lines, line_bytes, records, file_bytes };
-        Self { schema: 1, archive, counts, operations: Vec::new(), entries: Vec::new(), look }
+        Self { schema: 1, archive, counts, operations: Vec::new(), entries: Vec::new(), sessions: Vec::new(), look }
     }
 
     /// All of it in one sentence.
@@ -74,6 +102,17 @@ impl fmt::Display for Holdings {
                     Cell::Count(row.cuts),
                     row.session.as_str().into(),
                 ]);
+            }
+            write!(f, "{}", table.render(self.look))?;
+        }
+        if !self.sessions.is_empty() {
+            let mut table = Table::new(&["session", "size", "stored", "file", "title"]);
+            for row in &self.sessions {
+                let file = if row.is_there { "there" } else { "gone" };
+                let sizes = [Cell::Bytes(row.bytes), Cell::Bytes(row.stored_bytes)];
+                let id = row.id.chars().take(8).collect::<String>();
+                let cells = [id.into()].into_iter().chain(sizes).chain([file.into(), row.title.as_str().into()]);
+                table.push(cells.collect());
             }
             write!(f, "{}", table.render(self.look))?;
         }

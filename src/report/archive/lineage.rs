@@ -9,6 +9,7 @@ use crate::apply::open_cuts;
 use crate::archive::Operation;
 use crate::report::size::counted;
 use crate::text::Digest;
+use crate::version::History;
 
 /// The lineage of a session.
 #[derive(Clone, Debug, Serialize)]
@@ -28,18 +29,26 @@ struct Step {
     open_cuts: u64,
     /// Whether something was added to what it wrote before it was read again.
     added_since: bool,
+    /// Whether a later operation undid it.
+    is_undone: bool,
+    /// The operations that it undid.
+    undoes: Vec<String>,
 }
 
 impl Log {
     /// The log of `session`, whose file has the digest `now`, from its `lineage`, newest operation first.
     #[must_use]
-    pub fn new(session: String, now: Digest, lineage: &[Operation]) -> Self {
-        let open = open_cuts(lineage);
+    pub fn new(session: String, now: Digest, lineage: &[Operation], history: &History) -> Self {
+        let undone = history.undone();
+        let holds = |operation: &&Operation| !undone.contains(operation.id.as_str());
+        let open = open_cuts(&lineage.iter().filter(holds).cloned().collect::<Vec<_>>());
         let read = std::iter::once(now).chain(lineage.iter().map(|operation| operation.source.digest));
         let steps = lineage.iter().zip(read).map(|(operation, read)| Step {
             operation: OperationRow::new(operation),
             open_cuts: open.iter().filter(|cut| cut.last == operation.id).count() as u64,
             added_since: operation.output.digest != read,
+            is_undone: undone.contains(operation.id.as_str()),
+            undoes: history.get(&operation.id).map(|edits| edits.undoes.clone()).unwrap_or_default(),
         });
         Self { schema: 1, verb: "log", session, operations: steps.collect() }
     }
@@ -56,6 +65,9 @@ impl fmt::Display for Log {
             if let Some(tokens) = step.operation.tokens_text() {
                 write!(f, "  {tokens}")?;
             }
+            if step.is_undone {
+                write!(f, "  undone")?;
+            }
             writeln!(f)?;
             if step.added_since {
                 writeln!(f, "  more was added to its output since")?;
@@ -63,6 +75,9 @@ impl fmt::Display for Log {
             writeln!(f, "  {source}")?;
             writeln!(f, "  -> {output}")?;
             writeln!(f, "  {command}")?;
+            for undone in &step.undoes {
+                writeln!(f, "  undid {undone}")?;
+            }
             if *cuts > 0 {
                 writeln!(f, "  {} cut or given back, {} still out", counted(*cuts, "item"), step.open_cuts)?;
             }

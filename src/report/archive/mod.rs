@@ -10,7 +10,7 @@ mod swept;
 
 pub use entry::{Entry, LineEntry, RecordEntry};
 pub use found::{Found, FoundEntry, Meant};
-pub use holdings::Holdings;
+pub use holdings::{Holdings, SizeRow};
 pub use lineage::Log;
 pub use operation::{OperationEntry, OperationRow};
 pub(super) use snippet::snippet;

@@ -59,7 +59,7 @@ impl fmt::Display for Swept {
         write!(f, "{head} from {}: {results}, {}", self.archive, counted(self.expired, "expired record"))?;
         if self.originals > 0 {
             let of = counted(self.operations, "operation");
-            write!(f, ", {} of {of}, which can no longer be restored", counted(self.originals, "original"))?;
+            write!(f, ", what {of} took out ({})", counted(self.originals, "line"))?;
         }
         write!(f, ", {} that nothing refers to ({})", counted(self.lines, "line"), bytes(self.bytes))?;
         match self.file_bytes {

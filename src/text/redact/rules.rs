@@ -1,13 +1,15 @@
-//! The rules by which secrets are found, read from `redact.toml`.
+//! The secrets of a text: one pass over it finds what may lead to one, and each such place is looked at on its own.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
-use serde::Deserialize;
 
-use super::screen::{Kind, entropy, has_stopwords, reads_like_words};
+use super::data::{Data, Form, Marked};
+use super::name::{Names, name_at};
+use super::screen::Screen;
+use super::{command, encoded, pem, split, url, value};
 
 /// A secret that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,114 +20,196 @@ pub(super) struct Finding {
     pub(super) family: &'static str,
 }
 
+/// All that is known of secrets, ready for use.
+#[derive(Debug)]
+pub(super) struct Rules {
+    data: Data,
+    pub(super) names: Names,
+    pub(super) screen: Screen,
+    /// Finds what may lead to a secret; each is of the kind that stands at the same place in `anchors`.
+    finder: AhoCorasick,
+    anchors: Vec<Anchor>,
+    /// The patterns of the forms, then of the marked words, made when first used.
+    patterns: Vec<OnceLock<Option<Regex>>>,
+}
+
+/// What may lead to a secret.
+#[derive(Clone, Copy, Debug)]
+enum Anchor {
+    /// A prefix of the form with this index, of so many bytes.
+    Prefix(usize),
+    /// The mark of a word with this index.
+    Mark(usize),
+    /// A part of a name, in any case.
+    Name,
+    /// The command with this index.
+    Command(usize),
+    /// Between scheme and server.
+    Url,
+    /// The head of a PEM block.
+    Pem,
+    /// What SQL sets a password with.
+    Clause,
+    /// A command that reads a secret from what is piped into it.
+    Reader,
+}
+
+/// Whether what is encoded is looked into as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// The text as it is, and what it holds in base64.
+    Decoded,
+    /// The text as it is.
+    AsItIs,
+}
+
+/// No word that holds a mark is longer.
+const LONGEST_MARKED: usize = 128;
+
 /// The secrets of `text` by all rules, in no order; they may overlap.
 pub(super) fn find(text: &str) -> Vec<Finding> {
+    rules().find(text, Depth::Decoded)
+}
+
+/// The rules that are part of the program.
+pub(super) fn rules() -> &'static Rules {
     #[expect(
         clippy::expect_used,
         reason = "part of the program, and read by a test; without rules nothing may be sent"
     )]
-    static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::parse(BUILT_IN).expect("redact.toml holds rules"));
-    RULES.find(text)
-}
-
-const BUILT_IN: &str = include_str!("../redact.toml");
-
-#[derive(Debug)]
-struct Rules {
-    all: Vec<Rule>,
-    keywords: AhoCorasick,
-    /// The rule of each keyword.
-    owners: Vec<usize>,
-    stopwords: Vec<String>,
-}
-
-#[derive(Debug)]
-struct Rule {
-    raw: RawRule,
-    regex: Regex,
-}
-
-/// As in the file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRules {
-    stopwords: Vec<String>,
-    rule: Vec<RawRule>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRule {
-    family: String,
-    keywords: Vec<String>,
-    pattern: String,
-    #[serde(default)]
-    entropy: f64,
-    #[serde(default)]
-    has: Vec<Kind>,
-    #[serde(default)]
-    screened: bool,
-}
-
-#[derive(Debug, thiserror::Error)]
-enum RulesError {
-    #[error("read the rules")]
-    Form(#[from] toml::de::Error),
-    #[error("read a pattern")]
-    Pattern(#[from] regex::Error),
-    #[error("read the keywords")]
-    Keywords(#[from] aho_corasick::BuildError),
+    static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::new(Data::built_in().expect("redact.toml holds rules")));
+    &RULES
 }
 
 impl Rules {
-    fn parse(text: &str) -> Result<Self, RulesError> {
-        let RawRules { stopwords, rule } = toml::from_str(text)?;
-        let rules = rule.into_iter().map(|raw| Ok(Rule { regex: Regex::new(&raw.pattern)?, raw }));
-        let all: Vec<Rule> = rules.collect::<Result<_, regex::Error>>()?;
-        let owned =
-            || all.iter().enumerate().flat_map(|(at, rule)| rule.raw.keywords.iter().map(move |word| (at, word)));
-        let keywords = AhoCorasick::builder().ascii_case_insensitive(true).build(owned().map(|(_, word)| word))?;
-        let owners = owned().map(|(at, _)| at).collect();
-        Ok(Self { all, keywords, owners, stopwords })
+    fn new(data: Data) -> Self {
+        let names = Names::new(&data.names);
+        let screen = Screen::new(&data);
+        let mut anchors: Vec<(String, Anchor)> = Vec::new();
+        for (idx, form) in data.form.iter().enumerate() {
+            anchors.extend(form.prefixes.iter().map(|prefix| (prefix.clone(), Anchor::Prefix(idx))));
+        }
+        anchors.extend(data.marked.iter().enumerate().map(|(idx, word)| (word.mark.clone(), Anchor::Mark(idx))));
+        anchors.extend(data.command.iter().enumerate().map(|(idx, it)| (it.name.clone(), Anchor::Command(idx))));
+        anchors.extend(names.stems().map(|stem| (stem.to_owned(), Anchor::Name)));
+        anchors.push(("://".to_owned(), Anchor::Url));
+        anchors.push(("-----BEGIN ".to_owned(), Anchor::Pem));
+        for clause in ["identified by ", "native_password by ", "sha2_password by "] {
+            anchors.push((clause.to_owned(), Anchor::Clause));
+        }
+        for reader in ["--password-stdin", "chpasswd", "sudo -S", "--with-token"] {
+            anchors.push((reader.to_owned(), Anchor::Reader));
+        }
+        #[expect(clippy::expect_used, reason = "a few hundred short words, and built by a test")]
+        let finder = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(anchors.iter().map(|(word, _)| word))
+            .expect("the words are few and short");
+        let patterns = (0..data.form.len() + data.marked.len()).map(|_| OnceLock::new()).collect();
+        Self { names, screen, finder, anchors: anchors.into_iter().map(|(_, anchor)| anchor).collect(), patterns, data }
     }
 
-    fn find(&'static self, text: &str) -> Vec<Finding> {
-        let mut is_called = vec![false; self.all.len()];
-        for found in self.keywords.find_overlapping_iter(text) {
-            let owner = self.owners.get(found.pattern().as_usize()).and_then(|owner| is_called.get_mut(*owner));
-            if let Some(called) = owner {
-                *called = true;
+    /// The secrets of `text`, in no order; they may overlap.
+    pub(super) fn find(&'static self, text: &str, depth: Depth) -> Vec<Finding> {
+        let mut found = Vec::new();
+        let mut behind_name = 0;
+        for hit in self.finder.find_overlapping_iter(text) {
+            let at = hit.range();
+            match self.anchors.get(hit.pattern().as_usize()) {
+                Some(Anchor::Prefix(idx)) => found.extend(self.by_form(text, at, *idx)),
+                Some(Anchor::Mark(idx)) => found.extend(self.by_mark(text, at, *idx)),
+                Some(Anchor::Name) if at.start >= behind_name => {
+                    let Some(name) = name_at(text, at.start) else { continue };
+                    behind_name = name.end;
+                    found.extend(value::find(self, text, name));
+                }
+                Some(Anchor::Command(idx)) => {
+                    let Some(known) = self.data.command.get(*idx) else { continue };
+                    found.extend(command::find(self, text, at, known));
+                }
+                Some(Anchor::Url) => found.extend(url::find(self, text, at)),
+                Some(Anchor::Reader) => found.extend(command::piped(self, text, at.start)),
+                Some(Anchor::Clause) => found.extend(value::clause(self, text, at.end)),
+                Some(Anchor::Pem) => found.extend(pem::find(text, at.start)),
+                Some(Anchor::Name) | None => {}
             }
         }
-        let called = self.all.iter().zip(is_called).filter(|(_, called)| *called);
-        called.flat_map(|(rule, _)| self.find_by(rule, text)).collect()
+        if depth == Depth::Decoded {
+            found.extend(encoded::find(self, text));
+        }
+        found
     }
 
-    fn find_by<'a>(&'static self, rule: &'static Rule, text: &'a str) -> impl Iterator<Item = Finding> + use<'a> {
-        let secrets = rule.regex.captures_iter(text).filter_map(|captures| captures.name("secret").or(captures.get(0)));
-        secrets
-            .filter(|secret| self.passes(rule, secret.as_str()))
-            .map(|secret| Finding { range: secret.range(), family: &rule.raw.family })
+    /// The token of form `idx` whose prefix stands at `prefix`.
+    fn by_form(&'static self, text: &str, prefix: Range<usize>, idx: usize) -> Option<Finding> {
+        let form: &'static Form = self.data.form.get(idx)?;
+        let word = text.get(prefix.clone())?;
+        let is_within = text.get(..prefix.start)?.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        // Behind an escaped line end the letter is of the escape.
+        let is_escaped = text.get(..prefix.start)?.ends_with("\\n") || text.get(..prefix.start)?.ends_with("\\t");
+        if is_within && !is_escaped || !form.prefixes.iter().any(|prefix| prefix == word) {
+            return None;
+        }
+        let pattern = self.pattern(idx, &form.rest)?;
+        let passes = |token: &str| {
+            let secret = token.get(word.len()..).unwrap_or_default();
+            form.has.iter().all(|kind| secret.chars().any(|c| kind.has(c)))
+                && !is_uniform(secret)
+                && !(form.screened && self.screen.is_ordinary(secret))
+        };
+        let range = split::token(text, prefix.start, word.len(), pattern, &passes)?;
+        // Of a header, only what follows its scheme is the secret.
+        let lead = if word.ends_with(' ') { word.len() } else { 0 };
+        Some(Finding { range: range.start + lead..range.end, family: &form.family })
     }
 
-    fn passes(&self, rule: &Rule, secret: &str) -> bool {
-        let RawRule { entropy: least, has, screened, .. } = &rule.raw;
-        has.iter().all(|kind| secret.chars().any(|c| kind.has(c)))
-            && entropy(secret) >= *least
-            && !(*screened && (has_stopwords(secret, &self.stopwords) || reads_like_words(secret)))
+    /// The word around `mark`, where it has the form with index `idx`.
+    fn by_mark(&'static self, text: &str, mark: Range<usize>, idx: usize) -> Option<Finding> {
+        let marked: &'static Marked = self.data.marked.get(idx)?;
+        if text.get(mark.clone())? != marked.mark {
+            return None;
+        }
+        let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_~.+/:-".contains(byte);
+        let before = text.as_bytes().get(..mark.start)?.iter().rev();
+        let n_before = before.take(LONGEST_MARKED).take_while(|byte| is_of_word(byte)).count();
+        let after = text.as_bytes().get(mark.end..)?.iter();
+        let n_after = after.take(LONGEST_MARKED).take_while(|byte| is_of_word(byte) || **byte == b'=').count();
+        let start = mark.start - n_before;
+        let pattern = self.pattern(self.data.form.len() + idx, &marked.word)?;
+        let found = pattern.find(text.get(start..mark.end + n_after)?)?;
+        let range = start + found.start()..start + found.end();
+        (range.contains(&mark.start)).then_some(Finding { range, family: &marked.family })
     }
+
+    fn pattern(&self, idx: usize, source: &str) -> Option<&Regex> {
+        let whole = if idx < self.data.form.len() { format!(r"\A(?-u:{source})") } else { format!("(?-u:{source})") };
+        self.patterns.get(idx)?.get_or_init(|| Regex::new(&whole).ok()).as_ref()
+    }
+}
+
+/// Whether `text` is put together of so few characters that it stands for something else, as in `ghp_xxxxxxxx`.
+fn is_uniform(text: &str) -> bool {
+    let mut seen: Vec<char> = text.chars().collect();
+    seen.sort_unstable();
+    seen.dedup();
+    seen.len() < 4 || seen.len() < 10 && seen.len() * 8 <= text.len()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    // G-01
+    // X-02
     #[test]
     fn the_rules_have_their_form() {
-        let rules = Rules::parse(BUILT_IN).unwrap();
-        assert!(rules.all.iter().all(|rule| !rule.raw.keywords.is_empty() && !rule.raw.family.is_empty()));
-        assert!(rules.stopwords.is_sorted(), "for binary search");
-        assert!(rules.stopwords.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_lowercase())));
+        let rules = rules();
+        for form in &rules.data.form {
+            assert!(!form.prefixes.is_empty() && !form.source.is_empty(), "{}", form.family);
+            assert!(Regex::new(&format!(r"\A(?-u:{})", form.rest)).is_ok(), "{}", form.rest);
+        }
+        for marked in &rules.data.marked {
+            assert!(!marked.source.is_empty() && Regex::new(&marked.word).is_ok(), "{}", marked.family);
+        }
     }
 }

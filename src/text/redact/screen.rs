@@ -1,6 +1,10 @@
 //! What tells a secret from a word that only stands in its place.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
+
+use super::data::Data;
 
 /// A kind of character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -23,27 +27,95 @@ impl Kind {
     }
 }
 
-/// The Shannon entropy of `text`, in bits a character.
-pub(super) fn entropy(text: &str) -> f64 {
-    let mut chars: Vec<char> = text.chars().collect();
-    chars.sort_unstable();
-    #[expect(clippy::cast_precision_loss, reason = "a secret is shorter than 2^52 characters")]
-    let share = |n: usize| n as f64 / chars.len() as f64;
-    let runs = chars.chunk_by(|a, b| a == b).map(|run| share(run.len()));
-    runs.map(|share| -share * share.log2()).sum()
+/// Words that stand for secrets, and words of sentences about them.
+#[derive(Debug)]
+pub(super) struct Screen {
+    stopwords: HashSet<String>,
+    sentence_words: HashSet<String>,
 }
 
-/// Whether a sixth of `text` or more are words of `stopwords`, which are sorted and in lower case, and letters and
-/// digits are not mixed as chance mixes them.
-pub(super) fn has_stopwords(text: &str, stopwords: &[String]) -> bool {
-    let is_stopword = |part: &&str| stopwords.binary_search(&part.to_ascii_lowercase()).is_ok();
-    parts(text).filter(is_stopword).map(str::len).sum::<usize>() * 6 >= text.len() && !is_mixed(text)
+impl Screen {
+    pub(super) fn new(data: &Data) -> Self {
+        let set = |words: &[String]| words.iter().cloned().collect();
+        Self { stopwords: set(&data.stopwords), sentence_words: set(&data.sentence_words) }
+    }
+
+    /// Whether `value` stands for a secret and is none: a variable, a template, asterisks, `your-key`.
+    pub(super) fn is_placeholder(&self, value: &str) -> bool {
+        let value = value.trim();
+        let opens = ["$", "<", "{{", "%(", "[SECRET-", "#{", "@{", "!Ref", "!Sub", "!secret", "!vault", "&lt;"];
+        let is_variable = opens.iter().any(|mark| value.starts_with(mark)) && !is_dollar_password(value)
+            || ["${", "$(", "{{", "#{", "[SECRET-"].iter().any(|mark| value.contains(mark))
+            || value.starts_with('{') && value.ends_with('}')
+            || value.starts_with('%') && (value.ends_with('%') || value.len() <= 3);
+        let n_letters = value.chars().filter(char::is_ascii_alphanumeric).count();
+        let mut letters = value.chars().filter(char::is_ascii_alphanumeric);
+        let is_masked = match letters.next() {
+            None => value.len() < 6 || is_one_character(value),
+            Some(first) => letters.all(|c| c == first),
+        };
+        let is_variable = is_variable || is_variable_name(value);
+        is_variable
+            || is_masked
+            || value.contains("***") && n_letters <= 4
+            || value.contains("*****")
+            || value.contains("...")
+            || self.is_stopwords(value)
+    }
+
+    /// Whether `value` is put together of words that stand for something else, and perhaps a count.
+    pub(super) fn is_stopwords(&self, value: &str) -> bool {
+        let n_digits = value.bytes().filter(u8::is_ascii_digit).count();
+        let is_counted =
+            n_digits <= 2 || "1234567890".contains(&value.chars().filter(char::is_ascii_digit).collect::<String>());
+        let mut words = parts(value).filter(|part| part.len() > 1).peekable();
+        is_counted
+            && words.peek().is_some()
+            && words.all(|part| self.stopwords.contains(&part.to_ascii_lowercase()))
+            && value.chars().all(|c| c.is_ascii_alphanumeric() || " _-.:/!?,'()".contains(c))
+    }
+
+    /// Whether `value` is words that name something, rather than chance.
+    pub(super) fn is_ordinary(&self, value: &str) -> bool {
+        self.is_placeholder(value) || reads_like_words(value)
+    }
+
+    /// Whether `value` is a sentence about something, rather than a phrase that is the secret.
+    pub(super) fn is_sentence(&self, value: &str) -> bool {
+        let mut words = value.split_whitespace();
+        let n_words = words.clone().count();
+        let is_of_sentence = |word: &str| {
+            let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
+            self.sentence_words.contains(&word)
+        };
+        n_words > 12 || (n_words > 1 && words.any(is_of_sentence))
+    }
 }
 
-/// Whether digits and letters take turns as they rarely do in a name.
-fn is_mixed(text: &str) -> bool {
-    let is_digit: Vec<bool> = text.bytes().map(|byte| byte.is_ascii_digit()).collect();
-    is_digit.iter().zip(is_digit.iter().skip(1)).filter(|(one, next)| one != next).count() > 3
+/// Whether `value` is written as the name of a variable is: `ANTHROPIC_API_KEY`.
+fn is_variable_name(value: &str) -> bool {
+    value.contains('_')
+        && value.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        && reads_like_words(value)
+}
+
+/// Whether `value` begins with `$` and cannot be a variable, as `$ecret!` is none.
+fn is_dollar_password(value: &str) -> bool {
+    let Some(name) = value.strip_prefix('$') else { return false };
+    !name.starts_with(['{', '(', '$']) && name.chars().any(|c| !(c.is_ascii_alphanumeric() || "_.[]'\"/:-".contains(c)))
+}
+
+fn is_one_character(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_none_or(|first| chars.all(|c| c == first))
+}
+
+/// Whether `text` looks like chance: long enough, and not put together of words.
+pub(super) fn looks_like_chance(text: &str) -> bool {
+    let mut seen: Vec<u8> = text.bytes().collect();
+    seen.sort_unstable();
+    seen.dedup();
+    text.len() >= 8 && seen.len() >= 5 && !text.contains(char::is_whitespace) && !reads_like_words(text)
 }
 
 /// Whether `text` is put together of words, as names in code are, rather than of chance: two thirds of its letters and
@@ -54,14 +126,50 @@ pub(super) fn reads_like_words(text: &str) -> bool {
     n_spoken * 3 >= n_all * 2
 }
 
+/// Pairs of letters that are common in words: behind each letter of the alphabet those that follow it, of which each
+/// makes up a thousandth or more of the pairs in the words of English prose and code.
+const PAIRS: [&str; 26] = [
+    "bcdfgiklmnprstuvy",
+    "abceilorsuy",
+    "acehiklortuy",
+    "adeilorsu",
+    "acdefgilmnprstvxy",
+    "aefiloru",
+    "aehilnoru",
+    "aeiortuy",
+    "abcdefglmnoprstvz",
+    "aeou",
+    "aeilnsy",
+    "adeilostuy",
+    "abeimopsuy",
+    "acdefgikonstuvy",
+    "bcdgilmnoprstuvwk",
+    "aehiloprstu",
+    "u",
+    "acdegilmnokrstuy",
+    "acehilkmopstuwy",
+    "acehilorstuwy",
+    "abceilmnprst",
+    "aeio",
+    "aehinor",
+    "acepit",
+    "pseo",
+    "aeoi",
+];
+
+/// Whether `part`, letters alone, is like a word: of its pairs two thirds or more are common.
 fn is_spoken(part: &str) -> bool {
-    let is_vowel = |byte: u8| matches!(byte.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
-    let longest_run = part.as_bytes().split(|byte| is_vowel(*byte)).map(<[u8]>::len).max().unwrap_or(0);
-    part.len() >= 3 && longest_run < part.len() && longest_run <= 4
+    let letters: Vec<u8> = part.bytes().map(|byte| byte.to_ascii_lowercase()).collect();
+    let is_common = |pair: &&[u8]| match pair {
+        [a, b] => PAIRS.get(usize::from(a.wrapping_sub(b'a'))).is_some_and(|next| next.as_bytes().contains(b)),
+        _ => false,
+    };
+    let n_common = letters.windows(2).filter(is_common).count();
+    letters.len() >= 3 && n_common * 3 >= (letters.len() - 1) * 2
 }
 
 /// The runs of ASCII letters of `text`, parted also where a small letter comes before a capital.
-fn parts(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn parts(text: &str) -> impl Iterator<Item = &str> + Clone {
     let runs = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|run| !run.is_empty());
     runs.flat_map(|run| {
         let mut rest = run;
@@ -79,14 +187,8 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rules::rules;
     use super::*;
-
-    #[test]
-    fn entropy_is_in_bits_a_character() {
-        for (text, bits) in [("aaaa", 0.0), ("abab", 1.0), ("abcd", 2.0), ("abcdefgh", 3.0)] {
-            assert!((entropy(text) - bits).abs() < 1e-9, "{text}");
-        }
-    }
 
     #[test]
     fn names_read_like_words_and_chance_does_not() {
@@ -95,19 +197,20 @@ mod tests {
         {
             assert!(reads_like_words(text), "{text}");
         }
-        for text in ["k3jd8sfkj2lskdjf", "9f86d081884c7d65", "Zx8kQ2mW7vR4tB1n", "Summer2024"] {
+        for text in ["k3jd8sfkj2lskdjf", "9f86d081884c7d65", "Zx8kQ2mW7vR4tB1n", "qzvkwjxhtmbp"] {
             assert!(!reads_like_words(text), "{text}");
         }
     }
 
     #[test]
-    fn stopwords_stand_as_words() {
-        let stopwords = ["null".to_owned(), "test".to_owned(), "your".to_owned()];
-        for text in ["YOUR_API_KEY_1", "sk-test-123", "myTestToken9"] {
-            assert!(has_stopwords(text, &stopwords), "{text}");
+    fn what_stands_for_a_secret_is_none() {
+        for text in
+            ["YOUR_API_KEY_1", "test-123", "${DB_PASS}", "<your-key>", "********", "xxxxxxxx", "changeme", "$TOKEN"]
+        {
+            assert!(rules().screen.is_placeholder(text), "{text}");
         }
-        for text in ["NUllAa4x9K2aaaA", "contested7yours", "k3-test-sfkj2lskdjf83jdsk2jf83"] {
-            assert!(!has_stopwords(text, &stopwords), "{text}");
+        for text in ["contested7yours", "k3-test-sfkj2lskdjf83jdsk2jf83", "hunter22", "pa$$w0rd", "$ecret!x"] {
+            assert!(!rules().screen.is_placeholder(text), "{text}");
         }
     }
 }

@@ -103,8 +103,9 @@ mod tests {
 
     /// Set `CTXC_CORPUS` to a folder to hold the walk against every transcript in it.
     #[test]
+    #[ignore = "needs CTXC_CORPUS"]
     fn the_walk_takes_every_entry_of_a_corpus() {
-        let mut folders: Vec<_> = std::env::var_os("CTXC_CORPUS").map(std::path::PathBuf::from).into_iter().collect();
+        let mut folders = vec![std::path::PathBuf::from(std::env::var_os("CTXC_CORPUS").unwrap())];
         while let Some(folder) = folders.pop() {
             for path in std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()) {
                 if path.is_dir() {

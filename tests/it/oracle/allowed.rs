@@ -61,7 +61,8 @@ fn expected_tasks(rewritten: &Rewritten<'_>, before: &Transcript, chain: &Live) 
                 texts.push(line.text());
             }
             if rewritten.flags.contains(&"--include=tool-results") {
-                texts.extend(line.blocks().iter().filter(|block| block["type"] == "tool_result").map(result_text));
+                let results = line.blocks().iter().filter(|block| block["type"] == "tool_result");
+                texts.extend(results.filter(|block| !is_said_by_a_person(before, block)).map(result_text));
             }
             for text in texts.into_iter().filter(|text| !text.is_empty()) {
                 // B-04, TC-05
@@ -75,6 +76,20 @@ fn expected_tasks(rewritten: &Rewritten<'_>, before: &Transcript, chain: &Live) 
     }
     assert_eq!(rewritten.report["messages"]["skipped"], n_skipped, "B-09: texts that are too short");
     tasks
+}
+
+/// K-01
+fn is_said_by_a_person(transcript: &Transcript, result: &Value) -> bool {
+    let refusals = [
+        "The user doesn't want to ",
+        "The agent proposed a plan that was rejected by the user",
+        "Permission for this tool use was denied",
+        "[Request interrupted by user",
+    ];
+    let is_call = |block: &&Value| block["type"] == "tool_use" && block["id"] == result["tool_use_id"];
+    let tool = transcript.lines.iter().flat_map(Line::blocks).find(is_call).map(|call| &call["name"]);
+    tool.is_some_and(|tool| ["AskUserQuestion", "ExitPlanMode"].iter().any(|asking| tool == asking))
+        || refusals.iter().any(|start| result_text(result).trim_start().starts_with(start))
 }
 
 fn result_text(block: &Value) -> String {

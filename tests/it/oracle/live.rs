@@ -125,13 +125,21 @@ fn with_siblings(lines: &[Line], messages: &[usize], parents: &HashMap<usize, us
     path.iter().flat_map(|&at| [at].into_iter().chain(behind(at, false)).chain(behind(at, true))).collect()
 }
 
-/// The turns, as ranges of places in the chain.
+/// The turns, as ranges of places in the chain; what the model said before the first prompt is one (K-02).
 pub(crate) fn turns(transcript: &Transcript, chain: &Live) -> Vec<Range<usize>> {
     let is_start = |at: usize| {
         let line = &transcript.lines[at];
         is_prompt(line) && (chain.is_sidechain || !line.is("isSidechain"))
     };
-    let starts: Vec<usize> = (0..chain.order.len()).filter(|place| is_start(chain.order[*place])).collect();
+    let mut starts: Vec<usize> = (0..chain.order.len()).filter(|place| is_start(chain.order[*place])).collect();
+    // K-02
+    let line = |place: usize| &transcript.lines[chain.order[place]];
+    let n_before = starts.first().copied().unwrap_or(chain.order.len());
+    let is_answer = |line: &Line| line.kind() == "assistant" && !line.is("isMeta") && !line.is("isApiErrorMessage");
+    if (0..n_before).any(|place| is_answer(line(place))) {
+        starts.extend((0..n_before).find(|place| line(*place).is_message()));
+        starts.sort_unstable();
+    }
     let ends = starts.iter().skip(1).copied().chain([chain.order.len()]);
     starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
 }

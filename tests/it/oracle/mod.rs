@@ -2,10 +2,15 @@
 //! `serde_json` and the plainest means. Shares no code with the library.
 
 mod allowed;
+pub(crate) mod client;
 mod count;
+pub(crate) mod dice;
 mod live;
+pub(crate) mod model;
+pub(crate) mod resume;
 mod transcript;
 mod truncated;
+pub(crate) mod values;
 
 pub(crate) use allowed::{Rewritten, hold};
 pub(crate) use transcript::{Line, Transcript};

@@ -5,11 +5,22 @@ use crate::apply::document;
 use crate::archive::{Kind, Query};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
-use crate::report::archive::{FoundEntry, Holdings, OperationRow};
+use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
+use crate::version::session_sizes;
+
+/// What is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Operations, or entries.
+    Content,
+    /// What sessions take up: `--size`.
+    Sizes,
+}
 
 /// What to list.
 #[derive(Debug)]
 pub(crate) struct Settings {
+    pub(crate) what: What,
     /// The session as it was typed.
     pub(crate) session: Option<String>,
     /// Entries of this kind, instead of operations.
@@ -25,6 +36,13 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
     };
     let contents = desk.archive.contents()?;
     let mut holdings = Holdings::new(desk.url.to_owned(), contents, desk.file_bytes(), desk.ui.look());
+    if settings.what == What::Sizes {
+        let sizes = session_sizes(&*desk.archive)?;
+        holdings.sessions = sizes.into_iter().take(settings.limit as usize).map(SizeRow::new).collect();
+        tell(desk.reporting, desk.ui, &holdings, &holdings)?;
+        desk.ui.status(holdings.summary());
+        return Ok(Completion::Full);
+    }
     let named = match (settings.kind, &settings.session) {
         (Some(Kind::Batch), Some(session)) => desk.batches_of(session)?,
         _ => None,

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, anyhow};
 
-use super::{copy, gc, list, search, show};
+use super::{copy, gc, list, search, show, upgrade};
 use crate::apply::{document, prior_summary};
 use crate::archive::{Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, RecordFilter, ancestors, hide_password};
 use crate::cli::error::{CommandError, Completion};
@@ -37,6 +37,7 @@ pub(crate) enum Asked {
     Show(show::Settings),
     Search(search::Settings),
     Copy(copy::Settings),
+    Upgrade,
     Gc(gc::Settings),
 }
 
@@ -53,18 +54,22 @@ pub(super) struct Desk<'a> {
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     tell::probe(&settings.reporting, &[])?;
-    let archive = stored::open_existing(&settings.archive)?;
     let Settings { archive: url, asked, places, reporting } = settings;
     let place: ArchiveUrl = url.parse().map_err(CommandError::config)?;
     // As it was typed, but for a password.
     let url = &hide_password(url);
-    let desk = Desk { url, place: &place, archive, places: places.as_ref(), reporting, ui };
+    let desk = || {
+        let archive = stored::open_existing(&settings.archive)?;
+        Ok::<_, CommandError>(Desk { url, place: &place, archive, places: places.as_ref(), reporting, ui })
+    };
     match asked {
-        Asked::List(asked) => list::run(asked, desk),
-        Asked::Show(asked) => show::run(asked, &desk),
-        Asked::Search(asked) => search::run(asked, desk),
-        Asked::Copy(asked) => copy::run(asked, &desk),
-        Asked::Gc(asked) => gc::run(*asked, desk),
+        Asked::List(asked) => list::run(asked, desk()?),
+        Asked::Show(asked) => show::run(asked, &desk()?),
+        Asked::Search(asked) => search::run(asked, desk()?),
+        Asked::Copy(asked) => copy::run(asked, &desk()?),
+        Asked::Gc(asked) => gc::run(*asked, desk()?),
+        // An older archive on a server is not opened otherwise.
+        Asked::Upgrade => upgrade::run(&place, url, reporting, ui),
     }
 }
 

@@ -8,6 +8,7 @@ use super::fill::{Filling, fill};
 use super::run::Desk;
 use crate::buffer::{Speaker, Spoken};
 use crate::cli::error::{CommandError, Completion};
+use crate::cli::interrupt::while_waiting;
 
 /// What is pushed, and how.
 #[derive(Debug)]
@@ -52,7 +53,7 @@ fn standard_input() -> Result<String, CommandError> {
             .hint("give TEXT, or pipe it into the command"));
     }
     let mut bytes = Vec::new();
-    input.read_to_end(&mut bytes).context("read standard input")?;
+    while_waiting(|| input.read_to_end(&mut bytes)).context("read standard input")?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let lines = error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();

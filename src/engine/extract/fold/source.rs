@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::super::features::{self, Carries, Features, units};
+use super::super::features::{self, Carries, Features, Weights, units};
 use super::super::lift::{factor, is_courtesy};
 use super::super::render::MARK;
 use super::super::repeats;
@@ -127,7 +127,7 @@ impl<'t> Sources<'t> {
             pieces.append(&mut segment(&part.text));
             ranges.push(from..pieces.len());
         }
-        let features = features::read(&pieces);
+        let features = features::read(&pieces, Weights::SUMMARY);
         let counts = repeats::counts(&pieces);
         let mut candidates = Vec::new();
         let mut seen = HashSet::new();

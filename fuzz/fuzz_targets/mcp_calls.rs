@@ -1,0 +1,8 @@
+//! Any JSON can be read as the arguments of a tool, or is refused.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    assert!(ctxc::cli::reads_any_call(data));
+});

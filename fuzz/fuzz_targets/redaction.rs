@@ -1,0 +1,8 @@
+//! Any text comes back from the placeholders of its secrets.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    assert!(ctxc::text::redacts_any(data));
+});

@@ -1,0 +1,233 @@
+//! `ctxc keep`: store sessions in the archive as they are (N-10).
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+use jiff::Timestamp;
+
+use crate::apply::title_of;
+use crate::archive::{Archive, hide_password};
+use crate::cli::asking::allow_on_server;
+use crate::cli::error::{CommandError, Completion, Kind};
+use crate::cli::input::{self, Input};
+use crate::cli::reading::Reading;
+use crate::cli::rewriting::refuse_unless_transcript;
+use crate::cli::settings::{Consent, Form, Reporting};
+use crate::cli::stored;
+use crate::cli::tell::{self, report_file};
+use crate::cli::ui::Ui;
+use crate::report::keep::{DepositSize, Found as WasFound, KeepProblem, KeepReport, KeptRow};
+use crate::text::Stopped;
+use crate::transcript::session::{By, Found, Places, of_all_projects, session_id, sidecar_dir};
+use crate::version::{self, Deposited, KeptSession, Sidecar, Version, VersionError};
+
+/// For how long small packs are merged at the end.
+const MERGING: Duration = Duration::from_millis(200);
+/// Longer sessions do not keep other writers out while they are read.
+const PORTION: u64 = 8 << 20;
+
+/// What to keep, and where.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) which: Which,
+    /// The URL of the archive.
+    pub(crate) archive: String,
+    /// Whether sessions may go there, where it is on a server.
+    pub(crate) on_server: Consent,
+    pub(crate) reporting: Reporting,
+}
+
+/// Which sessions are kept.
+#[derive(Debug)]
+pub(crate) enum Which {
+    /// This one.
+    One(Found),
+    /// Those of all projects.
+    All(Places),
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let source = if let Which::One(found) = &settings.which { found.path() } else { None };
+    tell::probe(&settings.reporting, &source.into_iter().collect::<Vec<_>>())?;
+    let mut archive = stored::open(&settings.archive)?;
+    let archive = &mut *archive;
+    let is_there = match &settings.which {
+        Which::One(found) => is_kept(archive, found)?,
+        Which::All(_) => false,
+    };
+    allow_on_server(&settings.archive, settings.on_server, is_there, ui)?;
+    let mut report = KeepReport::new(hide_password(&settings.archive));
+    match &settings.which {
+        Which::One(found) => report.add(keep(archive, found, ui)?.ok_or_else(|| nothing_whole(found))?),
+        Which::All(places) => keep_all(archive, places, &mut report, ui)?,
+    }
+    archive.commit()?;
+    if report.deposit != DepositSize::default() {
+        report.packs_merged = merge(archive)?;
+    }
+    report_file(&settings.reporting, &report)?;
+    match settings.reporting.form {
+        Form::Json => ui.data_line(serde_json::to_string(&report)?)?,
+        Form::Text => report.sessions.iter().try_for_each(|row| ui.data_line(&row.id))?,
+    }
+    ui.status(&report);
+    Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })
+}
+
+/// Whether the archive keeps the session already, by its id.
+fn is_kept(archive: &dyn Archive, found: &Found) -> Result<bool, CommandError> {
+    let Found::File { path, .. } = found else { return Ok(false) };
+    match session_id(path) {
+        Some(id) => Ok(KeptSession::read(archive, id)?.is_some()),
+        None => Ok(false),
+    }
+}
+
+fn merge(archive: &mut dyn Archive) -> Result<u64, CommandError> {
+    let end = Instant::now() + MERGING;
+    let go_on = || if Instant::now() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    Ok(archive.merge_packs(&mut { go_on })?)
+}
+
+/// Keeps the sessions of all projects. One that cannot be read is no reason to leave the others out.
+fn keep_all(archive: &mut dyn Archive, places: &Places, report: &mut KeepReport, ui: &Ui) -> Result<(), CommandError> {
+    for session in of_all_projects(places)? {
+        Stopped::check(ui.stop())?;
+        // A pipe of that name would be waited for.
+        if !session.path.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            continue;
+        }
+        match keep(archive, &Found::File { path: session.path.clone(), by: By::Id }, ui) {
+            // Its first line is on its way.
+            Ok(None) => {}
+            Ok(Some(row)) => report.add(row),
+            Err(error) if error.kind() == Kind::Interrupted || is_of_archive(&error) => return Err(error),
+            Err(error) => {
+                let (path, problem) = (session.path.display().to_string(), error.text());
+                ui.warning(format_args!("{path} is not kept: cannot {problem}"));
+                report.problems.push(KeepProblem { path, problem });
+            }
+        }
+        // What is not committed is not recognised: a copy of it would take the place of its state.
+        archive.commit()?;
+    }
+    Ok(())
+}
+
+fn is_of_archive(error: &CommandError) -> bool {
+    error.cause::<crate::archive::ArchiveError>().is_some()
+        || matches!(error.cause::<VersionError>(), Some(VersionError::Archive(_)))
+}
+
+fn nothing_whole(found: &Found) -> CommandError {
+    let name = found.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
+    anyhow!("keep {name}: it has no whole line").into()
+}
+
+/// Puts the session into the archive, up to its last whole line, for a client may be writing the next one. `None` where it
+/// has no whole line.
+fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<KeptRow>, CommandError> {
+    let time = Timestamp::now();
+    let mut input = input::open(found)?;
+    let name = input.name();
+    let path = input.path.as_deref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    let looked = whole_lines(&mut input.file).and_then(|len| Ok((len, input.file.metadata()?)));
+    let (len, metadata) = looked.with_context(|| format!("read {name}"))?;
+    if len == 0 {
+        return Ok(None);
+    }
+    let id = stored::own_id(input.path.as_deref(), &mut input.file);
+    let mut row = KeptRow {
+        id: id.clone(),
+        path: path.as_ref().map(|path| path.display().to_string()),
+        title: String::new(),
+        found: WasFound::Unchanged,
+        bytes: len,
+        deposit: DepositSize::default(),
+    };
+    let kept = KeptSession::read(archive, &id)?;
+    if let (Some(kept), Some(path)) = (&kept, &path)
+        && kept.is_current(path, &metadata, len)
+    {
+        row.title.clone_from(&kept.title);
+        return Ok(Some(row));
+    }
+    input.file.rewind().with_context(|| format!("read {name}"))?;
+    let reading = read(input, len, ui)?;
+    row.title = title_of(&reading.file, &reading.index, &reading.chain).with_context(|| format!("read {name}"))?;
+    if len <= PORTION {
+        // Two at once would both count what both found missing. A longer session is committed in portions anyway.
+        archive.claim()?;
+    }
+    let deposited = version::deposit(archive, &reading.file, &reading.index, &id, ui.stop())?;
+    let Deposited { state, known, n_new, new_bytes, .. } = deposited;
+    row.found = match (&known, n_new) {
+        (None, _) => WasFound::New,
+        (Some(_), 0) => WasFound::Unchanged,
+        (Some(_), _) => WasFound::Grown,
+    };
+    let since = kept.filter(|kept| kept.path == path).map(|kept| kept.time.into());
+    let folder = path.as_deref().filter(|path| session_id(path).is_some()).map(sidecar_dir);
+    let sidecar = match folder {
+        Some(folder) => version::keep_sidecar(archive, &id, &folder, since, ui.stop())?,
+        None => Sidecar::default(),
+    };
+    row.deposit = DepositSize { lines: n_new.into(), files: sidecar.n_files, bytes: new_bytes + sidecar.bytes };
+    let version = known.and_then(|known| known.version).map(|version| Version::key(&version).to_string());
+    let title = row.title.clone();
+    let state_key = state.key().to_string();
+    let mut kept = KeptSession { id, path, title, state: state_key, version, time, bytes: len, is_exact: false };
+    if row.found != WasFound::New {
+        // It was recognised whatever session ids its lines have.
+        archive.commit()?;
+        if !kept.gives(archive, reading.index.fingerprint)? {
+            kept.keep_exact(archive, &reading.file, len, ui.stop())?;
+        }
+    }
+    archive.put_object(&kept.object())?;
+    Ok(Some(row))
+}
+
+fn read(input: Input, len: u64, ui: &Ui) -> Result<Reading, CommandError> {
+    let reading = Reading::of_part(input, len, ui)?;
+    refuse_unless_transcript(&reading)?;
+    Ok(reading)
+}
+
+/// The length of the whole lines of `file`: what stands behind the last end of a line is on its way.
+fn whole_lines(file: &mut File) -> io::Result<u64> {
+    const STEP: u64 = 64 * 1024;
+    let mut end = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    while end > 0 {
+        let start = end.saturating_sub(STEP);
+        file.seek(SeekFrom::Start(start))?;
+        bytes.clear();
+        file.take(end - start).read_to_end(&mut bytes)?;
+        if let Some(at) = memchr::memrchr(b'\n', &bytes) {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    // N-10
+    #[test]
+    fn n_10_what_stands_behind_the_last_line_end_is_no_line() {
+        let long = format!("a\n{}", "b".repeat(200_000));
+        for (text, len) in [("", 0), ("a", 0), ("a\n", 2), ("a\nb", 2), ("\n", 1), (long.as_str(), 2)] {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            assert_eq!(whole_lines(&mut file).unwrap(), len);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `ctxc restore ID --all` of a session whose file is gone: as it was kept, to where it was (N-10).
+
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+
+use crate::apply::{Existing as OnDisk, Staged};
+use crate::archive::Archive;
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::landing::{refuse_unless_file, say_resume};
+use crate::cli::settings::{Existing, Form, Mode, Output, Reporting};
+use crate::cli::stored;
+use crate::cli::tell::{self, report_file};
+use crate::cli::ui::Ui;
+use crate::report::kept::BroughtBack;
+use crate::transcript::session::{Places, project_folder, session_id, sidecar_dir};
+use crate::version::{KeptSession, write_sidecar};
+
+/// What to write, and where.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) kept: KeptSession,
+    /// The URL of the archive.
+    pub(crate) archive: String,
+    /// Where it goes; without a word to where it was.
+    pub(crate) output: Option<Output>,
+    pub(crate) existing: Existing,
+    pub(crate) mode: Mode,
+    pub(crate) places: Places,
+    pub(crate) reporting: Reporting,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let Settings { kept, reporting, .. } = settings;
+    let mut archive = stored::open_existing(&settings.archive)?;
+    let (path, gone_folder) = match &settings.output {
+        Some(Output::File(path, _)) => (path.clone(), None),
+        Some(Output::StandardOutput) => {
+            kept.write(&*archive, &mut ui.output())?;
+            return Ok(Completion::Full);
+        }
+        Some(Output::NewSession(_) | Output::InPlace(_)) | None => place(kept, &settings.places)?,
+    };
+    tell::probe(reporting, &[&path])?;
+    let mut report = BroughtBack::new(kept, &path, settings.mode == Mode::Show);
+    report.gone_folder = gone_folder.map(|folder| folder.display().to_string());
+    if settings.mode == Mode::Do {
+        write(settings, &mut *archive, &path, &mut report, ui)?;
+    }
+    report_file(reporting, &report)?;
+    match reporting.form {
+        Form::Json => ui.data_line(serde_json::to_string(&report)?)?,
+        Form::Text => ui.data_line(path.display())?,
+    }
+    ui.status(&report);
+    if settings.mode == Mode::Do {
+        say_resume(&kept.id, &path, ui);
+        if kept.version.is_some() {
+            ui.hint(format_args!("`ctxc restore {} --all` again brings back what was taken out of it", path.display()));
+        }
+    }
+    Ok(Completion::Full)
+}
+
+/// Where its file was; where that folder is gone, the current project, with the folder that is gone.
+fn place(kept: &KeptSession, places: &Places) -> Result<(PathBuf, Option<PathBuf>), CommandError> {
+    let folder = kept.path.as_deref().and_then(Path::parent);
+    match (&kept.path, folder) {
+        (Some(path), Some(folder)) if folder.is_dir() => Ok((path.clone(), None)),
+        (_, folder) => {
+            let project = project_folder(places)?.ok_or_else(|| {
+                CommandError::usage(anyhow!("restore {}: its folder is gone", kept.id))
+                    .hint("say where it goes with -o FILE")
+            })?;
+            let name = format!("{}.jsonl", kept.id);
+            if session_id(Path::new(&name)).is_none() {
+                return Err(CommandError::usage(anyhow!("restore {}: its folder is gone", kept.id))
+                    .hint("say where it goes with -o FILE"));
+            }
+            Ok((project.join(name), Some(folder.unwrap_or(Path::new("-")).to_owned())))
+        }
+    }
+}
+
+fn write(
+    settings: &Settings,
+    archive: &mut dyn Archive,
+    path: &Path,
+    report: &mut BroughtBack,
+    ui: &Ui,
+) -> Result<(), CommandError> {
+    let Settings { kept, .. } = settings;
+    refuse_unless_file(path)?;
+    let existing = OnDisk::from(settings.existing);
+    if settings.output.is_none()
+        && let Some(folder) = path.parent()
+    {
+        std::fs::create_dir_all(folder).with_context(|| format!("make the folder {}", folder.display()))?;
+    }
+    let mut staged = Staged::beside(path, existing, None)?;
+    report.bytes = kept.write(archive, &mut BufWriter::with_capacity(256 * 1024, staged.file()))?;
+    if report.bytes != kept.bytes {
+        ui.warning(format_args!("the file has {} bytes, and had {} when it was kept", report.bytes, kept.bytes));
+    }
+    staged.sync()?;
+    let path = staged.commit(existing)?;
+    if session_id(&path).is_some() {
+        let folder = sidecar_dir(&path);
+        // A result of ours has the files of its source until it is kept itself.
+        for id in [kept.id.clone(), kept.source_id(archive)?] {
+            if report.files == 0 {
+                report.files =
+                    write_sidecar(archive, &id, &folder).with_context(|| format!("write {}", folder.display()))?;
+            }
+        }
+    }
+    if settings.output.is_none() && kept.path.as_ref() != Some(&path) {
+        archive.put_object(&KeptSession { path: Some(path), ..kept.clone() }.object())?;
+        archive.commit()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! Reading any bytes as what a server sends, for a property test and a fuzz target.
+
+use std::time::Duration;
+
+use reqwest::StatusCode;
+
+use super::client::{refusal_in, reply_in};
+use crate::text::printable;
+
+/// Whether `bytes` can be read as a reply and as a refusal; what comes of a reply is not blank and can be shown.
+#[must_use]
+pub fn reads_any_reply(bytes: &[u8]) -> bool {
+    let refused = [400, 401, 404, 429, 500, 503].into_iter().filter_map(|code| StatusCode::from_u16(code).ok());
+    let is_told = refused
+        .map(|status| refusal_in(status, Some(Duration::from_secs(1)), bytes))
+        .all(|error| !error.message.is_empty());
+    let reply = reply_in(bytes);
+    is_told && reply.map_or(true, |reply| !reply.text.trim().is_empty() && printable(&reply.text) == reply.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        //
+        #[test]
+        fn x_08_any_bytes_are_read_as_a_reply(bytes in any::<Vec<u8>>(), text in any::<String>()) {
+            prop_assert!(reads_any_reply(&bytes));
+            let content = serde_json::json!({"text": text}).to_string();
+            let body = serde_json::json!({"choices": [{"message": {"content": content}}], "usage": {"cost": -1.0}});
+            prop_assert!(reads_any_reply(body.to_string().as_bytes()), "{text:?}");
+        }
+    }
+}

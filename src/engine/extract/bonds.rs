@@ -1,0 +1,110 @@
+//! Which piece a piece cannot be read without, beside what it stands under: a question and its answer, a sentence that has
+//! its subject in the one before (K-03).
+
+use super::announce::announces;
+use crate::text::{Join, Piece, PieceKind};
+
+/// The longest answer that says nothing without its question, in bytes.
+const SHORT_ANSWER: usize = 40;
+/// How a sentence begins whose subject stands in the one before.
+const BACKWARD: [&str; 28] = [
+    "It",
+    "It's",
+    "This",
+    "That",
+    "That's",
+    "These",
+    "Those",
+    "They",
+    "He",
+    "She",
+    "Both",
+    "Neither",
+    "Otherwise",
+    "Instead",
+    "But",
+    "However",
+    "Therefore",
+    "Hence",
+    "Thus",
+    "Also",
+    "Which",
+    "Because",
+    "Es",
+    "Das",
+    "Dies",
+    "Cela",
+    "Ceci",
+    "Esto",
+];
+/// The same of languages that are written without spaces.
+const BACKWARD_WIDE: [&str; 8] = ["それ", "これ", "その", "この", "しかし", "ただし", "这", "但"];
+
+/// The piece that each piece cannot be read without, by index.
+pub(super) fn bonds(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
+    let bond = |idx: usize| {
+        let piece = pieces.get(idx)?;
+        let neighbour = |other: usize| pieces.get(other).filter(|other| is_prose(other)).map(|_| other);
+        let before = || idx.checked_sub(1).and_then(neighbour);
+        if !is_prose(piece) {
+            return None;
+        }
+        if is_question(piece.text) {
+            // An answer on the same line; what stands on the next may be anything.
+            let answer = neighbour(idx + 1)?;
+            return pieces
+                .get(answer)
+                .filter(|next| next.join == Join::Sentence && !is_question(next.text))
+                .map(|_| answer);
+        }
+        let asked = before().filter(|before| pieces.get(*before).is_some_and(|before| is_question(before.text)));
+        if piece.text.len() <= SHORT_ANSWER && (asked.is_some() && piece.kind == PieceKind::Sentence) {
+            return asked;
+        }
+        let is_bound = piece.join == Join::Sentence && points_back(piece.text);
+        before().filter(|before| is_bound && !pieces.get(*before).is_some_and(|before| announces(before.text)))
+    };
+    (0..pieces.len()).map(bond).collect()
+}
+
+fn is_prose(piece: &Piece<'_>) -> bool {
+    matches!(piece.kind, PieceKind::Sentence | PieceKind::Item) && piece.join != Join::Fragment
+}
+
+/// Whether the piece ends in a question mark.
+pub(super) fn is_question(text: &str) -> bool {
+    text.trim_end_matches(['*', ')', '"', '_']).ends_with(['?', '？'])
+}
+
+fn points_back(text: &str) -> bool {
+    let first = text.split([' ', ',']).next().unwrap_or_default();
+    BACKWARD.contains(&first) || BACKWARD_WIDE.iter().any(|start| text.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::segment;
+
+    // K-03
+    #[test]
+    fn k_03_questions_answers_and_sentences_without_a_subject_are_bound() {
+        let text = "Shall we drop Node 16? Yes, with 3.0. It is gone by then.\n1. Keep the flag? yes if possible\nThe parser is slow.";
+        let pieces = segment(text);
+        let bound: Vec<(&str, &str)> = pieces
+            .iter()
+            .zip(bonds(&pieces))
+            .filter_map(|(piece, bond)| Some((piece.text, pieces[bond?].text)))
+            .collect();
+        assert_eq!(
+            bound,
+            [
+                ("Shall we drop Node 16?", "Yes, with 3.0."),
+                ("Yes, with 3.0.", "Shall we drop Node 16?"),
+                ("It is gone by then.", "Yes, with 3.0."),
+                ("1. Keep the flag?", "yes if possible"),
+                ("yes if possible", "1. Keep the flag?"),
+            ]
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! A text that is JSON, cut by its keys: what names, tells and fails stays, of lists some elements from all over, and what
+//! comes out is JSON again (K-03). A string `[...]` stands for elements that were left out.
+
+use serde_json::Value;
+
+use super::features::units;
+use super::render::MARK;
+use super::shrink::within;
+use crate::text::Tokens;
+
+/// Parts of the names of keys, by what a reader looks for first.
+const FIRST: [&[&str]; 3] = [
+    &["error", "message", "status", "state", "title", "name", "id", "code", "reason", "result", "exit", "fail"],
+    &["url", "path", "file", "version", "number", "count", "total", "type", "key", "date", "time", "line", "summary"],
+    &["description", "text", "content", "body", "value", "label"],
+];
+/// A string above this many UTF-16 units is shortened.
+const LONG: usize = 160;
+/// The tokens that a long string keeps.
+const SHORTENED: Tokens = Tokens(32);
+/// The largest text that is parsed, in bytes.
+const MOST: usize = 8_000_000;
+
+/// One value that holds no others.
+struct Leaf {
+    rank: usize,
+    /// The number of the object or list that holds it.
+    holder: usize,
+    /// The UTF-16 units that it takes.
+    cost: usize,
+}
+
+/// `text` as JSON of about `budget` UTF-16 units; `None` where it is none, or nothing of it fits.
+pub(super) fn shrink(text: &str, budget: usize) -> Option<String> {
+    let trimmed = text.trim();
+    let is_json = trimmed.len() <= MOST && trimmed.starts_with(['{', '[']) && trimmed.ends_with(['}', ']']);
+    let value: Value = is_json.then(|| serde_json::from_str(trimmed).ok())??;
+    let mut leaves = Vec::new();
+    list(&value, "", &mut 0, 0, &mut leaves);
+    let mut allowed = budget;
+    for _ in 0..8 {
+        let chosen = choose(&leaves, allowed);
+        let mut out = String::new();
+        write(&value, &mut chosen.iter().copied(), &mut out);
+        if units(&out) <= budget + 2 {
+            return Some(out).filter(|out| out.len() > 2);
+        }
+        allowed = allowed * 4 / 5;
+    }
+    None
+}
+
+/// Lists the leaves below `value` in their order.
+fn list(value: &Value, key: &str, n_holders: &mut usize, holder: usize, leaves: &mut Vec<Leaf>) {
+    match value {
+        Value::Object(fields) => {
+            *n_holders += 1;
+            let here = *n_holders;
+            fields.iter().for_each(|(key, value)| list(value, key, n_holders, here, leaves));
+        }
+        Value::Array(elements) => {
+            *n_holders += 1;
+            let here = *n_holders;
+            for value in elements {
+                list(value, key, n_holders, here, leaves);
+            }
+        }
+        Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => {
+            let is_empty = value.is_null() || value.as_str() == Some("");
+            let lower = key.to_ascii_lowercase();
+            let rank = FIRST.iter().position(|parts| parts.iter().any(|part| lower.contains(part)));
+            let rank = if is_empty { FIRST.len() + 1 } else { rank.unwrap_or(FIRST.len()) };
+            let size = value.as_str().map_or(5, units).min(LONG);
+            leaves.push(Leaf { rank, holder, cost: size + key.len() + 7 });
+        }
+    }
+}
+
+/// Which leaves are kept: the first ranks first, and where a rank does not fit, those of holders at even steps.
+fn choose(leaves: &[Leaf], budget: usize) -> Vec<bool> {
+    let mut chosen = vec![false; leaves.len()];
+    let mut left = budget;
+    for rank in 0..=FIRST.len() {
+        let of_rank: Vec<usize> = (0..).zip(leaves).filter(|(_, leaf)| leaf.rank == rank).map(|(at, _)| at).collect();
+        let cost = |at: &usize| leaves.get(*at).map_or(0, |leaf| leaf.cost);
+        let total: usize = of_rank.iter().map(cost).sum();
+        // One in so many.
+        let step = total.div_ceil(left.max(1)).max(1);
+        for at in of_rank {
+            let is_in_step = leaves.get(at).is_some_and(|leaf| leaf.holder.is_multiple_of(step) || leaf.holder <= 1);
+            if is_in_step && cost(&at) <= left {
+                left -= cost(&at);
+                if let Some(slot) = chosen.get_mut(at) {
+                    *slot = true;
+                }
+            }
+        }
+        if step > 1 {
+            break;
+        }
+    }
+    chosen
+}
+
+/// Writes what is `chosen` of the leaves below `value`. Returns whether there was anything.
+fn write(value: &Value, chosen: &mut impl Iterator<Item = bool>, out: &mut String) -> bool {
+    let start = out.len();
+    match value {
+        Value::Object(fields) => {
+            out.push('{');
+            for (key, value) in fields {
+                let before = out.len();
+                out.push_str(if out.ends_with('{') { "" } else { "," });
+                out.push_str(&Value::from(key.as_str()).to_string());
+                out.push(':');
+                if !write(value, chosen, out) {
+                    out.truncate(before);
+                }
+            }
+            out.push('}');
+        }
+        Value::Array(elements) => {
+            out.push('[');
+            let mut has_gap = false;
+            for value in elements {
+                let before = out.len();
+                out.push_str(if out.ends_with('[') { "" } else { "," });
+                if !write(value, chosen, out) {
+                    out.truncate(before);
+                    has_gap = true;
+                }
+            }
+            if has_gap && !out.ends_with('[') {
+                out.push_str(",\"");
+                out.push_str(MARK);
+                out.push('"');
+            }
+            out.push(']');
+        }
+        Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => {
+            if chosen.next() != Some(true) {
+                return false;
+            }
+            match value.as_str().filter(|text| units(text) > LONG) {
+                Some(long) => out.push_str(&Value::from(within(long, SHORTENED)).to_string()),
+                None => out.push_str(&value.to_string()),
+            }
+            return true;
+        }
+    }
+    out.len() - start > 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // K-03
+    #[test]
+    fn k_03_json_is_cut_by_its_keys() {
+        let element = |n: usize| {
+            format!(
+                r#"{{"avatar":"https://example.org/avatars/{n}.png?size=120","id":{n},"title":"Issue {n}","state":"open","labels":[]}}"#
+            )
+        };
+        let text = format!(
+            r#"{{"took":12,"error":"quota exceeded","items":[{}]}}"#,
+            (0..30).map(element).collect::<Vec<_>>().join(", ")
+        );
+        let kept = shrink(&text, 600).unwrap();
+        let value: Value = serde_json::from_str(&kept).unwrap();
+        assert_eq!(value["error"], "quota exceeded");
+        let items = value["items"].as_array().unwrap();
+        assert!(items.len() > 5 && items.last().unwrap() == MARK, "{kept}");
+        assert!(items[..items.len() - 1].iter().all(|item| item["id"].is_u64() && item["avatar"].is_null()), "{kept}");
+        assert!(items[items.len() - 2]["id"].as_u64().unwrap() > 15, "all parts count: {kept}");
+        assert_eq!(shrink("{not json}", 100), None);
+        assert_eq!(shrink("[1, 2, 3", 100), None);
+    }
+}

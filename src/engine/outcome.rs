@@ -1,0 +1,225 @@
+//! What came of a call, as its output tells it: exit status, counts of tests, the tests that failed, the last exception,
+//! errors with their places (K-04). Lines are quoted; of counts that come several times the sum is told.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// How results begin that tell of nothing but success.
+const DONE: [&str; 6] = [
+    "File created successfully at: ",
+    "File written successfully",
+    "Todos have been modified successfully",
+    "Task #",
+    "Updated task #",
+    "Applied ",
+];
+/// How the results of edits go on: with the lines around.
+const EDITED: [&str; 2] = [" has been updated", " has been created"];
+/// How many failed tests or errors are named at most.
+const NAMED: usize = 4;
+
+/// Whether the result says that an edit, a write or a note of the client succeeded, and nothing else.
+pub(super) fn is_done(text: &str) -> bool {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let is_applied = || first.strip_prefix("Applied ").is_none_or(|rest| rest.contains(" edit"));
+    let is_edited = || first.starts_with("The file ") && EDITED.iter().any(|mark| first.contains(mark));
+    is_edited() || (DONE.iter().any(|start| first.starts_with(start)) && is_applied())
+}
+
+/// What the lines tell of the outcome, the most telling first; nothing where they tell nothing of it.
+pub(super) fn outcome(lines: &[&str]) -> Vec<String> {
+    let Some(patterns) = PATTERNS.as_ref() else { return Vec::new() };
+    let mut parts = Vec::new();
+    let exit = lines.first().and_then(|line| patterns.exit.captures(line)).and_then(|found| found.get(1));
+    parts.extend(exit.map(|code| format!("exit code {}", code.as_str())));
+    parts.extend(counts(lines, patterns));
+    let failed = once_each(lines.iter().filter_map(|line| failed_test(line, patterns)));
+    if !failed.is_empty() {
+        parts.push(listed("failed: ", &failed));
+    }
+    let exception = lines.iter().rev().find(|line| patterns.exception.is_match(line));
+    parts.extend(exception.map(|line| line.trim().to_owned()));
+    let errors = errors(lines, patterns);
+    let has_error = exception.is_some() || !errors.is_empty();
+    parts.extend(errors);
+    if !has_error && (exit.is_some_and(|code| code.as_str() != "0") || failed.is_empty()) {
+        let is_final = |line: &&&str| patterns.error.is_match(line) && !patterns.hint.is_match(line);
+        let last = lines.iter().rev().find(is_final).or_else(|| lines.last().filter(|_| exit.is_some()));
+        let is_exit = |line: &str| patterns.exit.is_match(line);
+        parts.extend(last.filter(|line| !is_exit(line)).map(|line| line.trim().to_owned()));
+    }
+    parts
+}
+
+struct Patterns {
+    exit: Regex,
+    passed: Regex,
+    failed: Regex,
+    problems: Regex,
+    failed_test: Regex,
+    exception: Regex,
+    place: Regex,
+    rust_error: Regex,
+    error: Regex,
+    hint: Regex,
+}
+
+static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
+    let regex = |pattern: &str| Regex::new(pattern).ok();
+    Some(Patterns {
+        exit: regex(r"^(?:Error: )?Exit code (\d+)")?,
+        passed: regex(r"\b(\d+) (?:tests? )?(?:passed|passing|pass\b)")?,
+        failed: regex(r"\b(\d+) (?:tests? )?(?:failed|failing|fail\b)|\b(?:failures|errors)=(\d+)")?,
+        problems: regex(
+            r"(?i)^\W*(?:(?:found )?\d+ (?:errors?|warnings?|issues?|problems?|vulnerabilities)\b.*|ran \d+ tests? .*|[^:]{0,40}coverage: [\d.]+ ?%.*|required test coverage .*|FAILED \(.*\)|\d+ files? (?:changed|reformatted).*)$",
+        )?,
+        failed_test: regex(
+            r"^\s*(?:--- FAIL: (\S+)|test (\S+) \.\.\. FAILED|FAILED (\S+\.py\S*)|(\S+\.py\S*) FAILED|FAIL:? +(\S+(?: > .+)?)|(?:●|✗|✕|×|\(fail\)) (.+?)(?: \[?\(?[\d.]+ ?ms\)?\]?)?$|(?:FAIL|TIMEOUT) \[ *[\d.]+s\] (?:\(.*\) )?(.+))",
+        )?,
+        exception: regex(
+            r"^(?:Uncaught |Caused by: )?(?:[\w$]+[.:])*\w*(?:Error|Exception|Interrupt|SystemExit)(?::|$)|panicked at|^Exception in thread",
+        )?,
+        place: regex(r"^\W*(?:error: )?([\w@.~/\\\[\]-]+\.\w{1,5}(?:[:(]\d+)(?:[:,]\d+)?\)?):? *-? *([^:# ].{3,})$")?,
+        rust_error: regex(r"^\s*(?:error(?:\[\w+\])?|fatal): ")?,
+        error: regex(
+            r"(?i)\berror\b|\bfatal\b|\bfailed\b|\bfailure\b|\bpanic|\bdenied\b|\bnot found\b|\bcannot\b|\bno such\b|\brefus|\baborted\b|\btimed out\b|\bconflict\b|❌|✖|✘",
+        )?,
+        hint: regex(r"(?i)^\s*hint:|^\s*note:|warning|no errors?\b|0 errors?\b|0 failed")?,
+    })
+});
+
+/// How many tests passed and failed, and what linters counted.
+fn counts(lines: &[&str], patterns: &Patterns) -> Vec<String> {
+    let mut found = Vec::new();
+    let is_summary = |line: &str| {
+        let bare = line.trim_start_matches(['=', ' ', '-', '#']);
+        let starts = ["test result:", "Tests:", "Tests ", "Summary"].iter().any(|start| bare.starts_with(start));
+        starts || (bare.starts_with(|c: char| c.is_ascii_digit()) && bare.len() < 100)
+    };
+    let sum = |pattern: &Regex| {
+        let figures = lines.iter().filter(|line| is_summary(line)).filter_map(|line| pattern.captures(line));
+        let figures = figures.filter_map(|found| found.get(1).or(found.get(2))?.as_str().parse::<u64>().ok());
+        figures.fold(None, |sum, figure| Some(sum.unwrap_or(0) + figure))
+    };
+    match (sum(&patterns.passed), sum(&patterns.failed)) {
+        (None, None) => {}
+        (passed, failed) => {
+            let part = |n: Option<u64>, what: &str| n.map(|n| format!("{n} {what}"));
+            let parts: Vec<String> = [part(passed, "passed"), part(failed, "failed")].into_iter().flatten().collect();
+            found.push(parts.join(", "));
+        }
+    }
+    let package = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+    let (n_ok, n_failed) = (package("ok  \t"), package("FAIL\t"));
+    if n_ok + n_failed > 0 {
+        found.push(format!("packages: {n_ok} ok, {n_failed} FAIL"));
+    }
+    let problems = lines.iter().rev().map(|line| line.trim()).filter(|line| patterns.problems.is_match(line)).take(2);
+    found.extend(problems.map(|line| line.trim_matches(['=', ' ', '*', '✖', ':']).to_owned()));
+    found
+}
+
+fn failed_test<'t>(line: &'t str, patterns: &Patterns) -> Option<&'t str> {
+    let found = patterns.failed_test.captures(line)?;
+    let name = found.iter().skip(1).flatten().next()?.as_str().trim_end_matches(':');
+    // `FAIL Required test coverage`: no name of a test.
+    let is_name = name.contains(['/', '.', '_', ':', '>', '›']) || line.contains("--- FAIL") || name.contains(' ');
+    is_name.then_some(name)
+}
+
+/// Errors of compilers and linters with their places, the first of them; how many more there are.
+fn errors(lines: &[&str], patterns: &Patterns) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        if patterns.rust_error.is_match(line) {
+            let place = lines.iter().skip(at + 1).take(3).find_map(|line| line.trim_start().strip_prefix("--> "));
+            found.extend(place.map(|place| format!("{place}: {}", line.trim())));
+        } else if patterns.place.is_match(line) && (patterns.error.is_match(line) || line.contains(": ")) {
+            found.push(line.trim().to_owned());
+        }
+    }
+    let n_more = found.len().saturating_sub(NAMED);
+    found.truncate(NAMED);
+    if n_more > 0 {
+        found.push(format!("and {n_more} more"));
+    }
+    found
+}
+
+fn once_each<'t>(names: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+    let mut once: Vec<&str> = Vec::new();
+    for name in names {
+        if !once.contains(&name) && once.len() < 200 {
+            once.push(name);
+        }
+    }
+    once
+}
+
+/// The first of the names, and how many more there are.
+fn listed(head: &str, names: &[&str]) -> String {
+    let n_more = names.len().saturating_sub(NAMED);
+    let first = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    if n_more > 0 { format!("{head}{first} and {n_more} more") } else { format!("{head}{first}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<String> {
+        outcome(&text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>())
+    }
+
+    // K-04
+    #[test]
+    fn k_04_the_outcome_is_read_off_what_tools_print() {
+        let cases: &[(&str, &[&str])] = &[
+            (
+                "test a::b ... ok\ntest a::c ... FAILED\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\ntest result: ok. 9 passed; 0 failed",
+                &["10 passed, 1 failed", "failed: a::c"],
+            ),
+            (
+                "Exit code 1\n--- FAIL: TestX (0.01s)\n    x_test.go:12: want 1, got 2\nFAIL\nFAIL\tp/a\t0.5s\nok  \tp/b\t0.1s",
+                &["exit code 1", "packages: 1 ok, 1 FAIL", "failed: TestX", "x_test.go:12: want 1, got 2"],
+            ),
+            (
+                "Exit code 2\nTraceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    f()\nValueError: bad value: 12\n",
+                &["exit code 2", "ValueError: bad value: 12"],
+            ),
+            (
+                "tests/a.py F.\nFAILED tests/a.py::test_x - assert 1 == 2\n=== 1 failed, 3 passed in 0.1s ===",
+                &["3 passed, 1 failed", "failed: tests/a.py::test_x"],
+            ),
+            (
+                "error[E0308]: mismatched types\n --> src/a.rs:3:5\n  |\nerror: could not compile `x`",
+                &["src/a.rs:3:5: error[E0308]: mismatched types"],
+            ),
+            (
+                "Exit code 1\n[lint] $ golangci-lint run\nsetup.go:211:47: string `off` has 3 occurrences (goconst)\n1 issues:\n* goconst: 1",
+                &["exit code 1", "1 issues", "setup.go:211:47: string `off` has 3 occurrences (goconst)"],
+            ),
+            (
+                "Exit code 1\n ! [rejected] main -> main\nerror: failed to push some refs\nhint: fetch first",
+                &["exit code 1", "error: failed to push some refs"],
+            ),
+            (
+                "Tests:       1 failed, 2 passed, 3 total\n  ● adds › zero",
+                &["2 passed, 1 failed", "failed: adds › zero"],
+            ),
+            ("total 8\n-rw-r--r-- 1 ann ann 12 a.txt", &[]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(&of(text), expected, "{text}");
+        }
+    }
+
+    // K-04
+    #[test]
+    fn k_04_an_edit_that_succeeded_is_known() {
+        assert!(is_done("The file /a/b.rs has been updated. Here's the result of running `cat -n`:\n 1\u{2192}error"));
+        assert!(is_done("File created successfully at: /a/b.rs") && is_done("Applied 5 edits to /a/b.rs:"));
+        assert!(!is_done("Applied Materials is a company") && !is_done("The file is broken"));
+    }
+}

@@ -1,0 +1,126 @@
+//! What `ctxc keep` did, as data and as text (N-10).
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::size::{bytes, count, counted};
+
+/// What was kept.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeepReport {
+    schema: u32,
+    verb: &'static str,
+    /// The archive, without a password.
+    pub archive: String,
+    /// The sessions that the archive has now, in the order in which they were read.
+    pub sessions: Vec<KeptRow>,
+    /// Files that were not kept.
+    pub problems: Vec<KeepProblem>,
+    /// What was new in all of them.
+    pub deposit: DepositSize,
+    /// How many packs of lines there are fewer, small ones having been merged.
+    pub packs_merged: u64,
+}
+
+/// How much the archive did not have yet of a session, before it is compressed. A line that another session has too is not
+/// stored again, and counts here all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DepositSize {
+    /// Lines of the transcript.
+    pub lines: u64,
+    /// Files of its folder that were new, or had changed.
+    pub files: u64,
+    /// The length of both in bytes.
+    pub bytes: u64,
+}
+
+/// One session.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeptRow {
+    /// Its id.
+    pub id: String,
+    /// Its file; nothing for standard input.
+    pub path: Option<String>,
+    /// What the picker calls it.
+    pub title: String,
+    /// What was found of it.
+    pub found: Found,
+    /// How much of the file is kept: up to its last whole line.
+    pub bytes: u64,
+    /// What was new.
+    pub deposit: DepositSize,
+}
+
+/// What the archive had of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// Nothing.
+    New,
+    /// The beginning of it.
+    Grown,
+    /// All of it.
+    Unchanged,
+}
+
+/// A file that was not kept.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeepProblem {
+    /// The file.
+    pub path: String,
+    /// Why.
+    pub problem: String,
+}
+
+impl KeepReport {
+    /// Nothing yet.
+    #[must_use]
+    pub const fn new(archive: String) -> Self {
+        let deposit = DepositSize { lines: 0, files: 0, bytes: 0 };
+        Self { schema: 1, verb: "keep", archive, sessions: Vec::new(), problems: Vec::new(), deposit, packs_merged: 0 }
+    }
+
+    /// Takes what became of one session.
+    pub fn add(&mut self, row: KeptRow) {
+        self.deposit.add(row.deposit);
+        self.sessions.push(row);
+    }
+}
+
+impl DepositSize {
+    /// Both together.
+    pub const fn add(&mut self, other: Self) {
+        self.lines += other.lines;
+        self.files += other.files;
+        self.bytes += other.bytes;
+    }
+}
+
+impl fmt::Display for DepositSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", counted(self.lines, "new line"))?;
+        if self.files > 0 {
+            write!(f, ", {}", counted(self.files, "new file"))?;
+        }
+        write!(f, " ({})", bytes(self.bytes))
+    }
+}
+
+impl fmt::Display for KeepReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |found| self.sessions.iter().filter(|row| row.found == found).count() as u64;
+        let (new, grown, unchanged) = (of(Found::New), of(Found::Grown), of(Found::Unchanged));
+        let total = self.sessions.len() as u64;
+        write!(
+            f,
+            "kept {} in {}: {} new, {} grown, {} unchanged; {}",
+            counted(total, "session"),
+            self.archive,
+            count(new),
+            count(grown),
+            count(unchanged),
+            self.deposit,
+        )
+    }
+}

@@ -1,0 +1,142 @@
+//! The sessions that the archive keeps, and one that was written back from there (N-10).
+
+use std::fmt;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::list::age;
+use super::size::{bytes, counted};
+use super::table::{Cell, Look, Table};
+use super::when::to_second;
+use crate::version::KeptSession;
+
+/// The sessions that the archive keeps.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeptList {
+    schema: u32,
+    verb: &'static str,
+    /// The archive, without a password.
+    pub archive: String,
+    /// The sessions, those first that were kept last.
+    pub kept: Vec<KeptSessionRow>,
+    /// How many older ones there are beside them.
+    pub n_more: u64,
+    #[serde(skip)]
+    now: Timestamp,
+}
+
+/// One session.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeptSessionRow {
+    /// Its id.
+    pub id: String,
+    /// What the picker called it.
+    pub title: String,
+    /// Where its file was; nothing for one that came through a pipe.
+    pub path: Option<String>,
+    /// How long that was, in bytes.
+    pub bytes: u64,
+    /// When it was kept last.
+    pub time: String,
+    /// Whether the file is still there.
+    pub is_there: bool,
+    #[serde(skip)]
+    kept: Timestamp,
+}
+
+impl KeptList {
+    /// The newest `limit` of `sessions`, which are in the order in which they were kept.
+    #[must_use]
+    pub fn new(archive: String, mut sessions: Vec<KeptSession>, limit: usize, now: Timestamp) -> Self {
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.time));
+        let n_more = sessions.len().saturating_sub(limit) as u64;
+        sessions.truncate(limit);
+        let kept = sessions.into_iter().map(|session| KeptSessionRow {
+            is_there: session.path.as_ref().is_some_and(|path| path.is_file()),
+            path: session.path.map(|path| path.display().to_string()),
+            id: session.id,
+            title: session.title,
+            bytes: session.bytes,
+            time: to_second(session.time),
+            kept: session.time,
+        });
+        Self { schema: 1, verb: "list", archive, kept: kept.collect(), n_more, now }
+    }
+
+    /// The table as text.
+    #[must_use]
+    pub fn text(&self, look: Look) -> String {
+        if self.kept.is_empty() {
+            return String::new();
+        }
+        let mut table = Table::new(&["session", "kept", "size", "file", "title", "path"]);
+        for row in &self.kept {
+            table.push(vec![
+                row.id.chars().take(8).collect::<String>().into(),
+                age(self.now, row.kept).into(),
+                Cell::Bytes(row.bytes),
+                if row.is_there { "there" } else { "gone" }.into(),
+                row.title.as_str().into(),
+                row.path.as_deref().unwrap_or("-").into(),
+            ]);
+        }
+        table.render(look)
+    }
+}
+
+/// A session that was written back, or would be.
+#[derive(Clone, Debug, Serialize)]
+pub struct BroughtBack {
+    schema: u32,
+    verb: &'static str,
+    /// Its id.
+    pub session_id: String,
+    /// What the picker called it.
+    pub title: String,
+    /// Where it is.
+    pub output: String,
+    /// Whether this is a plan, of which nothing was done.
+    pub dry_run: bool,
+    /// When it was kept.
+    pub kept: String,
+    /// How long the file is.
+    pub bytes: u64,
+    /// Files in its folder.
+    pub files: u64,
+    /// The folder where it was, which is gone.
+    pub gone_folder: Option<String>,
+}
+
+impl BroughtBack {
+    /// `kept`, which goes to `path`.
+    #[must_use]
+    pub fn new(kept: &KeptSession, path: &Path, dry_run: bool) -> Self {
+        Self {
+            schema: 1,
+            verb: "restore",
+            session_id: kept.id.clone(),
+            title: kept.title.clone(),
+            output: path.display().to_string(),
+            dry_run,
+            kept: to_second(kept.time),
+            bytes: kept.bytes,
+            files: 0,
+            gone_folder: None,
+        }
+    }
+}
+
+impl fmt::Display for BroughtBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(folder) = &self.gone_folder {
+            writeln!(f, "the folder {folder} is gone: the session goes into the current project")?;
+        }
+        write!(f, "the session as it was kept at {}: {}", self.kept, bytes(self.bytes))?;
+        if self.files > 0 {
+            write!(f, ", with {}", counted(self.files, "file"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! Notes that the client puts beside a text for the model, which are no part of it.
+
+use std::borrow::Cow;
+
+/// The tags of such notes.
+const TAGS: [&str; 3] = ["system-reminder", "usage", "local-command-caveat"];
+
+/// `text` without the notes that start a line of it, each whole. One that is never closed stays.
+#[must_use]
+pub fn without_envelopes(text: &str) -> Cow<'_, str> {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((start, end)) = next(rest) {
+        kept.push_str(rest.get(..start).unwrap_or_default());
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    if rest.len() == text.len() {
+        return Cow::Borrowed(text);
+    }
+    kept.push_str(rest);
+    Cow::Owned(kept)
+}
+
+/// Where the next note starts and ends.
+fn next(text: &str) -> Option<(usize, usize)> {
+    let starts_line = |at: usize| {
+        text.get(..at).is_some_and(|head| head.trim_end_matches([' ', '\t']).ends_with('\n') || head.trim().is_empty())
+    };
+    memchr::memchr_iter(b'<', text.as_bytes()).find_map(|at| {
+        let inside = text.get(at + 1..)?;
+        let tag = TAGS.iter().find(|tag| inside.strip_prefix(**tag).is_some_and(|rest| rest.starts_with('>')))?;
+        let close = format!("</{tag}>");
+        let len = inside.find(&close)?;
+        starts_line(at).then_some((at, at + 1 + len + close.len()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // K-03
+    #[test]
+    fn k_03_notes_of_the_client_go_whole() {
+        let cases = [
+            ("a\n<system-reminder>\nb\n</system-reminder>\nc", "a\n\nc"),
+            ("<system-reminder>b</system-reminder>c\n  <usage>1</usage>", "c\n  "),
+            ("the tag <system-reminder>b</system-reminder>", "the tag <system-reminder>b</system-reminder>"),
+            ("<system-reminder>never closed", "<system-reminder>never closed"),
+            ("a < b", "a < b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(without_envelopes(text), expected);
+        }
+    }
+}

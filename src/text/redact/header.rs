@@ -1,0 +1,89 @@
+//! The values of `Authorization` and `Cookie`, in requests and in code.
+
+use std::ops::Range;
+
+use super::between::Between;
+use super::likely::is_code;
+use super::rules::Rules;
+use super::scan::Scan;
+use super::screen::looks_like_chance;
+use super::value::SHORTEST;
+
+/// The value of `Authorization`, without its scheme.
+pub(super) fn header(rules: &Rules, mut scan: Scan<'_>, between: Between) -> Option<Range<usize>> {
+    // `"Authorization": "Bearer ..."`, `f"Bearer {token}"`
+    scan.skip(b"fbru", 1).checked_sub(1).and_then(|_| {
+        if matches!(scan.peek(), b'"' | b'\'') {
+            Some(())
+        } else {
+            scan.at -= 1;
+            None
+        }
+    });
+    let is_quoted = scan.quote().is_some();
+    let line = scan.line();
+    let mut words = line.split([' ', '\t']);
+    let first = words.next()?;
+    let scheme = first.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let schemes = [
+        "bearer",
+        "token",
+        "basic",
+        "bot",
+        "apikey",
+        "api-key",
+        "key",
+        "digest",
+        "negotiate",
+        "ntlm",
+        "aws4-hmac-sha256",
+        "jwt",
+        "sso-key",
+        "splunk",
+        "genie-key",
+        "discogs",
+        "pve",
+    ];
+    let has_scheme = schemes.contains(&scheme.to_ascii_lowercase().as_str()) && line.len() > first.len() + 1;
+    if has_scheme {
+        scan.at += first.len() + 1;
+        scan.blanks();
+        if matches!(scheme.to_ascii_lowercase().as_str(), "digest" | "aws4-hmac-sha256") {
+            let n = scan.line().trim_end().trim_end_matches(['"', '\'', '\\']).len();
+            return (n >= 16).then_some(scan.at..scan.at + n);
+        }
+    }
+    let mut n = scan.word();
+    while n > 0 && scan.rest().as_bytes().get(n - 1).is_some_and(|byte| b",;)}].".contains(byte)) {
+        n -= 1;
+    }
+    let value = scan.rest().get(..n)?;
+    let ends_line = scan.rest().get(n..)?.starts_with(['"', '\'', '\\', '\n', '\r', '`']) || scan.rest().len() == n;
+    let counts = if has_scheme && (between == Between::Colon || is_quoted) {
+        !rules.screen.is_placeholder(value) && !is_code(value)
+    } else {
+        (has_scheme || is_quoted || ends_line)
+            && looks_like_chance(value)
+            && !rules.screen.is_placeholder(value)
+            && !is_code(value)
+    };
+    (n >= SHORTEST && counts).then_some(scan.at..scan.at + n)
+}
+
+/// The cookies of a header or of a string.
+pub(super) fn cookies(rules: &Rules, mut scan: Scan<'_>, name: &str) -> Option<Range<usize>> {
+    let n = if let Some(quote) = scan.quote() {
+        scan.string(quote)?.0
+    } else {
+        let line = scan.line();
+        line.find(['"', '\'', '`', '\\']).unwrap_or(line.trim_end().len())
+    };
+    let mut value = scan.rest().get(..n)?;
+    if name.len() > "cookies".len() {
+        value = value.split(';').next()?;
+    }
+    let (key, first) = value.split_once('=')?;
+    let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
+    let is_value = first.len() >= SHORTEST && !first.starts_with([' ', '=', '>']) && !is_code(value);
+    (is_key && is_value && !rules.screen.is_placeholder(first)).then_some(scan.at..scan.at + value.len())
+}

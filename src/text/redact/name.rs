@@ -1,0 +1,264 @@
+//! Names that say that what they hold is a secret: `DB_PASSWORD`, `dbPassword`, `x-api-key`.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::data::NameParts;
+
+/// What the name of a value says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Meaning {
+    /// What it is, for people.
+    pub(super) family: &'static str,
+    pub(super) weight: Weight,
+    /// Whether it is written as the variables of an environment are.
+    pub(super) is_shouted: bool,
+    /// Whether it is the name of what sets one: `setPassword`.
+    pub(super) sets: bool,
+    /// Whether it is a token, which is long and has digits, as a rule.
+    pub(super) is_token: bool,
+}
+
+/// How sure a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// Any value is a secret.
+    Any,
+    /// A value that looks like chance is one.
+    Chance,
+    /// `Authorization`: what follows the scheme is one.
+    Header,
+    /// `Cookie`: all of it is.
+    Cookies,
+}
+
+/// Parts of names.
+#[derive(Debug)]
+pub(super) struct Names {
+    strong: HashSet<String>,
+    weak: HashSet<String>,
+    endings: Vec<String>,
+    key_owners: HashSet<String>,
+    harmless: HashSet<String>,
+    about: HashSet<String>,
+}
+
+/// No name is longer.
+const LONGEST: usize = 96;
+
+impl Names {
+    pub(super) fn new(data: &NameParts) -> Self {
+        let set = |words: &[String]| words.iter().cloned().collect();
+        Self {
+            strong: set(&data.strong),
+            weak: set(&data.weak),
+            endings: data.endings.clone(),
+            key_owners: set(&data.key_owners),
+            harmless: set(&data.harmless),
+            about: set(&data.about),
+        }
+    }
+
+    /// What each name has somewhere.
+    pub(super) fn stems(&self) -> impl Iterator<Item = &str> {
+        let own = self.strong.iter().chain(&self.weak).map(String::as_str);
+        let all = own.chain(self.endings.iter().map(String::as_str)).chain(["authorization"]);
+        // One that holds another is found by it.
+        let shortest: Vec<&str> = all.collect();
+        let stems: Vec<&str> = shortest
+            .iter()
+            .filter(|word| !shortest.iter().any(|other| other != *word && word.contains(other)))
+            .copied()
+            .collect();
+        stems.into_iter()
+    }
+
+    /// What `name` says; nothing where it is not about a secret.
+    pub(super) fn meaning(&self, name: &str) -> Option<Meaning> {
+        let parts = name_parts(name);
+        let is_shouted = !name.bytes().any(|byte| byte.is_ascii_lowercase());
+        let (at, kind) = parts.iter().enumerate().rev().find_map(|(at, part)| Some((at, self.kind(part)?)))?;
+        let sets = parts.iter().any(|part| part == "set");
+        let is_token = parts.get(at).is_some_and(|part| part == "token");
+        let of = |family, weight| Some(Meaning { family, weight, is_shouted, sets, is_token });
+        let (before, behind) = (parts.get(..at)?, parts.get(at + 1..)?);
+        if behind.iter().any(|part| self.about.contains(part)) {
+            return None;
+        }
+        let part = parts.get(at)?.as_str();
+        // Thinking is signed so in transcripts, and that is no secret.
+        if name == "signature" {
+            return None;
+        }
+        let family = match part {
+            "cookie" | "cookies" => "cookie",
+            "auth" | "authorization" => "authorization",
+            "pass" | "pw" => "password",
+            _ if part.contains("pass") || part.ends_with("pwd") || part.ends_with("pw") => "password",
+            _ => "key or token",
+        };
+        if part == "authorization" {
+            return if behind.is_empty() { of(family, Weight::Header) } else { None };
+        }
+        if matches!(part, "cookie" | "cookies") && (before.is_empty() || before == ["set"]) && behind.is_empty() {
+            return of(family, Weight::Cookies);
+        }
+        let is_harmless = before.iter().any(|part| self.harmless.contains(part));
+        // Something unknown follows: the name may be about a secret and not hold it.
+        let goes_on = behind.iter().any(|part| part.bytes().any(|byte| byte.is_ascii_alphabetic()) && !is_stage(part));
+        let is_plural = matches!(part, "keys" | "tokens" | "secrets" | "cookies" | "credentials" | "creds");
+        let owned = match part {
+            "key" => before.last().is_some_and(|owner| self.key_owners.contains(owner)) || is_shouted && at > 0,
+            _ => at > 0,
+        };
+        if kind == Strength::Weak && is_harmless {
+            return None;
+        }
+        of(
+            family,
+            match kind {
+                _ if goes_on || is_plural => Weight::Chance,
+                Strength::Strong => Weight::Any,
+                Strength::Weak if owned || is_shouted => Weight::Any,
+                Strength::Weak => Weight::Chance,
+            },
+        )
+    }
+
+    fn kind(&self, part: &str) -> Option<Strength> {
+        if self.strong.contains(part) || self.endings.iter().any(|ending| part.ends_with(ending.as_str())) {
+            Some(Strength::Strong)
+        } else if self.weak.contains(part) || part == "authorization" {
+            Some(Strength::Weak)
+        } else {
+            None
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strength {
+    Strong,
+    Weak,
+}
+
+/// Words that say which of several, or how it is written.
+fn is_stage(part: &str) -> bool {
+    let stages = [
+        "a",
+        "b",
+        "base",
+        "default",
+        "dev",
+        "development",
+        "encoded",
+        "env",
+        "hash",
+        "hex",
+        "live",
+        "local",
+        "main",
+        "new",
+        "old",
+        "plain",
+        "primary",
+        "prod",
+        "production",
+        "raw",
+        "secondary",
+        "stage",
+        "staging",
+        "test",
+        "value",
+        "x",
+    ];
+    stages.contains(&part)
+}
+
+/// The name in which `at` stands.
+pub(super) fn name_at(text: &str, at: usize) -> Option<Range<usize>> {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let bytes = text.as_bytes();
+    let n_before = bytes.get(..at)?.iter().rev().take(LONGEST).take_while(|byte| is_of_name(byte)).count();
+    let n_after = bytes.get(at..)?.iter().take(LONGEST).take_while(|byte| is_of_name(byte)).count();
+    let whole = text.get(at - n_before..at + n_after)?;
+    let start = at - n_before + (whole.len() - whole.trim_start_matches(['-', '.']).len());
+    let end = at + n_after - (whole.len() - whole.trim_end_matches(['-', '.']).len());
+    (start < end && n_before < LONGEST && n_after < LONGEST).then_some(start..end)
+}
+
+/// The words of a name in lower case, without digits at their ends: `DBPassword2` is `db` and `password`.
+fn name_parts(name: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut part = String::new();
+    let chars: Vec<char> = name.chars().collect();
+    for (at, c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| chars.get(at));
+        let is_hump = c.is_ascii_uppercase()
+            && (before.is_some_and(char::is_ascii_lowercase)
+                || before.is_some_and(char::is_ascii_uppercase)
+                    && chars.get(at + 1).is_some_and(char::is_ascii_lowercase));
+        if !c.is_ascii_alphanumeric() || is_hump {
+            parts.push(std::mem::take(&mut part));
+        }
+        if c.is_ascii_alphanumeric() {
+            part.push(c.to_ascii_lowercase());
+        }
+    }
+    parts.push(part);
+    for part in &mut parts {
+        part.truncate(part.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rules::rules;
+    use super::*;
+
+    //
+    #[test]
+    fn names_are_read_by_their_parts() {
+        let any = [
+            "MYSQL_PASS",
+            "ADMIN_PW",
+            "X_TOKEN",
+            "dbPassword",
+            "x-api-key",
+            "spring.datasource.password",
+            "DBPassword2",
+            "pgpassword",
+            "STRIPE_KEY",
+            "_authToken",
+            "X_AUTH",
+            "requirepass",
+            "aws_secret_access_key",
+            "SESSION_COOKIE",
+            "token_value_prod_token",
+        ];
+        for name in any {
+            assert_eq!(rules().names.meaning(name).map(|it| it.weight), Some(Weight::Any), "{name}");
+        }
+        for name in ["token", "key", "user_key", "secrets"] {
+            assert_eq!(rules().names.meaning(name).map(|it| it.weight), Some(Weight::Chance), "{name}");
+        }
+        for name in [
+            "token_count",
+            "tokenizer",
+            "author",
+            "passed",
+            "compass",
+            "keyboard",
+            "password_file",
+            "max_tokens_limit",
+            "pwned",
+            "CACHE_KEY",
+            "primary_key",
+            "next_token",
+        ] {
+            assert_eq!(rules().names.meaning(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A place in a text that moves on.
+
+/// A place in a text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scan<'t> {
+    text: &'t str,
+    /// Where it is, in bytes.
+    pub(super) at: usize,
+}
+
+/// How a string in quotes begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Quote {
+    byte: u8,
+    /// Backslashes before the quote, as in JSON in a string.
+    n_escapes: usize,
+    /// Whether it is one of three.
+    is_triple: bool,
+}
+
+/// Nothing that is taken for one value is longer.
+pub(super) const LONGEST_VALUE: usize = 1024;
+
+impl<'t> Scan<'t> {
+    pub(super) fn new(text: &'t str, at: usize) -> Self {
+        Self { text, at }
+    }
+
+    /// What lies ahead.
+    pub(super) fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// The next byte, 0 at the end.
+    pub(super) fn peek(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or_default()
+    }
+
+    /// Moves behind `word` where it is next.
+    pub(super) fn eat(&mut self, word: &str) -> bool {
+        let is_next = self.rest().starts_with(word);
+        if is_next {
+            self.at += word.len();
+        }
+        is_next
+    }
+
+    /// Moves behind at most `most` bytes of `set`, and says how many there were.
+    pub(super) fn skip(&mut self, set: &[u8], most: usize) -> usize {
+        let ahead = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let n = ahead.iter().take(most).take_while(|byte| set.contains(byte)).count();
+        self.at += n;
+        n
+    }
+
+    /// Moves behind blanks and tabs.
+    pub(super) fn blanks(&mut self) -> usize {
+        self.skip(b" \t", 16)
+    }
+
+    /// Moves behind a quote that begins a string.
+    pub(super) fn quote(&mut self) -> Option<Quote> {
+        let n_escapes = self.rest().bytes().take(8).take_while(|byte| *byte == b'\\').count();
+        let byte = *self.rest().as_bytes().get(n_escapes)?;
+        if !matches!(byte, b'"' | b'\'' | b'`') {
+            return None;
+        }
+        self.at += n_escapes + 1;
+        let two = [byte, byte];
+        let is_triple = n_escapes == 0 && self.rest().as_bytes().starts_with(&two) && self.rest().len() > 2;
+        // Two quotes and no third are an empty string.
+        if is_triple {
+            self.at += 2;
+        }
+        Some(Quote { byte, n_escapes, is_triple })
+    }
+
+    /// The length of the string that `quote` began, and of its end; nothing where it has none.
+    pub(super) fn string(&self, quote: Quote) -> Option<(usize, usize)> {
+        let bytes = self.rest().as_bytes();
+        let mut n_escapes = 0;
+        for (at, byte) in bytes.iter().enumerate().take(LONGEST_VALUE) {
+            match byte {
+                b'\\' => n_escapes += 1,
+                b'\n' if !quote.is_triple => return None,
+                byte if *byte == quote.byte && n_escapes <= quote.n_escapes => {
+                    return Some((at - n_escapes, n_escapes + if quote.is_triple { 3 } else { 1 }));
+                }
+                _ => n_escapes = 0,
+            }
+        }
+        None
+    }
+
+    /// The length of the next word: it ends at white space, quotes, an escaped line end and where a text was cut off.
+    pub(super) fn word(&self) -> usize {
+        let rest = self.rest();
+        let mut n = 0;
+        for (at, c) in rest.char_indices() {
+            let ends = match c {
+                '"' | '\'' | '`' | '…' => true,
+                '\\' => matches!(
+                    rest.as_bytes().get(at + 1),
+                    Some(b'n' | b'r' | b't' | b'"' | b'\'' | b'\n' | b'\\') | None
+                ),
+                c => c.is_whitespace() || c.is_control(),
+            };
+            if ends || at >= LONGEST_VALUE {
+                return at;
+            }
+            n = at + c.len_utf8();
+        }
+        n
+    }
+
+    /// The rest of the line.
+    pub(super) fn line(&self) -> &'t str {
+        let rest = self.rest();
+        let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        rest.get(..end).unwrap_or_default()
+    }
+
+    /// What stands before it in its line, of at most 200 bytes.
+    pub(super) fn line_before(&self) -> &'t str {
+        let before = self.text.as_bytes().get(..self.at).unwrap_or_default();
+        let from = before.len().saturating_sub(200);
+        let near = before.get(from..).unwrap_or_default();
+        let mut start = from + memchr::memrchr(b'\n', near).map_or(0, |at| at + 1);
+        while !self.text.is_char_boundary(start) {
+            start += 1;
+        }
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+}

@@ -1,0 +1,42 @@
+//! Credentials between the scheme and the server of a URL.
+
+use std::ops::Range;
+
+use super::rules::{Finding, Rules};
+use super::screen::looks_like_chance;
+
+const FAMILY: &str = "credentials in a URL";
+/// No credentials are longer.
+const LONGEST: usize = 512;
+
+/// The credentials behind `mark`, which is `://`.
+pub(super) fn find(rules: &Rules, text: &str, mark: Range<usize>) -> Option<Finding> {
+    let rest = text.get(mark.end..)?;
+    let ends = |c: char| c.is_whitespace() || c.is_control() || "/\"'<>`…".contains(c);
+    // A password may hold a slash; a port does not.
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let before = rest.split(ends).next()?;
+    let goes_on = !before.contains('@') && before.split_once(':').is_some_and(|(_, port)| !is_port(port));
+    let ends = |c: char| ends(c) && !(goes_on && c == '/');
+    let n = rest
+        .char_indices()
+        .take_while(|(at, c)| *at < LONGEST && !ends(*c))
+        .last()
+        .map_or(0, |(at, c)| at + c.len_utf8());
+    let n_credentials = rest.get(..n)?.rfind('@')?;
+    let server = rest.get(n_credentials + 1..)?;
+    if !text.get(..mark.start)?.ends_with(|c: char| c.is_ascii_alphanumeric())
+        || !server.starts_with(|c: char| c.is_alphanumeric() || "[$%{<".contains(c))
+    {
+        return None;
+    }
+    let credentials = rest.get(..n_credentials)?;
+    let (lead, secret, counts) = match credentials.split_once(':') {
+        Some((user, password)) => (user.len() + 1, password, password.len() >= 3),
+        None => (0, credentials, credentials.len() >= 16 && looks_like_chance(credentials)),
+    };
+    let start = mark.end + lead;
+    let is_template = ["{", "(", "%s", "%(", "%{"].iter().any(|mark| secret.starts_with(mark)) || secret.contains("**");
+    (counts && !is_template && !rules.screen.is_placeholder(secret))
+        .then_some(Finding { range: start..start + secret.len(), family: FAMILY })
+}

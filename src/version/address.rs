@@ -1,0 +1,28 @@
+//! Which line an edit is about.
+
+use crate::transcript::LineNo;
+
+/// A line of a session: one that it had, or one that an operation inserted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Address {
+    /// The line at this place among all lines of the state. Lines are only ever added behind, so the place never changes.
+    Stored(LineNo),
+    /// The line at this place among those that the operation inserted.
+    Inserted {
+        /// The id of the operation.
+        operation: String,
+        /// The place, from 0.
+        at: u32,
+    },
+}
+
+impl Address {
+    /// The operation that inserted the line.
+    #[must_use]
+    pub fn inserted_by(&self) -> Option<&str> {
+        match self {
+            Self::Stored(_) => None,
+            Self::Inserted { operation, .. } => Some(operation),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The lines that edits are rendered from, in a file of their own.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+
+use super::{Active, Inserted, Layout, State, Step, Version, VersionError};
+use crate::archive::{Archive, ArchiveError};
+use crate::text::json_string;
+use crate::transcript::LineReader;
+use crate::transcript::edit::{Splice, render};
+use crate::transcript::scan::Scan;
+
+use super::title::title_line;
+
+/// The lines of a session with those that operations inserted, in a temporary file.
+#[derive(Debug)]
+pub struct Base {
+    /// The file, at its beginning.
+    pub file: File,
+    /// Which line stands where.
+    pub layout: Layout,
+}
+
+/// Which session id the lines get that clients wrote behind versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// That which the whole file gets.
+    UnderIdentity,
+    /// Their own, as in the file that was read.
+    AsStored,
+}
+
+/// Lines at the end of a file that the archive does not have yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Tail<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// Where they start.
+    pub start: u64,
+    /// How many they are.
+    pub n_lines: u32,
+}
+
+impl Base {
+    /// The lines of `state` from the archive and those of `tail` behind them, with those that `active` insert.
+    ///
+    /// # Errors
+    /// When the archive or the file cannot be read, or the base not be written.
+    pub fn read(
+        archive: &dyn Archive,
+        state: &State,
+        tail: Option<Tail<'_>>,
+        active: &[Active<'_>],
+    ) -> Result<Self, VersionError> {
+        let n_tail = tail.map_or(0, |tail| tail.n_lines);
+        let mut assembly = Assembly::new(Layout::new(state.n_lines() + n_tail, active))?;
+        archive.each_line(&state.lines, &mut |_, bytes| {
+            let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+            assembly.line(bytes).map_err(|source| ArchiveError::Give { source })
+        })?;
+        let mut ends_line = state.ends_line;
+        if !state.torn.is_empty() {
+            assembly.line(&state.torn)?;
+            ends_line = false;
+        }
+        if let Some(mut tail) = tail.filter(|tail| tail.n_lines > 0) {
+            tail.file.seek(SeekFrom::Start(tail.start))?;
+            ends_line = assembly.lines(tail.file)?;
+        }
+        assembly.finish(ends_line)
+    }
+
+    /// The lines of `file`, which are `n_lines`, with those that `active` insert.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the base not be written.
+    pub fn of_file(mut file: &File, n_lines: u32, active: &[Active<'_>]) -> Result<Self, VersionError> {
+        let mut assembly = Assembly::new(Layout::new(n_lines, active))?;
+        file.rewind()?;
+        let ends_line = assembly.lines(file)?;
+        assembly.finish(ends_line)
+    }
+}
+
+/// A base while it is written.
+struct Assembly {
+    file: BufWriter<File>,
+    layout: Layout,
+    next_line: u32,
+    next_group: usize,
+    /// Whether the last line has to be ended before anything else comes.
+    is_open: bool,
+}
+
+impl Assembly {
+    fn new(layout: Layout) -> io::Result<Self> {
+        let file = BufWriter::with_capacity(256 * 1024, tempfile::tempfile()?);
+        Ok(Self { file, layout, next_line: 0, next_group: 0, is_open: false })
+    }
+
+    /// Takes the next line, without its end.
+    fn line(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.insert()?;
+        self.put(bytes)?;
+        self.next_line += 1;
+        Ok(())
+    }
+
+    /// Takes the rest of `file`; whether its last line has an end.
+    fn lines(&mut self, file: &File) -> io::Result<bool> {
+        let mut lines = LineReader::new(file);
+        let mut ends_line = true;
+        while let Some(line) = lines.next_line()? {
+            let text = line.strip_suffix(b"\n");
+            ends_line = text.is_some();
+            self.line(text.unwrap_or(line))?;
+        }
+        Ok(ends_line)
+    }
+
+    fn insert(&mut self) -> io::Result<()> {
+        while let Some(group) = self.layout.groups().get(self.next_group).filter(|group| group.before <= self.next_line)
+        {
+            let lines = group.lines.clone();
+            for line in &lines {
+                self.put(line.as_bytes())?;
+            }
+            self.next_group += 1;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if std::mem::replace(&mut self.is_open, true) {
+            self.file.write_all(b"\n")?;
+        }
+        self.file.write_all(bytes)
+    }
+
+    fn finish(mut self, ends_line: bool) -> Result<Base, VersionError> {
+        let n_groups = self.layout.groups().len();
+        let has_more = self.next_group < n_groups;
+        self.next_line = u32::MAX;
+        self.insert()?;
+        if self.is_open && (ends_line || has_more) {
+            self.file.write_all(b"\n")?;
+        }
+        let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.rewind()?;
+        Ok(Base { file, layout: self.layout })
+    }
+}
+
+impl Version {
+    /// Writes the file that the version was rendered to, under the session id `identity`, or the ids that its lines have.
+    ///
+    /// # Errors
+    /// When the archive cannot be read, what it has does not fit together, or `out` fails.
+    pub fn write(
+        &self,
+        archive: &dyn Archive,
+        identity: Option<&str>,
+        appended: Appended,
+        out: &mut dyn Write,
+    ) -> Result<(), VersionError> {
+        let state = State::read(archive, self.state)?;
+        let mut steps = Steps { all: &self.steps, at: 0, taken: 0 };
+        let n_lines = state.lines.len();
+        let is_unfit = || VersionError::NotWhatWasKept(self.key());
+        let mut line = 0;
+        let mut sink = Sink { out, identity, pending_end: false };
+        archive.each_line(&state.lines, &mut |_, bytes| {
+            line += 1;
+            let is_open = line == n_lines && state.torn.is_empty() && !state.ends_line;
+            let is_appended = state.read_under(u32::try_from(line - 1).unwrap_or(u32::MAX)).is_some();
+            sink.identity = identity.filter(|_| !is_appended || appended == Appended::UnderIdentity);
+            let written = steps.line(bytes, is_open, &mut sink);
+            written.map_err(|source| ArchiveError::Give { source })
+        })?;
+        if !state.torn.is_empty() {
+            steps.line(&state.torn, true, &mut sink)?;
+        }
+        sink.identity = identity;
+        steps.inserts(&mut sink)?;
+        if steps.at != self.steps.len() {
+            return Err(is_unfit());
+        }
+        sink.out.flush()?;
+        Ok(())
+    }
+}
+
+/// The steps of a version, one stored line after the other.
+struct Steps<'a> {
+    all: &'a [Step],
+    at: usize,
+    /// How many lines of the step at `at` have been taken.
+    taken: u32,
+}
+
+impl Steps<'_> {
+    /// Writes what stands before the next stored line.
+    fn inserts(&mut self, sink: &mut Sink<'_>) -> io::Result<()> {
+        while let Some(Step::Insert(from, line)) = self.all.get(self.at) {
+            match (from, sink.identity) {
+                (Inserted::Title, Some(id)) => sink.line(retitled(line, id).as_bytes(), false)?,
+                _ => sink.rendered(line, &[], false)?,
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes what becomes of the next stored line.
+    fn line(&mut self, bytes: &[u8], is_open: bool, sink: &mut Sink<'_>) -> io::Result<()> {
+        self.inserts(sink)?;
+        let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let n = match self.all.get(self.at) {
+            Some(Step::Keep(n)) => {
+                sink.rendered(text, &[], is_open)?;
+                *n
+            }
+            Some(Step::Edit(splices)) => {
+                sink.rendered(text, splices, is_open)?;
+                1
+            }
+            Some(Step::Drop(n)) => *n,
+            Some(Step::Insert(..)) | None => return Err(io::Error::other("more lines than steps")),
+        };
+        self.taken += 1;
+        if self.taken >= n {
+            self.at += 1;
+            self.taken = 0;
+        }
+        Ok(())
+    }
+}
+
+/// The title of a line of ours, for the session `id`.
+fn retitled(line: &[u8], id: &str) -> String {
+    let mut title = String::new();
+    crate::transcript::scan::each_field(line, |key, value| {
+        if key == b"customTitle" {
+            title = value.string(line).map(|raw| json_string::decode(raw).into_owned()).unwrap_or_default();
+        }
+    });
+    title_line(id, &title)
+}
+
+struct Sink<'a> {
+    out: &'a mut dyn Write,
+    identity: Option<&'a str>,
+    /// Whether the last line still lacks its end.
+    pending_end: bool,
+}
+
+impl Sink<'_> {
+    fn rendered(&mut self, text: &[u8], splices: &[Splice], is_open: bool) -> io::Result<()> {
+        let scan = Scan::of(text);
+        let mut splices = splices.to_vec();
+        if let (Some(id), Some(span)) = (self.identity, scan.session_id) {
+            splices.push(Splice::new(span, json_string::encode(id)));
+        }
+        let rendered = render(text, &splices).map_err(io::Error::other)?;
+        self.line(&rendered, is_open)
+    }
+
+    fn line(&mut self, text: &[u8], is_open: bool) -> io::Result<()> {
+        if std::mem::replace(&mut self.pending_end, is_open) {
+            self.out.write_all(b"\n")?;
+        }
+        self.out.write_all(text)?;
+        if is_open { Ok(()) } else { self.out.write_all(b"\n") }
+    }
+}

@@ -1,0 +1,275 @@
+//! Sessions into the archive: every line once, and those that are new.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+use super::key::key_of;
+use super::putting::{PORTION, Putting};
+use super::{Known, LineKey, Run, State, Step, Sum, Version, VersionError, keys, may_know, recognise};
+use crate::archive::Archive;
+use crate::text::Digest;
+use crate::transcript::{Flags, Index, LineNo, LineReader};
+
+/// A session that the archive has whole.
+#[derive(Clone, Debug)]
+pub struct Deposited {
+    /// Its lines.
+    pub state: State,
+    /// What was known of it before, with what stands behind that in the state by now.
+    pub known: Option<Known>,
+    /// The key of the version that the file is, what stands behind included, where it is no source.
+    pub version: Option<Digest>,
+    /// The keys of the lines of the file.
+    pub keys: Vec<LineKey>,
+    /// How many lines of the file were new.
+    pub n_new: u32,
+    /// Their length in bytes.
+    pub new_bytes: u64,
+}
+
+/// Puts every line of `file`, which `index` was built from, into the archive, but for those that it has. The state itself
+/// becomes visible with the next commit; lines are committed on the way, each portion named by an object that goes with
+/// that commit, so that no sweep takes them before. `session` is the id of a session that was not known.
+///
+/// # Errors
+/// When the file cannot be read, or changes meanwhile; or when the archive fails.
+pub fn deposit(
+    archive: &mut dyn Archive,
+    file: &File,
+    index: &Index,
+    session: &str,
+    stop: &AtomicBool,
+) -> Result<Deposited, VersionError> {
+    deposit_in(PORTION, archive, file, index, session, stop)
+}
+
+fn deposit_in(
+    portion: usize,
+    archive: &mut dyn Archive,
+    file: &File,
+    index: &Index,
+    session: &str,
+    stop: &AtomicBool,
+) -> Result<Deposited, VersionError> {
+    // Of a session that is new the lines are read once more only, to be put.
+    let is_new = match first_key(file, index)? {
+        Some(first) => !may_know(archive, first)?,
+        None => true,
+    };
+    let mut keys = if is_new { Vec::new() } else { keys(file, index)? };
+    let known = recognise(archive, &keys)?;
+    let from = known.as_ref().map_or(0, |known| known.n_lines);
+    let torn = torn_line(index, file)?.filter(|_| from < index.n_lines());
+    let n_whole = index.n_lines() - u32::from(torn.is_some());
+    let is_same_torn = |known: &Known| known.version.is_none() && known.state.torn == torn.clone().unwrap_or_default();
+    if let Some(known) = &known
+        && (from == index.n_lines() || (from == n_whole && is_same_torn(known)))
+    {
+        let version = known.version.as_ref().map(Version::key);
+        let state = known.state.clone();
+        return Ok(Deposited { state, known: Some(known.clone()), version, keys, n_new: 0, new_bytes: 0 });
+    }
+    let mut runs = Vec::new();
+    let mut stored: Vec<LineKey> = Vec::new();
+    let earlier = known.as_ref().map(|known| known.state.lines.clone()).unwrap_or_default();
+    let mut putting = Putting::behind(earlier, archive, portion, stop);
+    if let Some(Known { state, version, .. }) = &known {
+        runs.clone_from(&state.runs);
+        if version.is_some() {
+            stored = stored_keys(putting.archive(), state)?;
+            // It stands in the middle of the file by now.
+            if !state.torn.is_empty() {
+                let whole = [&state.torn, &b"\n"[..]].concat();
+                putting.add(&whole)?;
+                stored.push(LineKey::scanned(&whole));
+                extend(&mut runs, Run { n_lines: 1, under: None });
+            }
+        }
+    }
+    let is_grown_source = known.as_ref().is_none_or(|known| known.version.is_none());
+    let ends_line = put(&mut putting, file, index, from..n_whole, is_new.then_some(&mut keys))?;
+    let (put, new_bytes) = putting.finish()?;
+    if let (true, Some(torn)) = (is_new, &torn) {
+        keys.push(key_of(torn, index.record(LineNo(n_whole))));
+    }
+    let under = known.as_ref().and_then(|known| known.version.as_ref()).map(Version::key);
+    extend(&mut runs, Run { n_lines: n_whole - from, under });
+    let new_keys = keys.get(from as usize..n_whole as usize).unwrap_or_default();
+    let sum: Sum = if is_grown_source {
+        keys.iter().take(n_whole as usize).copied().collect()
+    } else {
+        stored.iter().chain(new_keys).copied().collect()
+    };
+    let state = State {
+        lines: put.lines.clone(),
+        runs,
+        sum: sum.digest(),
+        group: sum.first().map(LineKey::group),
+        ends_line,
+        torn: torn.unwrap_or_default(),
+        session: known.as_ref().map_or_else(|| session.to_owned(), |known| known.state.session.clone()),
+        parent: known.as_ref().map(|known| known.state.key()),
+    };
+    put.name(archive, &state.object())?;
+    let mut version = None;
+    if let Some(known) = known.as_ref().and_then(|known| known.version.as_ref())
+        && state.torn.is_empty()
+    {
+        // Where no operation holds, its lines are those of the state; yet they came of operations.
+        let sum: Sum = keys.iter().copied().collect();
+        let steps = known.steps.iter().cloned().chain([Step::Keep(n_whole - from)]).collect();
+        let grown = Version::new(state.key(), known.operations.clone(), steps, &sum, known.saved);
+        archive.put_object(&grown.object())?;
+        version = Some(grown.key());
+    }
+    Ok(Deposited { state, known, version, keys, n_new: n_whole - from, new_bytes })
+}
+
+fn extend(runs: &mut Vec<Run>, run: Run) {
+    match runs.last_mut() {
+        _ if run.n_lines == 0 => {}
+        Some(last) if last.under == run.under => last.n_lines += run.n_lines,
+        _ => runs.push(run),
+    }
+}
+
+/// The last line of the file, where it is not whole.
+fn torn_line(index: &Index, file: &File) -> Result<Option<Vec<u8>>, VersionError> {
+    let Some(last) = index.lines().next_back() else { return Ok(None) };
+    if !index.record(last).flags.any(Flags::MALFORMED) {
+        return Ok(None);
+    }
+    let mut buffer = Vec::new();
+    let line = crate::transcript::read_line(file, index, last, &mut buffer)?;
+    Ok((!line.ends_with(b"\n")).then(|| line.to_vec()))
+}
+
+/// The keys of the lines that the archive has of `state`.
+fn stored_keys(archive: &dyn Archive, state: &State) -> Result<Vec<LineKey>, VersionError> {
+    let mut keys = Vec::with_capacity(state.lines.len());
+    archive.each_line(&state.lines, &mut |_, line| {
+        keys.push(LineKey::scanned(line));
+        Ok(())
+    })?;
+    Ok(keys)
+}
+
+/// The key of the first line.
+fn first_key(file: &File, index: &Index) -> Result<Option<LineKey>, VersionError> {
+    let Some(first) = index.lines().next() else { return Ok(None) };
+    let mut buffer = Vec::new();
+    let line = crate::transcript::read_line(file, index, first, &mut buffer)?;
+    Ok(Some(key_of(line, index.record(first))))
+}
+
+/// Puts the lines of `range`, and their keys into `keys`; whether the last of them has an end.
+fn put(
+    putting: &mut Putting<'_>,
+    mut file: &File,
+    index: &Index,
+    range: Range<u32>,
+    mut keys: Option<&mut Vec<LineKey>>,
+) -> Result<bool, VersionError> {
+    let mut ends_line = true;
+    if range.is_empty() {
+        return Ok(ends_line);
+    }
+    file.seek(SeekFrom::Start(index.offset(LineNo(range.start))))?;
+    let mut lines = LineReader::new(file);
+    for number in range {
+        let record = index.record(LineNo(number));
+        let line = lines.next_line()?.filter(|line| line.len() == record.len as usize);
+        let line = line.ok_or(VersionError::Changed)?;
+        ends_line = line.ends_with(b"\n");
+        if let Some(keys) = &mut keys {
+            keys.push(key_of(line, record));
+        }
+        putting.add(line)?;
+    }
+    Ok(ends_line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::suite::samples::on_each_backend;
+    use crate::archive::{Cleanup, ObjectKind, Sweep};
+    use crate::text::Digest;
+    use crate::version::putting::BATCH;
+    use std::io::Write;
+
+    fn session(n_lines: usize) -> (File, Index) {
+        let mut file = tempfile::tempfile().unwrap();
+        for n in 0..n_lines {
+            let text = Digest::of(&n.to_le_bytes()).to_string().repeat(2000);
+            writeln!(file, r#"{{"type":"user","sessionId":"s","uuid":"u{n}","message":{{"content":"{text}"}}}}"#)
+                .unwrap();
+        }
+        file.rewind().unwrap();
+        let index = Index::build(&file).unwrap();
+        (file, index)
+    }
+
+    // N-01
+    #[test]
+    fn n_01_lines_that_are_committed_before_their_state_stay() {
+        on_each_backend(|archive| {
+            let (file, index) = session(40);
+            let stop = AtomicBool::new(false);
+            let mut putting = Putting::behind(Vec::new(), archive, BATCH, &stop);
+            put(&mut putting, &file, &index, 0..40, None).unwrap();
+            archive.rollback().unwrap();
+            let n_committed = archive.contents().unwrap().lines;
+            assert!(n_committed > 20, "{n_committed}");
+            let sweep = |archive: &mut dyn Archive| {
+                archive.sweep(&Cleanup::at(jiff::Timestamp::UNIX_EPOCH, None), Sweep::Drop).unwrap().lines
+            };
+            assert_eq!(sweep(archive), 0);
+            assert_eq!(archive.contents().unwrap().lines, n_committed);
+            // The next deposit puts what is missing, and nothing else is left of the one that was interrupted.
+            let deposited = deposit_in(BATCH, archive, &file, &index, "s", &stop).unwrap();
+            archive.commit().unwrap();
+            let states: Vec<Digest> =
+                archive.object_keys(ObjectKind::State).unwrap().into_iter().map(|(key, _)| key).collect();
+            assert_eq!(states, [deposited.state.key()]);
+            assert_eq!(sweep(archive), 0);
+            assert_eq!(State::read(archive, states[0]).unwrap(), deposited.state);
+        });
+    }
+
+    // N-01, N-04
+    #[test]
+    fn n_01_the_keys_of_a_deposit_are_those_of_the_file() {
+        on_each_backend(|archive| {
+            let (mut file, _) = session(3);
+            file.seek(SeekFrom::End(0)).unwrap();
+            file.write_all(br#"{"type":"user","sessionId":"s","uu"#).unwrap();
+            file.rewind().unwrap();
+            let index = Index::build(&file).unwrap();
+            let stop = AtomicBool::new(false);
+            for _ in 0..2 {
+                let deposited = deposit(archive, &file, &index, "s", &stop).unwrap();
+                archive.commit().unwrap();
+                assert_eq!(deposited.keys, keys(&file, &index).unwrap());
+                assert_eq!((deposited.state.lines.len(), deposited.state.n_lines()), (3, 4));
+            }
+        });
+    }
+
+    // N-01
+    #[test]
+    fn n_01_a_file_that_changes_while_it_is_read_is_an_error() {
+        on_each_backend(|archive| {
+            let (mut file, index) = session(3);
+            file.set_len(index.offset(LineNo(2)) + 10).unwrap();
+            let stop = AtomicBool::new(false);
+            let refused = deposit(archive, &file, &index, "s", &stop).unwrap_err();
+            assert!(matches!(refused, VersionError::Changed), "{refused}");
+            archive.rollback().unwrap();
+            file.rewind().unwrap();
+            assert_eq!(archive.contents().unwrap().lines, 0);
+        });
+    }
+}

@@ -1,0 +1,269 @@
+//! What one operation did to a session.
+
+use super::pack::{Packer, Unpacker};
+use super::{Address, VersionError};
+use crate::archive::{Archive, Object, ObjectKind};
+use crate::text::Digest;
+use crate::transcript::LineNo;
+use crate::transcript::edit::Splice;
+
+/// The version of this form.
+const FORM: u64 = 1;
+
+/// What becomes of thinking behind a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThinkingPolicy {
+    /// It goes, except in a tool loop that is still open.
+    #[default]
+    Remove,
+    /// It goes, and an open tool loop is ended first.
+    CloseLoop,
+    /// It stays.
+    Keep,
+}
+
+/// One edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// Puts other bytes in the place of whole values of a line. Where several operations edit a value, the newest holds.
+    Splice {
+        /// The line.
+        line: Address,
+        /// The values in the stored line, and what takes their place.
+        splice: Splice,
+        /// Whether the model sees the difference.
+        is_seen: bool,
+    },
+    /// Leaves a line out.
+    Drop(Address),
+    /// Puts lines before another. The first of them ends the conversation before it where nothing of that is left.
+    Insert {
+        /// The line; the place behind the last for the end.
+        before: Address,
+        /// The lines, without their ends.
+        lines: Vec<String>,
+    },
+}
+
+impl Edit {
+    /// The line that it is about, or that it stands before.
+    #[must_use]
+    pub const fn line(&self) -> &Address {
+        match self {
+            Self::Splice { line, .. } | Self::Drop(line) | Self::Insert { before: line, .. } => line,
+        }
+    }
+}
+
+/// Edits of an earlier operation that hold no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenBack {
+    /// The operation.
+    pub operation: String,
+    /// The places of the edits among those of the operation.
+    pub edits: Vec<u32>,
+}
+
+/// What one operation did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Edits {
+    /// The id of the operation.
+    pub operation: String,
+    /// Its own edits, in order.
+    pub edits: Vec<Edit>,
+    /// The operations that it undoes.
+    pub undoes: Vec<String>,
+    /// Edits of others that it takes back, one by one.
+    pub gives_back: Vec<GivenBack>,
+    /// What becomes of thinking behind its edits.
+    pub thinking: ThinkingPolicy,
+    /// Whether all thinking goes, wherever it stands.
+    pub removes_all_thinking: bool,
+}
+
+impl Edits {
+    /// Whether it does nothing at all.
+    #[must_use]
+    pub const fn is_nothing(&self) -> bool {
+        self.edits.is_empty() && self.undoes.is_empty() && self.gives_back.is_empty() && !self.removes_all_thinking
+    }
+
+    /// What names the edits of an operation.
+    #[must_use]
+    pub fn key(operation: &str) -> Digest {
+        Digest::of(operation.as_bytes())
+    }
+
+    /// The object that the archive keeps.
+    #[must_use]
+    pub fn object(&self) -> Object {
+        let mut packer = Packer::default();
+        packer.number(FORM);
+        packer.text(&self.operation);
+        packer.number(match self.thinking {
+            ThinkingPolicy::Remove => 0,
+            ThinkingPolicy::CloseLoop => 1,
+            ThinkingPolicy::Keep => 2,
+        });
+        packer.number(self.removes_all_thinking.into());
+        packer.number(self.undoes.len() as u64);
+        self.undoes.iter().for_each(|id| packer.text(id));
+        packer.number(self.gives_back.len() as u64);
+        for back in &self.gives_back {
+            packer.text(&back.operation);
+            packer.number(back.edits.len() as u64);
+            back.edits.iter().for_each(|at| packer.number((*at).into()));
+        }
+        packer.number(self.edits.len() as u64);
+        self.edits.iter().for_each(|edit| pack_edit(&mut packer, edit));
+        Object {
+            kind: ObjectKind::Edits,
+            key: Self::key(&self.operation),
+            group: None,
+            head: Vec::new(),
+            lines: Vec::new(),
+            content: packer.0,
+        }
+    }
+
+    /// The edits of the operation called `operation`.
+    ///
+    /// # Errors
+    /// When the archive cannot be read, or has none.
+    pub fn read(archive: &dyn Archive, operation: &str) -> Result<Self, VersionError> {
+        let object = archive.object(ObjectKind::Edits, Self::key(operation))?;
+        let missing = || VersionError::Missing { what: "the operation", key: operation.to_owned() };
+        let object = object.ok_or_else(missing)?;
+        let unknown = || VersionError::Unknown { what: "the operation", key: operation.to_owned() };
+        let edits = Self::unpack(&object.content).ok_or_else(unknown)?;
+        if edits.operation == operation { Ok(edits) } else { Err(unknown()) }
+    }
+
+    fn unpack(content: &[u8]) -> Option<Self> {
+        let mut unpacker = Unpacker(content);
+        if unpacker.number()? != FORM {
+            return None;
+        }
+        let operation = unpacker.text()?;
+        let thinking = match unpacker.number()? {
+            0 => ThinkingPolicy::Remove,
+            1 => ThinkingPolicy::CloseLoop,
+            2 => ThinkingPolicy::Keep,
+            _ => return None,
+        };
+        let removes_all_thinking = unpacker.number()? == 1;
+        let undoes = unpacker.list(Unpacker::text)?;
+        let gives_back =
+            unpacker.list(|it| Some(GivenBack { operation: it.text()?, edits: it.list(Unpacker::small)? }))?;
+        let edits = unpacker.list(unpack_edit)?;
+        unpacker.is_empty().then_some(Self { operation, edits, undoes, gives_back, thinking, removes_all_thinking })
+    }
+}
+
+fn pack_address(packer: &mut Packer, address: &Address) {
+    match address {
+        Address::Stored(LineNo(line)) => {
+            packer.number(0);
+            packer.number((*line).into());
+        }
+        Address::Inserted { operation, at } => {
+            packer.number(1);
+            packer.text(operation);
+            packer.number((*at).into());
+        }
+    }
+}
+
+fn unpack_address(unpacker: &mut Unpacker<'_>) -> Option<Address> {
+    match unpacker.number()? {
+        0 => unpacker.line().map(Address::Stored),
+        1 => Some(Address::Inserted { operation: unpacker.text()?, at: unpacker.small()? }),
+        _ => None,
+    }
+}
+
+fn pack_edit(packer: &mut Packer, edit: &Edit) {
+    match edit {
+        Edit::Splice { line, splice, is_seen } => {
+            packer.number(u64::from(*is_seen));
+            pack_address(packer, line);
+            packer.splice(splice);
+        }
+        Edit::Drop(line) => {
+            packer.number(2);
+            pack_address(packer, line);
+        }
+        Edit::Insert { before, lines } => {
+            packer.number(3);
+            pack_address(packer, before);
+            packer.number(lines.len() as u64);
+            for line in lines {
+                packer.text(line);
+            }
+        }
+    }
+}
+
+fn unpack_edit(unpacker: &mut Unpacker<'_>) -> Option<Edit> {
+    match unpacker.number()? {
+        kind @ (0 | 1) => {
+            Some(Edit::Splice { line: unpack_address(unpacker)?, splice: unpacker.splice()?, is_seen: kind == 1 })
+        }
+        2 => unpack_address(unpacker).map(Edit::Drop),
+        3 => Some(Edit::Insert { before: unpack_address(unpacker)?, lines: unpacker.list(Unpacker::text)? }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::Span;
+    use proptest::prelude::*;
+
+    fn any_address() -> impl Strategy<Value = Address> {
+        prop_oneof![
+            any::<u32>().prop_map(|line| Address::Stored(LineNo(line))),
+            ("[a-z0-9]{1,13}", any::<u32>()).prop_map(|(operation, at)| Address::Inserted { operation, at }),
+        ]
+    }
+
+    fn any_edit() -> impl Strategy<Value = Edit> {
+        let splice = (0..u32::MAX / 2, 0..u32::MAX / 2, any::<Vec<u8>>())
+            .prop_map(|(start, len, bytes)| Splice { span: Span { start, end: start + len }, bytes });
+        prop_oneof![
+            (any_address(), splice, any::<bool>()).prop_map(|(line, splice, is_seen)| Edit::Splice {
+                line,
+                splice,
+                is_seen
+            }),
+            any_address().prop_map(Edit::Drop),
+            (any_address(), prop::collection::vec(".*", 0..3))
+                .prop_map(|(before, lines)| Edit::Insert { before, lines }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn n_02_edits_read_back(
+            edits in prop::collection::vec(any_edit(), 0..9),
+            undoes in prop::collection::vec("[a-z0-9]{13}", 0..3),
+            given in prop::collection::vec(any::<u32>(), 0..4),
+            flag in any::<bool>(),
+        ) {
+            let gives_back = given.iter().map(|at| GivenBack { operation: "o".to_owned(), edits: vec![*at, 0] }).collect();
+            let thinking = if flag { ThinkingPolicy::Keep } else { ThinkingPolicy::CloseLoop };
+            let edits = Edits { operation: "id".to_owned(), edits, undoes, gives_back, thinking, removes_all_thinking: flag };
+            let object = edits.object();
+            prop_assert_eq!(Edits::unpack(&object.content), Some(edits));
+            for end in 0..object.content.len() {
+                prop_assert_eq!(Edits::unpack(&object.content[..end]), None);
+            }
+        }
+
+        #[test]
+        fn n_02_bytes_that_are_no_edits_are_no_panic(bytes in any::<Vec<u8>>()) {
+            let _ = Edits::unpack(&bytes);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Why the archive could not give or take a session.
+
+use std::io;
+
+use crate::archive::ArchiveError;
+use crate::text::Digest;
+
+/// Why the archive could not give or take a session.
+#[derive(Debug, thiserror::Error)]
+pub enum VersionError {
+    /// A file could not be read, or a temporary one not written.
+    #[error("read the session")]
+    Read(#[from] io::Error),
+    /// The file changed while it was read.
+    #[error("read the session: it changed meanwhile")]
+    Changed,
+    /// The archive failed.
+    #[error("use the archive")]
+    Archive(#[from] ArchiveError),
+    /// The archive lacks something that it names elsewhere.
+    #[error("read the session from the archive: {what} {key} is missing")]
+    Missing {
+        /// What it is.
+        what: &'static str,
+        /// Its key.
+        key: String,
+    },
+    /// Something in the archive cannot be read by this version of ctxc.
+    #[error("read the session from the archive: {what} {key} was not written by a version of ctxc that this one knows")]
+    Unknown {
+        /// What it is.
+        what: &'static str,
+        /// Its key.
+        key: String,
+    },
+    /// What came out of the archive is not what was kept.
+    #[error("read the session from the archive: what came out is not what was kept ({0})")]
+    NotWhatWasKept(Digest),
+}

@@ -1,0 +1,188 @@
+//! What lines are recognised by, whatever session they are of.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Seek};
+
+use crate::text::Digest;
+use crate::transcript::scan::{Kind, Scan};
+use crate::transcript::{Index, LineReader, Span};
+
+use super::title::is_own_title;
+
+/// The first 16 bytes of the BLAKE3 of a line without its end and without the value of its `sessionId`; the same for all
+/// title lines of ours.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineKey([u8; 16]);
+
+impl LineKey {
+    /// The key of `line`, in which the session id is the string at `session`, quotes included.
+    #[must_use]
+    pub fn of(line: &[u8], session: Option<Span>) -> Self {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let mut hasher = blake3::Hasher::new();
+        match session.filter(|span| span.string(line).is_some()) {
+            Some(span) => {
+                hasher.update(line.get(..span.range().start).unwrap_or_default());
+                hasher.update(line.get(span.range().end..).unwrap_or_default());
+            }
+            None => drop(hasher.update(line)),
+        }
+        Self::first(hasher.finalize())
+    }
+
+    /// As [`Self::of`], of a line that was not scanned before.
+    #[must_use]
+    pub fn scanned(line: &[u8]) -> Self {
+        let scan = Scan::of(line);
+        if scan.kind == Kind::CustomTitle && is_own_title(line) {
+            Self::title()
+        } else {
+            Self::of(line, scan.session_id)
+        }
+    }
+
+    /// The key of every title line of ours.
+    #[must_use]
+    pub fn title() -> Self {
+        Self::first(blake3::hash(b"ctxc title"))
+    }
+
+    fn first(hash: blake3::Hash) -> Self {
+        let mut key = [0; 16];
+        key.iter_mut().zip(hash.as_bytes()).for_each(|(to, from)| *to = *from);
+        Self(key)
+    }
+
+    /// A digest by which what starts with such a line is looked up.
+    #[must_use]
+    pub fn group(self) -> Digest {
+        Digest::of(&self.0)
+    }
+}
+
+impl fmt::Debug for LineKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().take(4).try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The digest of a sequence of lines, by their keys.
+#[derive(Clone, Default)]
+pub struct Sum {
+    hasher: blake3::Hasher,
+    n_lines: u32,
+    first: Option<LineKey>,
+}
+
+impl Sum {
+    /// Takes the next line.
+    pub fn push(&mut self, key: LineKey) {
+        self.hasher.update(&key.0);
+        self.n_lines += 1;
+        self.first.get_or_insert(key);
+    }
+
+    /// The digest of all lines so far.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.hasher.finalize().into()
+    }
+
+    /// How many lines there were.
+    #[must_use]
+    pub const fn n_lines(&self) -> u32 {
+        self.n_lines
+    }
+
+    /// The key of the first of them.
+    #[must_use]
+    pub const fn first(&self) -> Option<LineKey> {
+        self.first
+    }
+}
+
+impl fmt::Debug for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sum({} lines, {})", self.n_lines, self.digest())
+    }
+}
+
+impl FromIterator<LineKey> for Sum {
+    fn from_iter<I: IntoIterator<Item = LineKey>>(keys: I) -> Self {
+        let mut sum = Self::default();
+        keys.into_iter().for_each(|key| sum.push(key));
+        sum
+    }
+}
+
+/// The keys of all lines of `file`, which `index` was built from.
+///
+/// # Errors
+/// When reading fails.
+pub fn keys(mut file: &File, index: &Index) -> io::Result<Vec<LineKey>> {
+    file.rewind()?;
+    let mut lines = LineReader::new(file);
+    let mut keys = Vec::with_capacity(index.records.len());
+    for record in &index.records {
+        let Some(line) = lines.next_line()? else { break };
+        keys.push(key_of(line, record));
+    }
+    Ok(keys)
+}
+
+/// The key of `line`, of which the index has `record`.
+pub(super) fn key_of(line: &[u8], record: &crate::transcript::Record) -> LineKey {
+    use crate::transcript::SessionAt;
+    if record.kind == Kind::CustomTitle {
+        return LineKey::scanned(line);
+    }
+    if record.session_at == SessionAt::NONE {
+        return LineKey::of(line, None);
+    }
+    let noted = record.session_at.position(line.len()).and_then(|start| string_at(line, start));
+    LineKey::of(line, noted.or_else(|| Scan::of(line).session_id))
+}
+
+/// The string that starts at `start`, quotes included, if it has no escapes.
+fn string_at(text: &[u8], start: usize) -> Option<Span> {
+    let inside = text.get(start..)?.strip_prefix(b"\"")?;
+    let len = memchr::memchr2(b'"', b'\\', inside)?;
+    (inside.get(len) == Some(&b'"')).then(|| Span::new(start, start + len + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    // N-05
+    #[test]
+    fn n_05_a_key_knows_neither_the_session_nor_the_end_of_a_line() {
+        let line = |id: &str| format!(r#"{{"type":"user","sessionId":"{id}","uuid":"u","message":{{"content":"a"}}}}"#);
+        let key = LineKey::scanned(line("one").as_bytes());
+        assert_eq!(key, LineKey::scanned(format!("{}\n", line("another")).as_bytes()));
+        assert_ne!(key, LineKey::scanned(line("one").replace("\"a\"", "\"b\"").as_bytes()));
+        let title = |text: &str| format!(r#"{{"type":"custom-title","customTitle":"{text}","sessionId":"s"}}"#);
+        let keys = ["A (pruned)", "B (compacted)", "C"].map(|text| LineKey::scanned(title(text).as_bytes()));
+        assert_eq!(keys[0], keys[1]);
+        assert_ne!(keys[0], keys[2]);
+    }
+
+    #[test]
+    fn keys_by_the_index_are_those_by_a_scan() {
+        let lines = [
+            r#"{"type":"user","sessionId":"s","uuid":"u","message":{"content":"a"}}"#,
+            r#"{"type":"custom-title","customTitle":"A (pruned)","sessionId":"s"}"#,
+            r#"{"type":"user","message":{"sessionId":"no"},"session\u0049d":"s"}"#,
+            "not JSON",
+            r#"{"sessionId":5}"#,
+        ];
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(lines.join("\n").as_bytes()).unwrap();
+        file.rewind().unwrap();
+        let index = Index::build(&file).unwrap();
+        let expected: Vec<LineKey> = lines.iter().map(|line| LineKey::scanned(line.as_bytes())).collect();
+        assert_eq!(keys(&file, &index).unwrap(), expected);
+    }
+}

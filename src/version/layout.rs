@@ -1,0 +1,174 @@
+//! Where the lines of a session and those that operations inserted stand beside each other.
+
+use std::collections::BTreeMap;
+
+use super::{Active, Address, Edit};
+use crate::transcript::LineNo;
+
+/// The lines of a state with the inserted ones at their places: what edits are rendered from.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    n_stored: u32,
+    /// In the order of their places.
+    groups: Vec<Group>,
+}
+
+/// Lines that one operation inserted at one place.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The id of the operation.
+    pub operation: String,
+    /// The stored line that they stand before.
+    pub before: u32,
+    /// Where the first of them stands.
+    pub first: LineNo,
+    /// The place of the first of them among those of the operation.
+    pub at: u32,
+    /// The lines, without their ends.
+    pub lines: Vec<String>,
+}
+
+impl Group {
+    /// Where its lines stand.
+    pub fn places(&self) -> impl DoubleEndedIterator<Item = LineNo> + use<> {
+        let n = u32::try_from(self.lines.len()).unwrap_or(u32::MAX);
+        (self.first.0..self.first.0.saturating_add(n)).map(LineNo)
+    }
+}
+
+impl Layout {
+    /// The layout of `n_stored` lines alone.
+    #[must_use]
+    pub const fn plain(n_stored: u32) -> Self {
+        Self { n_stored, groups: Vec::new() }
+    }
+
+    /// The layout of `n_stored` lines and of those that `active` insert.
+    #[must_use]
+    pub fn new(n_stored: u32, active: &[Active<'_>]) -> Self {
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut groups: Vec<Group> = Vec::new();
+        for active in active {
+            let Edit::Insert { before, lines } = active.edit else { continue };
+            let operation = active.operation.operation.as_str();
+            let at = counts.entry(operation).or_default();
+            let place = match before {
+                Address::Stored(line) => Some((line.0.min(n_stored), groups.len())),
+                Address::Inserted { operation, .. } => {
+                    let known = groups.iter().position(|group| group.operation == *operation);
+                    known.and_then(|known| Some((groups.get(known)?.before, known)))
+                }
+            };
+            if let Some((before, place)) = place {
+                let first = LineNo(0);
+                let group = Group { operation: operation.to_owned(), before, first, at: *at, lines: lines.clone() };
+                groups.insert(place, group);
+            }
+            *at += u32::try_from(lines.len()).unwrap_or(u32::MAX);
+        }
+        groups.sort_by_key(|group| group.before);
+        let mut n_inserted = 0;
+        for group in &mut groups {
+            group.first = LineNo(group.before + n_inserted);
+            n_inserted += u32::try_from(group.lines.len()).unwrap_or(u32::MAX);
+        }
+        Self { n_stored, groups }
+    }
+
+    /// How many lines there are.
+    #[must_use]
+    pub fn n_lines(&self) -> u32 {
+        self.groups
+            .iter()
+            .fold(self.n_stored, |sum, group| sum.saturating_add(u32::try_from(group.lines.len()).unwrap_or(u32::MAX)))
+    }
+
+    /// How many of them are stored.
+    #[must_use]
+    pub const fn n_stored(&self) -> u32 {
+        self.n_stored
+    }
+
+    /// The inserted lines, in the order of their places.
+    #[must_use]
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// Where the line at `address` stands; `None` where it is not there.
+    #[must_use]
+    pub fn place(&self, address: &Address) -> Option<LineNo> {
+        match address {
+            Address::Stored(line) => {
+                let before = self.groups.iter().take_while(|group| group.before <= line.0);
+                let n: usize = before.map(|group| group.lines.len()).sum();
+                (line.0 < self.n_stored).then(|| LineNo(line.0 + u32::try_from(n).unwrap_or(0)))
+            }
+            Address::Inserted { operation, at } => self.groups.iter().find_map(|group| {
+                let offset = at.checked_sub(group.at).filter(|_| group.operation == *operation)?;
+                ((offset as usize) < group.lines.len()).then_some(LineNo(group.first.0 + offset))
+            }),
+        }
+    }
+
+    /// Which line stands at `place`.
+    #[must_use]
+    pub fn address(&self, place: LineNo) -> Address {
+        let mut n_inserted = 0;
+        for group in self.groups.iter().take_while(|group| group.first <= place) {
+            let offset = place.0 - group.first.0;
+            if (offset as usize) < group.lines.len() {
+                return Address::Inserted { operation: group.operation.clone(), at: group.at + offset };
+            }
+            n_inserted += u32::try_from(group.lines.len()).unwrap_or(0);
+        }
+        Address::Stored(LineNo(place.0 - n_inserted))
+    }
+
+    /// The inserted line at `place`, without its end.
+    #[must_use]
+    pub fn inserted(&self, place: LineNo) -> Option<&str> {
+        let behind = self.groups.partition_point(|group| group.first <= place);
+        let group = self.groups.get(behind.checked_sub(1)?)?;
+        group.lines.get((place.0 - group.first.0) as usize).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::version::{Edits, History};
+
+    #[test]
+    fn every_line_is_found_at_its_place() {
+        let insert = |before: Address, lines: &[&str]| Edit::Insert {
+            before,
+            lines: lines.iter().map(|&line| line.to_owned()).collect(),
+        };
+        let stored = |line| Address::Stored(LineNo(line));
+        let operation = |id: &str, edits| Edits { operation: id.to_owned(), edits, ..Edits::default() };
+        let history = History::default()
+            .with(operation("a", vec![insert(stored(4), &["a0", "a1"]), insert(stored(9), &["a2"])]))
+            .with(operation("b", vec![insert(stored(2), &["b0"])]))
+            .with(operation("c", vec![insert(Address::Inserted { operation: "a".to_owned(), at: 0 }, &["c0"])]));
+        let active = history.active();
+        let layout = Layout::new(5, &active);
+        assert_eq!(layout.n_lines(), 10);
+        let lines: Vec<String> = (0..10)
+            .map(|place| match (layout.inserted(LineNo(place)), layout.address(LineNo(place))) {
+                (Some(line), Address::Inserted { operation, at }) => {
+                    assert_eq!(line, format!("{operation}{at}"));
+                    line.to_owned()
+                }
+                (None, Address::Stored(line)) => line.0.to_string(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(lines, ["0", "1", "b0", "2", "3", "c0", "a0", "a1", "4", "a2"]);
+        for place in (0..10).map(LineNo) {
+            assert_eq!(layout.place(&layout.address(place)), Some(place));
+        }
+        assert_eq!(layout.place(&stored(5)), None);
+        assert_eq!(layout.place(&Address::Inserted { operation: "a".to_owned(), at: 3 }), None);
+    }
+}

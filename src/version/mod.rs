@@ -1,0 +1,39 @@
+//! Sessions as the archive keeps them: the lines of a session, whole; the edits of operations; and versions, which are
+//! a session with some of its operations, rendered.
+//!
+//! A [`State`] is the lines that a session had at some time. [`Edits`] are what one operation did, addressed by the lines
+//! of a state. A [`Version`] says how a file was rendered from both, so that the file is recognised by its content
+//! ([`recognise`]) and rendered again from the archive alone ([`Base`]). This layer knows bytes, lines and edits; what
+//! follows from edits is decided in `apply`. `docs/decisions/0029-version-store.md` has the reasons.
+
+mod address;
+mod base;
+mod deposit;
+mod edits;
+mod effective;
+mod error;
+mod key;
+mod layout;
+mod pack;
+mod putting;
+mod recognise;
+mod recorder;
+mod session;
+mod state;
+mod steps;
+mod title;
+
+pub use address::Address;
+pub use base::{Appended, Base, Tail};
+pub use deposit::{Deposited, deposit};
+pub use edits::{Edit, Edits, GivenBack, ThinkingPolicy};
+pub use effective::{Active, History, StandsOn};
+pub use error::VersionError;
+pub use key::{LineKey, Sum, keys};
+pub use layout::{Group, Layout};
+pub use recognise::{Known, may_know, recognise};
+pub use recorder::{Recorded, Recorder};
+pub use session::{KeptSession, SessionSize, Sidecar, keep_sidecar, kept_sessions, session_sizes, write_sidecar};
+pub use state::{Run, State};
+pub use steps::{Inserted, Rendered, Step, Version, compose};
+pub use title::{is_own_title, title_after, title_line, without_suffix};

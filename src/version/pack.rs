@@ -1,0 +1,109 @@
+//! How states, versions and edits are written down: numbers as varints, bytes behind their length.
+
+use crate::archive::codec::{put_varint, take_array, take_varint};
+use crate::text::Digest;
+use crate::transcript::LineNo;
+use crate::transcript::Span;
+use crate::transcript::edit::Splice;
+
+/// Writes.
+#[derive(Default)]
+pub(super) struct Packer(pub(super) Vec<u8>);
+
+impl Packer {
+    pub(super) fn number(&mut self, number: u64) {
+        put_varint(&mut self.0, number);
+    }
+
+    pub(super) fn signed(&mut self, number: i64) {
+        // Small numbers of either sign are short.
+        self.number(((number << 1) ^ (number >> 63)).cast_unsigned());
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    pub(super) fn digest(&mut self, digest: Digest) {
+        self.0.extend_from_slice(digest.as_bytes());
+    }
+
+    pub(super) fn optional_digest(&mut self, digest: Option<Digest>) {
+        self.number(u64::from(digest.is_some()));
+        if let Some(digest) = digest {
+            self.digest(digest);
+        }
+    }
+
+    pub(super) fn splice(&mut self, splice: &Splice) {
+        self.number(splice.span.start.into());
+        self.number((splice.span.end - splice.span.start).into());
+        self.bytes(&splice.bytes);
+    }
+}
+
+/// Reads what a [`Packer`] wrote; `None` where it did not.
+pub(super) struct Unpacker<'a>(pub(super) &'a [u8]);
+
+impl Unpacker<'_> {
+    pub(super) fn number(&mut self) -> Option<u64> {
+        take_varint(&mut self.0)
+    }
+
+    pub(super) fn small(&mut self) -> Option<u32> {
+        u32::try_from(self.number()?).ok()
+    }
+
+    pub(super) fn line(&mut self) -> Option<LineNo> {
+        self.small().map(LineNo)
+    }
+
+    pub(super) fn signed(&mut self) -> Option<i64> {
+        let number = self.number()?;
+        Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
+    }
+
+    pub(super) fn bytes(&mut self) -> Option<Vec<u8>> {
+        let len = usize::try_from(self.number()?).ok()?;
+        let (bytes, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(bytes.to_vec())
+    }
+
+    pub(super) fn text(&mut self) -> Option<String> {
+        String::from_utf8(self.bytes()?).ok()
+    }
+
+    pub(super) fn digest(&mut self) -> Option<Digest> {
+        take_array(&mut self.0).map(Digest::from_bytes)
+    }
+
+    #[expect(clippy::option_option, reason = "what is not there was written down as such, or could not be read")]
+    pub(super) fn optional_digest(&mut self) -> Option<Option<Digest>> {
+        match self.number()? {
+            0 => Some(None),
+            1 => self.digest().map(Some),
+            _ => None,
+        }
+    }
+
+    pub(super) fn splice(&mut self) -> Option<Splice> {
+        let (start, len) = (self.small()?, self.small()?);
+        Some(Splice { span: Span { start, end: start.checked_add(len)? }, bytes: self.bytes()? })
+    }
+
+    /// As many as the number in front says, each read by `one`.
+    pub(super) fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let n = self.number()?;
+        (0..n).map(|_| one(self)).collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

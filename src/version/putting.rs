@@ -1,0 +1,132 @@
+//! Lines on their way into the archive, committed in portions.
+
+use std::sync::atomic::AtomicBool;
+
+use super::VersionError;
+use crate::archive::{Archive, LineId, Object, ObjectKind};
+use crate::text::{Digest, Stopped};
+
+/// How many bytes of lines are given to the archive at once.
+pub(super) const BATCH: usize = 1 << 20;
+/// How many bytes are put before they are committed, so that no other writer waits for long.
+pub(super) const PORTION: usize = 16 << 20;
+
+/// Lines on their way into the archive, one after the other.
+pub(super) struct Putting<'a> {
+    archive: &'a mut dyn Archive,
+    stop: &'a AtomicBool,
+    /// At how many bytes lines are committed.
+    portion: usize,
+    put: Put,
+    /// How many of the lines an object names.
+    n_named: usize,
+    /// How many bytes were put since the last commit.
+    n_pending: usize,
+    n_bytes: u64,
+    batch: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// Lines that the archive has.
+#[derive(Default)]
+pub(super) struct Put {
+    /// Their ids.
+    pub(super) lines: Vec<LineId>,
+    /// The keys of the objects that name those which were committed.
+    portions: Vec<Digest>,
+}
+
+impl<'a> Putting<'a> {
+    /// Lines that come behind `lines`, which another object names.
+    pub(super) fn behind(
+        lines: Vec<LineId>,
+        archive: &'a mut dyn Archive,
+        portion: usize,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        let n_named = lines.len();
+        let put = Put { lines, portions: Vec::new() };
+        let (batch, ends) = (Vec::new(), Vec::new());
+        Self { archive, stop, portion, put, n_named, n_pending: 0, n_bytes: 0, batch, ends }
+    }
+
+    /// The archive, to be read.
+    pub(super) fn archive(&self) -> &dyn Archive {
+        self.archive
+    }
+
+    /// Puts the next line, which gets an end where it has none.
+    pub(super) fn add(&mut self, line: &[u8]) -> Result<(), VersionError> {
+        self.n_bytes += line.len() as u64;
+        self.batch.extend_from_slice(line);
+        if !line.ends_with(b"\n") {
+            self.batch.push(b'\n');
+        }
+        self.ends.push(self.batch.len());
+        if self.batch.len() >= BATCH { self.put_batch() } else { Ok(()) }
+    }
+
+    /// Puts what is left; gives the lines, and how many bytes were added.
+    pub(super) fn finish(mut self) -> Result<(Put, u64), VersionError> {
+        self.put_batch()?;
+        Ok((self.put, self.n_bytes))
+    }
+
+    fn put_batch(&mut self) -> Result<(), VersionError> {
+        Stopped::check(self.stop)?;
+        let mut start = 0;
+        let lines: Vec<(Digest, &[u8])> = self
+            .ends
+            .iter()
+            .map(|&end| {
+                let line = self.batch.get(std::mem::replace(&mut start, end)..end).unwrap_or_default();
+                (Digest::of(line), line)
+            })
+            .collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.put.lines.extend(self.archive.put_lines(&lines)?);
+        self.n_pending += self.batch.len();
+        self.batch.clear();
+        self.batch.shrink_to(BATCH + BATCH / 4);
+        self.ends.clear();
+        if self.n_pending >= self.portion { self.commit() } else { Ok(()) }
+    }
+
+    /// Commits what has been put, named by an object, for a line that none names goes with the next sweep.
+    fn commit(&mut self) -> Result<(), VersionError> {
+        let portion = portion(self.put.lines.get(self.n_named..).unwrap_or_default());
+        self.archive.put_object(&portion)?;
+        self.archive.commit()?;
+        self.put.portions.push(portion.key);
+        self.n_named = self.put.lines.len();
+        self.n_pending = 0;
+        Ok(())
+    }
+}
+
+impl Put {
+    /// Puts `object`, which names the lines from now on.
+    pub(super) fn name(self, archive: &mut dyn Archive, object: &Object) -> Result<(), VersionError> {
+        archive.put_object(object)?;
+        for portion in self.portions {
+            archive.drop_object(ObjectKind::State, portion)?;
+        }
+        Ok(())
+    }
+}
+
+/// The object that names lines until another does. A deposit that goes on where one was interrupted makes the same, and
+/// drops them.
+fn portion(lines: &[LineId]) -> Object {
+    let ids: Vec<u8> = lines.iter().flat_map(|line| line.0.to_le_bytes()).collect();
+    Object {
+        kind: ObjectKind::State,
+        key: Digest::of(&[&b"portion "[..], &ids].concat()),
+        group: None,
+        head: Vec::new(),
+        lines: lines.to_vec(),
+        content: Vec::new(),
+    }
+}

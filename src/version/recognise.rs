@@ -1,0 +1,75 @@
+//! Which session a file is of, by its content alone (N-05).
+
+use super::state::head;
+use super::{LineKey, State, Sum, Version, VersionError};
+use crate::archive::{Archive, ObjectKind};
+use crate::text::Digest;
+
+/// What the archive knows of a file.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The state that it starts as, or that it was rendered from.
+    pub state: State,
+    /// How it was rendered, where it is no source.
+    pub version: Option<Version>,
+    /// How many of its lines that is; what stands behind them is new.
+    pub n_lines: u32,
+}
+
+/// Which session a file with lines of these keys is of, whatever its name, and wherever it is: the longest state or version
+/// that it begins with, of equally long ones the newest version. `None` for one that the archive does not know.
+///
+/// # Errors
+/// When the archive cannot be read, or what it holds is damaged.
+pub fn recognise(archive: &dyn Archive, keys: &[LineKey]) -> Result<Option<Known>, VersionError> {
+    let Some(first) = keys.first() else { return Ok(None) };
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for kind in [ObjectKind::State, ObjectKind::Version] {
+        let found = archive.objects_of(kind, first.group())?.into_iter();
+        let heads = found.filter_map(|(key, bytes)| Some((key, head(&bytes)?)));
+        candidates.extend(heads.map(|(key, (n_lines, sum))| Candidate { kind, key, n_lines, sum }));
+    }
+    // A stable order: of those of one length, the newest version stands last.
+    candidates.sort_by_key(|candidate| candidate.n_lines);
+    let mut sum = Sum::default();
+    let mut keys = keys.iter();
+    let mut longest: Option<Candidate> = None;
+    let mut digest: Option<Digest> = None;
+    for candidate in candidates {
+        while sum.n_lines() < candidate.n_lines
+            && let Some(key) = keys.next()
+        {
+            sum.push(*key);
+            digest = None;
+        }
+        if sum.n_lines() == candidate.n_lines
+            && *digest.get_or_insert_with(|| sum.digest()) == candidate.sum
+            && candidate.n_lines > 0
+        {
+            longest = Some(candidate);
+        }
+    }
+    let Some(Candidate { kind, key, n_lines, .. }) = longest else { return Ok(None) };
+    Ok(Some(if kind == ObjectKind::State {
+        Known { state: State::read(archive, key)?, version: None, n_lines }
+    } else {
+        let version = Version::read(archive, key)?;
+        Known { state: State::read(archive, version.state)?, version: Some(version), n_lines }
+    }))
+}
+
+/// Whether the archive has anything that starts with the line of this key: most often one look tells that it does not.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn may_know(archive: &dyn Archive, first: LineKey) -> Result<bool, VersionError> {
+    let has = |kind| archive.objects_of(kind, first.group()).map(|found| !found.is_empty());
+    Ok(has(ObjectKind::State)? || has(ObjectKind::Version)?)
+}
+
+struct Candidate {
+    kind: ObjectKind,
+    key: Digest,
+    n_lines: u32,
+    sum: Digest,
+}

@@ -1,0 +1,407 @@
+//! Which sessions the archive keeps, and the folders that belong to them.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::putting::{PORTION, Putting};
+use super::{Appended, State, Step, Sum, Version, VersionError};
+use crate::archive::{Archive, ArchiveError, LineId, Object, ObjectKind};
+use crate::text::Digest;
+use crate::transcript::session::{session_id, sidecar_dir};
+use crate::transcript::{Fingerprint, Fingerprinter, LineReader};
+
+/// A session that the archive keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptSession {
+    /// Its id.
+    pub id: String,
+    /// Where its file was.
+    pub path: Option<PathBuf>,
+    /// What the picker called it.
+    pub title: String,
+    /// The key of its newest state.
+    pub state: String,
+    /// The key of the version that its file is, where it is no source.
+    pub version: Option<String>,
+    /// When that was noted.
+    pub time: Timestamp,
+    /// How long the file was, in bytes.
+    pub bytes: u64,
+    /// Whether its lines are kept as they stand as well, for they are not those of its state under its id.
+    #[serde(default)]
+    pub is_exact: bool,
+}
+
+impl KeptSession {
+    /// The object that the archive keeps.
+    #[must_use]
+    pub fn object(&self) -> Object {
+        Object {
+            kind: ObjectKind::Session,
+            key: Digest::of(self.id.as_bytes()),
+            group: None,
+            head: Vec::new(),
+            lines: Vec::new(),
+            // Nothing in it that JSON cannot hold, but for a path that is not UTF-8, which is left out then.
+            content: serde_json::to_vec(self)
+                .or_else(|_| serde_json::to_vec(&Self { path: None, ..self.clone() }))
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The session called `id`.
+    ///
+    /// # Errors
+    /// When the archive cannot be read.
+    pub fn read(archive: &dyn Archive, id: &str) -> Result<Option<Self>, VersionError> {
+        let object = archive.object(ObjectKind::Session, Digest::of(id.as_bytes()))?;
+        Ok(object.and_then(|object| serde_json::from_slice(&object.content).ok()))
+    }
+}
+
+impl KeptSession {
+    /// The id of the session that it was made of; its own where it is a source.
+    ///
+    /// # Errors
+    /// When the archive cannot be read.
+    pub fn source_id(&self, archive: &dyn Archive) -> Result<String, VersionError> {
+        Ok(State::read(archive, key("the state", &self.state)?)?.session)
+    }
+
+    /// Writes its file as it was kept: how many bytes it has.
+    ///
+    /// # Errors
+    /// When the archive cannot be read, what it has does not fit together, or `out` fails.
+    pub fn write(&self, archive: &dyn Archive, out: &mut dyn Write) -> Result<u64, VersionError> {
+        let mut out = Counted { out, n_bytes: 0, ends_line: true };
+        if self.is_exact {
+            let key = exact_key(&self.id);
+            let file = archive.object(ObjectKind::File, key)?;
+            let file = file.ok_or_else(|| VersionError::Missing { what: "the file", key: key.to_string() })?;
+            archive.each_line(&file.lines, &mut |_, line| {
+                out.write_all(line).map_err(|source| ArchiveError::Give { source })
+            })?;
+            return Ok(out.n_bytes);
+        }
+        let state = State::read(archive, key("the state", &self.state)?)?;
+        let n_rendered = match &self.version {
+            // A copy under another id.
+            None if self.id != state.session => {
+                let steps = vec![Step::Keep(state.n_lines())];
+                let copy = Version::new(state.key(), Vec::new(), steps, &Sum::default(), 0);
+                copy.write(archive, Some(&self.id), Appended::UnderIdentity, &mut out)?;
+                return Ok(out.n_bytes);
+            }
+            None => 0,
+            Some(version) => {
+                let version = Version::read(archive, key("the version", version)?)?;
+                let source = State::read(archive, version.state)?;
+                let identity = Some(self.id.as_str()).filter(|id| *id != source.session);
+                version.write(archive, identity, Appended::AsStored, &mut out)?;
+                source.n_lines() as usize
+            }
+        };
+        // The source itself, or what a client wrote behind the version.
+        let lines = state.lines.get(n_rendered..).unwrap_or_default();
+        if !out.ends_line && !lines.is_empty() {
+            out.write_all(b"\n")?;
+        }
+        let mut n_left = lines.len();
+        archive.each_line(lines, &mut |_, line| {
+            n_left -= 1;
+            let is_open = n_left == 0 && state.torn.is_empty() && !state.ends_line;
+            let line = if is_open { line.strip_suffix(b"\n").unwrap_or(line) } else { line };
+            out.write_all(line).map_err(|source| ArchiveError::Give { source })
+        })?;
+        if n_rendered < state.n_lines() as usize {
+            out.write_all(&state.torn)?;
+        }
+        out.flush()?;
+        Ok(out.n_bytes)
+    }
+}
+
+impl KeptSession {
+    /// Whether what [`Self::write`] gives is the file with this fingerprint.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn gives(&self, archive: &dyn Archive, fingerprint: Fingerprint) -> Result<bool, VersionError> {
+        let mut written = Fingerprinted(Fingerprinter::default());
+        self.write(archive, &mut written)?;
+        Ok(written.0.finish() == fingerprint)
+    }
+
+    /// Keeps the first `len` bytes of `file`, which are whole lines, as they stand.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the archive fails.
+    pub fn keep_exact(
+        &mut self,
+        archive: &mut dyn Archive,
+        mut file: &File,
+        len: u64,
+        stop: &AtomicBool,
+    ) -> Result<(), VersionError> {
+        file.rewind()?;
+        let mut lines = LineReader::new(file.take(len));
+        let mut putting = Putting::behind(Vec::new(), archive, PORTION, stop);
+        while let Some(line) = lines.next_line()? {
+            putting.add(line)?;
+        }
+        let (put, _) = putting.finish()?;
+        let (kind, key, lines) = (ObjectKind::File, exact_key(&self.id), put.lines.clone());
+        put.name(archive, &Object { kind, key, group: None, head: Vec::new(), lines, content: Vec::new() })?;
+        self.is_exact = true;
+        Ok(())
+    }
+}
+
+fn exact_key(id: &str) -> Digest {
+    Digest::of(format!("session {id}").as_bytes())
+}
+
+struct Fingerprinted(Fingerprinter);
+
+impl Write for Fingerprinted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn key(what: &'static str, text: &str) -> Result<Digest, VersionError> {
+    text.parse().map_err(|_| VersionError::Unknown { what, key: text.to_owned() })
+}
+
+/// Counts what is written.
+struct Counted<'a> {
+    out: &'a mut dyn Write,
+    n_bytes: u64,
+    ends_line: bool,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n_written = self.out.write(bytes)?;
+        self.n_bytes += n_written as u64;
+        self.ends_line = bytes.get(..n_written).and_then(<[u8]>::last).map_or(self.ends_line, |last| *last == b'\n');
+        Ok(n_written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// All sessions that the archive keeps, those first that were noted first.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn kept_sessions(archive: &dyn Archive) -> Result<Vec<KeptSession>, VersionError> {
+    let mut sessions = Vec::new();
+    for (key, _) in archive.object_keys(ObjectKind::Session)? {
+        let object = archive.object(ObjectKind::Session, key)?;
+        sessions.extend(object.and_then(|object| serde_json::from_slice::<KeptSession>(&object.content).ok()));
+    }
+    Ok(sessions)
+}
+
+/// Writes the files that the archive has of the folder of the session called `id` into `folder`, but for those that are
+/// there; how many they were.
+///
+/// # Errors
+/// When the archive cannot be read, or a file cannot be written.
+pub fn write_sidecar(archive: &dyn Archive, id: &str, folder: &Path) -> Result<u64, VersionError> {
+    let mut n_files = 0;
+    for (key, head) in archive.objects_of(ObjectKind::File, group(id))? {
+        let relative = PathBuf::from(String::from_utf8_lossy(&head).into_owned());
+        let is_inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
+        let Some(object) = archive.object(ObjectKind::File, key)?.filter(|_| is_inside) else { continue };
+        let path = folder.join(relative);
+        std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        let mut file = match private().open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            opened => io::BufWriter::new(opened?),
+        };
+        archive.each_line(&object.lines, &mut |_, line| {
+            file.write_all(line).map_err(|source| ArchiveError::Give { source })
+        })?;
+        file.write_all(&object.content)?;
+        file.flush()?;
+        n_files += 1;
+    }
+    Ok(n_files)
+}
+
+/// How a new file is made that its owner alone may read.
+#[cfg(unix)]
+fn private() -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    options
+}
+
+/// How a new file is made; who may read it is inherited from its folder.
+#[cfg(not(unix))]
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    options
+}
+
+fn group(id: &str) -> Digest {
+    Digest::of(format!("sidecar {id}").as_bytes())
+}
+
+/// What a session takes up in the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSize {
+    /// The session.
+    pub session: KeptSession,
+    /// The length of its lines, and of those of the files in its folder, in bytes.
+    pub bytes: u64,
+    /// What they take up, compressed. Lines that several sessions have count in each.
+    pub stored_bytes: u64,
+}
+
+/// What each of the sessions that the archive keeps takes up in it, the largest first.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn session_sizes(archive: &dyn Archive) -> Result<Vec<SessionSize>, VersionError> {
+    let mut sizes: HashMap<LineId, (u64, u64)> = HashMap::new();
+    archive.each_size(&mut |line, bytes, stored| {
+        sizes.insert(line, (bytes, stored));
+    })?;
+    let mut sessions = Vec::new();
+    for session in kept_sessions(archive)? {
+        let state = State::read(archive, key("the state", &session.state)?)?;
+        let exact = session.is_exact.then(|| archive.object(ObjectKind::File, exact_key(&session.id)));
+        let exact = exact.transpose()?.flatten().map(|file| file.lines);
+        let (mut lines, mut bytes) = (exact.unwrap_or(state.lines), state.torn.len() as u64);
+        for (key, _) in archive.objects_of(ObjectKind::File, group(&session.id))? {
+            let Some(file) = archive.object(ObjectKind::File, key)? else { continue };
+            lines.extend(file.lines);
+            bytes += file.content.len() as u64;
+        }
+        bytes += lines.iter().filter_map(|line| sizes.get(line)).map(|size| size.0).sum::<u64>();
+        let different: HashSet<LineId> = lines.into_iter().collect();
+        let stored_bytes = different.iter().filter_map(|line| sizes.get(line)).map(|size| size.1).sum();
+        sessions.push(SessionSize { session, bytes, stored_bytes });
+    }
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.stored_bytes));
+    Ok(sessions)
+}
+
+/// What was put of the folder of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sidecar {
+    /// Files that were new, or had changed.
+    pub n_files: u64,
+    /// Their length in bytes.
+    pub bytes: u64,
+}
+
+/// Puts the files of `folder`, which belongs to the session called `id`, into the archive, but for those that it has and
+/// that were not written after `since`.
+///
+/// # Errors
+/// When a file cannot be read, or the archive fails.
+pub fn keep_sidecar(
+    archive: &mut dyn Archive,
+    id: &str,
+    folder: &Path,
+    since: Option<SystemTime>,
+    stop: &AtomicBool,
+) -> Result<Sidecar, VersionError> {
+    let mut sidecar = Sidecar::default();
+    let known: HashSet<Vec<u8>> =
+        archive.objects_of(ObjectKind::File, group(id))?.into_iter().map(|(_, head)| head).collect();
+    for path in sidecar_files(folder)? {
+        let relative = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+        let is_old = since.is_some_and(|since| std::fs::metadata(&path).is_ok_and(|it| is_before(&it, since)));
+        if is_old && known.contains(relative.as_bytes()) {
+            continue;
+        }
+        let mut lines = LineReader::new(File::open(&path)?);
+        let mut rest = Vec::new();
+        let mut putting = Putting::behind(Vec::new(), archive, PORTION, stop);
+        while let Some(line) = lines.next_line()? {
+            if line.ends_with(b"\n") {
+                putting.add(line)?;
+            } else {
+                rest = line.to_vec();
+            }
+        }
+        let (put, bytes) = putting.finish()?;
+        sidecar.n_files += 1;
+        sidecar.bytes += bytes + rest.len() as u64;
+        let object = Object {
+            kind: ObjectKind::File,
+            key: Digest::of(format!("sidecar {id} {relative}").as_bytes()),
+            group: Some(group(id)),
+            head: relative.into_bytes(),
+            lines: put.lines.clone(),
+            content: rest,
+        };
+        put.name(archive, &object)?;
+    }
+    Ok(sidecar)
+}
+
+/// The files in the folder of a session. Where there is none there are none.
+///
+/// # Errors
+/// When a file cannot be looked at.
+fn sidecar_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut folders = vec![folder.to_owned()];
+    let mut files = Vec::new();
+    while let Some(next) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&next) else { continue };
+        for entry in entries {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// Whether what was written last into a file was there at `time`. Some file systems tell times by two seconds.
+fn is_before(metadata: &Metadata, time: SystemTime) -> bool {
+    const GRAIN: Duration = Duration::from_secs(2);
+    metadata.modified().is_ok_and(|modified| modified + GRAIN < time)
+}
+
+impl KeptSession {
+    /// Whether a file at `path` with this `metadata`, of which the first `len` bytes are whole lines, and its folder are
+    /// as they were when this was noted, as far as one look tells.
+    #[must_use]
+    pub fn is_current(&self, path: &Path, metadata: &Metadata, len: u64) -> bool {
+        let noted = SystemTime::from(self.time);
+        let is_old = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|metadata| is_before(&metadata, noted));
+        let has_old_folder = || {
+            let files = session_id(path).map_or_else(|| Ok(Vec::new()), |_| sidecar_files(&sidecar_dir(path)));
+            files.is_ok_and(|files| files.iter().all(is_old))
+        };
+        self.path.as_deref() == Some(path) && self.bytes == len && is_before(metadata, noted) && has_old_folder()
+    }
+}

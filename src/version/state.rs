@@ -1,0 +1,143 @@
+//! The lines that a session had at some time.
+
+use super::VersionError;
+use super::pack::{Packer, Unpacker};
+use crate::archive::{Archive, LineId, Object, ObjectKind};
+use crate::text::Digest;
+
+/// The version of this form.
+const FORM: u64 = 1;
+
+/// Lines side by side that were read from one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// How many they are.
+    pub n_lines: u32,
+    /// The version behind which a client wrote them; `None` for those of the source.
+    pub under: Option<Digest>,
+}
+
+/// The lines that a session had at some time. States that a client went on from have those lines and more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The lines, in order.
+    pub lines: Vec<LineId>,
+    /// Where they were read, in order; the numbers add up to those of the lines.
+    pub runs: Vec<Run>,
+    /// The digest of their keys ([`super::Sum`]).
+    pub sum: Digest,
+    /// What it is looked up by: the first line.
+    pub group: Option<Digest>,
+    /// Whether the last line has an end.
+    pub ends_line: bool,
+    /// A line behind the last one that was not whole when it was read; the next state has it whole, or not at all.
+    pub torn: Vec<u8>,
+    /// The session id of the source.
+    pub session: String,
+    /// The state that this one goes on from.
+    pub parent: Option<Digest>,
+}
+
+impl State {
+    /// What names the state, in any archive.
+    #[must_use]
+    pub fn key(&self) -> Digest {
+        let mut packer = Packer::default();
+        packer.digest(self.sum);
+        packer.number(self.lines.len() as u64);
+        self.pack_rest(&mut packer);
+        Digest::of(&packer.0)
+    }
+
+    /// How many lines it has when it is rendered, with the torn one.
+    #[must_use]
+    pub fn n_lines(&self) -> u32 {
+        u32::try_from(self.lines.len()).unwrap_or(u32::MAX).saturating_add(u32::from(!self.torn.is_empty()))
+    }
+
+    /// The version that a client went on from when it wrote the line at `line`.
+    #[must_use]
+    pub fn read_under(&self, line: u32) -> Option<Digest> {
+        let mut end = 0_u32;
+        let run = self.runs.iter().find(|run| {
+            end = end.saturating_add(run.n_lines);
+            line < end
+        });
+        run.and_then(|run| run.under)
+    }
+
+    /// The object that the archive keeps.
+    #[must_use]
+    pub fn object(&self) -> Object {
+        let mut head = Packer::default();
+        head.number(self.lines.len() as u64);
+        head.digest(self.sum);
+        let mut content = Packer::default();
+        content.number(FORM);
+        content.optional_digest(self.group);
+        content.text(&self.session);
+        content.optional_digest(self.parent);
+        self.pack_rest(&mut content);
+        Object {
+            kind: ObjectKind::State,
+            key: self.key(),
+            group: self.group,
+            head: head.0,
+            lines: self.lines.clone(),
+            content: content.0,
+        }
+    }
+
+    fn pack_rest(&self, packer: &mut Packer) {
+        packer.number(self.runs.len() as u64);
+        for run in &self.runs {
+            packer.number(run.n_lines.into());
+            packer.optional_digest(run.under);
+        }
+        packer.number(self.ends_line.into());
+        packer.bytes(&self.torn);
+    }
+
+    /// The state with this key.
+    ///
+    /// # Errors
+    /// When the archive cannot be read, or has none.
+    pub fn read(archive: &dyn Archive, key: Digest) -> Result<Self, VersionError> {
+        let object = archive.object(ObjectKind::State, key)?;
+        let object = object.ok_or_else(|| VersionError::Missing { what: "the state", key: key.to_string() })?;
+        let state =
+            Self::unpack(object).ok_or_else(|| VersionError::Unknown { what: "the state", key: key.to_string() })?;
+        if state.key() == key { Ok(state) } else { Err(VersionError::NotWhatWasKept(key)) }
+    }
+
+    fn unpack(object: Object) -> Option<Self> {
+        let (_, sum) = head(&object.head)?;
+        let mut unpacker = Unpacker(&object.content);
+        if unpacker.number()? != FORM {
+            return None;
+        }
+        let group = unpacker.optional_digest()?;
+        let session = unpacker.text()?;
+        let parent = unpacker.optional_digest()?;
+        let runs = unpacker.list(|it| Some(Run { n_lines: it.small()?, under: it.optional_digest()? }))?;
+        let ends_line = unpacker.number()? == 1;
+        let torn = unpacker.bytes()?;
+        let n_lines: u64 = runs.iter().map(|run| u64::from(run.n_lines)).sum();
+        (n_lines == object.lines.len() as u64 && unpacker.is_empty()).then_some(Self {
+            lines: object.lines,
+            runs,
+            sum,
+            group,
+            ends_line,
+            torn,
+            session,
+            parent,
+        })
+    }
+}
+
+/// How many lines a state or a version has, and the digest of their keys, from the head of its object.
+pub(super) fn head(head: &[u8]) -> Option<(u32, Digest)> {
+    let mut unpacker = Unpacker(head);
+    Some((unpacker.small()?, unpacker.digest()?))
+}

@@ -1,0 +1,175 @@
+//! What the first version store got wrong (N-03, N-05): undo, restore and recognition, each as it was found.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::oracle::client::Client;
+use crate::oracle::dice::Dice;
+use crate::oracle::model::Actual;
+use crate::stage::{Stage, fixture};
+
+const COMPACT: [&str; 4] = ["--force", "--chunk-size", "10", "--keep-recent"];
+
+/// A client goes on in the file `name`; gives the marks of what it wrote.
+fn go_on(stage: &Stage, name: &str, client: &mut Client, seed: u64) -> Vec<String> {
+    let actual = Actual::of(stage.bytes(name));
+    let session = actual.session().unwrap().to_owned();
+    let mut dice = Dice::new(seed);
+    let mut talk = client.talk(&mut dice, &session, actual.tip());
+    talk.turn();
+    let lines = talk.lines;
+    let mut bytes = actual.bytes;
+    if !bytes.ends_with(b"\n") {
+        bytes.push(b'\n');
+    }
+    bytes.extend((lines.join("\n") + "\n").bytes());
+    fs::write(stage.path(name), bytes).unwrap();
+    // Thinking goes where what precedes it changes.
+    let marks = lines
+        .iter()
+        .filter(|line| !line.contains("\"signature\""))
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["mark"].to_string());
+    marks.collect()
+}
+
+/// Undoes one operation of `input`.
+fn undo(stage: &Stage, input: &str, id: &str, output: &str) -> Value {
+    stage.run(["restore", input, "--op", id, "-o", output, "--json"]).ended(0).json()
+}
+
+fn compact(stage: &Stage, input: &str, keep: &str, output: &str) -> String {
+    let args = [&["compact", input][..], &COMPACT, &[keep, "-o", output, "--json"]].concat();
+    operation(&stage.run(args).ended(0).json())
+}
+
+fn operation(report: &Value) -> String {
+    report["operation"].as_str().unwrap_or_else(|| panic!("{report}")).to_owned()
+}
+
+/// The uuids of what a resume would send.
+fn chain(stage: &Stage, name: &str) -> Vec<String> {
+    let actual = Actual::of(stage.bytes(name));
+    let lines = actual.live.order.iter().map(|at| &actual.transcript.lines[*at]);
+    lines.filter_map(|line| line.uuid().map(str::to_owned)).collect()
+}
+
+fn starts_with(bytes: &[u8], source: &[u8]) -> bool {
+    bytes.starts_with(source.strip_suffix(b"\n").unwrap_or(source))
+}
+
+// N-03, N-11: finding 1
+#[test]
+fn finding_1_what_a_client_appended_stays_when_a_compaction_is_undone_again() {
+    let source = fixture("session-small");
+    let stage = Stage::new().file("in.jsonl", &source);
+    let mut client = Client::default();
+    let id = compact(&stage, "in.jsonl", "0", "1.jsonl");
+    let first = go_on(&stage, "1.jsonl", &mut client, 1);
+    let undone = operation(&undo(&stage, "1.jsonl", &id, "2.jsonl"));
+    let before = chain(&stage, "2.jsonl");
+    let second = go_on(&stage, "2.jsonl", &mut client, 2);
+    // It is undone already, which is said, and nothing is cut off.
+    let again = stage.run(["restore", "2.jsonl", "--op", &id, "-o", "3.jsonl"]).ended(1);
+    assert!(again.stderr.contains("undone"), "{}", again.text);
+    assert!(!stage.names().contains(&"3.jsonl".to_owned()));
+    let after = chain(&stage, "2.jsonl");
+    assert!(after.starts_with(&before) && after.len() > before.len());
+    // Done again, and undone again.
+    let redone = stage.run(["undo", "2.jsonl", "--op", &undone, "-o", "4.jsonl", "--json"]).ended(0).json();
+    undo(&stage, "4.jsonl", &operation(&redone), "5.jsonl");
+    assert_eq!(chain(&stage, "5.jsonl"), after);
+    let text = String::from_utf8(stage.bytes("5.jsonl")).unwrap();
+    assert!(starts_with(text.as_bytes(), &source));
+    for mark in first.iter().chain(&second) {
+        assert!(text.contains(mark.as_str()), "{mark} is lost");
+    }
+}
+
+// N-03, N-06: finding 2
+#[test]
+fn finding_2_no_active_entry_is_lost_below_several_compactions() {
+    for keep in ["0", "5"] {
+        let source = fixture("session-small");
+        let stage = Stage::new().file("in.jsonl", &source);
+        let refs = stage.run(["refs", "in.jsonl", "--json"]).ended(0).json();
+        let handles: Vec<&str> =
+            refs["calls"].as_array().unwrap().iter().filter_map(|call| call["handle"].as_str()).collect();
+        stage.run(["discard", "in.jsonl", handles[0], "-o", "1.jsonl"]).ended(0);
+        let first = compact(&stage, "1.jsonl", "20", "2.jsonl");
+        let second = compact(&stage, "2.jsonl", "12", "3.jsonl");
+        compact(&stage, "3.jsonl", keep, "4.jsonl");
+        stage.run(["prune", "4.jsonl", "--protect-steps", "0", "-o", "5.jsonl"]).ended(0);
+        let last = handles[handles.len() - 1];
+        stage.run(["discard", "5.jsonl", last, "-o", "6.jsonl"]).ended(0);
+        // Compactions stand on those below them.
+        let refused = stage.run(["undo", "6.jsonl", "--op", &second, "-o", "7.jsonl"]).ended(1);
+        assert!(refused.stderr.contains("--with-later"), "{}", refused.text);
+        stage.run(["undo", "6.jsonl", "--op", &second, "--with-later", "-o", "7.jsonl"]).ended(0);
+        stage.run(["restore", "7.jsonl", "--all", "--in-place", "--force"]).ended(0);
+        assert!(stage.bytes("7.jsonl") == source, "keep {keep}");
+        let again = stage.run(["restore", "7.jsonl", "--op", &first, "-o", "8.jsonl"]).ended(1);
+        assert!(again.stderr.contains("undone"), "{}", again.text);
+        assert_eq!(chain(&stage, "7.jsonl"), chain(&stage, "in.jsonl"));
+    }
+}
+
+// N-03, N-04: finding 3
+#[test]
+fn finding_3_a_source_without_a_final_newline_comes_back_from_a_result_that_grew() {
+    let mut source = fixture("session-small");
+    assert_eq!(source.pop(), Some(b'\n'));
+    let stage = Stage::new().file("in.jsonl", &source);
+    stage.run(["prune", "in.jsonl", "--protect-steps", "0", "-o", "1.jsonl"]).ended(0);
+    stage.run(["restore", "1.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+    assert!(stage.bytes("back.jsonl") == source);
+    let marks = go_on(&stage, "1.jsonl", &mut Client::default(), 3);
+    fs::remove_file(stage.path("in.jsonl")).unwrap();
+    stage.run(["restore", "1.jsonl", "--all", "-o", "grown.jsonl"]).ended(0);
+    let back = stage.bytes("grown.jsonl");
+    assert!(back.starts_with(&[&source[..], b"\n"].concat()));
+    let text = String::from_utf8(back).unwrap();
+    assert!(marks.iter().all(|mark| text.contains(mark.as_str())));
+}
+
+// N-05: finding 4
+#[test]
+fn finding_4_a_result_that_grew_is_known_wherever_it_lies() {
+    let source = fixture("session-small");
+    let stage = Stage::new().file("in.jsonl", &source).file("elsewhere/other.jsonl", "");
+    let first = stage.run(["prune", "in.jsonl", "--protect-steps", "0", "-o", "1.jsonl", "--json"]).ended(0).json();
+    let marks = go_on(&stage, "1.jsonl", &mut Client::default(), 4);
+    fs::rename(stage.path("1.jsonl"), stage.path("elsewhere/other.jsonl")).unwrap();
+    fs::remove_file(stage.path("in.jsonl")).unwrap();
+    let moved = stage.path("elsewhere/other.jsonl");
+    let copy = stage.path("elsewhere/copy.jsonl");
+    fs::copy(&moved, &copy).unwrap();
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    // A later rewrite knows of the earlier one.
+    stage.run(["truncate", &path(&moved), "--target-tokens", "9000", "--tokens", "chars4", "-o", "2.jsonl"]).ended(0);
+    let log = stage.run(["log", "2.jsonl", "--json"]).ended(0).json();
+    assert_eq!(log["operations"][1]["id"], first["operation"]);
+    for input in [path(&moved), path(&copy), "2.jsonl".to_owned()] {
+        stage.run(["restore", &input, "--all", "-o", "back.jsonl", "--force"]).ended(0);
+        let back = String::from_utf8(stage.bytes("back.jsonl")).unwrap();
+        assert!(back.as_bytes().starts_with(&source), "{input}");
+        assert!(marks.iter().all(|mark| back.contains(mark.as_str())), "{input}");
+    }
+}
+
+// U-02: finding 5
+#[test]
+#[cfg(target_os = "linux")]
+fn finding_5_a_restore_that_is_done_has_not_failed_for_its_report() {
+    let source = fixture("session-small");
+    for verb in ["restore", "undo"] {
+        let stage = Stage::new().file("in.jsonl", &source);
+        stage.run(["prune", "in.jsonl", "--protect-steps", "0", "--in-place", "--force"]).ended(0);
+        let all = if verb == "restore" { &["--all"][..] } else { &[] };
+        let args = [&[verb, "in.jsonl", "--in-place", "--force", "--report", "/dev/full"], all].concat();
+        let run = stage.run(args).ended(0);
+        assert!(run.stderr.contains("report"), "{}", run.text);
+        assert!(stage.bytes("in.jsonl") == source);
+    }
+}

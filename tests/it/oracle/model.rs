@@ -1,0 +1,585 @@
+//! What files should be, by a model that keeps for each operation what it itself changed, and puts together what holds
+//! (N-02, N-03, N-06). What an operation changed is learnt from the file that it wrote; from then on, whatever is undone,
+//! given back, appended or deleted, the model says what each file has to be.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::live::Live;
+use super::resume::{Before, problems, thinking};
+use super::transcript::{Line, Transcript, is_thinking};
+use super::values::{Path, differing, is_pointer, mark, overlap, put, values};
+
+/// A line as it was first written.
+pub(crate) struct Stored {
+    pub(crate) mark: String,
+    pub(crate) line: Line,
+    /// Whether it is of the source, and not of what a client wrote behind a result.
+    pub(crate) is_source: bool,
+}
+
+/// What one operation did.
+#[derive(Default)]
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    pub(crate) verb: &'static str,
+    pub(crate) undoes: Vec<usize>,
+    /// Values of lines that it takes back, with the operations that had put something there.
+    gives_back: HashSet<(usize, String, Path)>,
+    drops: BTreeSet<String>,
+    /// Whether it left out what a resume does not send, or thinking.
+    drops_unseen: bool,
+    edits: BTreeMap<String, Vec<(Path, Option<Value>)>>,
+    /// The uuids of the entries that it inserted, and the first entry behind them.
+    inserts: Vec<String>,
+    before: Option<String>,
+    /// The operations that it stands on: it changed what they inserted.
+    pub(crate) stands_on: BTreeSet<usize>,
+    /// Those that it may stand on: it went on from their summaries.
+    pub(crate) may_stand_on: BTreeSet<usize>,
+}
+
+/// What a file should be.
+#[derive(Clone)]
+pub(crate) struct Document {
+    pub(crate) path: PathBuf,
+    pub(crate) stored: Vec<Rc<Stored>>,
+    /// The marks of what a resume sends when no operation holds, in order.
+    pub(crate) active: Vec<String>,
+    /// What stood before each thinking block when it was written.
+    written: HashMap<String, Before>,
+    /// The operations, oldest first.
+    pub(crate) history: Vec<usize>,
+    /// What was wrong with what clients wrote.
+    problems: BTreeSet<String>,
+    /// Whether it is a result.
+    pub(crate) is_version: bool,
+    /// How many lines it had when it was written.
+    pub(crate) n_version: usize,
+}
+
+/// The operations of all files.
+#[derive(Default)]
+pub(crate) struct Model {
+    pub(crate) operations: Vec<Operation>,
+}
+
+/// A file as it is.
+pub(crate) struct Actual {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) transcript: Transcript,
+    pub(crate) live: Live,
+}
+
+impl Actual {
+    pub(crate) fn of(bytes: Vec<u8>) -> Self {
+        let transcript = Transcript::read(&bytes);
+        let live = Live::of(&transcript);
+        Self { bytes, transcript, live }
+    }
+
+    /// The session id that its last line has.
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.transcript.lines.iter().rev().find_map(|line| line.value["sessionId"].as_str())
+    }
+
+    /// The entry that a client goes on from.
+    pub(crate) fn tip(&self) -> Option<String> {
+        let mut lines = self.live.order.iter().rev().map(|at| &self.transcript.lines[*at]);
+        lines.find_map(Line::uuid).map(str::to_owned)
+    }
+
+    /// The lines, but for the session that they are of, and what titles of ours say.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let key = |line: &Line| match line.kind() {
+            "custom-title" if mark(line).is_none() => "title".to_owned(),
+            _ => without_session(&line.raw),
+        };
+        self.transcript.lines.iter().map(key).collect()
+    }
+
+    fn by_mark(&self) -> BTreeMap<String, usize> {
+        let lines = self.transcript.lines.iter().enumerate();
+        lines.filter_map(|(at, line)| Some((mark(line)?, at))).collect()
+    }
+
+    /// The marks on the chain.
+    fn chain(&self) -> Vec<String> {
+        self.live.order.iter().filter_map(|at| mark(&self.transcript.lines[*at])).collect()
+    }
+
+    /// The lines of nobody that are entries, by their uuids.
+    fn inserted(&self) -> BTreeMap<String, usize> {
+        let lines = self.transcript.lines.iter().enumerate().filter(|(_, line)| mark(line).is_none());
+        lines.filter_map(|(at, line)| Some((line.uuid()?.to_owned(), at))).collect()
+    }
+}
+
+fn is_closing(line: &Line) -> bool {
+    line.value["message"]["model"] == "<synthetic>" && line.message_id().is_some_and(|id| id.starts_with("msg_ctxc_"))
+}
+
+impl Document {
+    /// A source.
+    pub(crate) fn source(path: PathBuf, actual: &Actual) -> Self {
+        let mut document = Self {
+            path,
+            stored: Vec::new(),
+            active: Vec::new(),
+            written: HashMap::new(),
+            history: Vec::new(),
+            problems: BTreeSet::new(),
+            is_version: false,
+            n_version: 0,
+        };
+        document.grow(actual);
+        document
+    }
+
+    /// Takes in what a client has written at the end of the file, which is `actual` now.
+    pub(crate) fn grow(&mut self, actual: &Actual) {
+        let is_source = !self.is_version;
+        let known: HashSet<String> = self.stored.iter().map(|stored| stored.mark.clone()).collect();
+        for (mark, at) in actual.transcript.lines.iter().enumerate().filter_map(|(at, line)| Some((mark(line)?, at))) {
+            let line = &actual.transcript.lines[at];
+            let line = Line { raw: line.raw.clone(), value: line.value.clone() };
+            if !known.contains(&mark) {
+                self.stored.push(Rc::new(Stored { mark, line, is_source }));
+            } else if is_source {
+                // The last line may have got its end.
+                let stored = self.stored.iter_mut().find(|stored| stored.mark == mark).unwrap();
+                *stored = Rc::new(Stored { mark, line, is_source });
+            }
+        }
+        let chain = actual.chain();
+        if is_source {
+            self.active = chain;
+        } else {
+            self.active.extend(chain.into_iter().filter(|mark| !known.contains(mark)));
+        }
+        for (signature, before) in thinking(&actual.transcript, &actual.live) {
+            self.written.entry(signature).or_insert(before);
+        }
+        self.problems.extend(problems(&actual.transcript, &actual.live));
+    }
+
+    /// The same in another place.
+    pub(crate) fn at(&self, path: PathBuf) -> Self {
+        Self { path, ..self.clone() }
+    }
+
+    /// Whether its file, which is `actual`, is recognised by `other`, which was written later.
+    pub(crate) fn is_recognised(&self, actual: &Actual, other: &Actual) -> bool {
+        let (own, other) = (actual.keys(), other.keys());
+        other.len() >= self.n_version && own.starts_with(&other)
+    }
+
+    pub(crate) fn is_grown(&self) -> bool {
+        self.stored.iter().any(|stored| !stored.is_source)
+    }
+
+    fn find(&self, mark: &str) -> Option<&Stored> {
+        self.stored.iter().find(|stored| stored.mark == mark).map(|stored| &**stored)
+    }
+}
+
+impl Model {
+    /// The operations of a history that hold, oldest first.
+    pub(crate) fn standing(&self, history: &[usize]) -> Vec<usize> {
+        let mut undone: HashSet<usize> = HashSet::new();
+        let mut standing = Vec::new();
+        for &operation in history.iter().rev() {
+            if !undone.contains(&operation) {
+                undone.extend(&self.operations[operation].undoes);
+                standing.push(operation);
+            }
+        }
+        standing.reverse();
+        standing
+    }
+
+    /// The standing operations that stand on those of `ids`, by way of others too; with those that only may.
+    pub(crate) fn standing_on(&self, history: &[usize], ids: &[usize]) -> (BTreeSet<usize>, BTreeSet<usize>) {
+        let close = |with: &dyn Fn(&Operation) -> BTreeSet<usize>| {
+            let mut gone: BTreeSet<usize> = ids.iter().copied().collect();
+            for later in self.standing(history) {
+                if with(&self.operations[later]).iter().any(|on| gone.contains(on)) {
+                    gone.insert(later);
+                }
+            }
+            gone.retain(|it| !ids.contains(it));
+            gone
+        };
+        let must = close(&|operation| operation.stands_on.clone());
+        let may = close(&|operation| operation.stands_on.union(&operation.may_stand_on).copied().collect());
+        (must, may)
+    }
+
+    fn given_back(&self, standing: &[usize]) -> HashSet<&(usize, String, Path)> {
+        standing.iter().flat_map(|operation| &self.operations[*operation].gives_back).collect()
+    }
+
+    /// What holds of the line: of edits that overlap the newest.
+    fn edits(&self, standing: &[usize], mark: &str) -> Vec<(usize, &Path, Option<&Value>)> {
+        let given = self.given_back(standing);
+        let mut found: Vec<(usize, &Path, Option<&Value>)> = Vec::new();
+        for &operation in standing.iter().rev() {
+            for (path, value) in self.operations[operation].edits.get(mark).into_iter().flatten() {
+                let is_given = given.contains(&(operation, mark.to_owned(), path.clone()));
+                if !is_given && !found.iter().any(|(other, known, _)| *other != operation && overlap(known, path)) {
+                    found.push((operation, path, value.as_ref()));
+                }
+            }
+        }
+        found
+    }
+
+    fn expected(&self, standing: &[usize], stored: &Stored) -> Value {
+        let mut expected = values(&stored.line.value);
+        for (_, path, value) in self.edits(standing, &stored.mark).into_iter().rev() {
+            put(&mut expected, path, value);
+        }
+        expected
+    }
+
+    fn drops(&self, standing: &[usize]) -> BTreeSet<String> {
+        standing.iter().flat_map(|operation| self.operations[*operation].drops.iter().cloned()).collect()
+    }
+
+    /// Whether no operation holds in any way.
+    pub(crate) fn is_plain(&self, document: &Document) -> bool {
+        let standing = self.standing(&document.history);
+        let is_edited = |stored: &Rc<Stored>| !self.edits(&standing, &stored.mark).is_empty();
+        let operations = || standing.iter().map(|operation| &self.operations[*operation]);
+        let drops = |operation: &Operation| operation.drops_unseen || !operation.drops.is_empty();
+        !operations().any(|operation| drops(operation) || !operation.inserts.is_empty())
+            && !document.stored.iter().any(is_edited)
+    }
+
+    /// Learns what the operation `id` did to `document`, whose file was `before`, and is `after`.
+    pub(crate) fn learn(
+        &mut self,
+        document: &Document,
+        id: &str,
+        verb: &'static str,
+        before: &Actual,
+        after: &Actual,
+    ) -> Result<usize, String> {
+        // A run takes thinking out wherever it stands.
+        let drops_unseen = verb == "run";
+        let mut operation = Operation { id: id.to_owned(), verb, drops_unseen, ..Operation::default() };
+        let (old, new) = (before.by_mark(), after.by_mark());
+        let standing = self.standing(&document.history);
+        for stored in &document.stored {
+            let Stored { mark, line, .. } = &**stored;
+            let is_active = document.active.contains(mark);
+            match (old.get(mark), new.get(mark)) {
+                (Some(_), None) if is_active && !line.is_thinking_only() => {
+                    operation.drops.insert(mark.clone());
+                }
+                (Some(_), None) => operation.drops_unseen = true,
+                (None, Some(_)) if is_active && !line.is_thinking_only() => {
+                    return Err(format!("{verb} brought {mark} back"));
+                }
+                (Some(old), Some(new)) if !is_pointer(line) => {
+                    let (old, new) = (&before.transcript.lines[*old], &after.transcript.lines[*new]);
+                    let edits = differing(&values(&old.value), &values(&new.value));
+                    if !edits.is_empty() {
+                        operation.edits.insert(mark.clone(), edits);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let may_drop = matches!(verb, "truncate" | "compact" | "run");
+        if !may_drop && !operation.drops.is_empty() {
+            return Err(format!("{verb} dropped {:?}", operation.drops));
+        }
+        let (old, new) = (before.inserted(), after.inserted());
+        for &earlier in &standing {
+            for uuid in &self.operations[earlier].inserts {
+                let (Some(was), is) = (old.get(uuid), new.get(uuid)) else { continue };
+                let was = values(&before.transcript.lines[*was].value);
+                if is.is_none_or(|is| values(&after.transcript.lines[*is].value) != was) {
+                    operation.stands_on.insert(earlier);
+                }
+            }
+        }
+        let inserted = new.iter().filter(|(uuid, _)| !old.contains_key(*uuid));
+        let inserted = inserted.filter(|(_, at)| !is_closing(&after.transcript.lines[**at]));
+        let mut inserted: Vec<(usize, String)> = inserted.map(|(uuid, at)| (*at, uuid.clone())).collect();
+        inserted.sort();
+        if let Some((last, _)) = inserted.last() {
+            if verb != "compact" {
+                return Err(format!("{verb} inserted {inserted:?}"));
+            }
+            let mut behind = after.live.order.iter().skip_while(|at| **at != *last).skip(1);
+            operation.before = behind.find_map(|at| mark(&after.transcript.lines[*at]));
+            operation.may_stand_on =
+                standing.iter().copied().filter(|earlier| self.operations[*earlier].verb == "compact").collect();
+        }
+        operation.inserts = inserted.into_iter().map(|(_, uuid)| uuid).collect();
+        self.operations.push(operation);
+        Ok(self.operations.len() - 1)
+    }
+
+    /// Notes that `undoes` are undone.
+    pub(crate) fn undo(&mut self, id: &str, undoes: Vec<usize>) -> usize {
+        self.operations.push(Operation { id: id.to_owned(), verb: "undo", undoes, ..Operation::default() });
+        self.operations.len() - 1
+    }
+
+    /// What is put in the place of the item `item` of `document`.
+    pub(crate) fn cuts(&self, document: &Document, item: &Item) -> Vec<(usize, String, Path)> {
+        let standing = self.standing(&document.history);
+        let mut found = Vec::new();
+        for stored in &document.stored {
+            for prefix in item.places(&stored.line) {
+                let given = self.given_back(&standing);
+                for &operation in &standing {
+                    for (path, _) in self.operations[operation].edits.get(&stored.mark).into_iter().flatten() {
+                        let cut = (operation, stored.mark.clone(), path.clone());
+                        if overlap(&prefix, path) && !given.contains(&cut) {
+                            found.push(cut);
+                        }
+                    }
+                }
+            }
+        }
+        // A copy for the screen alone is no item.
+        let is_cut = found.iter().any(|(_, _, path)| path[0] != "screen");
+        if is_cut { found } else { Vec::new() }
+    }
+
+    /// Whether an entry of the item is left out.
+    pub(crate) fn is_gone(&self, document: &Document, item: &Item) -> bool {
+        let drops = self.drops(&self.standing(&document.history));
+        document.stored.iter().any(|it| drops.contains(&it.mark) && item.is_in(&it.line))
+    }
+
+    pub(crate) fn give_back(&mut self, id: &str, cuts: Vec<(usize, String, Path)>) -> usize {
+        let gives_back = cuts.into_iter().collect();
+        self.operations.push(Operation { id: id.to_owned(), verb: "restore", gives_back, ..Operation::default() });
+        self.operations.len() - 1
+    }
+
+    /// Holds the file against what it should be.
+    pub(crate) fn hold(&self, document: &Document, actual: &Actual) -> Result<(), String> {
+        let standing = self.standing(&document.history);
+        self.hold_lines(document, &standing, actual)?;
+        self.hold_chain(document, &standing, actual)?;
+        self.hold_inserted(document, &standing, actual)?;
+        hold_thinking(document, actual)?;
+        let problems = problems(&actual.transcript, &actual.live);
+        if let Some(problem) = problems.difference(&document.problems).next() {
+            return Err(format!("a resume: {problem}"));
+        }
+        if self.is_plain(document) { hold_plain(document, actual) } else { Ok(()) }
+    }
+
+    /// Each line is what holds of it, in the order of the session.
+    fn hold_lines(&self, document: &Document, standing: &[usize], actual: &Actual) -> Result<(), String> {
+        let mut left = document.stored.iter();
+        let drops = self.drops(standing);
+        for line in &actual.transcript.lines {
+            let Some(mark) = mark(line) else { continue };
+            let Some(stored) = left.find(|stored| stored.mark == mark) else {
+                return Err(format!("the line {mark} is out of order, twice there or of another branch"));
+            };
+            if drops.contains(&mark) {
+                return Err(format!("the line {mark} is there, which an operation drops"));
+            }
+            let unaltered = |block: &&Value| !is_thinking(block) || stored.line.blocks().contains(*block);
+            if let Some(block) = line.blocks().iter().find(|block| !unaltered(block)) {
+                return Err(format!("thinking of {mark} was altered: {block}"));
+            }
+            if is_pointer(line) {
+                continue;
+            }
+            let (is, expected) = (values(&line.value), self.expected(standing, stored));
+            if is != expected {
+                return Err(format!("the line {mark} has {:?}", differing(&expected, &is)));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is active without any operation, and is not dropped, is what a resume sends, in that order.
+    fn hold_chain(&self, document: &Document, standing: &[usize], actual: &Actual) -> Result<(), String> {
+        let drops = self.drops(standing);
+        let is_firm = |mark: &String| {
+            !document.find(mark).is_some_and(|stored| stored.line.is_thinking_only()) && !drops.contains(mark)
+        };
+        let expected: Vec<&String> = document.active.iter().filter(|mark| is_firm(mark)).collect();
+        let chain = actual.chain();
+        let is: Vec<&String> = chain.iter().filter(|mark| is_firm(mark)).collect();
+        if is == expected {
+            return Ok(());
+        }
+        let lost: Vec<_> = expected.iter().filter(|mark| !is.contains(mark)).collect();
+        let more: Vec<_> = is.iter().filter(|mark| !expected.contains(mark)).collect();
+        Err(format!("of the chain {lost:?} are missing, {more:?} are too much; expected {expected:?}, is {is:?}"))
+    }
+
+    /// What operations inserted stands where it should, and nothing else is there.
+    fn hold_inserted(&self, document: &Document, standing: &[usize], actual: &Actual) -> Result<(), String> {
+        let inserted = actual.inserted();
+        let of_standing: HashSet<&String> =
+            standing.iter().flat_map(|operation| &self.operations[*operation].inserts).collect();
+        for (uuid, at) in &inserted {
+            let line = &actual.transcript.lines[*at];
+            if !of_standing.contains(uuid) && !is_closing(line) {
+                return Err(format!("the entry {uuid} is of nobody: {}", line.value));
+            }
+        }
+        let order: Vec<(Option<String>, Option<&str>)> =
+            actual.live.order.iter().map(|at| &actual.transcript.lines[*at]).map(|it| (mark(it), it.uuid())).collect();
+        for &operation in standing {
+            let Operation { id, inserts, before, drops, .. } = &self.operations[operation];
+            // Changed since, or all that it stands for is summed up again.
+            let is_changed = |later: &&usize| {
+                let other = &self.operations[**later];
+                let covers = !other.inserts.is_empty() && drops.is_subset(&other.drops) && **later != operation;
+                other.stands_on.contains(&operation) || covers
+            };
+            let (Some(summary), None) = (inserts.last(), standing.iter().find(is_changed)) else { continue };
+            let Some(place) = order.iter().position(|(_, uuid)| *uuid == Some(summary.as_str())) else {
+                return Err(format!("the summary of {id} is not on the chain"));
+            };
+            let Some(before) = before else { continue };
+            let Some(border) = document.active.iter().position(|mark| mark == before) else { continue };
+            for (at, (mark, _)) in order.iter().enumerate() {
+                let of_active = mark.as_ref().and_then(|mark| document.active.iter().position(|it| it == mark));
+                if of_active.is_some_and(|of_active| (of_active < border) != (at < place)) {
+                    return Err(format!("{mark:?} stands on the wrong side of the summary of {id}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// S-05, S-09: thinking stands only behind what it was written behind.
+fn hold_thinking(document: &Document, actual: &Actual) -> Result<(), String> {
+    for (signature, before) in thinking(&actual.transcript, &actual.live) {
+        let Some(written) = document.written.get(&signature) else {
+            return Err(format!("the thinking {signature} is of nobody"));
+        };
+        if before.seen != written.seen {
+            return Err(format!("the thinking {signature} stands behind a change"));
+        }
+        if !written.thinking.ends_with(&before.thinking) {
+            return Err(format!(
+                "the thinking {signature} stands behind {:?}, and was written behind {:?}",
+                before.thinking, written.thinking
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Without any operation the lines of the source are there byte for byte, and behind them those of clients.
+fn hold_plain(document: &Document, actual: &Actual) -> Result<(), String> {
+    let mut lines = actual.transcript.lines.iter().filter(|line| mark(line).is_some()).peekable();
+    for stored in &document.stored {
+        let Stored { mark: wanted, line: was, is_source } = &**stored;
+        let is = lines.peek().filter(|line| mark(line).as_ref() == Some(wanted));
+        let Some(is) = is else {
+            if !is_source && (was.is_thinking_only() || is_pointer(was)) {
+                continue;
+            }
+            return Err(format!("the line {wanted} does not come back"));
+        };
+        if *is_source && without_session(&is.raw) != without_session(&was.raw) {
+            return Err(format!(
+                "the line {wanted} comes back as {}, and was {}",
+                String::from_utf8_lossy(&is.raw),
+                String::from_utf8_lossy(&was.raw)
+            ));
+        }
+        lines.next();
+    }
+    Ok(())
+}
+
+fn without_session(line: &[u8]) -> String {
+    let line = String::from_utf8_lossy(line);
+    let line = line.strip_suffix('\n').unwrap_or(&line);
+    let Some((head, tail)) = line.split_once("\"sessionId\":\"") else { return line.to_owned() };
+    format!("{head}{}", tail.split_once('"').map_or(tail, |(_, tail)| tail))
+}
+
+/// Something that can be named.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    /// What the call of this id gave back.
+    Result { id: String, tool: String },
+    /// The text of the message with this mark.
+    Text { mark: String, text: String },
+}
+
+impl Item {
+    /// All items of what is active.
+    pub(crate) fn all(document: &Document) -> Vec<Self> {
+        let mut items = Vec::new();
+        for stored in document.stored.iter().filter(|stored| document.active.contains(&stored.mark)) {
+            let Stored { mark, line, .. } = &**stored;
+            for block in line.blocks().iter().filter(|block| block["type"] == "tool_use") {
+                let field = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
+                items.push(Self::Result { id: field("id"), tool: field("name") });
+            }
+            let first = line.text().lines().next().unwrap_or_default().to_owned();
+            if line.is_message() && !line.is("isCompactSummary") && !first.is_empty() {
+                items.push(Self::Text { mark: mark.clone(), text: first });
+            }
+        }
+        items
+    }
+
+    /// What names it.
+    pub(crate) fn target(&self) -> String {
+        match self {
+            Self::Result { id, tool } => {
+                use sha2::{Digest, Sha256};
+                let digits: [u8; 32] = Sha256::digest(id.as_bytes()).into();
+                let digits = u64::from_be_bytes(digits[..8].try_into().unwrap());
+                format!("{}_{:012x}", tool[..1].to_lowercase(), digits >> 16)
+            }
+            // `Prompt 12 starts. ... ends as Prompt 12.`
+            Self::Text { text, .. } => {
+                let words: Vec<&str> = text.split(' ').take(2).collect();
+                let name = words.join(" ");
+                format!("{} starts...as {name}", name.to_uppercase())
+            }
+        }
+    }
+
+    fn is_in(&self, line: &Line) -> bool {
+        match self {
+            Self::Result { id, .. } => line.blocks().iter().any(|block| block["tool_use_id"] == id.as_str()),
+            Self::Text { mark: own, .. } => mark(line).as_ref() == Some(own),
+        }
+    }
+
+    /// The values of `line` that are of the item.
+    fn places(&self, line: &Line) -> Vec<Path> {
+        match self {
+            Self::Result { id, .. } => {
+                let mut places = Vec::new();
+                if self.is_in(line) {
+                    places.push(vec!["blocks".to_owned(), format!("result {id}")]);
+                    places.push(vec!["screen".to_owned()]);
+                }
+                if line.blocks().iter().any(|block| block["id"] == id.as_str()) {
+                    places.push(vec!["blocks".to_owned(), format!("use {id}")]);
+                }
+                places
+            }
+            Self::Text { .. } if self.is_in(line) => vec![vec!["text".to_owned()]],
+            Self::Text { .. } => Vec::new(),
+        }
+    }
+}
