@@ -75,6 +75,10 @@ impl Names {
 
     /// What `name` says; nothing where it is not about a secret.
     pub(super) fn meaning(&self, name: &str) -> Option<Meaning> {
+        // One of our placeholders is no name.
+        if name.strip_prefix("SECRET-").is_some_and(|number| number.chars().all(|c| c.is_ascii_digit())) {
+            return None;
+        }
         let parts = name_parts(name);
         let is_shouted = !name.bytes().any(|byte| byte.is_ascii_lowercase());
         let (at, kind) = parts.iter().enumerate().rev().find_map(|(at, part)| Some((at, self.kind(part)?)))?;

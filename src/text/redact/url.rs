@@ -36,7 +36,11 @@ pub(super) fn find(rules: &Rules, text: &str, mark: Range<usize>) -> Option<Find
         None => (0, credentials, credentials.len() >= 16 && looks_like_chance(credentials)),
     };
     let start = mark.end + lead;
-    let is_template = ["{", "(", "%s", "%(", "%{"].iter().any(|mark| secret.starts_with(mark)) || secret.contains("**");
+    // A password may start as a template does; one is a template from its start to its end.
+    let ends = [("{", "}"), ("(", ")"), ("%(", ")s"), ("%{", "}")];
+    let is_template = ends.iter().any(|(open, close)| secret.starts_with(open) && secret.ends_with(close))
+        || ["%s", "%d", "%v"].contains(&secret)
+        || secret.contains("**");
     (counts && !is_template && !rules.screen.is_placeholder(secret))
         .then_some(Finding { range: start..start + secret.len(), family: FAMILY })
 }

@@ -186,7 +186,6 @@ fn is_bare_secret(
     text: &str,
 ) -> bool {
     let opens_code = value.starts_with(['{', '[', '(', '<', '|', '&', '=', '\\'])
-        || value.starts_with("//")
         || value.starts_with('*') && between == Between::Colon
         || value.starts_with("--")
         || (value.contains("::") || value.contains('<') && value.contains('>')) && !meaning.is_shouted
