@@ -319,15 +319,6 @@ impl<'a> Work<'a> {
         };
         let after = thinking(index, &mut chain.lines.iter().copied().filter(|line| !goes(line)));
         let left = consequences.expected(left);
-        let totals = Totals::of(&reading.index, &reading.chain);
-        let removed = ThinkingRemoved {
-            entries: before.saturating_sub(after),
-            tokens: totals.thinking.saturating_sub(left.thinking),
-            signature_tokens: totals.signatures.saturating_sub(left.signatures),
-            kept_in_open_loop: consequences.thinking.kept_in_open_loop,
-        };
-        let recorded = recorded_context(&reading.file, &reading.index, &reading.chain)?;
-        let gauge = consequences.gauge.map(|gauge| Gauge { before: recorded.unwrap_or(gauge.before), ..gauge });
         let found;
         let read = match &reading.drafted {
             Some(drafted) => {
@@ -336,6 +327,17 @@ impl<'a> Work<'a> {
             }
             None => (&reading.file, &reading.index, &reading.chain),
         };
+        // What a draft has lost is no removed thinking, and what it has again was not in the file.
+        let (totals, own) = (Totals::of(&reading.index, &reading.chain), Totals::of(read.1, read.2));
+        let before = before.min(thinking(read.1, &mut read.2.lines.iter().copied()));
+        let removed = ThinkingRemoved {
+            entries: before.saturating_sub(after),
+            tokens: totals.thinking.min(own.thinking).saturating_sub(left.thinking),
+            signature_tokens: totals.signatures.min(own.signatures).saturating_sub(left.signatures),
+            kept_in_open_loop: consequences.thinking.kept_in_open_loop,
+        };
+        let recorded = recorded_context(read.0, read.1, read.2)?;
+        let gauge = consequences.gauge.map(|gauge| Gauge { before: recorded.unwrap_or(gauge.before), ..gauge });
         let unchanged = unchanged_tokens(read, (&rebased.base.file, index, chain), rewrite)?;
         Ok(Consequences { thinking: removed, gauge, unchanged, ..consequences })
     }

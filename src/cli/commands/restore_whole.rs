@@ -10,7 +10,7 @@ use crate::apply::{Rewrite, Staged, open_cuts};
 use crate::archive::{Archive, Operation};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input;
-use crate::cli::landing::refuse_unless_file;
+use crate::cli::landing::{refuse_unless_file, say_resume};
 use crate::cli::reading::Reading;
 use crate::cli::rewriting::{Identity, Work, say};
 use crate::cli::settings::{Existing, Form, Mode, Output, Rewriting};
@@ -18,7 +18,7 @@ use crate::cli::stored;
 use crate::cli::tell::{report_file, tell};
 use crate::cli::ui::Ui;
 use crate::report::undone::{KeptRow, UndoneReport};
-use crate::transcript::session::{By, Found};
+use crate::transcript::session::{By, Found, session_id};
 use crate::version::{Edits, History};
 
 /// Which operations are undone.
@@ -258,6 +258,9 @@ fn tell_untouched(
         Form::Text => ui.data_line(path.display())?,
     }
     ui.status(format_args!("the source of {} is there, as it was: {}", report.rewritten.source, path.display()));
+    if let Some(id) = session_id(path) {
+        say_resume(id, path, ui);
+    }
     Ok(Completion::Full)
 }
 
