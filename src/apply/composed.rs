@@ -165,6 +165,11 @@ fn stored_chain(index: &Index, layout: &Layout) -> Chain {
     if layout.groups().is_empty() {
         return Chain::find(index);
     }
+    Chain::find(&without_inserted(index, layout))
+}
+
+/// The index as it is without the lines that were inserted.
+pub(super) fn without_inserted(index: &Index, layout: &Layout) -> Index {
     let mut stored = index.clone();
     let inserted = || layout.groups().iter().flat_map(|group| &group.lines);
     let fallbacks: HashMap<IdHash, IdHash> = inserted().filter_map(|line| hangs_on(line.as_bytes())).collect();
@@ -180,7 +185,7 @@ fn stored_chain(index: &Index, layout: &Layout) -> Chain {
             stored.relink(line, Some(heir));
         }
     }
-    Chain::find(&stored)
+    stored
 }
 
 /// The chain with the inserted lines in it, each group before the first entry that stands behind it.
@@ -236,7 +241,7 @@ fn take_edits(
             note_cuts(&scan, bytes, line, &splices, rewrite);
             let rendered = render(bytes, &splices).map_err(io::Error::other)?;
             if stored.is_live(line) || layout.inserted(line).is_some() {
-                rewrite.save(line, seen_tokens(bytes) - seen_tokens(&rendered));
+                rewrite.save(line, measured(bytes) - measured(&rendered));
             }
             rewrite.edit(line, splices);
         } else {
@@ -275,8 +280,8 @@ fn drop_thinking_of_dropped(index: &Index, stored: &Chain, layout: &Layout, drop
     }
 }
 
-/// What the model sees of a line, thinking aside.
-fn seen_tokens(line: &[u8]) -> i64 {
+/// What the model sees of a line, thinking aside, in `chars4` tokens.
+pub(super) fn measured(line: &[u8]) -> i64 {
     let mut sum = Tokens::ZERO;
     measure(&Scan::of(line), line, |part, tokens| match part {
         Part::Thinking | Part::Signature => {}
@@ -471,6 +476,12 @@ fn linked(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<Index> {
 fn grown_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &History) -> Vec<GrownRun> {
     let Source { layout, versions, .. } = source;
     let now = seen_edits(history);
+    // Entries that stand in the file in another order than in the chain: the first place from which on a line is reached.
+    let mut reached: Vec<LineNo> = Vec::with_capacity(chain.lines.len());
+    for &line in &chain.lines {
+        reached.push(reached.last().map_or(line, |last| line.max(*last)));
+    }
+    let place_in = |line: LineNo| reached.partition_point(|reached| *reached < line);
     let mut line = 0_u32;
     let mut runs = Vec::new();
     for run in source.runs {
@@ -483,7 +494,7 @@ fn grown_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &Histor
             .filter(|(key, _)| !then.contains_key(*key))
             .chain(then.iter().filter(|(key, _)| !now.contains_key(*key)))
             // What it inserted is not there any more.
-            .map(|(_, address)| layout.place(address).map_or(0, |place| place_in(chain, place)));
+            .map(|(_, address)| layout.place(address).map_or(0, place_in));
         // Thinking that comes back is a change, too.
         let comes_back = takes_all_thinking(then_history) && !takes_all_thinking(history);
         let thinking = chain.lines.iter().position(|line| index.record(*line).flags.any(Flags::THINKING));
@@ -498,10 +509,6 @@ fn grown_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &Histor
 
 fn takes_all_thinking(history: &History) -> bool {
     history.standing().any(|operation| operation.removes_all_thinking)
-}
-
-fn place_in(chain: &Chain, line: LineNo) -> usize {
-    chain.lines.iter().position(|it| *it >= line).unwrap_or(chain.lines.len())
 }
 
 /// The edits that hold and that the model sees the difference of, with the line that each is about.

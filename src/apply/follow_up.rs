@@ -109,7 +109,7 @@ fn remove(
     file: &File,
     index: &Index,
     chain: &Chain,
-    mut behind: Behind<'_>,
+    behind: Behind<'_>,
     thinking: Thinking,
     rewrite: &mut Rewrite,
     consequences: &mut Consequences,
@@ -124,11 +124,6 @@ fn remove(
             let runs = behind.runs.iter().filter_map(|run| run.first_change);
             let Some(first) = first_change.into_iter().chain(runs).min() else { return Ok(()) };
             Some(first)
-        }
-        ThinkingReach::BehindLine(line) => {
-            behind.first_change = earliest(chain, first_change, line);
-            let Some(earlier) = behind.first_change else { return Ok(()) };
-            Some(earlier)
         }
     };
     let mut kept_from = open_loop(index, chain);
@@ -162,12 +157,6 @@ impl Behind<'_> {
         let run = self.runs.iter().find(|run| run.first <= line && line < run.end);
         run.map_or(self.first_change, |run| run.first_change)
     }
-}
-
-/// The place in `chain` of the first change, or of the first entry from `line` on, whichever comes first.
-pub(super) fn earliest(chain: &Chain, first_change: Option<usize>, line: LineNo) -> Option<usize> {
-    let from_line = chain.lines.iter().position(|it| *it >= line);
-    first_change.into_iter().chain(from_line).min()
 }
 
 fn is_all_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {

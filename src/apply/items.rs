@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use super::OpenCut;
+use super::composed::measured;
 use super::rebase::Rebased;
 use crate::archive::Cut;
 use crate::text::{Tokens, json_string};
 use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::{BlockKind, Scan};
-use crate::transcript::{IdHash, LineNo, Part, Span, measure, read_line};
+use crate::transcript::{IdHash, LineNo, Span, read_line};
 use crate::version::{Active, Edit, GivenBack, History};
 
 /// What became of an item that was to be given back.
@@ -74,8 +75,8 @@ fn give_back_one<'a>(
                 found.entry(&own.operation.operation).or_default().insert(own.at);
             }
         }
-        let before = seen(&rendered(bytes, on_line.iter().filter_map(|it| splice(it))));
-        let after = seen(&rendered(bytes, left.into_iter().filter_map(|it| splice(it))));
+        let before = measured(&rendered(bytes, on_line.iter().filter_map(|it| splice(it))));
+        let after = measured(&rendered(bytes, left.into_iter().filter_map(|it| splice(it))));
         return Ok(Returned::Restored(Cut {
             uuid: cut.uuid.clone(),
             call: cut.call.clone(),
@@ -106,16 +107,6 @@ fn rendered<'a>(bytes: &[u8], splices: impl DoubleEndedIterator<Item = &'a Splic
         }
     }
     render(bytes, &kept).unwrap_or_else(|_| bytes.to_vec())
-}
-
-/// What the model sees of a line, thinking aside.
-fn seen(line: &[u8]) -> i64 {
-    let mut sum = Tokens::ZERO;
-    measure(&Scan::of(line), line, |part, tokens| match part {
-        Part::Thinking | Part::Signature => {}
-        _ => sum += tokens,
-    });
-    sum.0.cast_signed()
 }
 
 /// Whether an edit at `span` is one of the item that `cut` names.

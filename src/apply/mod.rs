@@ -120,6 +120,6 @@ pub use spoken::{SpokenMessage, read_spoken};
 pub use stage::{BadStage, pruning};
 pub use thinking::{ThinkingReach, ThinkingRemoved};
 pub use truncate::{Truncated, truncate};
-pub use unchanged::{own_title, unchanged_tokens};
+pub use unchanged::unchanged_tokens;
 pub use write::{Existing, Staged, n_names, unnamed_file};
 pub use write_report::{probe_report, write_document, write_report};

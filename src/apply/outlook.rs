@@ -6,7 +6,7 @@ use std::io;
 use super::Rewrite;
 use super::ThinkingPolicy;
 use super::close_loop::closing_entry;
-use super::follow_up::{Thinking, earliest};
+use super::follow_up::Thinking;
 use super::thinking::{ThinkingReach, open_loop};
 use crate::text::Tokens;
 use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
@@ -38,7 +38,6 @@ impl Outlook {
             keeps_all: thinking.policy == ThinkingPolicy::Keep,
             stable_until: match thinking.reach {
                 ThinkingReach::BehindChange => first_change.unwrap_or(usize::MAX),
-                ThinkingReach::BehindLine(line) => earliest(chain, first_change, line).unwrap_or(usize::MAX),
                 ThinkingReach::Everywhere => 0,
             },
             kept_from: open_loop(index, chain).unwrap_or(usize::MAX),

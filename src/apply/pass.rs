@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
-use super::places::{leading_parent, raw_uuid, session_span, string_at};
+use super::places::{leading_parent, raw_uuid};
 use super::pointers::uuid_of;
 use super::relink::relinks;
 use super::stream::{CHUNK, Sink, Source};
@@ -197,7 +197,7 @@ impl Pass<'_> {
         let start = record.session_at.position(len).filter(|start| *start < CHUNK / 2);
         let Some((session, start)) = self.rewrite.session.as_ref().zip(start) else { return Ok(false) };
         let head = self.source.peek(CHUNK).map_err(ApplyError::Read)?;
-        let old = string_at(head, start).and_then(|span| std::str::from_utf8(span.string(head)?).ok());
+        let old = Span::of_string(head, start).and_then(|span| std::str::from_utf8(span.string(head)?).ok());
         let Some((old, before)) = old.zip(head.get(..=start)) else { return Ok(false) };
         self.sink.write(before)?;
         self.sink.write(session.id.as_bytes())?;
@@ -244,7 +244,7 @@ fn relinked<'t>(
 ) -> Option<[&'t [u8]; 5]> {
     let inside = |span: Span| span.range().start + 1..span.range().end - 1;
     let old = inside(leading_parent(text, record)?);
-    let Some((session, span)) = session.zip(session_span(text, record.session_at)) else {
+    let Some((session, span)) = session.zip(record.session_at.span(text)) else {
         return Some([text.get(..old.start)?, parent, text.get(old.end..)?, b"", b""]);
     };
     span.string(text)?;
@@ -263,7 +263,7 @@ fn copy_line(
     session: Option<&NewSession>,
     sink: &mut Sink<'_>,
 ) -> Result<(), ApplyError> {
-    let place = session.and_then(|session| Some((session, session_span(text, session_at)?)));
+    let place = session.and_then(|session| Some((session, session_at.span(text)?)));
     let Some((session, span)) = place else { return sink.write(text) };
     let old = span.string(text).unwrap_or_default();
     let (before, rest) = text.split_at(span.range().start + 1);

@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use crate::transcript::scan::Scan;
-use crate::transcript::{Flags, IdHash, LEADING_PARENT, Record, SessionAt, Span};
+use crate::transcript::{Flags, IdHash, LEADING_PARENT, Record, Span};
 
 /// The uuid of a line as it stands between its quotes, `known` being its digest.
 pub(super) fn raw_uuid(text: &[u8], known: IdHash) -> &[u8] {
@@ -23,23 +23,7 @@ pub(super) fn leading_parent(text: &[u8], record: &Record) -> Option<Span> {
     if !record.flags.any(Flags::LEADING_PARENT) {
         return None;
     }
-    string_at(text, start)
-}
-
-/// Where the value of `sessionId` stands, by the note of the index, or else by a scan.
-pub(super) fn session_span(text: &[u8], session_at: SessionAt) -> Option<Span> {
-    if session_at == SessionAt::NONE {
-        return None;
-    }
-    let noted = session_at.position(text.len()).and_then(|start| string_at(text, start));
-    noted.or_else(|| Scan::of(text).session_id)
-}
-
-/// The string that starts at `start`, quotes included, if it has no escapes.
-pub(super) fn string_at(text: &[u8], start: usize) -> Option<Span> {
-    let inside = text.get(start..)?.strip_prefix(b"\"")?;
-    let len = memchr::memchr2(b'"', b'\\', inside)?;
-    (inside.get(len) == Some(&b'"')).then(|| Span::new(start, start + len + 2))
+    Span::of_string(text, start)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use super::composed::{Composed, Source, composed};
+use super::composed::{Composed, Source, composed, without_inserted};
 use super::own_edits::Lines;
 use super::pass;
 use super::write::unnamed_file;
@@ -22,7 +22,16 @@ pub struct Rebased {
     /// What becomes of them.
     pub composed: Composed,
     /// How the session is rendered from its lines, where the base is a rendering that the archive knows.
-    pub recorded: Option<Vec<Step>>,
+    pub recorded: Option<KnownRendering>,
+}
+
+/// How a session was rendered before.
+#[derive(Clone, Debug)]
+pub struct KnownRendering {
+    /// What became of its lines, in order.
+    pub steps: Vec<Step>,
+    /// By how much what the model sees is smaller than in the session, in `chars4` tokens without signatures.
+    pub saved: i64,
 }
 
 /// What a file is made of.
@@ -129,8 +138,7 @@ impl Made<'_> {
             let earlier = State::read(archive, version.state)?;
             let n_earlier = earlier.lines.len();
             let rest = state.lines.get(n_earlier..).unwrap_or_default();
-            let is_behind = (n_earlier..state.lines.len())
-                .all(|line| state.read_under(u32::try_from(line).unwrap_or(u32::MAX)) == Some(key));
+            let is_behind = state.read_under().skip(n_earlier).all(|under| under == Some(key));
             if !is_same(&then, history) || !state.lines.starts_with(&earlier.lines) || !is_behind {
                 continue;
             }
@@ -165,7 +173,8 @@ impl Made<'_> {
                 chain,
             };
             let layout = Layout::plain(composed.index.n_lines());
-            return Ok(Some(Rebased { base: Base { file, layout }, composed, recorded: Some(steps) }));
+            let recorded = Some(KnownRendering { steps, saved: version.saved });
+            return Ok(Some(Rebased { base: Base { file, layout }, composed, recorded }));
         }
         Ok(None)
     }
@@ -242,7 +251,7 @@ impl Rebased {
     /// What is known of the session without any operation, so that what is wrong with it is nothing that a rendering causes.
     #[must_use]
     pub fn before(&self) -> Before {
-        Before::of(&self.composed.index, &Chain::find(&self.composed.index))
+        Before::of(&without_inserted(&self.composed.index, &self.base.layout), &self.composed.stored)
     }
 }
 

@@ -67,8 +67,7 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     version.write(&*archive, id, Appended::UnderIdentity, &mut again)?;
     let spooled_out = spooled(&out)?;
     let out_index = Index::build(&spooled_out).map_err(ApplyError::Read)?;
-    let keys = version::keys(&spooled_out, &out_index).map_err(ApplyError::Read)?;
-    let known = version::recognise(&*archive, &keys)?;
+    let (_, known) = version::recognise(&*archive, &spooled_out, &out_index)?;
     let is_known = known.is_some_and(|known| known.n_lines == out_index.n_lines() && known.version == Some(version));
     Ok(is_equal && back == data && again == out && is_known && out.len() as u64 == written.len)
 }

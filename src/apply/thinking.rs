@@ -21,8 +21,6 @@ pub enum ThinkingReach {
     /// From the first change on, where it could not stay.
     #[default]
     BehindChange,
-    /// The same, where what stands before this line was changed earlier on.
-    BehindLine(LineNo),
     /// All of it goes, for the room that it takes.
     Everywhere,
 }

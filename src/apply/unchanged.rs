@@ -5,11 +5,9 @@ use std::io;
 
 use super::Rewrite;
 use crate::text::Tokens;
-use crate::text::json_string;
 use crate::transcript::edit::render;
 use crate::transcript::scan::Scan;
 use crate::transcript::{Chain, Index, LineNo, context_tokens, read_line};
-use crate::version::{Inserted, Step, Version};
 
 /// A transcript: its file, its index, and its live chain.
 type Transcript<'a> = (&'a File, &'a Index, &'a Chain);
@@ -50,19 +48,4 @@ pub fn unchanged_tokens(now: Transcript<'_>, base: Transcript<'_>, rewrite: &Rew
 fn content(line: &[u8]) -> &[u8] {
     let scan = Scan::of(line);
     scan.message.and_then(|message| message.content).or(scan.attachment).map_or(line, |span| span.of(line))
-}
-
-/// The title that ctxc gave the session of `version`, where it did.
-#[must_use]
-pub fn own_title(version: &Version) -> Option<String> {
-    version.steps.iter().rev().find_map(|step| {
-        let Step::Insert(Inserted::Title, line) = step else { return None };
-        let mut title = None;
-        crate::transcript::scan::each_field(line, |key, value| {
-            if key == b"customTitle" {
-                title = value.string(line).map(|raw| json_string::decode(raw).into_owned());
-            }
-        });
-        title
-    })
 }

@@ -113,10 +113,6 @@ impl Landing<'_> {
             }
             (Output::NewSession(_), None) | (Output::StandardOutput, _) => Destination::Stream(&mut stdout),
         };
-        let before = match (&rebased, &reading.drafted) {
-            (Some(_), None) => Some(Before::of(&reading.index, &reading.chain)),
-            _ => None,
-        };
         let own_id = stored::own_id(reading.path.clone().as_deref(), reading.session_file());
         let mut deposit = None;
         let keeping = match &mut archive {
@@ -139,7 +135,7 @@ impl Landing<'_> {
                     Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?),
                     None => Recorder::new(Layout::plain(made.index.n_lines()), keys),
                 };
-                let steps = rebased.as_ref().and_then(|rebased| rebased.recorded.clone());
+                let steps = rebased.as_ref().and_then(|rebased| Some(rebased.recorded.as_ref()?.steps.clone()));
                 let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
                 let source = KeptSession {
                     id: own_id.clone(),
@@ -177,21 +173,21 @@ impl Landing<'_> {
             }
             None => None,
         };
-        // The chain of the source is not needed any more, and a new one is on its way.
+        // The index and the chain of the source are not needed any more, and new ones are on their way.
+        let source = (std::mem::take(&mut reading.index), std::mem::take(&mut reading.chain));
+        let own = rebased.as_ref().filter(|_| reading.drafted.is_none()).map(|_| Before::of(&source.0, &source.1));
         let mut origin = reading.origin();
-        let (mut index, chain) = if let Some(rebased) = &rebased {
-            let before = before.as_ref().or(reading.drafted.as_ref().map(|drafted| &drafted.before));
-            origin.base = before.map(|before| BaseFile {
-                file: &rebased.base.file,
-                before,
-                own_problems: rebased.before().problems,
-            });
-            (rebased.composed.index.clone(), rebased.composed.chain.clone())
+        let base;
+        let (mut index, chain) = if let Some(rebased) = rebased {
+            let before = own.as_ref().or(reading.drafted.as_ref().map(|drafted| &drafted.before));
+            let own_problems = rebased.before().problems;
+            base = rebased.base;
+            origin.base = before.map(|before| BaseFile { file: &base.file, before, own_problems });
+            (rebased.composed.index, rebased.composed.chain)
         } else {
-            (reading.index.clone(), reading.chain.clone())
+            source
         };
         let done = carry_out(&origin, &mut index, chain, rewrite, keeping, destination, &errand)?;
-        drop(origin);
         reading.chain = Chain::find(&index);
         reading.index = index;
         Ok((done, deposit))

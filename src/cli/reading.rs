@@ -17,8 +17,8 @@ use crate::apply::{self, Before, Draft, Lines, Made, Origin};
 use crate::archive::{Archive, operation_id};
 use crate::text::{Digest, Stopped};
 use crate::transcript::session::Found;
-use crate::transcript::{Chain, Index, LineReader};
-use crate::version::{self, Edit, Edits, History, Known, LineKey};
+use crate::transcript::{Chain, Index};
+use crate::version::{self, Edit, Edits, History, Known};
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
@@ -99,11 +99,7 @@ impl Reading {
 
     /// Finds out what `archive` knows of the session.
     pub(super) fn recognise(&mut self, archive: &dyn Archive) -> Result<(), CommandError> {
-        if !may_be_known(&self.file, archive)? {
-            return Ok(());
-        }
-        let keys = version::keys(&self.file, &self.index).with_context(|| format!("read {}", self.name))?;
-        self.past.known = version::recognise(archive, &keys)?;
+        (_, self.past.known) = version::recognise(archive, &self.file, &self.index)?;
         let made = self.made(Some(archive));
         let (history, lines) = (made.history()?, made.lines());
         (self.past.history, self.past.lines) = (history, lines);
@@ -265,14 +261,6 @@ fn new_operation(stem: Option<&str>, path: Option<&Path>) -> String {
     // Two programs may plan at once, for one file.
     let what = format!("{} {}", now.as_nanosecond(), std::process::id());
     operation_id(now, stem.unwrap_or("-"), Digest::of(what.as_bytes()), path)
-}
-
-/// Whether `archive` has anything that starts as `file` does: most often one look tells that it does not.
-fn may_be_known(mut file: &File, archive: &dyn Archive) -> Result<bool, CommandError> {
-    file.rewind()?;
-    let mut lines = LineReader::new(file);
-    let Some(first) = lines.next_line()? else { return Ok(false) };
-    Ok(version::may_know(archive, LineKey::scanned(first))?)
 }
 
 /// A reader whose bytes are counted by a bar.

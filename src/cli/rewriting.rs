@@ -16,13 +16,13 @@ use super::tell::{self, report_file};
 use super::ui::Ui;
 use crate::apply::{
     Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingPolicy, ThinkingReach,
-    ThinkingRemoved, follow_up, own_edits, own_title, recorded_context, title_line, title_of, unchanged_tokens,
+    ThinkingRemoved, follow_up, own_edits, recorded_context, title_line, title_of, unchanged_tokens,
 };
 use crate::archive::Archive;
 use crate::report::rewritten::{BeforeAfter, Rewritten};
 use crate::text::{Digest, Tokens};
 use crate::transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals};
-use crate::version::Edits;
+use crate::version::{Edits, own_title};
 
 /// A session that is being rewritten.
 pub(super) struct Work<'a> {
@@ -44,6 +44,12 @@ pub(super) struct Work<'a> {
 fn under(output: &Output, identity: Option<String>, own: Option<&String>) -> Rewrite {
     let id = identity.filter(|id| !matches!(output, Output::NewSession(_)) && Some(id) != own);
     Rewrite { session: id.map(|id| NewSession { id }), ..Rewrite::default() }
+}
+
+/// Puts what `plan` notes of items, and what it records, into what is written in its place.
+fn note_plan(plan: Rewrite, rewrite: &mut Rewrite) {
+    rewrite.cuts.entry(LineNo(0)).or_default().extend(plan.cuts.into_values().flatten());
+    rewrite.records.extend(plan.records);
 }
 
 /// A session put together anew.
@@ -195,8 +201,14 @@ impl<'a> Work<'a> {
             .with_context(|| format!("read {}", reading.name))?;
             (rewrite, None, consequences, left)
         };
-        let saved =
-            rewrite.saved.values().sum::<i64>() + rewrite.already_saved + consequences.thinking.tokens.0.cast_signed();
+        let recorded = rebased.as_ref().and_then(|rebased| rebased.recorded.as_ref());
+        let saved = recorded.map_or_else(
+            || {
+                let thinking = consequences.thinking.tokens.0.cast_signed();
+                rewrite.saved.values().sum::<i64>() + rewrite.already_saved + thinking
+            },
+            |recorded| recorded.saved,
+        );
         let told = match &rebased {
             Some(rebased) => self.told(rebased, &rewrite, consequences, left)?,
             None => consequences,
@@ -266,17 +278,18 @@ impl<'a> Work<'a> {
         };
         let made = reading.made(self.archive.as_deref());
         if let Some(rebased) = made.recorded(&history, &self.rendered)? {
-            let rewrite = under(&settings.output, identity, own_session.as_ref());
+            let mut rewrite = under(&settings.output, identity, own_session.as_ref());
+            note_plan(plan, &mut rewrite);
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
             return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
         }
-        let rebased = made.rebase(&history, identity.as_deref())?;
+        let mut rebased = made.rebase(&history, identity.as_deref())?;
+        let mut rewrite = std::mem::take(&mut rebased.composed.rewrite);
         let everywhere = history.standing().any(|operation| operation.removes_all_thinking);
         let reach = if everywhere { ThinkingReach::Everywhere } else { reach };
         let is_kept = history.standing().all(|operation| operation.thinking == ThinkingPolicy::Keep);
         let policy = if is_kept { ThinkingPolicy::Keep } else { settings.thinking };
-        let Composed { index, chain, stored, rewrite, runs, identities } = &rebased.composed;
-        let mut rewrite = rewrite.clone();
+        let Composed { index, chain, stored, runs, identities, .. } = &rebased.composed;
         let calibration = Calibration::learn(index, stored);
         let left = rewrite.left(index, chain);
         let thinking = Thinking { policy, reach };
@@ -287,8 +300,7 @@ impl<'a> Work<'a> {
                 rewrite.edit_unseen(*line, [splice.clone()]);
             }
         }
-        rewrite.cuts.entry(LineNo(0)).or_default().extend(plan.cuts.into_values().flatten());
-        rewrite.records.extend(plan.records);
+        note_plan(plan, &mut rewrite);
         if !matches!(settings.output, Output::NewSession(_))
             && identity != own_session
             && let Some(id) = identity

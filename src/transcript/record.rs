@@ -1,6 +1,7 @@
 //! What the index keeps of a line: 32 bytes, so that an index of a gigabyte of transcript fits in some 12 MB.
 
-use super::scan::Kind;
+use super::scan::{Kind, Scan};
+use super::span::Span;
 
 /// A digest of an id: equal ids have equal digests. 64 bits tell apart the ids of any transcript that exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -259,6 +260,16 @@ impl SessionAt {
         } else {
             Some(usize::from(self.0))
         }
+    }
+
+    /// Where the value stands in `text`, quotes included, by the note or else by a scan; `None` where it is no string.
+    #[must_use]
+    pub fn span(self, text: &[u8]) -> Option<Span> {
+        if self == Self::NONE {
+            return None;
+        }
+        let noted = self.position(text.len()).and_then(|start| Span::of_string(text, start));
+        noted.or_else(|| Scan::of(text).session_id)
     }
 }
 

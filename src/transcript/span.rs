@@ -31,6 +31,15 @@ impl Span {
         Self { start: self.start + offset, end: self.end + offset }
     }
 
+    /// The span of the JSON string that starts at `start` of `text`, quotes included; `None` where none does, or it has
+    /// escapes.
+    #[must_use]
+    pub fn of_string(text: &[u8], start: usize) -> Option<Self> {
+        let inside = text.get(start..)?.strip_prefix(b"\"")?;
+        let len = memchr::memchr2(b'"', b'\\', inside)?;
+        (inside.get(len) == Some(&b'"')).then(|| Self::new(start, start + len + 2))
+    }
+
     /// The bytes of `line` in this span; none when the line is too short for it.
     #[must_use]
     pub fn of(self, line: &[u8]) -> &[u8] {

@@ -10,7 +10,7 @@ use crate::transcript::LineReader;
 use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::Scan;
 
-use super::title::title_line;
+use super::title::{title_in, title_line};
 
 /// The lines of a session with those that operations inserted, in a temporary file.
 #[derive(Debug)]
@@ -168,11 +168,12 @@ impl Version {
         let n_lines = state.lines.len();
         let is_unfit = || VersionError::NotWhatWasKept(self.key());
         let mut line = 0;
+        let mut read_under = state.read_under();
         let mut sink = Sink { out, identity, pending_end: false };
         archive.each_line(&state.lines, &mut |_, bytes| {
             line += 1;
             let is_open = line == n_lines && state.torn.is_empty() && !state.ends_line;
-            let is_appended = state.read_under(u32::try_from(line - 1).unwrap_or(u32::MAX)).is_some();
+            let is_appended = read_under.next().flatten().is_some();
             sink.identity = identity.filter(|_| !is_appended || appended == Appended::UnderIdentity);
             let written = steps.line(bytes, is_open, &mut sink);
             written.map_err(|source| ArchiveError::Give { source })
@@ -238,13 +239,7 @@ impl Steps<'_> {
 
 /// The title of a line of ours, for the session `id`.
 fn retitled(line: &[u8], id: &str) -> String {
-    let mut title = String::new();
-    crate::transcript::scan::each_field(line, |key, value| {
-        if key == b"customTitle" {
-            title = value.string(line).map(|raw| json_string::decode(raw).into_owned()).unwrap_or_default();
-        }
-    });
-    title_line(id, &title)
+    title_line(id, &title_in(line).unwrap_or_default())
 }
 
 struct Sink<'a> {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::key::key_of;
 use super::putting::{PORTION, Putting};
-use super::{Known, LineKey, Run, State, Step, Sum, Version, VersionError, keys, may_know, recognise};
+use super::{Known, LineKey, Run, State, Step, Sum, Version, VersionError, recognise};
 use crate::archive::Archive;
 use crate::text::Digest;
 use crate::transcript::{Flags, Index, LineNo, LineReader};
@@ -54,12 +54,8 @@ fn deposit_in(
     stop: &AtomicBool,
 ) -> Result<Deposited, VersionError> {
     // Of a session that is new the lines are read once more only, to be put.
-    let is_new = match first_key(file, index)? {
-        Some(first) => !may_know(archive, first)?,
-        None => true,
-    };
-    let mut keys = if is_new { Vec::new() } else { keys(file, index)? };
-    let known = recognise(archive, &keys)?;
+    let (mut keys, known) = recognise(archive, file, index)?;
+    let is_new = keys.is_empty();
     let from = known.as_ref().map_or(0, |known| known.n_lines);
     let torn = torn_line(index, file)?.filter(|_| from < index.n_lines());
     let n_whole = index.n_lines() - u32::from(torn.is_some());
@@ -156,14 +152,6 @@ fn stored_keys(archive: &dyn Archive, state: &State) -> Result<Vec<LineKey>, Ver
     Ok(keys)
 }
 
-/// The key of the first line.
-fn first_key(file: &File, index: &Index) -> Result<Option<LineKey>, VersionError> {
-    let Some(first) = index.lines().next() else { return Ok(None) };
-    let mut buffer = Vec::new();
-    let line = crate::transcript::read_line(file, index, first, &mut buffer)?;
-    Ok(Some(key_of(line, index.record(first))))
-}
-
 /// Puts the lines of `range`, and their keys into `keys`; whether the last of them has an end.
 fn put(
     putting: &mut Putting<'_>,
@@ -197,6 +185,7 @@ mod tests {
     use crate::archive::suite::samples::on_each_backend;
     use crate::archive::{Cleanup, ObjectKind, Sweep};
     use crate::text::Digest;
+    use crate::version::keys;
     use crate::version::putting::BATCH;
     use std::io::Write;
 

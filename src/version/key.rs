@@ -133,22 +133,10 @@ pub fn keys(mut file: &File, index: &Index) -> io::Result<Vec<LineKey>> {
 
 /// The key of `line`, of which the index has `record`.
 pub(super) fn key_of(line: &[u8], record: &crate::transcript::Record) -> LineKey {
-    use crate::transcript::SessionAt;
     if record.kind == Kind::CustomTitle {
         return LineKey::scanned(line);
     }
-    if record.session_at == SessionAt::NONE {
-        return LineKey::of(line, None);
-    }
-    let noted = record.session_at.position(line.len()).and_then(|start| string_at(line, start));
-    LineKey::of(line, noted.or_else(|| Scan::of(line).session_id))
-}
-
-/// The string that starts at `start`, quotes included, if it has no escapes.
-fn string_at(text: &[u8], start: usize) -> Option<Span> {
-    let inside = text.get(start..)?.strip_prefix(b"\"")?;
-    let len = memchr::memchr2(b'"', b'\\', inside)?;
-    (inside.get(len) == Some(&b'"')).then(|| Span::new(start, start + len + 2))
+    LineKey::of(line, record.session_at.span(line))
 }
 
 #[cfg(test)]

@@ -1,9 +1,13 @@
 //! Which session a file is of, by its content alone (N-05).
 
+use std::fs::File;
+
+use super::key::key_of;
 use super::state::head;
-use super::{LineKey, State, Sum, Version, VersionError};
+use super::{LineKey, State, Sum, Version, VersionError, keys};
 use crate::archive::{Archive, ObjectKind};
 use crate::text::Digest;
+use crate::transcript::{Index, read_line};
 
 /// What the archive knows of a file.
 #[derive(Clone, Debug)]
@@ -16,12 +20,31 @@ pub struct Known {
     pub n_lines: u32,
 }
 
-/// Which session a file with lines of these keys is of, whatever its name, and wherever it is: the longest state or version
-/// that it begins with, of equally long ones the newest version. `None` for one that the archive does not know.
+/// The keys of the lines of `file`, which `index` was built from, and which session it is of, whatever its name, and wherever it is: the longest state or version
+/// that it begins with, of equally long ones the newest version. `None` for one that the archive does not know, and no keys
+/// where it has nothing that starts with the same line: most often one look tells.
 ///
 /// # Errors
-/// When the archive cannot be read, or what it holds is damaged.
-pub fn recognise(archive: &dyn Archive, keys: &[LineKey]) -> Result<Option<Known>, VersionError> {
+/// When the file or the archive cannot be read, or what it holds is damaged.
+pub fn recognise(
+    archive: &dyn Archive,
+    file: &File,
+    index: &Index,
+) -> Result<(Vec<LineKey>, Option<Known>), VersionError> {
+    let Some(first) = index.lines().next() else { return Ok((Vec::new(), None)) };
+    let mut buffer = Vec::new();
+    let group = key_of(read_line(file, index, first, &mut buffer)?, index.record(first)).group();
+    let has = |kind| archive.objects_of(kind, group).map(|found| !found.is_empty());
+    if !has(ObjectKind::State)? && !has(ObjectKind::Version)? {
+        return Ok((Vec::new(), None));
+    }
+    let keys = keys(file, index)?;
+    let known = by_keys(archive, &keys)?;
+    Ok((keys, known))
+}
+
+/// As [`recognise`], of a file with lines of these keys.
+fn by_keys(archive: &dyn Archive, keys: &[LineKey]) -> Result<Option<Known>, VersionError> {
     let Some(first) = keys.first() else { return Ok(None) };
     let mut candidates: Vec<Candidate> = Vec::new();
     for kind in [ObjectKind::State, ObjectKind::Version] {
@@ -56,15 +79,6 @@ pub fn recognise(archive: &dyn Archive, keys: &[LineKey]) -> Result<Option<Known
         let version = Version::read(archive, key)?;
         Known { state: State::read(archive, version.state)?, version: Some(version), n_lines }
     }))
-}
-
-/// Whether the archive has anything that starts with the line of this key: most often one look tells that it does not.
-///
-/// # Errors
-/// When the archive cannot be read.
-pub fn may_know(archive: &dyn Archive, first: LineKey) -> Result<bool, VersionError> {
-    let has = |kind| archive.objects_of(kind, first.group()).map(|found| !found.is_empty());
-    Ok(has(ObjectKind::State)? || has(ObjectKind::Version)?)
 }
 
 struct Candidate {

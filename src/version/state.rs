@@ -45,6 +45,8 @@ impl State {
         let mut packer = Packer::default();
         packer.digest(self.sum);
         packer.number(self.lines.len() as u64);
+        // The keys of lines leave it out, and copies under other ids are no one's state but their own.
+        packer.text(&self.session);
         self.pack_rest(&mut packer);
         Digest::of(&packer.0)
     }
@@ -55,15 +57,9 @@ impl State {
         u32::try_from(self.lines.len()).unwrap_or(u32::MAX).saturating_add(u32::from(!self.torn.is_empty()))
     }
 
-    /// The version that a client went on from when it wrote the line at `line`.
-    #[must_use]
-    pub fn read_under(&self, line: u32) -> Option<Digest> {
-        let mut end = 0_u32;
-        let run = self.runs.iter().find(|run| {
-            end = end.saturating_add(run.n_lines);
-            line < end
-        });
-        run.and_then(|run| run.under)
+    /// Of each line, the version that a client went on from when it wrote it.
+    pub fn read_under(&self) -> impl Iterator<Item = Option<Digest>> {
+        self.runs.iter().flat_map(|run| std::iter::repeat_n(run.under, run.n_lines as usize))
     }
 
     /// The object that the archive keeps.

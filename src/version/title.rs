@@ -1,12 +1,34 @@
 //! The title that ctxc gives a new session, by which it is found in the client's picker.
 
+use super::{Inserted, Step, Version};
 use crate::text::json_string;
+use crate::transcript::scan::each_field;
 
 /// The entry that gives the session `id` a title.
 #[must_use]
 pub fn title_line(id: &str, title: &str) -> String {
     let (title, id) = (json_string::encode(title), json_string::encode(id));
     format!(r#"{{"type":"custom-title","customTitle":{title},"sessionId":{id}}}"#)
+}
+
+/// The title that the entry in `line` gives; `None` where it gives none.
+pub(super) fn title_in(line: &[u8]) -> Option<String> {
+    let mut title = None;
+    each_field(line, |key, value| {
+        if key == b"customTitle" {
+            title = value.string(line).map(|raw| json_string::decode(raw).into_owned());
+        }
+    });
+    title
+}
+
+/// The title that ctxc gave the session of `version`, where it did.
+#[must_use]
+pub fn own_title(version: &Version) -> Option<String> {
+    version.steps.iter().rev().find_map(|step| match step {
+        Step::Insert(Inserted::Title, line) => title_in(line),
+        _ => None,
+    })
 }
 
 /// What became of a session by each verb, as it stands in brackets at the end of a title.
