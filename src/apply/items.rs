@@ -11,7 +11,7 @@ use crate::text::{Tokens, json_string};
 use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::{BlockKind, Scan};
 use crate::transcript::{IdHash, LineNo, Span, read_line};
-use crate::version::{Active, Edit, GivenBack, History};
+use crate::version::{Active, Edit, GivenBack, History, Newest};
 
 /// What became of an item that was to be given back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,14 +98,9 @@ fn splice<'a>(active: &Active<'a>) -> Option<&'a Splice> {
 
 /// The line with splices of which later ones hold.
 fn rendered<'a>(bytes: &[u8], splices: impl DoubleEndedIterator<Item = &'a Splice>) -> Vec<u8> {
-    let mut kept: Vec<Splice> = Vec::new();
-    for splice in splices.rev() {
-        let (one, meets) =
-            (splice.span, |other: &Splice| other.span.start < splice.span.end && splice.span.start < other.span.end);
-        if !kept.iter().any(|other| other.span == one || meets(other)) {
-            kept.push(splice.clone());
-        }
-    }
+    let mut newest = Newest::default();
+    splices.rev().for_each(|splice| newest.offer(splice, ()));
+    let kept: Vec<Splice> = newest.into_splices().map(|(splice, ())| splice).collect();
     render(bytes, &kept).unwrap_or_else(|_| bytes.to_vec())
 }
 

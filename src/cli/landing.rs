@@ -81,22 +81,16 @@ pub(super) struct Landed<'a> {
 impl Landing<'_> {
     /// Writes, checks, archives and swaps. The index and the chain of `reading` are those of the result afterwards. Gives
     /// also what of the session was new to the archive.
-    #[expect(clippy::too_many_lines, reason = "one step after the other, of which each needs what those before made")]
     pub(super) fn land(
         self,
         reading: &mut Reading,
-        result: Landed<'_>,
+        mut result: Landed<'_>,
         ui: &Ui,
     ) -> Result<(Done, Option<DepositSize>), CommandError> {
-        let Landed { rewrite, edits, saved, rebased } = result;
-        let mut archive = self.open_archive(rewrite, ui)?;
-        let session = match self.fresh {
-            Some(fresh) => fresh.id.to_string(),
-            None => reading.stem.clone().unwrap_or_else(|| "-".to_owned()),
-        };
+        let mut archive = self.open_archive(result.rewrite, ui)?;
         let now = Timestamp::now();
         let errand =
-            Errand { verb: self.verb, command: command_line(), session: session.clone(), now, stop: ui.stop() };
+            Errand { verb: self.verb, command: command_line(), session: self.session(reading), now, stop: ui.stop() };
         // Only the file of a session has a folder of its own; another of the same name is somebody else's.
         let session_file = reading.path.as_deref().filter(|path| session_id(path).is_some());
         let source_sidecar = session_file.map(sidecar_dir).unwrap_or_default();
@@ -113,66 +107,18 @@ impl Landing<'_> {
             }
             (Output::NewSession(_), None) | (Output::StandardOutput, _) => Destination::Stream(&mut stdout),
         };
-        let own_id = stored::own_id(reading.path.clone().as_deref(), reading.session_file());
-        let mut deposit = None;
-        let keeping = match &mut archive {
+        let (keeping, deposit) = match &mut archive {
             Some(archive) if self.is_copy => {
-                keep_copied(&mut **archive, reading, &own_id, ui)?;
-                None
+                keep_copied(&mut **archive, reading, ui)?;
+                (None, None)
             }
             Some(archive) => {
-                let archive = &mut **archive;
-                let made = reading.made(None);
-                let Deposited { state, version, keys, n_new, new_bytes, .. } =
-                    version::deposit(archive, made.file, made.index, &own_id, ui.stop())?;
-                let mut size = DepositSize { lines: n_new.into(), files: 0, bytes: new_bytes };
-                if source_sidecar.is_dir() {
-                    let sidecar = version::keep_sidecar(archive, &own_id, &source_sidecar, None, ui.stop())?;
-                    size.add(DepositSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
-                }
-                deposit = Some(size);
-                let recorder = match &rebased {
-                    Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?),
-                    None => Recorder::new(Layout::plain(made.index.n_lines()), keys),
-                };
-                let steps = rebased.as_ref().and_then(|rebased| Some(rebased.recorded.as_ref()?.steps.clone()));
-                let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-                let source = KeptSession {
-                    id: own_id.clone(),
-                    path: reading.path.as_deref().map(path),
-                    title: self.title.clone(),
-                    state: state.key().to_string(),
-                    version: version.map(|version| version.to_string()),
-                    time: now,
-                    bytes: made.index.fingerprint.len,
-                    is_exact: false,
-                };
-                archive.put_object(&source.object())?;
-                for edits in &reading.past.unsaved {
-                    archive.put_object(&edits.object())?;
-                }
-                let result = self.fresh.map(|fresh| KeptSession {
-                    id: session.clone(),
-                    path: Some(path(&fresh.path)),
-                    title: title_after(self.verb, &self.title),
-                    ..source.clone()
-                });
-                let replaced = rewrite.session.as_ref().filter(|session| session.id != state.session);
-                Some(Keeping {
-                    archive,
-                    recorder,
-                    steps,
-                    state: state.key(),
-                    read: version.unwrap_or_else(|| state.key()),
-                    earlier: reading.past.history.ids(),
-                    edits,
-                    session_ids: replaced.map(|_| [state.session.clone(), own_id.clone()].into()).unwrap_or_default(),
-                    saved,
-                    result: result.or(Some(source).filter(|_| matches!(self.output, Output::InPlace(_)))),
-                })
+                let (keeping, size) = self.keep(&mut **archive, reading, &mut result, &source_sidecar, now, ui)?;
+                (Some(keeping), Some(size))
             }
-            None => None,
+            None => (None, None),
         };
+        let Landed { rewrite, rebased, .. } = result;
         // The index and the chain of the source are not needed any more, and new ones are on their way.
         let source = (std::mem::take(&mut reading.index), std::mem::take(&mut reading.chain));
         let own = rebased.as_ref().filter(|_| reading.drafted.is_none()).map(|_| Before::of(&source.0, &source.1));
@@ -193,6 +139,76 @@ impl Landing<'_> {
         Ok((done, deposit))
     }
 
+    /// The session of the result, by which operations are listed.
+    fn session(&self, reading: &Reading) -> String {
+        match self.fresh {
+            Some(fresh) => fresh.id.to_string(),
+            None => reading.stem.clone().unwrap_or_else(|| "-".to_owned()),
+        }
+    }
+
+    /// Deposits the session that is rewritten, whole (N-01). Gives what is noted once the result is written, and what was
+    /// new to the archive.
+    fn keep<'a>(
+        &self,
+        archive: &'a mut dyn Archive,
+        reading: &Reading,
+        landed: &mut Landed<'_>,
+        sidecar: &Path,
+        now: Timestamp,
+        ui: &Ui,
+    ) -> Result<(Keeping<'a>, DepositSize), CommandError> {
+        let own_id = own_id(reading);
+        let made = reading.made(None);
+        let Deposited { state, version, keys, n_new, new_bytes, .. } =
+            version::deposit(archive, made.file, made.index, &own_id, ui.stop())?;
+        let mut size = DepositSize { lines: n_new.into(), files: 0, bytes: new_bytes };
+        if sidecar.is_dir() {
+            let sidecar = version::keep_sidecar(archive, &own_id, sidecar, None, ui.stop())?;
+            size.add(DepositSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
+        }
+        let recorder = match &landed.rebased {
+            Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?),
+            None => Recorder::new(Layout::plain(made.index.n_lines()), keys),
+        };
+        let steps = landed.rebased.as_ref().and_then(|rebased| Some(rebased.recorded.as_ref()?.steps.clone()));
+        let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let source = KeptSession {
+            id: own_id.clone(),
+            path: reading.path.as_deref().map(path),
+            title: self.title.clone(),
+            state: state.key().to_string(),
+            version: version.map(|version| version.to_string()),
+            time: now,
+            bytes: made.index.fingerprint.len,
+            is_exact: false,
+        };
+        archive.put_object(&source.object())?;
+        for edits in &reading.past.unsaved {
+            archive.put_object(&edits.object())?;
+        }
+        let result = self.fresh.map(|fresh| KeptSession {
+            id: fresh.id.to_string(),
+            path: Some(path(&fresh.path)),
+            title: title_after(self.verb, &self.title),
+            ..source.clone()
+        });
+        let replaced = landed.rewrite.session.as_ref().filter(|session| session.id != state.session);
+        let keeping = Keeping {
+            archive,
+            recorder,
+            steps,
+            state: state.key(),
+            read: version.unwrap_or_else(|| state.key()),
+            earlier: reading.past.history.ids(),
+            edits: std::mem::take(&mut landed.edits),
+            session_ids: replaced.map(|_| [state.session.clone(), own_id].into()).unwrap_or_default(),
+            saved: landed.saved,
+            result: result.or(Some(source).filter(|_| matches!(self.output, Output::InPlace(_)))),
+        };
+        Ok((keeping, size))
+    }
+
     fn open_archive(&self, rewrite: &Rewrite, ui: &Ui) -> Result<Option<Box<dyn Archive>>, CommandError> {
         match self.keep {
             Keep::In(url) => stored::open(url).map(Some),
@@ -205,11 +221,16 @@ impl Landing<'_> {
     }
 }
 
-/// Keeps the session called `own_id` of which a copy is written: a copy is known by what it was copied from.
-fn keep_copied(archive: &mut dyn Archive, reading: &Reading, own_id: &str, ui: &Ui) -> Result<(), CommandError> {
+/// Keeps the session of which a copy is written: a copy is known by what it was copied from.
+fn keep_copied(archive: &mut dyn Archive, reading: &Reading, ui: &Ui) -> Result<(), CommandError> {
     let made = reading.made(None);
-    version::deposit(archive, made.file, made.index, own_id, ui.stop())?;
+    version::deposit(archive, made.file, made.index, &own_id(reading), ui.stop())?;
     Ok(archive.commit()?)
+}
+
+/// The id under which the session that was read is kept.
+fn own_id(reading: &Reading) -> String {
+    stored::own_id(reading.path.as_deref(), reading.session_file())
 }
 
 impl From<Existing> for apply::Existing {

@@ -33,7 +33,7 @@ impl Pile {
     /// else what its summary says, whoever wrote it.
     pub(super) fn open(work: &mut Work<'_>, prior: Option<&PriorSummary>) -> Result<Self, CommandError> {
         let reading = &mut work.reading;
-        let session = stored::last_session(&mut reading.file).with_context(|| format!("read {}", reading.name))?;
+        let session = stored::last_session(&reading.file).with_context(|| format!("read {}", reading.name))?;
         let session = session.or_else(|| reading.stem.clone()).unwrap_or_else(|| "-".to_owned());
         let mut pile = Self {
             batches: Vec::new(),

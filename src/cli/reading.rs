@@ -110,7 +110,7 @@ impl Reading {
     pub(super) fn recognise_or_adopt(&mut self, archive: &mut dyn Archive) -> Result<(), CommandError> {
         self.recognise(archive)?;
         if self.past.known.is_none() && self.index.n_lines() > 0 {
-            let sessions = stored::sessions(&mut self.file, self.path.as_deref())?;
+            let sessions = stored::sessions(&self.file, self.path.as_deref())?;
             if apply::adopt(archive, &mut self.file, self.path.as_deref(), &sessions)? {
                 self.recognise(archive)?;
             }
@@ -224,10 +224,10 @@ impl Reading {
     }
 
     /// The session as it is on the disk.
-    pub(super) fn session_file(&mut self) -> &mut File {
-        match &mut self.drafted {
-            Some(drafted) => &mut drafted.file,
-            None => &mut self.file,
+    pub(super) fn session_file(&self) -> &File {
+        match &self.drafted {
+            Some(drafted) => &drafted.file,
+            None => &self.file,
         }
     }
 

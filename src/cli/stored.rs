@@ -60,7 +60,7 @@ pub(super) fn open_existing_results(keep: &Keep) -> Option<Box<dyn Archive>> {
 
 /// The sessions under which the operation that made `file` may be listed: by its name, and by its entries near both ends,
 /// for a client may have gone on under another id.
-pub(super) fn sessions(file: &mut File, path: Option<&Path>) -> io::Result<Vec<String>> {
+pub(super) fn sessions(file: &File, path: Option<&Path>) -> io::Result<Vec<String>> {
     let stem = path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     let ends = [part(file, SeekFrom::Start(0))?, tail(file)?];
     let ids = ends.iter().flat_map(|bytes| {
@@ -70,7 +70,7 @@ pub(super) fn sessions(file: &mut File, path: Option<&Path>) -> io::Result<Vec<S
 }
 
 /// The session of the last entry that names one, looked for near the end of the file.
-pub(super) fn last_session(file: &mut File) -> io::Result<Option<String>> {
+pub(super) fn last_session(file: &File) -> io::Result<Option<String>> {
     let tail = tail(file)?;
     Ok(memchr::memmem::rfind(&tail, SESSION_KEY).and_then(|at| id_at(&tail, at)))
 }
@@ -97,7 +97,7 @@ pub(super) fn find_kept(archive: &dyn Archive, name: &str) -> Result<Option<Kept
 }
 
 /// The id of the session in `file`: that of its name, else the last one in it, else its name whatever that is.
-pub(super) fn own_id(path: Option<&Path>, file: &mut File) -> String {
+pub(super) fn own_id(path: Option<&Path>, file: &File) -> String {
     let stem = || path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     let named = path.and_then(session_id).map(str::to_owned);
     named.or_else(|| last_session(file).ok().flatten()).or_else(stem).unwrap_or_else(|| "-".to_owned())
@@ -107,12 +107,12 @@ const SESSION_KEY: &[u8] = b"\"sessionId\":\"";
 /// How much of a file is near one of its ends.
 const NEAR: u64 = 64 * 1024;
 
-fn tail(file: &mut File) -> io::Result<Vec<u8>> {
+fn tail(file: &File) -> io::Result<Vec<u8>> {
     let start = file.metadata()?.len().saturating_sub(NEAR);
     part(file, SeekFrom::Start(start))
 }
 
-fn part(file: &mut File, from: SeekFrom) -> io::Result<Vec<u8>> {
+fn part(mut file: &File, from: SeekFrom) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(from)?;
     file.take(NEAR).read_to_end(&mut bytes)?;
@@ -127,6 +127,6 @@ fn id_at(bytes: &[u8], at: usize) -> Option<String> {
 }
 
 /// The names of the session in `input`, under which operations may be listed.
-pub(super) fn session_names(input: &mut Input) -> Result<Vec<String>, CommandError> {
-    Ok(sessions(&mut input.file, input.path.as_deref())?)
+pub(super) fn session_names(input: &Input) -> Result<Vec<String>, CommandError> {
+    Ok(sessions(&input.file, input.path.as_deref())?)
 }

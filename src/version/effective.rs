@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::newest::Newest;
 use super::{Address, Edit, Edits, VersionError};
 use crate::archive::Archive;
 use crate::transcript::edit::Splice;
@@ -104,15 +105,13 @@ impl History {
     /// The splices that hold, by line: of those that overlap the newest.
     #[must_use]
     pub fn splices(&self) -> BTreeMap<Address, Vec<(Splice, bool)>> {
-        let mut by_line: BTreeMap<Address, Vec<(Splice, bool)>> = BTreeMap::new();
-        for active in self.active().into_iter().rev() {
+        let mut by_line: BTreeMap<&Address, Newest<bool>> = BTreeMap::new();
+        let active = self.active();
+        for active in active.iter().rev() {
             let Edit::Splice { line, splice, is_seen } = active.edit else { continue };
-            let kept = by_line.entry(line.clone()).or_default();
-            if !kept.iter().any(|(known, _)| overlap(known, splice)) {
-                kept.push((splice.clone(), *is_seen));
-            }
+            by_line.entry(line).or_default().offer(splice, *is_seen);
         }
-        by_line
+        by_line.into_iter().map(|(line, newest)| (line.clone(), newest.into_splices().collect())).collect()
     }
 
     /// What stands on the operations `ids`, directly or by way of others, and holds: oldest first.
@@ -133,12 +132,6 @@ impl History {
         }
         found
     }
-}
-
-/// Whether two splices of one line touch the same bytes, or insert at the same place.
-fn overlap(one: &Splice, other: &Splice) -> bool {
-    let (one, other) = (one.span, other.span);
-    one == other || (one.start < other.end && other.start < one.end)
 }
 
 #[cfg(test)]
@@ -169,15 +162,15 @@ mod tests {
             vec![splice(0, (5, 9), "b"), splice(0, (9, 9), "new")],
             &[],
         ));
-        assert_eq!(texts(&history), ["new", "b"]);
+        assert_eq!(texts(&history), ["b", "new"]);
         let undone = history.with(operation("c", Vec::new(), &["b"]));
         assert_eq!(texts(&undone), ["a"]);
         assert_eq!(texts(&undone.with(operation("d", Vec::new(), &["a"]))), Vec::<String>::new());
         let redone = undone.with(operation("d", Vec::new(), &["c"]));
-        assert_eq!(texts(&redone), ["new", "b"], "undoing an undo is doing it again");
+        assert_eq!(texts(&redone), ["b", "new"], "undoing an undo is doing it again");
         let gives_back = vec![GivenBack { operation: "b".to_owned(), edits: vec![0] }];
         let given = history.with(Edits { operation: "d".to_owned(), gives_back, ..Edits::default() });
-        assert_eq!(texts(&given), ["new", "a"]);
+        assert_eq!(texts(&given), ["a", "new"]);
     }
 
     use crate::version::GivenBack;

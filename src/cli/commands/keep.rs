@@ -139,7 +139,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
     if len == 0 {
         return Ok(None);
     }
-    let id = stored::own_id(input.path.as_deref(), &mut input.file);
+    let id = stored::own_id(input.path.as_deref(), &input.file);
     let mut row = KeptRow {
         id: id.clone(),
         path: path.as_ref().map(|path| path.display().to_string()),

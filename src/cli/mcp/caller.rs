@@ -80,7 +80,7 @@ fn calling(all: &[Candidate], since: SystemTime, request: &Request) -> Vec<Calli
     let recent = all.iter().filter(|candidate| candidate.modified >= since);
     let ends_so = |candidate: &Candidate| {
         // One that cannot be read is none that could be worked on.
-        let open = File::open(&candidate.path).and_then(|mut file| open_calls(&mut file)).ok()?;
+        let open = File::open(&candidate.path).and_then(open_calls).ok()?;
         let call = open.into_iter().find(|call| is_it(call, request))?;
         Some(Calling { path: candidate.path.clone(), input: call.input })
     };

@@ -96,7 +96,7 @@ fn by_meaning<'s>(settings: &'s Settings, ui: &Ui) -> Option<&'s Meaning> {
 fn names(subject: &mut Subject) -> Result<Vec<String>, CommandError> {
     let path = subject.reading.path.clone();
     let mut names = stored::sessions(subject.reading.session_file(), path.as_deref())?;
-    names.extend(stored::sessions(&mut std::fs::File::open(&subject.source)?, Some(&subject.source))?);
+    names.extend(stored::sessions(&std::fs::File::open(&subject.source)?, Some(&subject.source))?);
     names.sort_unstable();
     names.dedup();
     Ok(names)

@@ -102,7 +102,7 @@ impl Desk<'_> {
     /// file is gone is known by its id.
     pub(super) fn sessions(&self, asked: &str, operations: &[Operation]) -> Result<Vec<String>, CommandError> {
         let missing = match self.places.map(|places| session::find(asked, places)) {
-            Some(Ok(found)) => return Ok(ancestors(&session_names(&mut input::open(&found)?)?, operations)),
+            Some(Ok(found)) => return Ok(ancestors(&session_names(&input::open(&found)?)?, operations)),
             Some(Err(error)) => CommandError::from(error),
             None => anyhow!("find session {asked:?}: the archive has none whose id begins so").into(),
         };
