@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use ctxc::engine::{Engine, Extract, Fold, Job, Said};
 use ctxc::text::{Tokens, chars4};
-use futures_util::FutureExt;
+use futures::FutureExt;
 
 const SIZE: usize = 12_000_000;
 

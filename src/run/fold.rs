@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use futures_util::FutureExt;
+use futures::FutureExt;
 
 use super::leaving::{Asked, FoldQuestion, Leaving, Precautions};
 use super::likeness::foreign_to;

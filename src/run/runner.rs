@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use futures_util::FutureExt;
+use futures::FutureExt;
 
 use super::cache::Cache;
 use super::likeness::unlike;

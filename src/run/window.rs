@@ -6,9 +6,9 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
+use futures::FutureExt;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use tokio::time::Instant;
 
 use super::clock;

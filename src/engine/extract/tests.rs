@@ -1,6 +1,6 @@
 //! What the engine promises, on fixed texts and on random ones.
 
-use futures_util::FutureExt;
+use futures::FutureExt;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use crate::engine::{Ask, Engine, Extract, Job, Origin};
