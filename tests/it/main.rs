@@ -45,6 +45,7 @@ mod sequence;
 mod server;
 mod session;
 mod show;
+mod spec;
 mod stage;
 mod stats;
 mod summaries;
