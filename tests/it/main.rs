@@ -37,6 +37,7 @@ mod proxy;
 mod prune;
 mod random;
 mod readme;
+mod real_undo;
 mod reference;
 mod rules;
 mod run;
@@ -47,6 +48,7 @@ mod session;
 mod show;
 mod stage;
 mod stats;
+mod store_faults;
 mod summaries;
 mod talk;
 #[cfg(unix)]
