@@ -32,7 +32,7 @@ mod stored;
 mod tell;
 pub mod ui;
 
-pub use dispatch::main;
+pub use dispatch::{Ended, Surroundings, main, run_within};
 pub use error::{CommandError, Completion};
 #[cfg(all(feature = "mcp", any(test, feature = "fuzzing")))]
 pub use mcp::reads_any_call;

@@ -46,6 +46,43 @@ enum Listener {
     /// An agent, by the result of a call: standard output is the protocol's, and nobody can be asked. What may not be
     /// as wanted is noted for it.
     Agent(Mutex<Vec<String>>),
+    /// Whoever runs a command within a process of its own.
+    Kept(Streams),
+}
+
+/// What a command says that nobody's streams are there for: standard output and standard error.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Streams {
+    stdout: Stream,
+    stderr: Stream,
+}
+
+impl Streams {
+    /// Both as they are by now.
+    pub(super) fn into_parts(self) -> (Vec<u8>, Vec<u8>) {
+        (self.stdout.bytes(), self.stderr.bytes())
+    }
+}
+
+/// Bytes in memory.
+#[derive(Clone, Debug, Default)]
+struct Stream(Arc<Mutex<Vec<u8>>>);
+
+impl Stream {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Ui {
@@ -62,6 +99,11 @@ impl Ui {
         Self { verbosity, color, stop, listener: Listener::Agent(Mutex::default()) }
     }
 
+    /// A way to `streams`, without colours.
+    pub(super) fn kept(verbosity: Verbosity, streams: Streams) -> Self {
+        Self { verbosity, color: ColorChoice::Never, stop: Arc::default(), listener: Listener::Kept(streams) }
+    }
+
     /// What a way to an agent is made of that says as much as this one.
     #[must_use]
     pub fn parts(&self) -> (Verbosity, ColorChoice, Arc<AtomicBool>) {
@@ -72,7 +114,7 @@ impl Ui {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         match &self.listener {
-            Listener::Streams => Vec::new(),
+            Listener::Streams | Listener::Kept(_) => Vec::new(),
             Listener::Agent(warnings) => warnings.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
@@ -87,10 +129,11 @@ impl Ui {
     /// lost without a word.
     #[must_use]
     pub fn output(&self) -> BufWriter<Box<dyn Write>> {
-        let output: Box<dyn Write> = match self.listener {
+        let output: Box<dyn Write> = match &self.listener {
             Listener::Streams if io::stdout().is_terminal() => Box::new(Sanitizer::new(io::stdout().lock())),
             Listener::Streams => Box::new(io::stdout().lock()),
             Listener::Agent(_) => Box::new(io::sink()),
+            Listener::Kept(streams) => Box::new(streams.stdout.clone()),
         };
         BufWriter::with_capacity(64 * 1024, output)
     }
@@ -188,7 +231,12 @@ impl Ui {
         }
         let text = text.to_string();
         let text = printable(&text);
-        let mut stderr = AutoStream::new(io::stderr(), self.color).lock();
+        let (mut stderr, style): (Box<dyn Write>, _) = match &self.listener {
+            Listener::Kept(streams) => (Box::new(streams.stderr.clone()), Style::new()),
+            Listener::Streams | Listener::Agent(_) => {
+                (Box::new(AutoStream::new(io::stderr(), self.color).lock()), style)
+            }
+        };
         // Where standard error is gone, there is nobody left to tell.
         let _ = if prefix.is_empty() {
             writeln!(stderr, "{style}{text}{style:#}")

@@ -2,6 +2,10 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
+#[cfg(target_os = "linux")]
+use std::os::unix::{fs::MetadataExt, net::UnixStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -29,10 +33,15 @@ fn start(folder: &Path) -> Child {
 
 /// `ctxc VERB --in-place --force`, on its way.
 fn start_verb(folder: &Path, verb: &[&str]) -> Child {
+    process(folder, verb).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// `ctxc VERB --in-place --force` in a folder, with its archive beside that.
+fn process(folder: &Path, verb: &[&str]) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ctxc"));
     command.args(verb).args(["--in-place", "--force", "-q"]);
     command.current_dir(folder).env_clear().env("HOME", folder).env("CTXC_ARCHIVE", "sqlite:../archive.sqlite");
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command
 }
 
 // S-02, A-03
@@ -92,6 +101,80 @@ fn hold_kills(n_turns: u64, n_rounds: u32, start: impl Fn(&Path) -> Child) {
         }
     }
     assert!(n_old > 0, "no kill came in time: {n_old} old, {n_new} new");
+}
+
+/// Whether a process has a file open.
+#[cfg(target_os = "linux")]
+fn has_open(process: u32, file: &Path) -> bool {
+    let file = file.canonicalize().unwrap();
+    // Where there are none, it is not up yet, or has ended.
+    let Ok(open) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
+    open.filter_map(Result::ok).any(|it| fs::read_link(it.path()).is_ok_and(|it| it == file))
+}
+
+/// A stream that takes nothing, so that whoever writes to it waits. With the other end it comes to its end.
+#[cfg(target_os = "linux")]
+fn full_stream() -> (UnixStream, UnixStream) {
+    let (mut full, other) = UnixStream::pair().unwrap();
+    full.set_nonblocking(true).unwrap();
+    while full.write(&[b' '; 4096]).is_ok() {}
+    while full.write(b" ").is_ok() {}
+    full.set_nonblocking(false).unwrap();
+    (full, other)
+}
+
+// S-02, A-03: on either side of the swap, where chance may never kill: a process that waits for its archive has the swap
+// before it, one that tells what it did behind it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kill_on_either_side_of_the_swap_leaves_what_that_side_has() {
+    let verbs: [&[&str]; 4] = [
+        &["compress", "in.jsonl", "--bands", "40-60:heavy"],
+        &["compact", "in.jsonl", "--keep-recent", "5"],
+        &["prune", "in.jsonl", "--protect-steps", "0", "--mask", "1"],
+        &["truncate", "in.jsonl", "--target-tokens", "900", "--tokens", "chars4"],
+    ];
+    let source = large(6);
+    for verb in verbs {
+        let stage = Stage::new().file("in.jsonl", &source);
+        let inode = || fs::metadata(stage.path("in.jsonl")).unwrap().ino();
+        assert!(start_verb(&stage.path(""), verb).wait().unwrap().success(), "{verb:?}");
+        let result = stage.bytes("in.jsonl");
+        assert!(result != source, "{verb:?}");
+        fs::remove_file(stage.path("in.jsonl.bak")).unwrap();
+        fs::write(stage.path("in.jsonl"), &source).unwrap();
+
+        // Before: nothing can be committed, and without that nothing is swapped.
+        let archive = stage.path("../archive.sqlite");
+        let lock = rusqlite::Connection::open(&archive).unwrap();
+        lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let old = inode();
+        let mut child = start_verb(&stage.path(""), verb);
+        while !has_open(child.id(), &archive) {
+            assert!(child.try_wait().unwrap().is_none(), "{verb:?}");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(inode(), old, "{verb:?}");
+        assert!(stage.bytes("in.jsonl") == source, "{verb:?}");
+        drop(lock);
+
+        // Behind: it is done but for saying so.
+        let (full, other) = full_stream();
+        let told = process(&stage.path(""), verb).arg("--json").stdout(OwnedFd::from(full)).spawn();
+        let mut child = told.unwrap();
+        while inode() == old {
+            assert!(child.try_wait().unwrap().is_none(), "{verb:?}");
+        }
+        assert!(child.try_wait().unwrap().is_none(), "{verb:?}: it has to wait for somebody to read what it says");
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().code(), None, "{verb:?}");
+        drop(other);
+        assert!(stage.bytes("in.jsonl") == result, "{verb:?}");
+        assert!(stage.bytes("in.jsonl.bak") == source, "{verb:?}");
+        stage.run(["restore", "in.jsonl", "--all", "-o", "back.jsonl", "-q"]).ended(0);
+        assert!(stage.bytes("back.jsonl") == source, "{verb:?}");
+    }
 }
 
 // U-02, R-10: Ctrl-C ends with 130 and nothing written, or comes too late.

@@ -37,6 +37,7 @@ mod proxy;
 mod prune;
 mod random;
 mod readme;
+mod real_undo;
 mod reference;
 mod rules;
 mod run;
@@ -48,6 +49,7 @@ mod show;
 mod spec;
 mod stage;
 mod stats;
+mod store_faults;
 mod summaries;
 mod talk;
 #[cfg(unix)]

@@ -2,12 +2,15 @@
 //!
 //! `Stage::new().session("small").run(["stats", "latest"])`
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
+use ctxc::cli::{Surroundings, run_within};
 use ctxc::transcript::session::project_folder_name;
 use regex::Regex;
 use tempfile::TempDir;
@@ -29,7 +32,18 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::within(tempfile::tempdir().unwrap())
+    }
+
+    /// A stage in memory where the system has a folder there, for tests that write so often that a disk would take longer
+    /// than all else.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        Self::within(dir.unwrap())
+    }
+
+    fn within(dir: TempDir) -> Self {
         let home = dir.path().canonicalize().unwrap();
         let project = home.join("shop");
         fs::create_dir(&project).unwrap();
@@ -130,17 +144,26 @@ impl Stage {
     /// Runs `ctxc` to its end.
     pub(crate) fn run<'a>(&self, args: impl AsRef<[&'a str]>) -> Run {
         let output = self.command().args(args.as_ref()).write_stdin(self.stdin.clone()).output().unwrap();
-        Run {
-            code: output.status.code(),
-            stdout: output.stdout.clone(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-            text: format!(
-                "exit code: {}\n----- standard output\n{}----- standard error\n{}",
-                output.status.code().map_or("none".to_owned(), |code| code.to_string()),
-                self.redact(&output.stdout),
-                self.redact(&output.stderr),
-            ),
-        }
+        self.ran(output.status.code(), output.stdout, &output.stderr)
+    }
+
+    /// As [`Self::run`], within this process, for tests of many runs. There is nothing on standard input, and paths are
+    /// absolute.
+    pub(crate) fn run_within<'a>(&self, args: impl AsRef<[&'a str]>) -> Run {
+        let variables = self.variables().into_iter().map(|(name, value)| (name.to_owned(), value));
+        let surroundings = Surroundings { cwd: self.project.clone(), variables: variables.collect() };
+        let ended = run_within(args.as_ref(), &surroundings);
+        self.ran(Some(ended.code.into()), ended.stdout, &ended.stderr)
+    }
+
+    fn ran(&self, code: Option<i32>, stdout: Vec<u8>, stderr: &[u8]) -> Run {
+        let text = format!(
+            "exit code: {}\n----- standard output\n{}----- standard error\n{}",
+            code.map_or("none".to_owned(), |code| code.to_string()),
+            self.redact(&stdout),
+            self.redact(stderr),
+        );
+        Run { code, stdout, stderr: String::from_utf8_lossy(stderr).into_owned(), text }
     }
 
     /// `ctxc` on this stage, for tests that need more than [`Stage::run`] does.
@@ -158,7 +181,13 @@ impl Stage {
                 command.env(name, value);
             }
         }
-        for (name, folder) in [
+        command.envs(self.variables());
+        command
+    }
+
+    /// The environment of this stage: its folders and its archive, and what a test sets.
+    fn variables(&self) -> Vec<(&str, OsString)> {
+        const FOLDERS: [(&str, &str); 9] = [
             ("HOME", ""),
             ("USERPROFILE", ""),
             ("APPDATA", "data"),
@@ -168,12 +197,11 @@ impl Stage {
             ("XDG_STATE_HOME", "state"),
             ("XDG_CACHE_HOME", "cache"),
             ("CLAUDE_CONFIG_DIR", ".claude"),
-        ] {
-            command.env(name, self.home.join(folder));
-        }
-        command.env("CTXC_ARCHIVE", format!("sqlite:{}", self.home.join("archive.sqlite").display()));
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        command
+        ];
+        let folders = FOLDERS.map(|(name, folder)| (name, self.home.join(folder).into_os_string()));
+        let archive = format!("sqlite:{}", self.home.join("archive.sqlite").display());
+        let own = self.env.iter().map(|(name, value)| (name.as_str(), value.into()));
+        folders.into_iter().chain([("CTXC_ARCHIVE", archive.into())]).chain(own).collect()
     }
 
     /// The text without what differs from run to run: the home becomes `[HOME]`, a session's id `[its name]`, and any
@@ -184,8 +212,9 @@ impl Stage {
             text = text.replace(&self.id_of(name), &format!("[{name}]"));
         }
         text = text.replace(&project_folder_name(&self.home), "[HOME]");
-        let id = Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap();
-        text = id.replace_all(&text, "[ID]").into_owned();
+        static ID: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap());
+        text = ID.replace_all(&text, "[ID]").into_owned();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push_str("[no line end]\n");
         }

@@ -1,5 +1,6 @@
 //! One suite for every backend: what a deposit keeps, shows and forgets.
 
+pub(in crate::archive) mod holdings;
 pub(crate) mod samples;
 
 mod copies;

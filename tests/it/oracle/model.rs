@@ -218,6 +218,18 @@ impl Model {
         (must, may)
     }
 
+    /// Whether the first message of what these operations leave is a reply, with no summary in front of it.
+    pub(crate) fn starts_with_reply(&self, document: &Document, standing: &[usize]) -> bool {
+        let drops = self.drops(standing);
+        let message = |mark: &String| document.find(mark).filter(|it| !drops.contains(mark) && it.line.is_message());
+        let mut messages = document.active.iter().enumerate().filter_map(|(at, mark)| Some((at, message(mark)?)));
+        let Some((first, stored)) = messages.next() else { return false };
+        // A summary of all that there was has no entry that it stands before.
+        let mut borders = standing.iter().filter_map(|it| self.operations[*it].before.as_ref());
+        let is_behind = borders.any(|before| document.active.iter().take(first + 1).any(|mark| mark == before));
+        stored.line.kind() == "assistant" && !is_behind
+    }
+
     fn given_back(&self, standing: &[usize]) -> HashSet<&(usize, String, Path)> {
         standing.iter().flat_map(|operation| &self.operations[*operation].gives_back).collect()
     }

@@ -4,6 +4,7 @@
 mod broken;
 mod concurrent;
 mod corpus;
+mod flips;
 mod refused;
 mod tls;
 

@@ -101,3 +101,25 @@ fn n_08_an_archive_of_the_fourth_schema_comes_up_to_date_within_a_second() {
     archive.commit().unwrap();
     assert_eq!(archive.line(Digest::of(b"19999\n")).unwrap().as_deref(), Some(b"19999\n".as_slice()));
 }
+
+// N-08, A-03: what stops a migration halfway leaves the archive as it was, and the next one carries it out.
+#[test]
+fn n_08_a_migration_that_stops_halfway_changes_nothing() {
+    let folder = folder();
+    let path = folder.path().join("a.sqlite");
+    first_schema(&path);
+    let schema = || -> (i64, i64) {
+        let connection = Connection::open(&path).unwrap();
+        let version = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        (version, connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap())
+    };
+    // A table of the newest schema is in the way once those in between have been made.
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE pack (a)").unwrap();
+    let was = schema();
+    assert!(Sqlite::open(&path).is_err());
+    assert_eq!(schema(), was);
+    Connection::open(&path).unwrap().execute_batch("DROP TABLE pack").unwrap();
+    let archive = Sqlite::open(&path).unwrap();
+    assert_eq!(archive.line(Digest::of(b"line")).unwrap().as_deref(), Some(b"line".as_slice()));
+    assert_eq!(schema().0, NEWEST);
+}
