@@ -26,6 +26,7 @@ mod generate;
 mod keep;
 mod list;
 mod log;
+mod lost_past;
 mod manual;
 #[cfg(feature = "mcp")]
 mod mcp;
