@@ -261,6 +261,9 @@ impl<'a> Work<'a> {
         rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
         rewritten.operation = done.operation;
         rewritten.deposit = deposit;
+        if let Keep::In(url) = &settings.keep {
+            stored::warn_of_size(url, settings.keep_max, ui);
+        }
         if let Some(deposit) = deposit {
             ui.detail(format_args!("stored in the archive: {deposit}"));
         }

@@ -31,6 +31,7 @@ mod manual;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod meaning;
+mod old_sessions;
 mod oracle;
 mod postgres;
 mod promise;

@@ -134,6 +134,7 @@ fn with_output(rewriting: &Rewriting, output: Output) -> Rewriting {
         output,
         keep: rewriting.keep.clone(),
         on_server: rewriting.on_server,
+        keep_max: rewriting.keep_max,
         shelf: rewriting.shelf.clone(),
         mode: rewriting.mode,
         reporting: rewriting.reporting.clone(),
