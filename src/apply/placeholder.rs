@@ -22,22 +22,17 @@ pub(super) fn is_whole_placeholder(text: &str) -> bool {
     let Some(inner) = first.strip_prefix(START).and_then(|rest| rest.strip_suffix(']')) else { return false };
     let Some(said) = inner.strip_prefix(": ") else {
         // Below a bare name or a command stands nothing.
-        return first.len() == text.len() && names_a_line(inner.strip_prefix(SHOW).unwrap_or(inner));
+        return first.len() == text.len() && names_a_line(inner.strip_prefix(" archive show").unwrap_or(inner));
     };
-    let (said, name) = match said.rsplit_once("; ctxc") {
-        Some((said, command)) => (said, command.strip_prefix(SHOW)),
-        None => (said, None),
+    let said = match said.rsplit_once("; ctxc archive show") {
+        Some((said, name)) if names_a_line(name) => said,
+        Some(_) => return false,
+        None => said,
     };
-    if name.is_some_and(|name| !names_a_line(name)) {
-        return false;
-    }
     let unit = [" tokens", " token", " characters taken out"].into_iter().find_map(|unit| said.strip_suffix(unit));
     let ends_in_number = |said: &str| said.ends_with(|last: char| last.is_ascii_digit());
     matches!(said, "taken out" | "superseded" | "masked") || unit.is_some_and(ends_in_number)
 }
-
-/// What stands between the program and the name of a line in a command.
-const SHOW: &str = " archive show";
 
 /// Whether ` 3f9a1c2b7d4e`, with or without an archive behind it, is what `text` is.
 fn names_a_line(text: &str) -> bool {
