@@ -1,4 +1,5 @@
-//! What the archive costs: a deposit of 100,000 lines, as many summaries, the way back to one line, and searches.
+//! What the archive costs: a deposit of 100,000 lines, as many summaries, the way back to one line, searches, and whole
+//! sessions beside what it takes to copy and to compress them.
 //!
 //! `cargo bench --bench archive` prints CPU time for what takes long, and the time that passes for a look-up. Where
 //! `CTXC_TEST_POSTGRES` names a server, the same is measured on it in the time that passes, in a schema of its own.
@@ -24,8 +25,10 @@ fn main() {}
 
 #[cfg(unix)]
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a bench that fails has nothing to measure")]
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
 mod bench {
     use std::ops::ControlFlow;
+    use std::sync::atomic::AtomicBool;
     use std::time::{Duration, Instant};
 
     use ctxc::apply;
@@ -34,6 +37,8 @@ mod bench {
         Record, Sweep, Vector, copy, open,
     };
     use ctxc::text::Digest;
+    use ctxc::transcript::Index;
+    use ctxc::version;
     use jiff::Timestamp;
     use nix::sys::resource::{UsageWho, getrusage};
 
@@ -54,13 +59,13 @@ mod bench {
         println!("{N} lines of {} bytes", bytes as u64 / N);
 
         let mut archive = open(&url).unwrap();
-        tell("deposit of all of them as one operation", cpu(|| deposit(&mut *archive, &lines)));
-        tell("records of the same texts, put and committed", cpu(|| records(&mut *archive, &lines)));
+        tell("deposit of all of them as one operation", cpu(&mut || deposit(&mut *archive, &lines)));
+        tell("records of the same texts, put and committed", cpu(&mut || records(&mut *archive, &lines)));
         drop(archive);
         println!("{:<60} {:>7} MB", "the file, without an index", megabytes(&path));
 
         let mut archive = open(&url).unwrap();
-        tell("index of both", cpu(|| index(&mut *archive)));
+        tell("index of both", cpu(&mut || index(&mut *archive)));
         drop(archive);
         println!("{:<60} {:>7} MB", "the file, with its index", megabytes(&path));
 
@@ -70,10 +75,11 @@ mod bench {
         drop(archive);
         let mut archive = open(&url).unwrap();
         let cleanup = Cleanup::at("2026-06-01T00:00:00Z".parse().unwrap(), Some(30));
-        tell("sweep all of it out", cpu(|| assert!(archive.sweep(&cleanup, Sweep::Drop).unwrap().lines > 0)));
+        tell("sweep all of it out", cpu(&mut || assert!(archive.sweep(&cleanup, Sweep::Drop).unwrap().lines > 0)));
         drop(archive);
         println!("{:<60} {:>7} MB", "the file afterwards", megabytes(&path));
         near(&ArchiveUrl::Sqlite(folder.path().join("vectors.sqlite")));
+        sessions(folder.path(), &ArchiveUrl::Sqlite(folder.path().join("sessions.sqlite")), cpu, &lines);
         if let Ok(server) = std::env::var("CTXC_TEST_POSTGRES") {
             on_a_server(&server, &lines, &path);
         }
@@ -86,16 +92,18 @@ mod bench {
         let url: ArchiveUrl = at("main").parse().unwrap();
         println!("\non a PostgreSQL server, in the time that passes");
         let mut archive = open(&url).unwrap();
-        tell("deposit of all of them as one operation", time_of(|| deposit(&mut *archive, lines)));
-        tell("records of the same texts, put and committed", time_of(|| records(&mut *archive, lines)));
+        tell("deposit of all of them as one operation", time_of(&mut || deposit(&mut *archive, lines)));
+        tell("records of the same texts, put and committed", time_of(&mut || records(&mut *archive, lines)));
         let bytes = |archive: &dyn Archive| archive.stored_bytes().unwrap().unwrap_or_default() / 1_000_000;
         println!("{:<60} {:>7} MB", "the tables, without an index", bytes(&*archive));
-        tell("index of both", time_of(|| index(&mut *archive)));
+        tell("index of both", time_of(&mut || index(&mut *archive)));
         println!("{:<60} {:>7} MB", "the tables, with its index", bytes(&*archive));
         drop(archive);
         tell("open it, find one original by its uuid, read its line", passed(|| look_up(&url, lines)));
         searches(&*open(&url).unwrap());
         near(&at("near").parse().unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        sessions(folder.path(), &at("sessions").parse().unwrap(), time_of, lines);
 
         let from = ArchiveUrl::Sqlite(spare.with_file_name("summaries.sqlite"));
         let mut from = open(&from).unwrap();
@@ -107,6 +115,67 @@ mod bench {
         };
         tell("copy of a file of 100,000 summaries to it", time_of(&mut copy_all));
         tell("the same again, when all are there", time_of(&mut copy_all));
+    }
+
+    /// N-01, N-08, N-10: a session of all lines deposited whole, then by turns, beside what it takes to copy and to compress
+    /// the same bytes; `measure` tells in which time.
+    fn sessions(
+        folder: &std::path::Path,
+        url: &ArchiveUrl,
+        measure: fn(&mut dyn FnMut()) -> Duration,
+        lines: &[String],
+    ) {
+        let path = folder.join("session.jsonl");
+        let text: Vec<u8> = lines.concat().into_bytes();
+        std::fs::write(&path, &text).unwrap();
+        let per_second = |time: Duration| text.len() as f64 / time.as_secs_f64() / 1e6;
+        let rate = |what: &str, time: Duration| {
+            tell(&format!("{what} ({:.0} MB/s)", per_second(time)), time);
+        };
+        let copied = cpu(&mut || assert!(std::fs::copy(&path, folder.join("copy")).unwrap() > 0));
+        rate("peer: a copy of a session of all lines", copied);
+        let compressed = cpu(&mut || {
+            let pack = |pack| zstd::bulk::compress(pack, 3).unwrap().len();
+            assert!(text.chunks(2 << 20).map(pack).sum::<usize>() > 0);
+        });
+        rate("peer: zstd -3 of it in pieces of 2 MiB", compressed);
+        let mut archive = open(url).unwrap();
+        rate("its first deposit, read and indexed before", measure(&mut || keep(&mut *archive, &path)));
+        let bytes = |archive: &dyn Archive| match url {
+            ArchiveUrl::Sqlite(path) => path.metadata().unwrap().len(),
+            _ => archive.stored_bytes().unwrap().unwrap_or_default(),
+        };
+        let mut size = || {
+            archive.merge_packs(&mut || ControlFlow::Continue(())).unwrap();
+            bytes(&*archive)
+        };
+        let before = size();
+        println!("{:<60} {:>10.2}", "bytes of the session for one of the archive", text.len() as f64 / before as f64);
+        index(&mut *archive);
+        let share = (bytes(&*archive) - before) as f64 / text.len() as f64 * 100.0;
+        println!("{:<60} {:>10.1} %", "the index, of the bytes of the session", share);
+        // A session of 5 MB that grows by a turn of ten lines, fifty times.
+        let turns = folder.join("turns.jsonl");
+        let (start, rest) = lines.split_at(5_000_000 / lines[0].len());
+        let mut text = start.concat();
+        let mut times = Vec::new();
+        for turn in rest.chunks(10).take(50) {
+            text.push_str(&turn.concat().replace("commonplace", "grown"));
+            std::fs::write(&turns, &text).unwrap();
+            times.push(time_of(&mut || keep(&mut *archive, &turns)));
+        }
+        times.sort_unstable();
+        tell("deposit of 5 MB that grew by ten lines, time that passes", times[25]);
+        tell("the slowest of fifty", times[49]);
+        let merge = time_of(&mut || assert!(archive.merge_packs(&mut || ControlFlow::Break(())).is_ok()));
+        tell("a pack merged", merge);
+    }
+
+    fn keep(archive: &mut dyn Archive, path: &std::path::Path) {
+        let file = std::fs::File::open(path).unwrap();
+        let session = Index::build(&file).unwrap();
+        version::deposit(archive, &file, &session, "s", &AtomicBool::new(false)).unwrap();
+        archive.commit().unwrap();
     }
 
     fn searches(archive: &dyn Archive) {
@@ -141,7 +210,7 @@ mod bench {
         let all: Vec<_> = (0..N_VECTORS)
             .map(|n| (DocumentId::Record(Kind::Batch, Digest::of(&n.to_le_bytes())), Some(vector())))
             .collect();
-        let put = time_of(|| all.chunks(64).for_each(|portion| archive.put_vectors("bench", portion).unwrap()));
+        let put = time_of(&mut || all.chunks(64).for_each(|portion| archive.put_vectors("bench", portion).unwrap()));
         tell("10,000 vectors of 1,536 numbers, put 64 at a time", put);
         let query = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
         let wanted = vector();
@@ -149,7 +218,7 @@ mod bench {
         tell("the ten nearest of them", time);
     }
 
-    fn time_of(work: impl FnOnce()) -> Duration {
+    fn time_of(work: &mut dyn FnMut()) -> Duration {
         let start = Instant::now();
         work();
         start.elapsed()
@@ -231,7 +300,7 @@ mod bench {
         "2026-01-02T03:04:05Z".parse().unwrap()
     }
 
-    fn cpu(work: impl FnOnce()) -> Duration {
+    fn cpu(work: &mut dyn FnMut()) -> Duration {
         let used = || {
             let usage = getrusage(UsageWho::RUSAGE_SELF).unwrap();
             let microseconds = |it: nix::sys::time::TimeVal| it.tv_sec() * 1_000_000 + it.tv_usec();

@@ -137,8 +137,6 @@ pub struct Done {
     pub bytes_after: u64,
     /// The id of the operation in the archive; none without an archive.
     pub operation: Option<String>,
-    /// The key of the version that the archive knows the result as.
-    pub version: Option<Digest>,
     /// The problems that the result has, all of which the source has too.
     pub problems: Vec<Problem>,
 }
@@ -189,12 +187,11 @@ pub fn carry_out(
         return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
     }
     stage.sync()?;
-    let (mut operation, mut version) = (None, None);
+    let mut operation = None;
     if let Some(keeping) = keeping {
         let tokens = (before.tokens, tokens_after(index, &chain, rewrite));
         let sizes = (before.fingerprint.len, written.len);
-        let kept = keep(keeping, file, index, rewrite, errand, origin.path, stage.target(), tokens, sizes)?;
-        (operation, version) = (Some(kept.0), Some(kept.1));
+        operation = Some(keep(keeping, file, index, rewrite, errand, origin.path, stage.target(), tokens, sizes)?);
     }
     if let Some(guard) = &guard {
         guard.verify()?;
@@ -202,11 +199,11 @@ pub fn carry_out(
     let Swapped { path, backup, copied_sidecar } = stage.swap(destination, origin, guard.as_ref())?;
     let Written { len: bytes_after, .. } = written;
     let bytes_before = before.fingerprint.len;
-    Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, version, problems: left })
+    Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
 }
 
 /// Commits what was done to the archive: the operation with its edits, and how the result is rendered. Gives the id of the
-/// operation and the key of the version.
+/// operation.
 #[expect(clippy::too_many_arguments, reason = "all of it is what the archive tells of an operation")]
 fn keep(
     keeping: Keeping<'_>,
@@ -218,7 +215,7 @@ fn keep(
     target: Option<&Path>,
     tokens: (Tokens, Tokens),
     sizes: (u64, u64),
-) -> Result<(String, Digest), ApplyError> {
+) -> Result<String, ApplyError> {
     let Keeping { archive, recorder, steps: known_steps, state, read, earlier, edits, session_ids, saved, result } =
         keeping;
     let Recorded { steps, sum, changed } = recorder.finish();
@@ -256,7 +253,7 @@ fn keep(
         archive.commit()
     };
     put(archive).map_err(ApplyError::Archive)?;
-    Ok((id, key))
+    Ok(id)
 }
 
 /// Notes which stored lines were left out, or written otherwise, so that a search tells which operation took them out.

@@ -14,6 +14,35 @@ pub fn is_placeholder(text: &str) -> bool {
     text.starts_with(START)
 }
 
+/// Whether `text` is a placeholder and nothing else, but for the digest of a masked result below it. A text that only
+/// mentions one, or starts as one does, is none.
+#[must_use]
+pub(super) fn is_whole_placeholder(text: &str) -> bool {
+    let first = text.split_once('\n').map_or(text, |(first, _)| first);
+    let Some(inner) = first.strip_prefix(START).and_then(|rest| rest.strip_suffix(']')) else { return false };
+    let Some(said) = inner.strip_prefix(": ") else {
+        // Below a bare name or a command stands nothing.
+        return first.len() == text.len() && names_a_line(inner.strip_prefix(" archive show").unwrap_or(inner));
+    };
+    let said = match said.rsplit_once("; ctxc archive show") {
+        Some((said, name)) if names_a_line(name) => said,
+        Some(_) => return false,
+        None => said,
+    };
+    let unit = [" tokens", " token", " characters taken out"].into_iter().find_map(|unit| said.strip_suffix(unit));
+    let ends_in_number = |said: &str| said.ends_with(|last: char| last.is_ascii_digit());
+    matches!(said, "taken out" | "superseded" | "masked") || unit.is_some_and(ends_in_number)
+}
+
+/// Whether ` 3f9a1c2b7d4e`, with or without an archive behind it, is what `text` is.
+fn names_a_line(text: &str) -> bool {
+    let mut words = text.split(' ').skip(1);
+    let is_name = |name: &str| name.len() == DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    text.starts_with(' ')
+        && words.next().is_some_and(is_name)
+        && words.next().is_none_or(|option| option == "--archive")
+}
+
 /// The archive, as the command in a placeholder names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Shelf {
@@ -150,7 +179,40 @@ mod tests {
             let text = placeholder(tokens, &shelf).fitting();
             assert_eq!(text.replace(name, "NAME"), expected);
             assert!(is_placeholder(&text) && !text.contains('\n'));
+            // N-05
+            assert!(is_whole_placeholder(&text), "{text}");
         }
         assert_eq!(placeholder(1, &Shelf::Nowhere).full(), "[ctxc: Read src/main.rs taken out, 1 token]");
+    }
+
+    // N-05
+    #[test]
+    fn n_05_a_text_that_only_mentions_a_placeholder_is_none() {
+        let whole = [
+            "[ctxc: taken out]",
+            "[ctxc: Bash cargo test masked, 12,345 tokens; ctxc archive show 3f9a1c2b7d4e]\nexit 101\n3 failed",
+            "[ctxc: 1,234 characters taken out; ctxc archive show 3f9a1c2b7d4e]",
+            "[ctxc: Bash echo '; ctxc' taken out, 9 tokens]",
+        ];
+        for text in whole {
+            assert!(is_whole_placeholder(text), "{text}");
+        }
+        let none = [
+            "",
+            "[ctxc",
+            "[ctxc]",
+            "[ctxc: ]",
+            "[ctxc: done; this session is what came of it]",
+            "What does [ctxc: Read a taken out, 9 tokens] mean?",
+            "[ctxc: Read a taken out, 9 tokens] is what I see",
+            "[ctxc: Read a taken out, 9 tokens; ctxc archive show it]",
+            "[ctxc 3f9a1c2b7d4e]\nWhat is that?",
+            "[ctxc archive show 3f9a1c2b7d4e]?",
+            "[ctxc archive list]",
+            "[ctxc: many tokens]",
+        ];
+        for text in none {
+            assert!(!is_whole_placeholder(text), "{text}");
+        }
     }
 }

@@ -212,9 +212,14 @@ pub(super) fn discard(copy: &Path) {
     let _ = fs::remove_file(copy);
 }
 
-/// Copies `source` to the first free name of `session.jsonl.bak`, `session.jsonl.1.bak`, ... and returns it. Never
+/// Gives `source` the first free name of `session.jsonl.bak`, `session.jsonl.1.bak`, ... and returns it. Never
 /// ends in `.jsonl`, or the client would take it for a session.
 pub(super) fn back_up(source: &Path) -> Result<PathBuf, ApplyError> {
+    back_up_by(source, |source, backup| fs::hard_link(source, backup))
+}
+
+/// As [`back_up`], by `link`; where that fails the backup is a copy (S-10).
+fn back_up_by(source: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<PathBuf, ApplyError> {
     let cannot_write = |error| ApplyError::Write(source.to_owned(), error);
     let name = source.file_name().unwrap_or_default().to_os_string();
     let permissions = fs::metadata(source).map_err(ApplyError::Read)?.permissions();
@@ -224,6 +229,15 @@ pub(super) fn back_up(source: &Path) -> Result<PathBuf, ApplyError> {
         let backup = folder_of(source).join(backup);
         if fs::symlink_metadata(&backup).is_ok() {
             continue;
+        }
+        // The file itself, with its times, and at once. Not every file system has links.
+        match link(source, &backup) {
+            Ok(()) => {
+                sync_folder(&folder_of(&backup)).map_err(cannot_write)?;
+                return Ok(backup);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(_) => {}
         }
         let mut staged = Staged::beside(&backup, Existing::Respect, Some(permissions.clone()))?;
         let mut reader = File::open(source).map_err(ApplyError::Read)?;
@@ -324,6 +338,28 @@ mod tests {
         staged.sync().unwrap();
         staged.commit(Existing::Overwrite).unwrap();
         assert_eq!((fs::read(&target).unwrap(), names(folder.path())), (b"new".to_vec(), vec!["out.jsonl".to_owned()]));
+    }
+
+    // S-10
+    #[test]
+    fn s_10_a_backup_is_the_file_itself_or_a_copy_where_links_fail() {
+        let folder = folder();
+        let source = folder.path().join("a.jsonl");
+        fs::write(&source, "one\n").unwrap();
+        let linked = back_up(&source).unwrap();
+        let copied = back_up_by(&source, |_, _| Err(io::Error::from(io::ErrorKind::Unsupported))).unwrap();
+        // Another run takes the name between the look and the link.
+        let late = back_up_by(&source, |source, backup| {
+            if backup.ends_with("a.jsonl.2.bak") {
+                fs::write(backup, "of another run\n").unwrap();
+            }
+            fs::hard_link(source, backup)
+        });
+        File::options().append(true).open(&source).unwrap().write_all(b"two\n").unwrap();
+        assert_eq!(fs::read(&linked).unwrap(), b"one\ntwo\n");
+        assert_eq!(fs::read(&copied).unwrap(), b"one\n");
+        assert!(late.unwrap().ends_with("a.jsonl.3.bak"));
+        assert_eq!(names(folder.path()), ["a.jsonl", "a.jsonl.1.bak", "a.jsonl.2.bak", "a.jsonl.3.bak", "a.jsonl.bak"]);
     }
 
     // S-03, A-07

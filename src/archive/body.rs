@@ -12,8 +12,11 @@ pub(super) const PACKED: i64 = 2;
 /// Level 3 is zstd's own balance of speed and size.
 const LEVEL: i32 = 3;
 
-/// Packs are many times as long as lines, so that it pays to look further: a tenth less space than at level 3.
-const LEVEL_OF_PACKS: i32 = 5;
+/// A deposit waits for its packs: at level 3 they take less than half the time of level 5, and 5 % more space.
+const LEVEL_OF_PACKS: i32 = 3;
+
+/// Small packs are merged beside the work, a few at a time, so that it pays to look further: 8 % less space than at level 3.
+const LEVEL_OF_MERGED: i32 = 7;
 
 /// Compresses line after line with one compressor and one buffer, which grow to the longest line.
 pub(super) struct Packer {
@@ -28,6 +31,10 @@ impl Packer {
 
     pub(super) fn for_packs() -> std::io::Result<Self> {
         Self::of_level(LEVEL_OF_PACKS)
+    }
+
+    pub(super) fn for_merged_packs() -> std::io::Result<Self> {
+        Self::of_level(LEVEL_OF_MERGED)
     }
 
     fn of_level(level: i32) -> std::io::Result<Self> {

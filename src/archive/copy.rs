@@ -71,7 +71,7 @@ pub fn copy(
     Ok(copied)
 }
 
-/// Copies one object with its lines, which have other ids there.
+/// Copies one object with its lines, unless it is there.
 fn object(
     from: &dyn Archive,
     to: &mut dyn Archive,
@@ -81,9 +81,25 @@ fn object(
 ) -> Result<(), ArchiveError> {
     if to.object(kind, key)?.is_some() {
         copied.present += 1;
-        return Ok(());
+    } else if copy_object(from, to, kind, key)? {
+        to.commit()?;
+        copied.objects += 1;
     }
-    let Some(found) = from.object(kind, key)? else { return Ok(()) };
+    Ok(())
+}
+
+/// Puts the object of `from` with this kind and key into `to`, as a part of a deposit, with the lines that it refers to, and
+/// in the place of one that is there. Whether there was one to be put.
+///
+/// # Errors
+/// When one cannot be read or the other cannot be written.
+pub fn copy_object(
+    from: &dyn Archive,
+    to: &mut dyn Archive,
+    kind: ObjectKind,
+    key: Digest,
+) -> Result<bool, ArchiveError> {
+    let Some(found) = from.object(kind, key)? else { return Ok(false) };
     let mut lines = Vec::with_capacity(found.lines.len());
     let mut portion = Portion::default();
     from.each_line(&found.lines, &mut |_, line| {
@@ -93,9 +109,7 @@ fn object(
     })?;
     portion.put(to, &mut lines)?;
     to.put_object(&Object { lines, ..found })?;
-    to.commit()?;
-    copied.objects += 1;
-    Ok(())
+    Ok(true)
 }
 
 /// Lines that are put together, with their digests, and their length.

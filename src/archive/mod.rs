@@ -38,7 +38,7 @@ mod waiting;
 pub(crate) mod suite;
 
 pub use cleanup::{Cleanup, Contents, Dropped, RESULT_DAYS, Sweep};
-pub use copy::{Copied, copy};
+pub use copy::{Copied, copy, copy_object};
 pub use document::{Document, DocumentId, Kind, NotAKind};
 pub use embed::{
     EMBEDDED, EmbedError, Embedded, Embedder, EmbeddingServer, MissingError, Place, Sent, Vector, embed_missing,
@@ -119,6 +119,13 @@ pub trait Archive: Send {
     /// # Errors
     /// When the store cannot be written; nothing of the deposit is kept then.
     fn drop_object(&mut self, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError>;
+
+    /// Drops the originals that the operation with this id took out, as a part of the deposit. Where there are none,
+    /// nothing happens.
+    ///
+    /// # Errors
+    /// When the store cannot be written; nothing of the deposit is kept then.
+    fn drop_originals(&mut self, operation: &str) -> Result<(), ArchiveError>;
 
     /// Opens the deposit, and keeps all other writers out until it is committed or rolled back. What is read meanwhile
     /// is what stands there when it is committed, so that something may be read, changed and put back.

@@ -22,6 +22,7 @@ mod pile;
 mod places;
 mod plan_file;
 pub mod progress;
+mod quantity;
 mod reading;
 mod rewriting;
 mod sanitizer;

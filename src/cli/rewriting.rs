@@ -16,13 +16,16 @@ use super::tell::{self, report_file};
 use super::ui::Ui;
 use crate::apply::{
     Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingPolicy, ThinkingReach,
-    ThinkingRemoved, follow_up, own_edits, recorded_context, title_line, title_of, unchanged_tokens,
+    ThinkingRemoved, follow_up, has_placeholder, own_edits, recorded_context, title_line, title_of, unchanged_tokens,
 };
 use crate::archive::Archive;
 use crate::report::rewritten::{BeforeAfter, Rewritten};
 use crate::text::{Digest, Tokens};
 use crate::transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals};
 use crate::version::{Edits, own_title};
+
+/// What is said of a session that has placeholders in a source.
+pub(super) const LOST_PAST: &str = "ctxc has shortened it already, and this archive does not have what it was before";
 
 /// A session that is being rewritten.
 pub(super) struct Work<'a> {
@@ -179,6 +182,9 @@ impl<'a> Work<'a> {
         // What was undone may hold again, though the file is the session as it is.
         let turns = !edits.undoes.is_empty() || !edits.gives_back.is_empty();
         let is_composed = (self.reading.is_composed() || turns) && !edits.is_nothing();
+        if matches!(self.settings.keep, Keep::In(_)) && !turns && !edits.is_nothing() {
+            warn_of_lost_past(&mut self.reading, self.ui)?;
+        }
         let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
         let title = title_of(&self.reading.file, &self.reading.index, &self.reading.chain)?;
         let (mut rewrite, rebased, consequences, left) = if is_composed {
@@ -255,6 +261,9 @@ impl<'a> Work<'a> {
         rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
         rewritten.operation = done.operation;
         rewritten.deposit = deposit;
+        if let Keep::In(url) = &settings.keep {
+            stored::warn_of_size(url, settings.keep_max, ui);
+        }
         if let Some(deposit) = deposit {
             ui.detail(format_args!("stored in the archive: {deposit}"));
         }
@@ -407,6 +416,15 @@ pub(super) fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandE
             reading.name
         ))
         .hint("give a session of Claude Code, a .jsonl file of one JSON object a line"));
+    }
+    Ok(())
+}
+
+/// Warns of a session that ctxc shortened before, of which the archive knows nothing of that (N-05).
+fn warn_of_lost_past(reading: &mut Reading, ui: &Ui) -> Result<(), CommandError> {
+    let is_source = reading.past.known.as_ref().is_none_or(|known| known.version.is_none());
+    if is_source && has_placeholder(reading.session_file()).with_context(|| format!("read {}", reading.name))? {
+        ui.warning(format_args!("{}: {LOST_PAST}; it can be restored to what it is now", reading.name));
     }
     Ok(())
 }

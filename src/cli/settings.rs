@@ -26,6 +26,8 @@ pub(crate) struct Rewriting {
     pub(crate) keep: Keep,
     /// Whether whole sessions may go there, where it is on a server.
     pub(crate) on_server: Consent,
+    /// At how many bytes of that archive its user is warned.
+    pub(crate) keep_max: Option<u64>,
     /// That archive, as what takes the place of a text names it.
     pub(crate) shelf: Shelf,
     pub(crate) mode: Mode,

@@ -10,7 +10,9 @@ use anyhow::anyhow;
 use super::error::CommandError;
 use super::input::Input;
 use super::settings::Keep;
-use crate::archive::{self, Archive, ArchiveUrl};
+use super::ui::Ui;
+use crate::archive::{self, Archive, ArchiveUrl, hide_password};
+use crate::report::size::bytes;
 use crate::transcript::session::session_id;
 use crate::version::{KeptSession, kept_sessions};
 
@@ -39,6 +41,33 @@ pub(super) fn open_if_there(url: &str) -> Result<Option<Box<dyn Archive>>, Comma
     match &parsed {
         ArchiveUrl::Sqlite(path) if !path.exists() => Ok(None),
         _ => Ok(Some(archive::open(&parsed)?)),
+    }
+}
+
+/// The size of the archive at `place`: of its file, or of its tables on a server.
+pub(super) fn size(place: &ArchiveUrl, archive: &dyn Archive) -> Option<u64> {
+    match place {
+        ArchiveUrl::Sqlite(path) => path.metadata().ok().map(|metadata| metadata.len()),
+        ArchiveUrl::Postgres(_) => archive.stored_bytes().ok().flatten(),
+        ArchiveUrl::Memory => None,
+    }
+}
+
+/// Warns where the archive at `url` is larger than its user wants it to be, who decides what goes (N-13).
+pub(super) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
+    let Some(keep_max) = keep_max else { return };
+    // What was to be done is done; an archive that cannot be looked at is told of by the next command.
+    let Ok((place, archive)) = url.parse().map_err(drop).and_then(|place| Ok((place, open(url).map_err(drop)?))) else {
+        return;
+    };
+    if let Some(size) = size(&place, &*archive).filter(|size| *size > keep_max) {
+        ui.warning(format_args!(
+            "the archive {} has {}, more than keep_max = {}; `ctxc archive list --size` lists what takes it up, \
+             `ctxc archive gc --sessions 90d` drops what is old",
+            hide_password(url),
+            bytes(size),
+            bytes(keep_max),
+        ));
     }
 }
 

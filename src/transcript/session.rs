@@ -162,14 +162,21 @@ pub fn session_id(transcript: &Path) -> Option<&str> {
 }
 
 /// The name of the project folder for a project at `cwd`: every UTF-16 unit that is no ASCII letter or digit becomes
-/// `-`. Names over 200 characters are cut there; the client adds `-` and a hash, which readers match by prefix.
+/// `-`. Names over 200 characters are cut there; the client adds `-` and a hash, which readers match by prefix. A path of
+/// Windows in its extended-length form, `\\\\?\\C:\\shop`, has the name of its plain one, which the client sees.
 #[must_use]
 pub fn project_folder_name(cwd: &Path) -> String {
     let encode = |c: char| {
         let replaced = if c.is_ascii_alphanumeric() { c } else { '-' };
         std::iter::repeat_n(replaced, c.len_utf16())
     };
-    cwd.to_string_lossy().chars().flat_map(encode).take(MAX_FOLDER_NAME + 1).collect()
+    let cwd = cwd.to_string_lossy();
+    let (share, plain) = match (cwd.strip_prefix(r"\\?\UNC\"), cwd.strip_prefix(r"\\?\")) {
+        (Some(share), _) => (r"\\", share),
+        (None, Some(plain)) => ("", plain),
+        (None, None) => ("", &*cwd),
+    };
+    share.chars().chain(plain.chars()).flat_map(encode).take(MAX_FOLDER_NAME + 1).collect()
 }
 
 /// The sessions of the project at `places.cwd`, newest first.
@@ -443,14 +450,17 @@ mod tests {
         drop(home.dir);
     }
 
-    // T-06, format.md 1
+    // T-06, S-10, format.md 1
     #[test]
     fn project_folders_are_named_as_the_client_names_them() {
         let cases = [
             ("/home/ann/my_app.v2", "-home-ann-my-app-v2"),
             ("/a b/é", "-a-b--"),
             ("/😀", "---"),
-            ("C:\\Users\\ann", "C--Users-ann"),
+            (r"C:\Users\ann", "C--Users-ann"),
+            (r"\\?\C:\Users\ann", "C--Users-ann"),
+            (r"\\server\team\ann", "--server-team-ann"),
+            (r"\\?\UNC\server\team\ann", "--server-team-ann"),
         ];
         for (cwd, folder) in cases {
             assert_eq!(project_folder_name(Path::new(cwd)), folder, "{cwd}");

@@ -26,10 +26,12 @@ mod generate;
 mod keep;
 mod list;
 mod log;
+mod lost_past;
 mod manual;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod meaning;
+mod old_sessions;
 mod oracle;
 mod postgres;
 mod promise;

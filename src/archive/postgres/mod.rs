@@ -13,6 +13,7 @@ mod nearest;
 mod operations;
 mod originals;
 mod rank;
+mod reads;
 mod records;
 mod row;
 mod search;

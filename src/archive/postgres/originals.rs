@@ -35,6 +35,9 @@ pub(super) const LOOSE: &str = "SELECT * FROM stored_original WHERE operation IS
 pub(super) const BY_OPERATION: &str =
     "SELECT * FROM stored_original WHERE part = (SELECT part FROM operation WHERE id = $1) ORDER BY seq";
 
+/// Drops the originals of an operation.
+pub(super) const DROP: &str = "DELETE FROM original WHERE part = (SELECT part FROM operation WHERE id = $1)";
+
 /// Stores bodies that are not there, and puts them on the list of what is to be indexed in the order of their places.
 /// They go in by their digests, so that two processes which store the same ones do not wait for each other in a circle.
 pub(super) const INSERT_BODIES: &str = "WITH

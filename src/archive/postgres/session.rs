@@ -151,10 +151,12 @@ fn config(url: &ServerUrl) -> Config {
 }
 
 /// What holds for a connection as long as it lasts. The types of pgvector may lie in any schema. Its index gives up to 200
-/// neighbours, and goes on where a query narrows them down to too few.
+/// neighbours, and goes on where a query narrows them down to too few. A plan that was made while the tables were empty would
+/// look through all of them for the whole of a deposit, so each statement is planned for the tables as they are.
 fn settings(schema: &str) -> String {
     format!(
         "SET client_min_messages = error; SET lock_timeout = '{LOCK_SECONDS}s'; SET bytea_output = hex;
+        SET plan_cache_mode = force_custom_plan;
         SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
         SELECT set_config('search_path', concat_ws(', ', '{schema}', 'pg_catalog', coalesce((SELECT quote_ident(nspname::text)
             FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'), 'public')), false);

@@ -113,7 +113,11 @@ pub(super) struct Packing {
 
 impl Packing {
     pub(super) fn begin(server: &Server, session: &mut Session) -> Result<Self, ArchiveError> {
-        let packer = Packer::for_packs().map_err(|source| ArchiveError::Compress { bytes: 0, source })?;
+        Self::with(Packer::for_packs(), server, session)
+    }
+
+    fn with(packer: std::io::Result<Packer>, server: &Server, session: &mut Session) -> Result<Self, ArchiveError> {
+        let packer = packer.map_err(|source| ArchiveError::Compress { bytes: 0, source })?;
         Ok(Self { id: next_pack(server, session)?, open: OpenPack::default(), packer })
     }
 
@@ -271,7 +275,7 @@ fn merge_once(server: &Server, session: &mut Session) -> Result<u64, ArchiveErro
         Ok((length(row, "id")?, usize::try_from(length(row, "bytes")?).unwrap_or(usize::MAX)))
     })?;
     let Some(group) = to_merge(&small) else { return Ok(0) };
-    let mut packing = Packing::begin(server, session)?;
+    let mut packing = Packing::with(Packer::for_merged_packs(), server, session)?;
     let mut unpacker = Unpacker::default();
     let mut lines: Vec<i64> = Vec::new();
     for (id, _) in group {
@@ -306,7 +310,7 @@ pub(super) fn drop_lines(
     session: &mut Session,
     gone: &HashMap<u64, HashSet<u64>>,
 ) -> Result<u64, ArchiveError> {
-    let mut packer = Packer::for_packs().map_err(|source| ArchiveError::Compress { bytes: 0, source })?;
+    let mut packer = Packer::for_merged_packs().map_err(|source| ArchiveError::Compress { bytes: 0, source })?;
     let mut unpacker = Unpacker::default();
     let (mut before, mut after) = (0, 0);
     for (id, gone) in gone {

@@ -4,19 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 
-use tokio_postgres::Row;
-
-use super::fault::{Fault, is_loss};
 use super::originals::PackedBody;
-use super::row::{Damage, length, path_value, text_value, to_signed, value};
+use super::row::{length, path_value, text_value, to_signed, value};
 use super::session::{Server, Session, Values};
 use super::writer::Writer;
 use super::{fetch, index, migrate, nearest, operations, originals, records, search, sessions, sweep, vectors};
-use crate::archive::body::{PACKED, Unpacker};
-use crate::archive::pack::{HeldPacks, Pack, PackSizes};
-use crate::archive::packed::Packed;
+use crate::archive::body::Unpacker;
+use crate::archive::pack::HeldPacks;
 use crate::archive::prefix::{self, AT_MOST};
 use crate::archive::{
     Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Hit, Kind, LineId, Object, ObjectKind,
@@ -34,11 +29,11 @@ const LINES_AT_A_TIME: usize = 1000;
 
 /// An archive in a schema of a PostgreSQL database.
 pub(in crate::archive) struct Postgres {
-    server: Server,
+    pub(super) server: Server,
     /// Only reads. It is another connection than the writer's, so that it sees only what is committed.
-    reader: Cell<Option<Session>>,
-    unpacker: RefCell<Unpacker>,
-    packs: RefCell<HeldPacks>,
+    pub(super) reader: Cell<Option<Session>>,
+    pub(super) unpacker: RefCell<Unpacker>,
+    pub(super) packs: RefCell<HeldPacks>,
     writer: Writer,
 }
 
@@ -79,94 +74,6 @@ impl Postgres {
         let mut session = server.connect()?;
         migrate::upgrade_existing(&server, &mut session)
     }
-
-    /// What each of the rows holds that a statement gives.
-    pub(super) fn all<T>(
-        &self,
-        sql: &str,
-        values: Values<'_>,
-        row_value: impl Fn(&Row) -> Result<T, Damage>,
-    ) -> Result<Vec<T>, ArchiveError> {
-        let rows = self.rows(sql, values)?;
-        rows.iter().map(row_value).collect::<Result<_, _>>().map_err(|detail| self.damaged(detail))
-    }
-
-    /// The rows that a statement gives. A connection that is gone is made anew, once.
-    fn rows(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, ArchiveError> {
-        let place = &self.server.place;
-        let mut session = match self.reader.take().filter(|session| !session.is_lost()) {
-            Some(session) => session,
-            None => self.server.connect()?,
-        };
-        let mut rows = self.server.rows(&mut session, sql, values);
-        if rows.as_ref().is_err_and(is_loss) {
-            session = self.server.connect()?;
-            rows = self.server.rows(&mut session, sql, values);
-        }
-        self.reader.set(Some(session));
-        rows.fault(place)
-    }
-
-    pub(super) fn unpack_line(&self, body: PackedBody) -> Result<Vec<u8>, ArchiveError> {
-        let digest = body.digest;
-        let pack = match body.pack() {
-            None => None,
-            Some(id) => match self.pack(id)? {
-                Some(pack) => Some(pack),
-                // Another process has merged it with others since the row was read.
-                None => return self.unpack_moved(digest),
-            },
-        };
-        let line = body.unpack(&mut self.unpacker.borrow_mut(), pack.as_deref());
-        line.ok_or_else(|| self.damaged(format!("the line {digest} is not what was stored")))
-    }
-
-    fn unpack_moved(&self, digest: Digest) -> Result<Vec<u8>, ArchiveError> {
-        let body = self.all(originals::BODIES, &[&[digest.as_bytes().as_slice()].as_slice()], originals::body)?.pop();
-        let pack = body.as_ref().and_then(PackedBody::pack).map(|id| self.pack(id)).transpose()?.flatten();
-        let line = body.zip(pack).and_then(|(body, pack)| body.unpack(&mut self.unpacker.borrow_mut(), Some(&pack)));
-        line.ok_or_else(|| self.damaged(format!("the line {digest} is not what was stored")))
-    }
-
-    /// The pack of a number; `None` where there is none.
-    fn pack(&self, id: u64) -> Result<Option<Arc<Pack>>, ArchiveError> {
-        if let Some(pack) = self.packs.borrow_mut().get(id) {
-            return Ok(Some(pack));
-        }
-        let unpacker = &self.unpacker;
-        let wanted = [to_signed(id)];
-        let found = self.all(sessions::PACKS, &[&wanted.as_slice()], |row| {
-            let pack = sessions::pack(row, &mut unpacker.borrow_mut())?;
-            pack.map(Arc::new).ok_or_else(|| format!("pack {id} is not what was stored"))
-        })?;
-        let pack = found.into_iter().next();
-        if let Some(pack) = &pack {
-            self.packs.borrow_mut().hold(id, pack);
-        }
-        Ok(pack)
-    }
-
-    fn labels(&self, sql: &str, values: Values<'_>) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
-        self.all(sql, values, |row| {
-            let label = sessions::label(row)?;
-            let key = label.key;
-            label.checked().ok_or_else(|| format!("the object {key} is not what was stored"))
-        })
-    }
-
-    pub(super) fn unpack_record(&self, packed: Packed) -> Result<Record, ArchiveError> {
-        let key = packed.key();
-        let record = packed.unpack(&mut self.unpacker.borrow_mut());
-        record.ok_or_else(|| self.damaged(format!("the record {key} is not what was stored")))
-    }
-
-    fn damaged(&self, detail: Damage) -> ArchiveError {
-        super::batch::damaged(&self.server, detail)
-    }
-
-    fn originals(&self, sql: &str, values: Values<'_>) -> Result<Vec<StoredOriginal>, ArchiveError> {
-        self.all(sql, values, originals::original)
-    }
 }
 
 impl Archive for Postgres {
@@ -196,6 +103,10 @@ impl Archive for Postgres {
 
     fn drop_object(&mut self, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
         self.writer.drop_object(&self.server, kind, key)
+    }
+
+    fn drop_originals(&mut self, operation: &str) -> Result<(), ArchiveError> {
+        self.writer.drop_originals(&self.server, operation)
     }
 
     fn claim(&mut self) -> Result<(), ArchiveError> {
@@ -410,31 +321,7 @@ impl Archive for Postgres {
     }
 
     fn each_size(&self, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError> {
-        const PACKS: &str = "SELECT id, bytes, length(content)::bigint AS n FROM pack";
-        const LINES: &str = "SELECT id, bytes, codec, length(content)::bigint AS n,
-                CASE codec WHEN 2 THEN content ELSE '' END AS place
-            FROM body WHERE id > $1 ORDER BY id LIMIT 100000";
-        let mut packs = PackSizes::default();
-        for (id, bytes, n) in
-            self.all(PACKS, &[], |row| Ok((length(row, "id")?, length(row, "bytes")?, length(row, "n")?)))?
-        {
-            packs.add(id, bytes, n);
-        }
-        let mut last = 0;
-        loop {
-            let lines = self.all(LINES, &[&to_signed(last)], |row| {
-                let (id, bytes) = (length(row, "id")?, length(row, "bytes")?);
-                let is_packed = i64::from(value::<i16>(row, "codec")?) == PACKED;
-                let share = is_packed.then(|| value::<&[u8]>(row, "place").map(|place| packs.share(place, bytes)));
-                let stored = share.transpose()?.map_or_else(|| length(row, "n"), |share| Ok(share.unwrap_or(0)))?;
-                Ok((id, bytes, stored))
-            })?;
-            let Some(&(newest, ..)) = lines.last() else { return Ok(()) };
-            last = newest;
-            for (id, bytes, stored) in lines {
-                each(LineId(id), bytes, stored);
-            }
-        }
+        self.read_sizes(each)
     }
 
     fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {

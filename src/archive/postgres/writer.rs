@@ -4,8 +4,9 @@ use super::batch::{Batch, damaged};
 use super::fault::{Fault, LOCK_SECONDS, is_loss};
 use super::migrate::Lock;
 use super::operations::{self, Stored};
+use super::originals;
 use super::records;
-use super::row::value;
+use super::row::{text_value, value};
 use super::session::{Server, Session};
 use super::sessions::{self, Packing};
 use crate::archive::body::Packer;
@@ -101,6 +102,16 @@ impl Writer {
         let dropped = self
             .open(server)
             .and_then(|session| server.execute(session, sessions::DROP, &[&kind.name(), &key]).fault(&server.place));
+        dropped.map(drop).map_err(|error| self.broken(error))
+    }
+
+    pub(super) fn drop_originals(&mut self, server: &Server, operation: &str) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        // What was gathered may be of the same operation.
+        let dropped = self.send(server).and_then(|()| {
+            let session = self.open(server)?;
+            server.execute(session, originals::DROP, &[&text_value(operation)]).fault(&server.place)
+        });
         dropped.map(drop).map_err(|error| self.broken(error))
     }
 

@@ -9,6 +9,7 @@ mod operations;
 mod originals;
 mod packs;
 mod place;
+mod reads;
 mod records;
 mod row;
 mod schema;

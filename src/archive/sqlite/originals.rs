@@ -32,6 +32,11 @@ pub(super) const BY_OPERATION: &str = "SELECT digest, bytes, uuid, replaced_by, 
     WHERE seq BETWEEN (SELECT first_original FROM operation WHERE id = ?1)
         AND (SELECT last_original FROM operation WHERE id = ?1) ORDER BY seq";
 
+/// Drops the originals of an operation.
+pub(super) const DROP: &str = "DELETE FROM original
+    WHERE seq BETWEEN (SELECT first_original FROM operation WHERE id = ?1)
+        AND (SELECT last_original FROM operation WHERE id = ?1)";
+
 pub(super) const INSERT: &str = "INSERT INTO original (body, uuid, replaced_by) VALUES (?, ?, ?)";
 
 pub(super) fn original(row: &Row<'_>) -> rusqlite::Result<StoredOriginal> {

@@ -43,15 +43,12 @@ pub(super) fn newest_small(connection: &Connection) -> rusqlite::Result<Option<(
 }
 
 /// Merges small packs, each merged one in a transaction of its own, until `go_on` ends it; how many packs there are fewer.
-pub(super) fn merge(
-    connection: &Connection,
-    packer: &mut Packer,
-    go_on: &mut dyn FnMut() -> ControlFlow<()>,
-) -> rusqlite::Result<u64> {
+pub(super) fn merge(connection: &Connection, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> rusqlite::Result<u64> {
+    let mut packer = Packer::for_merged_packs().map_err(unstorable)?;
     let mut n_fewer = 0;
     loop {
         connection.execute_batch("BEGIN IMMEDIATE")?;
-        let merged = merge_once(connection, packer);
+        let merged = merge_once(connection, &mut packer);
         let end = if matches!(merged, Ok(1..)) { "COMMIT" } else { "ROLLBACK" };
         connection.execute_batch(end)?;
         match merged? {
@@ -91,7 +88,7 @@ fn merge_once(connection: &Connection, packer: &mut Packer) -> rusqlite::Result<
 
 /// Writes the packs again of which lines go, without them; by how much they are smaller.
 pub(super) fn drop_lines(connection: &Connection, gone: &BTreeMap<u64, HashSet<u64>>) -> rusqlite::Result<u64> {
-    let mut packer = Packer::for_packs().map_err(unstorable)?;
+    let mut packer = Packer::for_merged_packs().map_err(unstorable)?;
     let mut lines = Lines::default();
     let (mut before, mut after) = (0, 0);
     for (id, gone) in gone {

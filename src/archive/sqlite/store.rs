@@ -4,15 +4,14 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, Params, Row, params};
+use rusqlite::{Connection, params};
 
 use super::connect;
 use super::fault::Fault;
-use super::lines::{Body, Line, Lines};
+use super::lines::{Line, Lines};
 use super::row::{length, path_value, to_signed};
 use super::writer::Writer;
 use super::{index, lines, objects, operations, originals, records, search, vectors};
-use crate::archive::packed::Packed;
 use crate::archive::prefix::{self, AT_MOST};
 use crate::archive::{
     Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Hit, Kind, LineId, Object, ObjectKind,
@@ -27,10 +26,10 @@ const CONTENTS: &str = "SELECT (SELECT count(*) FROM operation) AS operations,
 
 /// An archive in a `SQLite` database.
 pub(in crate::archive) struct Sqlite {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Only reads. It is another connection than the writer's, so that it sees only what is committed.
-    reader: Connection,
-    lines: RefCell<Lines>,
+    pub(super) reader: Connection,
+    pub(super) lines: RefCell<Lines>,
     writer: Option<Writer>,
 }
 
@@ -74,33 +73,6 @@ impl Sqlite {
         self.writer.as_mut().map_or(Ok(()), end)
     }
 
-    /// Reads all of something as it stands at one time, whatever others write.
-    fn at_once<T>(&self, read: impl FnOnce() -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
-        if !self.reader.is_autocommit() {
-            return read();
-        }
-        self.reader.execute_batch("BEGIN").fault(&self.path)?;
-        let read = read();
-        self.reader.execute_batch("COMMIT").fault(&self.path)?;
-        read
-    }
-
-    fn read_line(&self, body: Body) -> Result<Line, ArchiveError> {
-        let digest = body.digest;
-        let line = self.lines.borrow_mut().read(&self.reader, body).fault(&self.path)?;
-        line.ok_or_else(|| self.damaged("line", digest))
-    }
-
-    fn labels(&self, sql: &str, params: impl Params) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
-        let labels = self.all(sql, params, objects::label)?.into_iter();
-        labels
-            .map(|label| {
-                let key = label.key;
-                label.checked().ok_or_else(|| self.damaged("object", key))
-            })
-            .collect()
-    }
-
     /// The writer, opened when something is put for the first time.
     fn writer(&mut self) -> Result<&mut Writer, ArchiveError> {
         let writer = match self.writer.take() {
@@ -108,50 +80,6 @@ impl Sqlite {
             None => Writer::open(&self.path)?,
         };
         Ok(self.writer.insert(writer))
-    }
-
-    fn all<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        record: fn(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, ArchiveError> {
-        let read = || self.reader.prepare_cached(sql)?.query_map(params, record)?.collect::<Result<_, _>>();
-        read().fault(&self.path)
-    }
-
-    fn unpack(&self, packed: Packed) -> Result<Record, ArchiveError> {
-        let key = packed.key();
-        packed.unpack(&mut self.lines.borrow_mut().unpacker).ok_or_else(|| self.damaged("record", key))
-    }
-
-    fn damaged(&self, what: &str, digest: Digest) -> ArchiveError {
-        ArchiveError::Damaged { path: self.path.clone(), detail: format!("the {what} {digest} is not what was stored") }
-    }
-
-    /// What the documents of these numbers are.
-    fn hits(&self, ids: rusqlite::Result<Vec<i64>>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
-        let mut hits = Vec::new();
-        for id in ids.fault(&self.path)? {
-            let found = self.all(search::NAMED, [id], search::name)?.pop();
-            let hit = match found {
-                Some(DocumentId::Line(digest)) => self.line_hit(digest, read)?,
-                Some(DocumentId::Record(kind, key)) => self.record(kind, key)?.map(|record| Hit {
-                    id: DocumentId::Record(kind, key),
-                    document: record.document,
-                    operation: None,
-                }),
-                None => None,
-            };
-            hits.extend(hit);
-        }
-        Ok(hits)
-    }
-
-    fn line_hit(&self, digest: Digest, read: &Reader<'_>) -> Result<Option<Hit>, ArchiveError> {
-        let Some(document) = self.line(digest)?.and_then(|line| read(&line)) else { return Ok(None) };
-        let operation = self.originals_of_line(digest)?.into_iter().find_map(|original| original.operation);
-        Ok(Some(Hit { id: DocumentId::Line(digest), document, operation }))
     }
 }
 
@@ -182,6 +110,10 @@ impl Archive for Sqlite {
 
     fn drop_object(&mut self, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
         self.put(|writer| writer.drop_object(kind, key))
+    }
+
+    fn drop_originals(&mut self, operation: &str) -> Result<(), ArchiveError> {
+        self.put(|writer| writer.drop_originals(operation))
     }
 
     fn claim(&mut self) -> Result<(), ArchiveError> {

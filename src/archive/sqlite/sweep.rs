@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 use super::lines::LAST_LINE;
 use super::row::{damaged, length, to_nanoseconds};
 use super::{objects, operations, packs};
-use crate::archive::body::{PACKED, Packer, Unpacker};
+use crate::archive::body::{PACKED, Unpacker};
 use crate::archive::pack::pack_at;
 use crate::archive::{Cleanup, Dropped, Kind, Sweep};
 
@@ -21,18 +21,13 @@ const WITHOUT_ORIGINAL: &str = "SELECT id, codec, iif(codec = 2, content, x'') A
     WHERE NOT EXISTS (SELECT 1 FROM original WHERE original.body = body.id)";
 
 /// Drops what `cleanup` names, in one transaction, or finds out what that would be.
-pub(super) fn sweep(
-    connection: &Connection,
-    packer: &mut Packer,
-    cleanup: &Cleanup,
-    sweep: Sweep,
-) -> rusqlite::Result<Dropped> {
+pub(super) fn sweep(connection: &Connection, cleanup: &Cleanup, sweep: Sweep) -> rusqlite::Result<Dropped> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
     let dropped = drop_all(connection, cleanup);
     let end = if dropped.is_ok() && sweep == Sweep::Drop { "COMMIT" } else { "ROLLBACK" };
     connection.execute_batch(end)?;
     if dropped.is_ok() && sweep == Sweep::Drop {
-        packs::merge(connection, packer, &mut || ControlFlow::Continue(()))?;
+        packs::merge(connection, &mut || ControlFlow::Continue(()))?;
     }
     // Also what an earlier sweep could not give back.
     let n_free: i64 = connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;

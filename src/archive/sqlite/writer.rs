@@ -123,9 +123,14 @@ impl Writer {
         objects::delete(&self.connection, kind, key).fault(&self.path)
     }
 
+    pub(super) fn drop_originals(&mut self, operation: &str) -> Result<(), ArchiveError> {
+        let drop = || self.connection.prepare_cached(originals::DROP)?.execute([operation]);
+        drop().map(|_| ()).fault(&self.path)
+    }
+
     pub(super) fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
         self.check_free()?;
-        packs::merge(&self.connection, &mut self.packs, go_on).fault(&self.path)
+        packs::merge(&self.connection, go_on).fault(&self.path)
     }
 
     /// Brings the index up to date.
@@ -140,7 +145,7 @@ impl Writer {
 
     pub(super) fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {
         self.check_free()?;
-        sweep::sweep(&self.connection, &mut self.packs, cleanup, sweep).fault(&self.path)
+        sweep::sweep(&self.connection, cleanup, sweep).fault(&self.path)
     }
 
     pub(super) fn put_vectors(

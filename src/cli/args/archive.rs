@@ -2,11 +2,13 @@
 
 use clap::Subcommand;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+use jiff::SignedDuration;
 
 use super::meaning::MeaningArgs;
 use crate::archive::{ArchiveUrl, Kind};
 use crate::cli::commands::archive::{Asked, Settings, copy, gc, list, search, show};
 use crate::cli::error::CommandError;
+use crate::cli::quantity::age;
 use crate::cli::settings::{Context, Mode};
 
 pub(super) const EXAMPLES: &str = "\
@@ -34,10 +36,13 @@ Examples:
 const GC_EXAMPLES: &str = "\
 Cached results older than 30 days go, records that have expired, and lines that nothing refers to. Originals stay, \
 unless --originals and --older-than ask for them: what the operations from before that time took out can never be \
-restored afterwards.
+restored afterwards. Sessions stay too, unless --sessions asks for them: those that nothing was kept of, read of or made \
+of for so long, with all that was made of them. A session stays whatever its age while its file or a result of it is there \
+and an operation on it can be undone.
 
 Examples:
   ctxc archive gc --dry-run
+  ctxc archive gc --sessions 180d
   ctxc archive gc --originals --older-than 365";
 
 const UPGRADE_EXAMPLES: &str = "\
@@ -152,6 +157,9 @@ struct GcArgs {
     /// Those of operations of more than so many days
     #[arg(long, value_name = "DAYS", requires = "originals")]
     older_than: Option<u32>,
+    /// Drop sessions too that were last kept or worked on before so long: 12h, 30d, 8w, 1y
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    sessions: Option<SignedDuration>,
     /// Show what would go, and drop nothing
     #[arg(long)]
     dry_run: bool,
@@ -191,6 +199,7 @@ impl Args {
             Verb::Gc(typed) => {
                 let asked = gc::Settings {
                     original_days: typed.older_than.filter(|_| typed.originals),
+                    session_age: typed.sessions,
                     mode: if typed.dry_run { Mode::Show } else { Mode::Do },
                     consent: if typed.yes { gc::Consent::Given } else { gc::Consent::Asked },
                 };

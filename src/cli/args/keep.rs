@@ -40,6 +40,7 @@ impl Args {
         };
         let archive = context.environment.archive_url(self.archive.as_deref())?;
         let on_server = context.environment.server_consent();
-        Ok(Settings { which, archive, on_server, reporting: context.reporting })
+        let keep_max = context.environment.config.keep_max();
+        Ok(Settings { which, archive, on_server, keep_max, reporting: context.reporting })
     }
 }

@@ -122,6 +122,7 @@ impl RewriteArgs {
             shelf: shelf(&keep, context.environment)?,
             keep,
             on_server: context.environment.server_consent(),
+            keep_max: context.environment.config.keep_max(),
             mode: if self.dry_run { Mode::Show } else { Mode::Do },
             reporting: context.reporting,
         })

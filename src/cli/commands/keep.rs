@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) archive: String,
     /// Whether sessions may go there, where it is on a server.
     pub(crate) on_server: Consent,
+    /// At how many bytes of the archive its user is warned.
+    pub(crate) keep_max: Option<u64>,
     pub(crate) reporting: Reporting,
 }
 
@@ -74,6 +76,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         Form::Text => report.sessions.iter().try_for_each(|row| ui.data_line(&row.id))?,
     }
     ui.status(&report);
+    stored::warn_of_size(&settings.archive, settings.keep_max, ui);
     Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })
 }
 

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 
 use super::restore_items::{lineage, refuse_unknown};
-use crate::apply::{Rewrite, Staged, open_cuts};
+use crate::apply::{ApplyError, Rewrite, Staged, open_cuts, state_has_placeholder};
 use crate::archive::{Archive, Operation};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input;
 use crate::cli::landing::{refuse_unless_file, say_resume};
 use crate::cli::reading::Reading;
-use crate::cli::rewriting::{Identity, Work, say};
+use crate::cli::rewriting::{Identity, LOST_PAST, Work, say};
 use crate::cli::settings::{Existing, Form, Mode, Output, Rewriting};
 use crate::cli::stored;
 use crate::cli::tell::{report_file, tell};
@@ -58,7 +58,10 @@ pub(crate) fn run(
     refuse_unknown(&work.reading)?;
     let ids = chosen(which, later, &work.reading.past.history, &*archive)?;
     if ids.is_empty() {
-        return nothing_to_undo(verb, &work, ui);
+        return nothing_to_undo(verb, &work, &*archive, ui);
+    }
+    if *which == Which::All && has_lost_past(&work.reading, &*archive)? {
+        ui.warning(format_args!("{}: {LOST_PAST}; it is restored to what the archive has", work.reading.name));
     }
     let history = work.reading.past.history.clone();
     let operations = lineage(&history, &*archive)?;
@@ -116,6 +119,12 @@ pub(crate) fn run(
     Ok(Completion::Full)
 }
 
+/// Whether ctxc shortened the session before the archive knew it.
+fn has_lost_past(reading: &Reading, archive: &dyn Archive) -> Result<bool, CommandError> {
+    let Some(known) = &reading.past.known else { return Ok(false) };
+    Ok(state_has_placeholder(archive, &known.state).map_err(ApplyError::from)?)
+}
+
 /// `rewriting` with another place for the result.
 fn with_output(rewriting: &Rewriting, output: Output) -> Rewriting {
     Rewriting {
@@ -125,6 +134,7 @@ fn with_output(rewriting: &Rewriting, output: Output) -> Rewriting {
         output,
         keep: rewriting.keep.clone(),
         on_server: rewriting.on_server,
+        keep_max: rewriting.keep_max,
         shelf: rewriting.shelf.clone(),
         mode: rewriting.mode,
         reporting: rewriting.reporting.clone(),
@@ -265,13 +275,23 @@ fn tell_untouched(
 }
 
 /// A session of which no operation holds.
-fn nothing_to_undo(verb: &'static str, work: &Work<'_>, ui: &Ui) -> Result<Completion, CommandError> {
+fn nothing_to_undo(
+    verb: &'static str,
+    work: &Work<'_>,
+    archive: &dyn Archive,
+    ui: &Ui,
+) -> Result<Completion, CommandError> {
     let rewriting = work.settings;
     let name = work.reading.name.clone();
-    let mut report = report(verb, work, &[], &[], &*crate::archive::open(&crate::archive::ArchiveUrl::Memory)?)?;
-    let reason = "it is the source itself";
-    report.rewritten.unchanged = Some(reason.to_owned());
-    ui.status(format_args!("nothing changed: nothing has been taken out of {name}, {reason}"));
+    let mut report = report(verb, work, &[], &[], archive)?;
+    if has_lost_past(&work.reading, archive)? {
+        report.rewritten.unchanged = Some(LOST_PAST.to_owned());
+        ui.status(format_args!("nothing changed of {name}: {LOST_PAST}"));
+    } else {
+        let reason = "it is the source itself";
+        report.rewritten.unchanged = Some(reason.to_owned());
+        ui.status(format_args!("nothing changed: nothing has been taken out of {name}, {reason}"));
+    }
     let mut input = input::open(&rewriting.source)?;
     let path = match &rewriting.output {
         Output::File(path, existing) if rewriting.mode == Mode::Do => {

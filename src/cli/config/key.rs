@@ -36,10 +36,12 @@ pub(super) struct Key {
 }
 
 /// Every key, in the order in which `ctxc config` shows them.
-pub(super) const KEYS: [Key; 38] = [
+pub(super) const KEYS: [Key; 39] = [
     Key { name: "archive", scope: Scope::Personal, form: Form::Text },
     // Consent, which is given in the user's own file and nowhere else.
     Key { name: "keep_on_server", scope: Scope::Personal, form: Form::FileOnly },
+    // Who is warned all the time no longer reads warnings.
+    Key { name: "keep_max", scope: Scope::Personal, form: Form::Text },
     Key { name: "engine", scope: Scope::Personal, form: Form::Text },
     Key { name: "base_url", scope: Scope::Personal, form: Form::Text },
     Key { name: "api_key", scope: Scope::Personal, form: Form::Secret },

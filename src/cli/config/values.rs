@@ -12,6 +12,7 @@ use super::layer::{Layer, Source};
 use super::summarization::Summarization;
 use crate::cli::args::{EngineName, Estimate};
 use crate::cli::error::CommandError;
+use crate::cli::quantity;
 use crate::engine::Price;
 
 /// The value of every key.
@@ -21,6 +22,8 @@ pub(crate) struct Config {
     pub(crate) archive: Option<String>,
     /// Whether whole sessions go to an archive on a server without a question.
     pub(crate) keep_on_server: bool,
+    /// At which size of the archive its user is warned, such as `2GB`; nothing is dropped for it.
+    pub(crate) keep_max: Option<String>,
     /// What shortens texts; without a word it follows from what is configured.
     pub(crate) engine: Option<EngineName>,
     /// The server that is asked.
@@ -83,6 +86,7 @@ impl Default for Config {
         Self {
             archive: None,
             keep_on_server: false,
+            keep_max: None,
             engine: None,
             base_url: None,
             api_key: None,
@@ -174,8 +178,16 @@ impl Config {
                 )));
             }
         }
+        if let Some(text) = &self.keep_max {
+            quantity::size(text).map_err(|error| CommandError::config(anyhow!("take keep_max: {error}")))?;
+        }
         self.summarization.validate()?;
         Ok(self)
+    }
+
+    /// At how many bytes of the archive its user is warned (N-13).
+    pub(crate) fn keep_max(&self) -> Option<u64> {
+        quantity::size(self.keep_max.as_ref()?).ok()
     }
 
     /// Every key with its value, and where that comes from; a key without a value has none.

@@ -88,6 +88,8 @@ pub(super) fn rewriting(subject: &Subject, settings: &super::Settings) -> Rewrit
         output: Output::NewSession(None),
         keep: Keep::In(settings.archive.clone()),
         on_server: settings.on_server,
+        // Nobody reads a warning there who could do something about it.
+        keep_max: None,
         shelf: settings.shelf.clone(),
         mode: Mode::Do,
         reporting: Reporting { form: Form::Text, report: None },

@@ -1,6 +1,7 @@
 //! What went from an archive, or would go.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -19,10 +20,28 @@ pub struct Swept {
     expired: u64,
     originals: u64,
     operations: u64,
+    /// Sessions that were asked for by their age.
+    sessions: Vec<Session>,
     lines: u64,
     bytes: u64,
     /// The size of the file before and after.
     file_bytes: Option<(u64, u64)>,
+}
+
+/// A session that is old.
+#[derive(Clone, Debug, Serialize)]
+struct Session {
+    id: String,
+    title: String,
+    /// The file for which it stays: an operation on it can be undone.
+    spared_for: Option<String>,
+}
+
+impl Session {
+    fn new(id: &str, title: &str, spared_for: Option<&Path>) -> Self {
+        let spared_for = spared_for.map(|path| path.display().to_string());
+        Self { id: id.to_owned(), title: title.to_owned(), spared_for }
+    }
 }
 
 impl Swept {
@@ -39,10 +58,20 @@ impl Swept {
             expired,
             originals,
             operations,
+            sessions: Vec::new(),
             lines,
             bytes,
             file_bytes: None,
         }
+    }
+
+    /// With sessions that go, each an id and a title, and with those that stay although they are old, each with the file
+    /// that needs it.
+    #[must_use]
+    pub fn with_sessions(self, gone: Vec<(&str, &str)>, spared: Vec<(&str, &str, &Path)>) -> Self {
+        let gone = gone.into_iter().map(|(id, title)| Session::new(id, title, None));
+        let spared = spared.into_iter().map(|(id, title, path)| Session::new(id, title, Some(path)));
+        Self { sessions: gone.chain(spared).collect(), ..self }
     }
 
     /// It went, and the file has become so much smaller.
@@ -61,10 +90,20 @@ impl fmt::Display for Swept {
             let of = counted(self.operations, "operation");
             write!(f, ", what {of} took out ({})", counted(self.originals, "line"))?;
         }
-        write!(f, ", {} that nothing refers to ({})", counted(self.lines, "line"), bytes(self.bytes))?;
-        match self.file_bytes {
-            Some((before, after)) => write!(f, "; the file had {}, it has {}", bytes(before), bytes(after)),
-            None => Ok(()),
+        let n_gone = self.sessions.iter().filter(|session| session.spared_for.is_none()).count() as u64;
+        if n_gone > 0 {
+            write!(f, ", {} with what was made of them", counted(n_gone, "session"))?;
         }
+        write!(f, ", {} that nothing refers to ({})", counted(self.lines, "line"), bytes(self.bytes))?;
+        if let Some((before, after)) = self.file_bytes {
+            write!(f, "; the file had {}, it has {}", bytes(before), bytes(after))?;
+        }
+        for Session { id, title, spared_for } in &self.sessions {
+            match spared_for {
+                None => write!(f, "\n  {id}  {title}")?,
+                Some(path) => write!(f, "\n  {id}  {title}: stays, for {path} is there and can be undone")?,
+            }
+        }
+        Ok(())
     }
 }

@@ -6,13 +6,14 @@ use anyhow::anyhow;
 use serde::Serialize;
 
 use super::run::Desk;
-use crate::archive::{ArchiveUrl, Copied, copy, open};
+use crate::archive::{ArchiveUrl, Copied, open};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::progress::Progress;
 use crate::cli::settings::Form;
 use crate::cli::tell::report_file;
 use crate::report::size::counted;
 use crate::text::Stopped;
+use crate::version::copy_sessions;
 
 /// Where to.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
     let mut to = open(&settings.to)?;
     let mut bar: Option<Progress> = None;
     let mut n_known = 0;
-    let copied = copy(&*desk.archive, &mut *to, &mut |n_done, total| {
+    let copied = copy_sessions(&*desk.archive, &mut *to, &mut |n_done, total| {
         bar.get_or_insert_with(|| Progress::start(desk.ui, "copying", total)).advance(n_done - n_known);
         n_known = n_done;
         if Stopped::check(desk.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -67,7 +67,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         Asked::Show(asked) => show::run(asked, &desk()?),
         Asked::Search(asked) => search::run(asked, desk()?),
         Asked::Copy(asked) => copy::run(asked, &desk()?),
-        Asked::Gc(asked) => gc::run(*asked, desk()?),
+        Asked::Gc(asked) => gc::run(asked, desk()?),
         // An older archive on a server is not opened otherwise.
         Asked::Upgrade => upgrade::run(&place, url, reporting, ui),
     }
@@ -145,10 +145,6 @@ impl Desk<'_> {
 
     /// The size of the archive's file, or of its tables on a server.
     pub(super) fn file_bytes(&self) -> Option<u64> {
-        match self.place {
-            ArchiveUrl::Sqlite(path) => path.metadata().ok().map(|metadata| metadata.len()),
-            ArchiveUrl::Postgres(_) => self.archive.stored_bytes().ok().flatten(),
-            ArchiveUrl::Memory => None,
-        }
+        stored::size(self.place, &*self.archive)
     }
 }

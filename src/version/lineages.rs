@@ -1,0 +1,138 @@
+//! What belongs together in an archive: a session, what was made of it, and all that they are kept by (N-13).
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::session::exact_key;
+use super::sidecar::group;
+use super::{Edits, KeptSession, State, Version, VersionError, kept_sessions};
+use crate::archive::{Archive, ObjectKind, Operation};
+use crate::text::Digest;
+
+/// A session with all that was made of it, and what the archive keeps them by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lineage {
+    /// The sessions, those first that were noted first.
+    pub sessions: Vec<KeptSession>,
+    /// The operations that the archive lists, oldest first.
+    pub operations: Vec<Operation>,
+    objects: Vec<(ObjectKind, Digest)>,
+    /// Of all operations, also those that are not listed.
+    ids: Vec<String>,
+}
+
+impl Lineage {
+    /// When something of it was kept, read or made the last time; `None` where nothing tells.
+    #[must_use]
+    pub fn newest(&self) -> Option<Timestamp> {
+        let sessions = self.sessions.iter().map(|session| session.time);
+        sessions.chain(self.operations.iter().map(|operation| operation.time)).max()
+    }
+
+    /// The files that are or were one of its sessions.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        let files = self.operations.iter().flat_map(|operation| [&operation.source, &operation.output]);
+        let paths = self.sessions.iter().map(|session| &session.path).chain(files.map(|file| &file.path));
+        paths.filter_map(|path: &Option<PathBuf>| path.as_deref())
+    }
+
+    /// Drops what the archive keeps it by, as a part of a deposit. The lines go with the next sweep, but for those that
+    /// others have too; what was noted of operations stays listed.
+    ///
+    /// # Errors
+    /// When the archive cannot be written.
+    pub fn drop(&self, archive: &mut dyn Archive) -> Result<(), VersionError> {
+        for (kind, key) in &self.objects {
+            archive.drop_object(*kind, *key)?;
+        }
+        for id in &self.ids {
+            archive.drop_originals(id)?;
+        }
+        Ok(())
+    }
+}
+
+/// All lineages of `archive`, in no order. Whatever was read of a file that is on its way into the archive is none.
+///
+/// # Errors
+/// When the archive cannot be read, or what it has does not fit together.
+pub fn lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError> {
+    let mut sets = Sets::default();
+    let mut objects: Vec<(ObjectKind, Digest)> = Vec::new();
+    // The operations by the keys of their edits.
+    let mut ids: BTreeMap<String, Digest> = BTreeMap::new();
+    for (key, head) in archive.object_keys(ObjectKind::State)? {
+        // The portions of a deposit that is under way have none.
+        if head.is_empty() {
+            continue;
+        }
+        let state = State::read(archive, key)?;
+        objects.push((ObjectKind::State, key));
+        state.parent.into_iter().chain(state.runs.iter().filter_map(|run| run.under)).for_each(|it| sets.join(key, it));
+    }
+    for (key, _) in archive.object_keys(ObjectKind::Version)? {
+        let version = Version::read(archive, key)?;
+        objects.push((ObjectKind::Version, key));
+        sets.join(key, version.state);
+        for id in version.operations {
+            let edits = Edits::key(&id);
+            sets.join(key, edits);
+            ids.insert(id, edits);
+        }
+    }
+    objects.extend(archive.object_keys(ObjectKind::Edits)?.into_iter().map(|(key, _)| (ObjectKind::Edits, key)));
+    let sessions = kept_sessions(archive)?;
+    for session in &sessions {
+        let key = Digest::of(session.id.as_bytes());
+        objects.push((ObjectKind::Session, key));
+        let keys = [Some(&session.state), session.version.as_ref()].into_iter().flatten();
+        keys.filter_map(|key| key.parse().ok()).for_each(|it| sets.join(key, it));
+        let files = archive.objects_of(ObjectKind::File, group(&session.id))?.into_iter().map(|(key, _)| key);
+        for file in files.chain([exact_key(&session.id)]) {
+            objects.push((ObjectKind::File, file));
+            sets.join(key, file);
+        }
+    }
+    let mut lineages: HashMap<Digest, Lineage> = HashMap::new();
+    for (kind, key) in objects {
+        lineages.entry(sets.root(key)).or_default().objects.push((kind, key));
+    }
+    for session in sessions {
+        let root = sets.root(Digest::of(session.id.as_bytes()));
+        lineages.entry(root).or_default().sessions.push(session);
+    }
+    for (id, edits) in ids {
+        let lineage = lineages.entry(sets.root(edits)).or_default();
+        lineage.operations.extend(archive.operation(&id)?);
+        lineage.ids.push(id);
+    }
+    Ok(lineages.into_values().collect())
+}
+
+/// Which keys belong together.
+#[derive(Default)]
+struct Sets(HashMap<Digest, Digest>);
+
+impl Sets {
+    fn join(&mut self, one: Digest, other: Digest) {
+        let (one, other) = (self.root(one), self.root(other));
+        if one != other {
+            self.0.insert(one, other);
+        }
+    }
+
+    /// What stands for all that belong together with `key`.
+    fn root(&mut self, key: Digest) -> Digest {
+        let mut root = key;
+        while let Some(next) = self.0.get(&root) {
+            root = *next;
+        }
+        // The next look is short.
+        if root != key {
+            self.0.insert(key, root);
+        }
+        root
+    }
+}

@@ -1,0 +1,148 @@
+//! The folders that belong to sessions: subagents, and what tools printed.
+
+use std::collections::HashSet;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
+
+use super::VersionError;
+use super::putting::{PORTION, Putting};
+use crate::archive::{Archive, ArchiveError, Object, ObjectKind};
+use crate::text::Digest;
+use crate::transcript::LineReader;
+
+/// What was put of the folder of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sidecar {
+    /// Files that were new, or had changed.
+    pub n_files: u64,
+    /// Their length in bytes.
+    pub bytes: u64,
+}
+
+/// Puts the files of `folder`, which belongs to the session called `id`, into the archive, but for those that it has and
+/// that were not written after `since`.
+///
+/// # Errors
+/// When a file cannot be read, or the archive fails.
+pub fn keep_sidecar(
+    archive: &mut dyn Archive,
+    id: &str,
+    folder: &Path,
+    since: Option<SystemTime>,
+    stop: &AtomicBool,
+) -> Result<Sidecar, VersionError> {
+    let mut sidecar = Sidecar::default();
+    let known: HashSet<Vec<u8>> =
+        archive.objects_of(ObjectKind::File, group(id))?.into_iter().map(|(_, head)| head).collect();
+    for path in sidecar_files(folder)? {
+        let relative = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+        let is_old = since.is_some_and(|since| std::fs::metadata(&path).is_ok_and(|it| is_before(&it, since)));
+        if is_old && known.contains(relative.as_bytes()) {
+            continue;
+        }
+        let mut lines = LineReader::new(File::open(&path)?);
+        let mut rest = Vec::new();
+        let mut putting = Putting::behind(Vec::new(), archive, PORTION, stop);
+        while let Some(line) = lines.next_line()? {
+            if line.ends_with(b"\n") {
+                putting.add(line)?;
+            } else {
+                rest = line.to_vec();
+            }
+        }
+        let (put, bytes) = putting.finish()?;
+        sidecar.n_files += 1;
+        sidecar.bytes += bytes + rest.len() as u64;
+        let object = Object {
+            kind: ObjectKind::File,
+            key: Digest::of(format!("sidecar {id} {relative}").as_bytes()),
+            group: Some(group(id)),
+            head: relative.into_bytes(),
+            lines: put.lines.clone(),
+            content: rest,
+        };
+        put.name(archive, &object)?;
+    }
+    Ok(sidecar)
+}
+
+/// The files in the folder of a session. Where there is none there are none.
+///
+/// # Errors
+/// When a file cannot be looked at.
+pub(super) fn sidecar_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut folders = vec![folder.to_owned()];
+    let mut files = Vec::new();
+    while let Some(next) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&next) else { continue };
+        for entry in entries {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// Whether what was written last into a file was there at `time`. Some file systems tell times by two seconds.
+pub(super) fn is_before(metadata: &Metadata, time: SystemTime) -> bool {
+    const GRAIN: Duration = Duration::from_secs(2);
+    metadata.modified().is_ok_and(|modified| modified + GRAIN < time)
+}
+
+/// Writes the files that the archive has of the folder of the session called `id` into `folder`, but for those that are
+/// there; how many they were.
+///
+/// # Errors
+/// When the archive cannot be read, or a file cannot be written.
+pub fn write_sidecar(archive: &dyn Archive, id: &str, folder: &Path) -> Result<u64, VersionError> {
+    let mut n_files = 0;
+    for (key, head) in archive.objects_of(ObjectKind::File, group(id))? {
+        let relative = PathBuf::from(String::from_utf8_lossy(&head).into_owned());
+        let is_inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
+        let Some(object) = archive.object(ObjectKind::File, key)?.filter(|_| is_inside) else { continue };
+        let path = folder.join(relative);
+        std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        let mut file = match private().open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            opened => io::BufWriter::new(opened?),
+        };
+        archive.each_line(&object.lines, &mut |_, line| {
+            file.write_all(line).map_err(|source| ArchiveError::Give { source })
+        })?;
+        file.write_all(&object.content)?;
+        file.flush()?;
+        n_files += 1;
+    }
+    Ok(n_files)
+}
+
+/// How a new file is made that its owner alone may read.
+#[cfg(unix)]
+fn private() -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    options
+}
+
+/// How a new file is made; who may read it is inherited from its folder.
+#[cfg(not(unix))]
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    options
+}
+
+/// What the files in the folder of the session called `id` are looked up by.
+pub(super) fn group(id: &str) -> Digest {
+    Digest::of(format!("sidecar {id}").as_bytes())
+}
