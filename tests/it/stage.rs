@@ -207,13 +207,13 @@ impl Stage {
     /// The text without what differs from run to run: the home becomes `[HOME]`, a session's id `[its name]`, and any
     /// other id `[ID]`. A missing line end shows.
     fn redact(&self, bytes: &[u8]) -> String {
+        static ID: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap());
         let mut text = String::from_utf8_lossy(bytes).replace(self.home.to_str().unwrap(), "[HOME]");
         for (name, _) in &self.sessions {
             text = text.replace(&self.id_of(name), &format!("[{name}]"));
         }
         text = text.replace(&project_folder_name(&self.home), "[HOME]");
-        static ID: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap());
         text = ID.replace_all(&text, "[ID]").into_owned();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push_str("[no line end]\n");
