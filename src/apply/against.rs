@@ -1,23 +1,35 @@
 //! What only shows beside the original: thinking that was altered or outlived what it is bound to, history that was
 //! cut off, and paths that lead to the folder of the old session.
 
+use std::collections::HashMap;
 use std::io::{self, Read, Seek};
 
 use memchr::memmem::Finder;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::check::is_dropped;
+use super::model::enforces_prefix;
 use super::problem::{Detail, Problem, ProblemKind};
 use super::thinking::open_loop;
-use crate::transcript::scan::{Kind, Scan};
+use crate::transcript::scan::{BlockKind, Kind, Scan};
 use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, revisit};
 
-/// What the model sees of a live chain: a digest for each line that is sent, in the order of the conversation.
+/// What the model sees of a live chain, in the order of the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Visible {
-    lines: Vec<(LineNo, u64)>,
+    lines: Vec<VisibleLine>,
     /// Live lines that name files in the folder that was asked about.
     in_folder: Vec<LineNo>,
+}
+
+/// A line that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct VisibleLine {
+    line: LineNo,
+    /// A digest of what is in it beside thinking; `None` where that is nothing.
+    seen: Option<u64>,
+    /// Whether its model's thinking is refused behind a change.
+    is_enforced: bool,
 }
 
 impl Visible {
@@ -31,7 +43,7 @@ impl Visible {
         let folders = session.map(|id| [format!("{id}/"), format!("{id}\\\\")]);
         let finders = folders.as_ref().map(|folders| folders.each_ref().map(|folder| Finder::new(folder.as_bytes())));
         let mut scan = Scan::default();
-        let mut digests: Vec<(LineNo, u64)> = Vec::new();
+        let mut digests: Vec<VisibleLine> = Vec::new();
         let mut in_folder = Vec::new();
         revisit(file, index, &chain.live, |line_no, line| {
             scan.read(line);
@@ -41,10 +53,9 @@ impl Visible {
                 _ => None,
             };
             if let Some(content) = content.map(|it| it.of(line)) {
-                let mut hasher = Xxh3Default::new();
-                hasher.update(&[u8::from(scan.kind == Kind::Assistant)]);
-                hasher.update(content);
-                digests.push((line_no, hasher.digest()));
+                let model = scan.message.and_then(|message| message.model?.string(line));
+                let is_enforced = model.and_then(|model| str::from_utf8(model).ok()).is_some_and(enforces_prefix);
+                digests.push(VisibleLine { line: line_no, seen: seen(&scan, line, content), is_enforced });
                 if finders.iter().flatten().any(|finder| finder.find(content).is_some()) {
                     in_folder.push(line_no);
                 }
@@ -52,11 +63,25 @@ impl Visible {
             io::Result::Ok(())
         })?;
         let digest_of = |line: &LineNo| {
-            let at = digests.binary_search_by_key(line, |(line, _)| *line).ok()?;
+            let at = digests.binary_search_by_key(line, |it| it.line).ok()?;
             digests.get(at).copied()
         };
         Ok(Self { lines: chain.lines.iter().filter_map(digest_of).collect(), in_folder })
     }
+}
+
+/// A digest of what is in a line beside thinking.
+fn seen(scan: &Scan, line: &[u8], content: &[u8]) -> Option<u64> {
+    let mut hasher = Xxh3Default::new();
+    hasher.update(&[u8::from(scan.kind == Kind::Assistant)]);
+    let blocks: Vec<_> = scan.outer_blocks().collect();
+    if blocks.is_empty() {
+        hasher.update(content);
+        return Some(hasher.digest());
+    }
+    let others = || blocks.iter().filter(|block| block.kind != BlockKind::Thinking);
+    others().filter_map(|block| block.span).for_each(|span| hasher.update(span.of(line)));
+    others().next().map(|_| hasher.digest())
 }
 
 /// One of two transcripts that are compared.
@@ -74,7 +99,9 @@ pub struct Side<'a> {
 #[must_use]
 pub fn compare(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
     let mut problems = altered_thinking(source.index, output.index);
-    problems.extend(outlived_thinking(source, output));
+    let mut written = Written::default();
+    written.note(source);
+    problems.extend(outlived_thinking(&written, output));
     problems.extend(no_longer_live(source, output));
     if let Some(&first) = output.visible.in_folder.first() {
         let subject = output.index.record(first).uuid;
@@ -105,18 +132,81 @@ fn altered_thinking(source: &Index, output: &Index) -> Vec<Problem> {
     problems
 }
 
-/// Thinking behind the first change that the model sees (format: "API rules", 5): one problem for all of it
-/// before an open tool loop, one for what is inside.
-fn outlived_thinking(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
-    let pairs = source.visible.lines.iter().zip(&output.visible.lines);
-    let n_same = pairs.take_while(|(before, after)| before.1 == after.1).count();
-    let in_loop: LineSet = open_loop(output.index, output.chain)
+/// What stood before each thinking when it was written.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// By the entries that hold it: a digest of all that the model saw, thinking aside, and how many of the thinking of which
+    /// transcript.
+    before: HashMap<IdHash, (u64, usize, usize)>,
+    /// The digests of the thinking of each transcript, in order.
+    thinking: Vec<Vec<u64>>,
+}
+
+impl Written {
+    /// Notes what stands before the thinking of a transcript as it was written, but for that which is known already.
+    pub fn note(&mut self, side: Side<'_>) {
+        let at = self.thinking.len();
+        let mut all = Vec::new();
+        for (line, seen, digest) in side.thinking() {
+            let uuid = side.index.record(line).uuid;
+            if uuid != IdHash::NONE {
+                self.before.entry(uuid).or_insert((seen, at, all.len()));
+            }
+            all.push(digest);
+        }
+        self.thinking.push(all);
+    }
+
+    /// Whether thinking behind `seen` and the thinking `before` is where it was written; leading thinking may have gone.
+    fn holds(&self, uuid: IdHash, seen: u64, before: &[u64]) -> bool {
+        // What is not known may have been written where it stands.
+        let Some(&(written, at, n)) = self.before.get(&uuid) else { return true };
+        let thinking = self.thinking.get(at).and_then(|all| all.get(..n)).unwrap_or_default();
+        written == seen && thinking.ends_with(before)
+    }
+}
+
+impl Side<'_> {
+    /// Its thinking in the order of the conversation: the line, a digest of what the model sees before it, and its own digest.
+    fn thinking(&self) -> Vec<(LineNo, u64, u64)> {
+        let mut seen = Xxh3Default::new();
+        let mut found = Vec::new();
+        for it in &self.visible.lines {
+            if let Some(thinking) = self.index.thinking_of(it.line) {
+                found.push((it.line, seen.digest(), thinking.digest));
+            }
+            it.seen.iter().for_each(|digest| seen.update(&digest.to_le_bytes()));
+        }
+        found
+    }
+}
+
+/// Thinking of `output` that does not stand behind what it was written behind (format: "API rules", 5): one problem for all of
+/// it that the API refuses, one for all before an open tool loop, and one for what is inside.
+#[must_use]
+pub fn outlived_thinking(written: &Written, output: Side<'_>) -> Vec<Problem> {
+    let in_loop: LineSet = open_loop(output.index, output.chain, &LineSet::default())
         .and_then(|start| output.chain.lines.get(start..))
         .map_or_else(LineSet::default, |lines| lines.iter().copied().collect());
-    let behind = output.visible.lines.iter().skip(n_same).map(|(line, _)| *line);
-    let thinking = behind.filter(|&line| output.index.thinking_of(line).is_some());
-    let (inside, outside): (Vec<_>, Vec<_>) = thinking.partition(|&line| in_loop.contains(line));
-    let kinds = [(ProblemKind::StaleThinking, outside), (ProblemKind::LoopThinking, inside)];
+    let enforced: LineSet = output.visible.lines.iter().filter(|it| it.is_enforced).map(|it| it.line).collect();
+    let mut before = Vec::new();
+    let mut kinds = [
+        (ProblemKind::RefusedThinking, Vec::new()),
+        (ProblemKind::StaleThinking, Vec::new()),
+        (ProblemKind::LoopThinking, Vec::new()),
+    ];
+    let [(_, refused), (_, stale), (_, looped)] = &mut kinds;
+    for (line, seen, digest) in output.thinking() {
+        let list = match (enforced.contains(line), in_loop.contains(line)) {
+            (true, _) => &mut *refused,
+            (false, false) => &mut *stale,
+            (false, true) => &mut *looped,
+        };
+        if !written.holds(output.index.record(line).uuid, seen, &before) {
+            list.push(line);
+        }
+        before.push(digest);
+    }
     let of_kind = |(kind, found): (_, Vec<LineNo>)| {
         let first = *found.first()?;
         Some(Problem::new(kind, first, output.index.record(first).uuid).with(Detail::Entries(count(found.len()))))
@@ -208,11 +298,7 @@ mod tests {
         expect(&original(), &[]);
         expect(
             &edited(5, assistant("k2", "r1", "m2", &thought("other"))),
-            &[
-                (ProblemKind::AlteredThinking, 5, 1),
-                (ProblemKind::StaleThinking, 5, 1),
-                (ProblemKind::LoopThinking, 8, 1),
-            ],
+            &[(ProblemKind::AlteredThinking, 5, 1), (ProblemKind::LoopThinking, 8, 1)],
         );
         expect(
             &edited(1, user("u1", "", "\"Fix\"")),
@@ -220,6 +306,22 @@ mod tests {
         );
         // What is changed behind all thinking leaves it alone.
         expect(&edited(10, user("r3", "c3", "[{\"type\":\"tool_result\",\"tool_use_id\":\"t3\"}]")), &[]);
+        // Leading thinking may go, and what came later cannot be told.
+        let mut lines = original();
+        lines.remove(1);
+        lines[1] = assistant("c1", "u1", "m1", &calls(&["t1"]));
+        lines.push(assistant("k4", "r3", "m4", &thought("more")));
+        expect(&lines, &[]);
+        lines.remove(3);
+        lines[3] = assistant("a2", "r1", "m2", &text("Done"));
+        lines.remove(0);
+        lines[0] = assistant("c1", "", "m1", &calls(&["t1"]));
+        expect(&lines, &[(ProblemKind::LoopThinking, 5, 1)]);
+        // Newer models have it refused.
+        let by_new =
+            |line: String| line.replace(r#""role":"assistant""#, r#""role":"assistant","model":"claude-opus-5-5""#);
+        let lines: Vec<String> = edited(1, user("u1", "", "\"Fix\"")).into_iter().map(by_new).collect();
+        expect(&lines, &[(ProblemKind::RefusedThinking, 2, 3)]);
         // Once the loop is closed, its thinking is as any other.
         let mut closed = edited(7, user("u2", "a2", "\"Go\""));
         closed.push(assistant("a3", "r3", "m4", &text("Closed")));

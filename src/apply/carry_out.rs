@@ -175,6 +175,7 @@ pub fn carry_out(
     if written.fingerprint != index.fingerprint {
         return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
     }
+    index.n_bytes = written.len;
     let chain = Chain::find(index);
     if let Some(other) = live.first_difference(&chain.live) {
         return Err(ApplyError::OtherConversation(other.number()));

@@ -47,7 +47,9 @@ pub fn compact(
     let Scope { first, kept, gone, .. } = compaction.scope;
     let oldest = gone.iter().copied().min().unwrap_or_default();
     let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
-    let inserted = entries(file, index, chain, gone, compaction)?;
+    // What only follows from edits comes and goes with them, so that nothing can go back to it (N-03).
+    let own: Vec<LineNo> = gone.iter().copied().filter(|line| lines.get(*line).0.is_some()).collect();
+    let inserted = entries(file, index, chain, if own.is_empty() { gone } else { &own }, compaction)?;
     for &line in gone {
         rewrite.drop_line(line);
     }

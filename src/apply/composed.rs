@@ -9,17 +9,18 @@ use std::fs::File;
 use std::io;
 
 use super::Rewrite;
-use super::follow_up::settle;
+use super::follow_up::FirstChange;
 use super::hang::{hang, hang_on, mend_tips};
 use super::pointers::uuid_of;
 use super::relink::relinks;
+use super::revived::{drop_revived, keep_healed};
 use crate::archive::Cut;
 use crate::text::{Digest, Tokens, json_string};
 use crate::transcript::edit::{Splice, render};
 use crate::transcript::scan::{BlockKind, Scan, each_field};
 use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Parent, Part, Span};
 use crate::transcript::{context_tokens, measure, read_line, revisit};
-use crate::version::{Active, Address, Edit, Group, History, Layout, Run, Step, ThinkingPolicy, Version};
+use crate::version::{Active, Address, Edit, Group, History, Inserted, Layout, Run, Step, ThinkingPolicy, Version};
 
 /// A session with the operations of a history, to be written.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ pub struct GrownRun {
     /// The first line behind them.
     pub end: LineNo,
     /// The place in the chain of the first entry that is not what it was when they were written; `None` where all is.
-    pub first_change: Option<usize>,
+    pub first_change: FirstChange,
     /// By how much what the model sees was smaller then than in the session itself, in `chars4` tokens.
     pub saved: i64,
 }
@@ -82,6 +83,7 @@ pub fn composed(source: Source<'_>, history: &History) -> io::Result<Composed> {
     take_edits(file, &index, &stored, layout, history, &active, &mut rewrite)?;
     let mut chain = with_inserted(&stored, layout);
     link(file, &index, &stored, layout, &mut rewrite)?;
+    keep_healed(&stored, &mut rewrite);
     drop_revived(file, &index, &mut chain, layout, &mut rewrite)?;
     let runs = grown_runs(source, &index, &chain, history);
     Ok(Composed { index, chain, stored, rewrite, runs, identities })
@@ -224,6 +226,7 @@ fn take_edits(
         }
     }
     drop_thinking_of_dropped(index, stored, layout, &mut dropped);
+    note_policies(layout, active, rewrite);
     let mut by_line: BTreeMap<LineNo, Vec<(Splice, bool)>> = BTreeMap::new();
     for (address, splices) in history.splices() {
         if let Some(line) = layout.place(&address).filter(|line| !dropped.contains(*line)) {
@@ -262,6 +265,24 @@ fn take_edits(
         }
     }
     Ok(())
+}
+
+/// Notes what becomes of thinking behind each line that is edited: what the strictest of its operations wants.
+fn note_policies(layout: &Layout, active: &[Active<'_>], rewrite: &mut Rewrite) {
+    for Active { operation, edit, .. } in active {
+        let lines: Vec<LineNo> = match edit {
+            Edit::Insert { .. } => {
+                let own = layout.groups().iter().filter(|group| group.operation == operation.operation);
+                own.flat_map(Group::places).collect()
+            }
+            Edit::Splice { is_seen: false, .. } => Vec::new(),
+            Edit::Splice { line, .. } | Edit::Drop(line) => layout.place(line).into_iter().collect(),
+        };
+        for line in lines {
+            let policy = rewrite.policies.entry(line).or_insert(operation.thinking);
+            *policy = operation.thinking.min(*policy);
+        }
+    }
 }
 
 /// Lines of thinking alone go with the rest of their message, or where something is inserted between both, though they were
@@ -425,57 +446,9 @@ fn before(index: &Index, stored: &Chain, line: LineNo, rewrite: &Rewrite) -> (Op
     (others.last().copied(), thinking)
 }
 
-/// Leaves out what would become a part of the conversation that was none: what a boundary that goes has kept out of it.
-fn drop_revived(
-    file: &File,
-    index: &Index,
-    chain: &mut Chain,
-    layout: &Layout,
-    rewrite: &mut Rewrite,
-) -> io::Result<()> {
-    settle(file, index, rewrite)?;
-    if rewrite.dropped.is_empty() && layout.groups().is_empty() {
-        return Ok(());
-    }
-    for _ in 0..2 {
-        let found = Chain::find(&linked(file, index, rewrite)?);
-        let revived: Vec<LineNo> = found.lines.iter().copied().filter(|line| !chain.is_live(*line)).collect();
-        if revived.is_empty() {
-            chain.leaf = found.leaf.or(chain.leaf);
-            break;
-        }
-        for line in revived {
-            rewrite.drop_line(line);
-        }
-        settle(file, index, rewrite)?;
-    }
-    Ok(())
-}
-
-/// The index with the links and pointers that `rewrite` leaves.
-fn linked(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<Index> {
-    let mut linked = index.clone();
-    let leads = index.pointers.iter().map(|pointer| pointer.line).chain(index.preserved.iter().map(|it| it.boundary));
-    let mut buffer = Vec::new();
-    for line in leads {
-        let Some(splices) = rewrite.edits.get(&line) else { continue };
-        let bytes = read_line(file, index, line, &mut buffer)?;
-        let rendered = render(bytes, splices).map_err(io::Error::other)?;
-        linked.reread(line, &Scan::of(&rendered), &rendered);
-    }
-    for line in rewrite.dropped.iter() {
-        linked.drop_line(line);
-    }
-    for (line, parent) in relinks(index, rewrite) {
-        linked.relink(line, parent);
-    }
-    Ok(linked)
-}
-
 /// What clients wrote behind versions, and how far what they read there still stands.
 fn grown_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &History) -> Vec<GrownRun> {
     let Source { layout, versions, .. } = source;
-    let now = seen_edits(history);
     // Entries that stand in the file in another order than in the chain: the first place from which on a line is reached.
     let mut reached: Vec<LineNo> = Vec::with_capacity(chain.lines.len());
     for &line in &chain.lines {
@@ -488,17 +461,24 @@ fn grown_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &Histor
         let first = line;
         line = line.saturating_add(run.n_lines);
         let Some((version, then_history)) = run.under.and_then(|key| versions.get(&key)) else { continue };
-        let then = seen_edits(then_history);
-        let differing = now
-            .iter()
-            .filter(|(key, _)| !then.contains_key(*key))
-            .chain(then.iter().filter(|(key, _)| !now.contains_key(*key)))
-            // What it inserted is not there any more.
-            .map(|(_, address)| layout.place(address).map_or(0, place_in));
         // Thinking that comes back is a change, too.
         let comes_back = takes_all_thinking(then_history) && !takes_all_thinking(history);
         let thinking = chain.lines.iter().position(|line| index.record(*line).flags.any(Flags::THINKING));
-        let first_change = differing.chain(thinking.filter(|_| comes_back)).min();
+        let thinking = thinking.filter(|_| comes_back);
+        // What closed a tool loop is not there any more once somebody has gone on behind it.
+        let closed = closed_at(version).and_then(|line| layout.place(&Address::Stored(line))).map(&place_in);
+        let change = |strictest| {
+            let now = seen_edits(history, strictest);
+            let then = seen_edits(then_history, strictest);
+            let differing = now
+                .iter()
+                .filter(|(key, _)| !then.contains_key(*key))
+                .chain(then.iter().filter(|(key, _)| !now.contains_key(*key)))
+                // What it inserted is not there any more.
+                .map(|(_, address)| layout.place(address).map_or(0, &place_in));
+            differing.chain(thinking).chain(closed).min()
+        };
+        let first_change = FirstChange::of(change);
         let place = |line: u32| layout.place(&Address::Stored(LineNo(line)));
         if let (Some(first), Some(last)) = (place(first), place(line.saturating_sub(1))) {
             runs.push(GrownRun { first, end: LineNo(last.0 + 1), first_change, saved: version.saved });
@@ -511,9 +491,24 @@ fn takes_all_thinking(history: &History) -> bool {
     history.standing().any(|operation| operation.removes_all_thinking)
 }
 
-/// The edits that hold and that the model sees the difference of, with the line that each is about.
-fn seen_edits(history: &History) -> BTreeMap<(String, u32), Address> {
-    let seen = history.active().into_iter().filter(|active| active.operation.thinking != ThinkingPolicy::Keep);
+/// The stored line before which a version has messages that closed a tool loop, where it has any.
+fn closed_at(version: &Version) -> Option<LineNo> {
+    let mut n_stored = 0_u32;
+    for step in &version.steps {
+        match step {
+            Step::Keep(n) | Step::Drop(n) => n_stored = n_stored.saturating_add(*n),
+            Step::Edit(_) => n_stored = n_stored.saturating_add(1),
+            Step::Insert(Inserted::Derived, line) if Scan::of(line).kind.is_message() => return Some(LineNo(n_stored)),
+            Step::Insert(..) => {}
+        }
+    }
+    None
+}
+
+/// The edits that hold and that the model sees the difference of, with the line that each is about: those of operations that
+/// are at least as strict with thinking behind them as `strictest`.
+fn seen_edits(history: &History, strictest: ThinkingPolicy) -> BTreeMap<(String, u32), Address> {
+    let seen = history.active().into_iter().filter(|active| active.operation.thinking <= strictest);
     seen.filter(|active| !matches!(active.edit, Edit::Splice { is_seen: false, .. }))
         .map(|active| ((active.operation.operation.clone(), active.at), active.edit.line().clone()))
         .collect()

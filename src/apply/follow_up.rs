@@ -6,12 +6,13 @@ use std::io;
 
 use super::GrownRun;
 use super::ThinkingPolicy;
-use super::close_loop::closing_entry;
+use super::close_loop::closing_entries;
 use super::gauge::{Change, Gauge, move_gauge};
 use super::pointers::mend_pointers;
 use super::replacements::mend_replacements;
+use super::revived::keep_skipped;
 use super::rewrite::Rewrite;
-use super::thinking::{ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
+use super::thinking::{Bound, ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
 use crate::text::Tokens;
 use crate::transcript::scan::Kind;
 use crate::transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals, context_tokens};
@@ -25,8 +26,10 @@ pub struct Consequences {
     pub n_request_copies: u64,
     /// The context gauge, where one was recorded.
     pub gauge: Option<Gauge>,
-    /// Whether an open tool loop was ended.
-    pub closed_loop: bool,
+    /// How many messages close an open tool loop; none where none is closed.
+    pub n_closing: u32,
+    /// The `chars4` tokens of these messages.
+    pub closing: Tokens,
     /// The `chars4` tokens before the first change that the model sees, for which the prompt cache still holds; nothing
     /// where it sees none.
     pub unchanged: Option<Tokens>,
@@ -37,9 +40,9 @@ impl Consequences {
     #[must_use]
     pub fn expected(&self, left: Totals) -> Totals {
         Totals {
+            messages: left.messages + self.closing,
             thinking: left.thinking.saturating_sub(self.thinking.tokens),
             signatures: left.signatures.saturating_sub(self.thinking.signature_tokens),
-            ..left
         }
     }
 }
@@ -68,9 +71,7 @@ pub fn follow_up(
 ) -> io::Result<Consequences> {
     let mut consequences = Consequences::default();
     let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
-    if thinking.policy != ThinkingPolicy::Keep {
-        remove(file, index, chain, Behind { first_change, runs }, thinking, rewrite, &mut consequences)?;
-    }
+    remove(file, index, chain, &Bounds::of_changes(chain, thinking, runs, rewrite), rewrite, &mut consequences)?;
     consequences.unchanged = tokens_before(index, chain, |line| rewrite.is_seen(line));
     let is_seen = first_change.is_some() || consequences.thinking.entries > 0;
     if is_seen {
@@ -80,6 +81,7 @@ pub fn follow_up(
         }
     }
     settle(file, index, rewrite)?;
+    keep_skipped(file, index, chain, rewrite)?;
     if is_seen {
         let change = change(index, chain, calibration, rewrite, consequences.thinking, runs);
         consequences.gauge = move_gauge(file, index, chain, change, rewrite)?;
@@ -104,58 +106,105 @@ pub fn tokens_before(index: &Index, chain: &Chain, is_changed: impl Fn(LineNo) -
     Some(chain.lines.iter().take(first).map(|&line| context_tokens(index, line)).sum())
 }
 
-/// Takes out the thinking that cannot stay.
+/// Takes out the thinking that cannot stay, and closes the open tool loop that loses some (S-09).
 fn remove(
     file: &File,
     index: &Index,
     chain: &Chain,
-    behind: Behind<'_>,
-    thinking: Thinking,
+    bounds: &Bounds<'_>,
     rewrite: &mut Rewrite,
     consequences: &mut Consequences,
 ) -> io::Result<()> {
-    let first_change = behind.first_change;
-    let is_thinking = |line| index.record(line).flags.any(Flags::THINKING) && !rewrite.dropped.contains(line);
-    let reach = match thinking.reach {
-        // A conversation of nothing but thinking would be none without it.
-        ThinkingReach::Everywhere if is_all_thinking(index, chain, rewrite) => return Ok(()),
-        ThinkingReach::Everywhere => None,
-        ThinkingReach::BehindChange => {
-            let runs = behind.runs.iter().filter_map(|run| run.first_change);
-            let Some(first) = first_change.into_iter().chain(runs).min() else { return Ok(()) };
-            Some(first)
-        }
-    };
-    let mut kept_from = open_loop(index, chain);
-    let keeps_thinking = kept_from
-        .is_some_and(|from| chain.lines.iter().skip(from.max(reach.unwrap_or(0))).any(|&line| is_thinking(line)));
-    if thinking.policy == ThinkingPolicy::CloseLoop
-        && keeps_thinking
-        && let Some(entry) = closing_entry(file, index, chain)?
-    {
-        rewrite.appended.push(entry);
-        consequences.closed_loop = true;
-        kept_from = None;
+    // A conversation of nothing but thinking would be none without it.
+    if bounds.is_nowhere() || (bounds.everywhere.is_some() && is_all_thinking(index, chain, rewrite)) {
+        return Ok(());
     }
-    let behind = reach.map(|_| behind);
-    consequences.thinking = remove_thinking(file, index, chain, behind, kept_from, rewrite)?;
+    let loop_start = open_loop(index, chain, &rewrite.dropped);
+    let (removed, n_in_loop) = remove_thinking(file, index, chain, bounds, loop_start, rewrite)?;
+    consequences.thinking = removed;
+    if n_in_loop > 0 || bounds.may_close() && loop_start.is_some() && lacks_thinking(index, chain, rewrite) {
+        let entries = closing_entries(file, index, chain, rewrite)?;
+        let mut totals = Totals::default();
+        for entry in &entries {
+            totals.add(entry.as_bytes());
+        }
+        consequences.closing = totals.messages;
+        consequences.n_closing = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+        rewrite.appended.extend(entries);
+    }
     Ok(())
 }
 
-/// Where thinking cannot stay: behind the first change of what precedes it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Behind<'a> {
-    /// The place in the chain of the first change, for what was written in the session itself.
-    pub(super) first_change: Option<usize>,
-    /// What clients wrote behind versions.
-    pub(super) runs: &'a [GrownRun],
+/// Whether the tool loop in which `chain` ends lacks some of the thinking that it had: older models refuse what is left of an
+/// open loop without the thinking that began it, whatever took that out.
+fn lacks_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
+    let is_prompt = |line: LineNo| {
+        let record = index.record(line);
+        record.kind == Kind::User && !record.flags.any(Flags::TOOL_RESULT) && !rewrite.added.contains(line)
+    };
+    let mut in_loop = chain.lines.iter().rev().take_while(|line| !is_prompt(**line));
+    in_loop.any(|line| rewrite.dropped.contains(*line) && index.record(*line).flags.any(Flags::THINKING))
 }
 
-impl Behind<'_> {
-    /// The place of the first change for the thinking of `line`.
-    pub(super) fn of(&self, line: LineNo) -> Option<usize> {
+/// Where thinking cannot stay: behind the first change of what precedes it. Inside a tool loop that is still open other
+/// changes may count than elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds<'a> {
+    /// What becomes of thinking where all of it is to go.
+    everywhere: Option<ThinkingPolicy>,
+    /// The places in the chain of the first change, for what was written in the session itself.
+    first: FirstChange,
+    /// What clients wrote behind versions.
+    runs: &'a [GrownRun],
+}
+
+/// The places in the chain of the first change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FirstChange {
+    /// For thinking outside of an open tool loop.
+    pub outside: Option<usize>,
+    /// For thinking inside.
+    pub inside: Option<usize>,
+}
+
+impl FirstChange {
+    /// The first places of those that `change` gives for edits of operations that are at least so strict.
+    pub(super) fn of(change: impl Fn(ThinkingPolicy) -> Option<usize>) -> Self {
+        Self { outside: change(ThinkingPolicy::KeepLoop), inside: change(ThinkingPolicy::Remove) }
+    }
+}
+
+impl<'a> Bounds<'a> {
+    fn of_changes(chain: &Chain, thinking: Thinking, runs: &'a [GrownRun], rewrite: &Rewrite) -> Self {
+        let policy_of = |line: LineNo| rewrite.policies.get(&line).copied().unwrap_or(thinking.policy);
+        let change =
+            |strictest| chain.lines.iter().position(|&line| rewrite.is_seen(line) && policy_of(line) <= strictest);
+        let is_everywhere = thinking.reach == ThinkingReach::Everywhere && thinking.policy != ThinkingPolicy::Keep;
+        Self { everywhere: is_everywhere.then_some(thinking.policy), first: FirstChange::of(change), runs }
+    }
+
+    fn is_nowhere(&self) -> bool {
+        let is_unchanged = |first: &FirstChange| *first == FirstChange::default();
+        let mut runs = self.runs.iter().map(|run| &run.first_change);
+        self.everywhere.is_none() && is_unchanged(&self.first) && runs.all(is_unchanged)
+    }
+
+    /// Whether an open tool loop is closed where it loses thinking.
+    fn may_close(&self) -> bool {
+        self.everywhere == Some(ThinkingPolicy::Remove) || self.first.inside.is_some()
+    }
+
+    /// The bound for the thinking of `line`.
+    pub(super) fn of(&self, line: LineNo, is_in_loop: bool) -> Option<Bound> {
+        match self.everywhere {
+            Some(ThinkingPolicy::Remove) => return Some(Bound::Start),
+            Some(_) if !is_in_loop => return Some(Bound::Start),
+            _ => {}
+        }
         let run = self.runs.iter().find(|run| run.first <= line && line < run.end);
-        run.map_or(self.first_change, |run| run.first_change)
+        let first = run.map_or(self.first, |run| run.first_change);
+        let change = if is_in_loop { first.inside } else { first.outside };
+        change.map(Bound::Change)
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 
 use super::typed::typed;
 use crate::text::{clipped, json_string, on_one_line};
+use crate::transcript::edit::{Splice, render};
 use crate::transcript::entry;
 use crate::transcript::scan::{Kind, Scan, each_field};
 use crate::transcript::{Chain, Flags, Index, read_line};
@@ -15,6 +16,14 @@ use crate::version::without_suffix;
 pub struct NewSession {
     /// Its id, a UUID.
     pub id: String,
+}
+
+/// The line `entry` under the session id `id`.
+#[must_use]
+pub fn with_session(entry: &str, id: &str) -> String {
+    let splice = Scan::of(entry.as_bytes()).session_id.map(|span| Splice::new(span, json_string::encode(id)));
+    let rendered = render(entry.as_bytes(), splice.as_slice()).ok();
+    rendered.and_then(|line| String::from_utf8(line).ok()).unwrap_or_else(|| entry.to_owned())
 }
 
 /// The longest title that is taken from a prompt, in characters: what the picker shows on a line.

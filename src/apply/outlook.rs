@@ -5,11 +5,11 @@ use std::io;
 
 use super::Rewrite;
 use super::ThinkingPolicy;
-use super::close_loop::closing_entry;
+use super::close_loop::closing_entries;
 use super::follow_up::Thinking;
 use super::thinking::{ThinkingReach, open_loop};
 use crate::text::Tokens;
-use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
+use crate::transcript::{Chain, Flags, Index, Messages, Owner, Totals};
 
 /// Which thinking counts.
 pub(super) struct Outlook {
@@ -19,7 +19,7 @@ pub(super) struct Outlook {
     stable_until: usize,
     /// From this place on, it stays whatever is cut.
     kept_from: usize,
-    /// Where the tool loop starts that is ended where it has thinking, and the tokens of what ends it.
+    /// Where the tool loop starts that is closed where it has thinking, and the tokens of what closes it.
     ended_from: usize,
     pub(super) end: Tokens,
 }
@@ -40,28 +40,27 @@ impl Outlook {
                 ThinkingReach::BehindChange => first_change.unwrap_or(usize::MAX),
                 ThinkingReach::Everywhere => 0,
             },
-            kept_from: open_loop(index, chain).unwrap_or(usize::MAX),
+            kept_from: open_loop(index, chain, &rewrite.dropped).unwrap_or(usize::MAX),
             ended_from: usize::MAX,
             end: Tokens::ZERO,
         };
-        if thinking.policy == ThinkingPolicy::CloseLoop
-            && let Some(entry) = closing_entry(file, index, chain)?
-        {
-            let mut added = Totals::default();
-            added.add(entry.as_bytes());
-            outlook.end = added.context();
+        if thinking.policy == ThinkingPolicy::Remove {
             outlook.ended_from = std::mem::replace(&mut outlook.kept_from, usize::MAX);
-            if !outlook.is_ended(index, chain, rewrite) {
-                outlook.end = Tokens::ZERO;
+            if outlook.is_ended(index, chain) {
+                let mut added = Totals::default();
+                let entries = closing_entries(file, index, chain, rewrite)?;
+                for entry in &entries {
+                    added.add(entry.as_bytes());
+                }
+                outlook.end = added.context();
             }
         }
         Ok(outlook)
     }
 
-    /// Whether the open tool loop still has thinking on account of which it is ended.
-    pub(super) fn is_ended(&self, index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
-        let is_thinking = |line: &LineNo| index.record(*line).flags.any(Flags::THINKING);
-        chain.lines.iter().skip(self.ended_from).any(|line| is_thinking(line) && !rewrite.dropped.contains(*line))
+    /// Whether there is an open tool loop that loses thinking, whatever is cut.
+    fn is_ended(&self, index: &Index, chain: &Chain) -> bool {
+        chain.lines.iter().skip(self.ended_from).any(|line| index.record(*line).flags.any(Flags::THINKING))
     }
 
     fn stays_in_rest(&self, place: usize) -> bool {

@@ -107,10 +107,12 @@ kinds! {
     NoMessages: Warning, "there are no messages: there is nothing to resume";
     /// Thinking differs from the original's.
     AlteredThinking: Error, "thinking is not as in the original: the API refuses the conversation";
+    /// Thinking of a model of which the API refuses it stands behind a change.
+    RefusedThinking: Error, "something before this thinking was changed: for this model, the API refuses the conversation";
     /// Thinking stands behind a change.
     StaleThinking: Warning, "something before this thinking was changed: the API binds thinking to all that is before it, and may refuse it";
     /// Thinking stands behind a change, in a tool loop that is still open.
-    LoopThinking: Warning, "something before this thinking was changed, but it is part of an open tool loop, whose thinking the API may demand: `ctxc compress --close-loop` ends the loop";
+    LoopThinking: Warning, "something before this thinking was changed, but it is part of an open tool loop, whose thinking the API may demand: an edit without --keep-loop closes the loop";
     /// What was live in the original is in the file and no longer live.
     NoLongerLive: Error, "the entry was live in the original, and is cut off";
     /// Texts name files in the folder of the old session.

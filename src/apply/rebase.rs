@@ -262,7 +262,7 @@ fn is_same(one: &History, other: &History) -> bool {
         active.map(|it| (it.operation.operation.clone(), it.at)).collect::<Vec<_>>()
     };
     let wishes = |history: &History| {
-        let standing = history.standing().filter(|it| !it.edits.is_empty() || it.removes_all_thinking);
+        let standing = history.standing().filter(|it| it.changes_something());
         standing.map(|it| (it.operation.clone(), it.thinking, it.removes_all_thinking)).collect::<Vec<_>>()
     };
     edits(one) == edits(other) && wishes(one) == wishes(other)

@@ -7,6 +7,7 @@ use crate::archive::{Cut, Record};
 use crate::text::Tokens;
 use crate::transcript::edit::Splice;
 use crate::transcript::{Chain, Index, LineNo, LineSet, Totals};
+use crate::version::ThinkingPolicy;
 
 /// What is to change in a transcript. Every line that it does not name is written byte for byte.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,8 @@ pub struct Rewrite {
     pub session: Option<NewSession>,
     /// Lines of which no edit changes what the model sees.
     pub unseen: LineSet,
+    /// What becomes of thinking behind a line, where that is not what becomes of all.
+    pub policies: BTreeMap<LineNo, ThinkingPolicy>,
     /// `chars4` tokens that are saved of what the model sees, by line; below zero where text is given back.
     pub saved: BTreeMap<LineNo, i64>,
     /// The items that are cut or given back, by line.

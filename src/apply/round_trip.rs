@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::sync::atomic::AtomicBool;
 
-use super::{ApplyError, NewSession, Rewrite, Thinking, ThinkingPolicy, follow_up, pass, title_line, unnamed_file};
+use super::{ApplyError, NewSession, Rewrite, Thinking, follow_up, pass, title_line, unnamed_file};
 use crate::archive::{self, ArchiveUrl};
 use crate::transcript::edit::replace_text;
 use crate::transcript::scan::Scan;
@@ -41,7 +41,7 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
         let text = read_line(&file, &index, line, &mut buffer).map_err(ApplyError::Read)?;
         rewrite.edit(line, replace_text(&Scan::of(text), text, "shorter").into_iter().flatten());
     }
-    let thinking = Thinking { policy: ThinkingPolicy::CloseLoop, ..Thinking::default() };
+    let thinking = Thinking::default();
     let calibration = Calibration::learn(&index, &chain);
     follow_up(&file, &index, &chain, &calibration, thinking, &[], &mut rewrite).map_err(ApplyError::Read)?;
     rewrite.session = Some(NewSession { id: "00000000-0000-4000-8000-000000000000".to_owned() });

@@ -36,11 +36,24 @@ pub fn answers(
     stopgap: &dyn Fn(&str) -> Stopgap,
 ) -> io::Result<Vec<String>> {
     let Some(tip) = chain.lines.last().copied() else { return Ok(Vec::new()) };
+    answers_behind(file, index, chain, &mut uuid_of(file, index, tip)?, stopgap)
+}
+
+/// As [`answers`], the first of them behind the entry `parent`, which is the last of them afterwards.
+///
+/// # Errors
+/// When the session cannot be read.
+pub(super) fn answers_behind(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    parent: &mut String,
+    stopgap: &dyn Fn(&str) -> Stopgap,
+) -> io::Result<Vec<String>> {
     let mut problems = Vec::new();
     check_pairs(index, chain, &mut problems);
     let open = problems.iter().filter(|problem| problem.kind == ProblemKind::InterruptedCall);
     let open: HashSet<(LineNo, IdHash)> = open.map(|problem| (problem.line, problem.subject)).collect();
-    let mut parent = uuid_of(file, index, tip)?;
     let mut buffer = Vec::new();
     let mut entries = Vec::new();
     let mut lines: Vec<LineNo> = open.iter().map(|(line, _)| *line).collect();
@@ -59,8 +72,8 @@ pub fn answers(
             let id = json_string::decode(id);
             let stopgap = stopgap(&json_string::decode(raw(block.name)));
             let uuid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc answer {id}").as_bytes()).to_string();
-            entries.push(entry(bytes, &parent, &uuid, &id, &stopgap));
-            parent = uuid;
+            entries.push(entry(bytes, parent, &uuid, &id, &stopgap));
+            *parent = uuid;
         }
     }
     Ok(entries)

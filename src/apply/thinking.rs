@@ -1,19 +1,19 @@
 //! Thinking behind a change.
 //!
 //! The API binds each thinking block to all that comes before it. From the first byte that changes, thinking goes
-//! whole, or the API refuses the request (S-05; format: "API rules", 5). A tool loop that is still open
-//! keeps its thinking, for there the API may demand it.
+//! whole, or the API refuses the request (S-05; format: "API rules", 5). A tool loop that is still open is closed where it
+//! loses some, for there the API may demand it (S-09).
 
 use std::fs::File;
 use std::io;
 
 use super::Rewrite;
-use super::follow_up::Behind;
+use super::follow_up::Bounds;
 use crate::text::Tokens;
 use crate::text::json_string::utf16_units;
 use crate::transcript::edit::{Fate, Splice, remove_elements, render};
 use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
-use crate::transcript::{Chain, Flags, Index, LineNo, Span, read_line};
+use crate::transcript::{Chain, Flags, Index, LineNo, LineSet, Span, read_line};
 
 /// How far back thinking goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,25 +34,32 @@ pub struct ThinkingRemoved {
     pub tokens: Tokens,
     /// `chars4` tokens of its signatures.
     pub signature_tokens: Tokens,
-    /// Entries that keep thinking because their tool loop is still open.
+    /// Entries that keep thinking behind a change because their tool loop was to be left open.
     pub kept_in_open_loop: u64,
 }
 
-/// Where the tool loop starts that is still open at the end of the chain; `None` when none is.
+/// Where the tool loop starts in which the chain without what is `dropped` ends; `None` where it ends in none. Clients
+/// leave thinking out that nothing follows.
 #[must_use]
-pub(super) fn open_loop(index: &Index, chain: &Chain) -> Option<usize> {
+pub(super) fn open_loop(index: &Index, chain: &Chain, dropped: &LineSet) -> Option<usize> {
     let flags = |line: LineNo| index.record(line).flags;
-    let (_, last) = chain.messages(index).next_back()?;
+    let left = || chain.messages(index).rev().filter(|(_, line)| !dropped.contains(*line));
+    let (_, last) = left().find(|(_, line)| !is_thinking_alone(index, *line))?;
     if !flags(last).any(Flags::TOOL_USE.with(Flags::TOOL_RESULT)) {
         return None;
     }
     let is_prompt = |line: LineNo| index.record(line).kind == Kind::User && !flags(line).any(Flags::TOOL_RESULT);
-    let prompt = chain.messages(index).rev().find(|(_, line)| is_prompt(*line));
+    let prompt = left().find(|(_, line)| is_prompt(*line));
     Some(prompt.map_or(0, |(place, _)| place + 1))
 }
 
-/// Removes the thinking `behind` the first change, and inside the entry that changed behind its text; all of it without
-/// one. Entries from `kept_from` on keep theirs.
+fn is_thinking_alone(index: &Index, line: LineNo) -> bool {
+    let flags = index.record(line).flags;
+    flags.any(Flags::THINKING) && !flags.any(Flags::BEYOND_THINKING)
+}
+
+/// Removes the thinking behind its `bounds`, and inside the entry that changed behind its text. Gives also how many
+/// entries from `loop_start` on lost some.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -60,10 +67,11 @@ pub(super) fn remove_thinking(
     file: &File,
     index: &Index,
     chain: &Chain,
-    behind: Option<Behind<'_>>,
-    kept_from: Option<usize>,
+    bounds: &Bounds<'_>,
+    loop_start: Option<usize>,
     rewrite: &mut Rewrite,
-) -> io::Result<ThinkingRemoved> {
+) -> io::Result<(ThinkingRemoved, u64)> {
+    let mut n_in_loop = 0;
     let mut removed = ThinkingRemoved::default();
     let mut buffer = Vec::new();
     let mut scan = Scan::default();
@@ -71,15 +79,14 @@ pub(super) fn remove_thinking(
         if !index.record(line).flags.any(Flags::THINKING) || rewrite.dropped.contains(line) {
             continue;
         }
-        let first_change = behind.and_then(|behind| behind.of(line));
-        if behind.is_some() && first_change.is_none_or(|first| place < first) {
+        let is_in_loop = loop_start.is_some_and(|start| place >= start);
+        let Some(bound) = bounds.of(line, is_in_loop).filter(|bound| bound.is_behind(place)) else {
+            let elsewhere = bounds.of(line, false).filter(|bound| is_in_loop && bound.is_behind(place));
+            removed.kept_in_open_loop += u64::from(elsewhere.is_some());
             continue;
-        }
-        if kept_from.is_some_and(|from| place >= from) {
-            removed.kept_in_open_loop += 1;
-            continue;
-        }
-        if Some(place) > first_change && !index.record(line).flags.any(Flags::BEYOND_THINKING) {
+        };
+        let is_first_change = bound == Bound::Change(place);
+        if !is_first_change && is_thinking_alone(index, line) {
             rewrite.drop_line(line);
             let thinking = index.thinking_of(line);
             removed.tokens += Tokens(thinking.map_or(0, |it| it.text.into()));
@@ -87,7 +94,6 @@ pub(super) fn remove_thinking(
         } else {
             let bytes = read_line(file, index, line, &mut buffer)?;
             scan.read(bytes);
-            let is_first_change = Some(place) == first_change;
             let content = scan.message.and_then(|message| message.content);
             let edits = rewrite.edits.get_mut(&line).into_iter().flatten();
             // Content that is put back as a whole brings its thinking along.
@@ -112,8 +118,28 @@ pub(super) fn remove_thinking(
             removed.signature_tokens += gone.1;
         }
         removed.entries += 1;
+        n_in_loop += u64::from(is_in_loop);
     }
-    Ok(removed)
+    Ok((removed, n_in_loop))
+}
+
+/// From where on thinking cannot stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// From the first on.
+    Start,
+    /// Behind the change of the entry at this place in the chain.
+    Change(usize),
+}
+
+impl Bound {
+    /// Whether thinking at `place` may have to go.
+    const fn is_behind(self, place: usize) -> bool {
+        match self {
+            Self::Start => true,
+            Self::Change(first) => place >= first,
+        }
+    }
 }
 
 /// What stands around the content of a message in a line that has nothing else.

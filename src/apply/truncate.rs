@@ -69,9 +69,6 @@ pub fn truncate(
         cut.drop_lines(index, chain, rewrite);
         hang(file, index, chain, first, truncated.opener, rewrite)?;
         mend_tips(file, index, chain, None, rewrite)?;
-        if !outlook.is_ended(index, chain, rewrite) {
-            truncated.truncation.size = strategy.calibration.context(truncation.tokens);
-        }
     }
     truncated.left = rewrite.left(index, chain);
     Ok(truncated)

@@ -17,6 +17,7 @@ use super::ui::Ui;
 use crate::apply::{
     Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingPolicy, ThinkingReach,
     ThinkingRemoved, follow_up, has_placeholder, own_edits, recorded_context, title_line, title_of, unchanged_tokens,
+    with_session,
 };
 use crate::archive::Archive;
 use crate::report::rewritten::{BeforeAfter, Rewritten};
@@ -211,7 +212,8 @@ impl<'a> Work<'a> {
         let saved = recorded.map_or_else(
             || {
                 let thinking = consequences.thinking.tokens.0.cast_signed();
-                rewrite.saved.values().sum::<i64>() + rewrite.already_saved + thinking
+                let closing = consequences.closing.0.cast_signed();
+                rewrite.saved.values().sum::<i64>() + rewrite.already_saved + thinking - closing
             },
             |recorded| recorded.saved,
         );
@@ -223,9 +225,10 @@ impl<'a> Work<'a> {
         rewritten.set_consequences(&told);
         let is_nothing = rewrite.is_nothing() && rebased.is_none();
         rewritten.unchanged = is_nothing.then(|| unchanged.to_owned());
-        if settings.thinking == ThinkingPolicy::CloseLoop && consequences.thinking.kept_in_open_loop > 0 {
+        if settings.thinking == ThinkingPolicy::KeepLoop && consequences.thinking.kept_in_open_loop > 0 {
             ui.warning(
-                "the open tool loop keeps its thinking: its last call has no result, so that it cannot be ended",
+                "the open tool loop keeps its thinking, which the API may reject after an edit; without --keep-loop the \
+                 loop is closed",
             );
         }
         if settings.mode == Mode::Show {
@@ -296,14 +299,19 @@ impl<'a> Work<'a> {
         let mut rewrite = std::mem::take(&mut rebased.composed.rewrite);
         let everywhere = history.standing().any(|operation| operation.removes_all_thinking);
         let reach = if everywhere { ThinkingReach::Everywhere } else { reach };
-        let is_kept = history.standing().all(|operation| operation.thinking == ThinkingPolicy::Keep);
-        let policy = if is_kept { ThinkingPolicy::Keep } else { settings.thinking };
+        // What only undoes has no edits of its own: what it is told of thinking is about all that is rendered.
+        let at_least = if edits.changes_something() { ThinkingPolicy::Remove } else { edits.thinking };
+        let policy = history.thinking().max(at_least);
+        rewrite.policies.values_mut().for_each(|policy| *policy = at_least.max(*policy));
         let Composed { index, chain, stored, runs, identities, .. } = &rebased.composed;
         let calibration = Calibration::learn(index, stored);
         let left = rewrite.left(index, chain);
         let thinking = Thinking { policy, reach };
         let consequences = follow_up(&rebased.base.file, index, chain, &calibration, thinking, runs, &mut rewrite)
             .with_context(|| format!("read {}", reading.name))?;
+        if let Some(id) = &identity {
+            rewrite.appended.iter_mut().for_each(|line| *line = with_session(line, id));
+        }
         for (line, splice) in identities {
             if !rewrite.dropped.contains(*line) {
                 rewrite.edit_unseen(*line, [splice.clone()]);

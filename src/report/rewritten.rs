@@ -40,8 +40,11 @@ pub struct Rewritten {
     unchanged_tokens: Option<Tokens>,
     /// The size that the client will take its context for.
     pub gauge: Option<Gauge>,
-    /// Whether an open tool loop was ended.
+    /// Whether a tool loop that was open at the end is closed.
     pub closed_loop: bool,
+    /// How many messages close it.
+    #[serde(skip)]
+    pub n_closing: u32,
     /// Copies of request bodies that went.
     pub request_copies_removed: u64,
     /// The size of the file.
@@ -97,6 +100,7 @@ impl Rewritten {
             unchanged_tokens: None,
             gauge: None,
             closed_loop: false,
+            n_closing: 0,
             request_copies_removed: 0,
             bytes: None,
             operation: None,
@@ -117,7 +121,8 @@ impl Rewritten {
     pub fn set_consequences(&mut self, consequences: &Consequences) {
         self.thinking_removed = consequences.thinking;
         self.gauge = consequences.gauge;
-        self.closed_loop = consequences.closed_loop;
+        self.closed_loop = consequences.n_closing > 0;
+        self.n_closing = consequences.n_closing;
         self.request_copies_removed = consequences.n_request_copies;
         self.set_unchanged(consequences.unchanged);
     }
@@ -171,6 +176,9 @@ impl fmt::Display for Rewritten {
         }
         if kept_in_open_loop > 0 {
             writeln!(f, "thinking kept in the tool loop that is still open: {kept_in_open_loop}")?;
+        }
+        if self.closed_loop {
+            writeln!(f, "open tool loop: closed with a short assistant message")?;
         }
         if let Some(cost) = self.prompt_cache {
             writeln!(f, "{cost}")?;

@@ -91,11 +91,13 @@ impl fmt::Display for TruncateReport {
             return self.rewritten.fmt(f);
         }
         let BeforeAfter { before, after } = self.messages;
+        // What closes an open tool loop is no message that stayed; a plan does not count it yet.
+        let n_closing = if self.rewritten.dry_run { 0 } else { self.rewritten.n_closing };
         let would = if self.rewritten.dry_run { "would drop" } else { "dropped" };
         writeln!(
             f,
             "{would} the oldest {} of {}; model calls: {}",
-            count(u64::from(before.saturating_sub(after))),
+            count(u64::from((before + n_closing).saturating_sub(after))),
             counted(before.into(), "message"),
             self.model_calls
         )?;

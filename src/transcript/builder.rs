@@ -24,6 +24,8 @@ pub(super) struct Builder {
     n_superseded: usize,
     /// The timestamp of `index.newest`.
     newest: Vec<u8>,
+    /// The timestamp of `index.latest`.
+    latest: Vec<u8>,
 }
 
 impl Builder {
@@ -46,9 +48,8 @@ impl Builder {
         if record.is_chained() {
             self.note_uuid(uuid, line_no);
         }
-        if record.is_message() && !flags.any(Flags::SIDECHAIN.with(Flags::TEAM)) {
-            self.note_time(scan, line, line_no);
-        }
+        let is_main = record.is_message() && !flags.any(Flags::SIDECHAIN.with(Flags::TEAM));
+        self.note_time(scan, line, line_no, is_main);
         if flags.any(Flags::PRESERVES) {
             self.index.preserved.extend(preserved(line_no, scan, line));
         }
@@ -84,12 +85,17 @@ impl Builder {
     }
 
     /// Timestamps are ISO 8601 in UTC, all of one length, so that their bytes sort as their times do.
-    fn note_time(&mut self, scan: &Scan, line: &[u8], line_no: LineNo) {
+    fn note_time(&mut self, scan: &Scan, line: &[u8], line_no: LineNo, is_main: bool) {
         let Some(time) = scan.timestamp.and_then(|it| it.string(line)) else { return };
-        if self.newest.as_slice() <= time {
+        if is_main && self.newest.as_slice() <= time {
             self.newest.clear();
             self.newest.extend_from_slice(time);
             self.index.newest = Some(line_no);
+        }
+        if self.latest.as_slice() <= time && time.first().is_some_and(u8::is_ascii_digit) {
+            self.latest.clear();
+            self.latest.extend_from_slice(time);
+            self.index.latest = Some(line_no);
         }
     }
 

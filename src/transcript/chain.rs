@@ -1,8 +1,9 @@
 //! The live chain: the entries that a resume would send, found as the real client finds them
 //! (format: "How resume rebuilds"; T-04).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use super::links::Links;
 use super::record::{Flags, LineNo, Parent};
 use super::scan::Kind;
 use super::{Index, LineSet};
@@ -22,6 +23,8 @@ pub struct Chain {
     pub newest_elsewhere: Option<LineNo>,
     /// Whether this is the chain of a subagent's own file, all sidechain (T-08).
     pub is_sidechain: bool,
+    /// The live lines that hang on something that a resume skips, each with what it hangs on instead (C-09).
+    pub healed: Vec<(LineNo, LineNo)>,
 }
 
 /// Where the walk from the leaf to the root ended.
@@ -55,8 +58,10 @@ impl Chain {
         let (path, end) = walk(index, &parents, tip(index, &parents, leaf, is_sidechain));
         let lines = with_siblings(index, &parents, path);
         let live: LineSet = lines.iter().copied().collect();
-        let newest_elsewhere = index.newest.filter(|&line| !is_sidechain && !live.contains(line));
-        Self { lines, live, leaf: Some(leaf), end, newest_elsewhere, is_sidechain }
+        let is_elsewhere = |line: &LineNo| !is_sidechain && !live.contains(*line) && !parents.is_skipped(*line);
+        let newest_elsewhere = index.newest.filter(is_elsewhere);
+        let healed = lines.iter().filter_map(|line| Some((*line, parents.healed(*line)?))).collect();
+        Self { lines, live, leaf: Some(leaf), end, newest_elsewhere, is_sidechain, healed }
     }
 
     /// Whether `line` is live.
@@ -81,57 +86,6 @@ impl Chain {
     }
 }
 
-/// The parents as the client sees them: progress bridged, preserved segments hung in.
-struct Links<'a> {
-    index: &'a Index,
-    rehung: HashMap<LineNo, LineNo>,
-}
-
-impl<'a> Links<'a> {
-    fn new(index: &'a Index) -> Self {
-        let mut rehung = HashMap::new();
-        let ids = index.lines_of(index.preserved.iter().flat_map(super::PreservedSegment::ids));
-        let is_there = |boundary: LineNo| !index.record(boundary).flags.any(Flags::DROPPED);
-        for segment in index.preserved.iter().filter(|segment| is_there(segment.boundary)) {
-            let at = |id| ids.get(&id).copied();
-            let (Some(anchor), Some(head), Some(tail)) = (at(segment.anchor), at(segment.head), at(segment.tail))
-            else {
-                continue;
-            };
-            let entries: Vec<LineNo> = segment.entries.iter().filter_map(|&id| at(id)).collect();
-            let is_inside = |line| line == head || line == tail || entries.contains(&line);
-            let children = index.lines().filter(|&line| index.record(line).parent() == Parent::At(anchor));
-            for child in children.filter(|&line| !is_inside(line) && index.record(line).is_chained()) {
-                rehung.insert(child, tail);
-            }
-            rehung.insert(head, anchor);
-            rehung.extend(entries.iter().skip(1).zip(&entries).map(|(&entry, &before)| (entry, before)));
-        }
-        Self { index, rehung }
-    }
-
-    /// The parent with progress entries passed over.
-    fn bridged(&self, line: LineNo) -> Parent {
-        let mut parent = self.parent(line);
-        // A circle of progress entries ends nowhere.
-        for _ in 0..self.index.records.len() {
-            match parent {
-                Parent::At(at) if self.index.record(at).kind == Kind::Progress => parent = self.parent(at),
-                _ => break,
-            }
-        }
-        parent
-    }
-
-    fn parent(&self, line: LineNo) -> Parent {
-        match self.rehung.get(&line) {
-            Some(&parent) => Parent::At(parent),
-            None if self.index.record(line).flags.any(Flags::COMPACT_BOUNDARY) => Parent::Root,
-            None => self.index.record(line).parent(),
-        }
-    }
-}
-
 /// The leaf: where the last prompt led that the client noted, else the last message of the file.
 fn find_leaf(index: &Index, links: &Links<'_>, is_sidechain: bool) -> Option<LineNo> {
     let is_candidate = |index: &Index, line: LineNo| {
@@ -143,12 +97,13 @@ fn find_leaf(index: &Index, links: &Links<'_>, is_sidechain: bool) -> Option<Lin
         record.kind == Kind::LastPrompt && !record.flags.any(Flags::DROPPED)
     });
     let targets = index.lines_of(noted.clone().map(|pointer| pointer.target));
-    let noted = noted.rev().find_map(|pointer| targets.get(&pointer.target).copied());
+    let is_there = |line: &LineNo| !links.is_skipped(*line);
+    let noted = noted.rev().find_map(|pointer| targets.get(&pointer.target).copied().filter(is_there));
     if let Some(noted) = noted {
         let newest = newest_descendant(index, links, noted, is_sidechain, is_candidate);
         return newest.or_else(|| message_at_or_above(index, links, noted));
     }
-    index.lines().rev().find(|&line| is_candidate(index, line))
+    index.lines().rev().filter(is_there).find(|&line| is_candidate(index, line))
 }
 
 /// The last entry that hangs on the leaf.
@@ -173,7 +128,8 @@ fn newest_descendant(
     let mut descends = LineSet::default();
     descends.insert(ancestor);
     let is_main = |line| is_sidechain || !index.record(line).flags.any(Flags::SIDECHAIN);
-    let candidates = index.lines().rev().filter(|&line| is_wanted(index, line) && is_main(line));
+    let candidates =
+        index.lines().rev().filter(|&line| is_wanted(index, line) && is_main(line) && !links.is_skipped(line));
     for line in candidates {
         let mut path = Vec::new();
         let mut at = line;
@@ -235,7 +191,8 @@ fn with_siblings(index: &Index, parents: &Links<'_>, path: Vec<LineNo>) -> Vec<L
     };
     let mut calls: BTreeMap<usize, Vec<LineNo>> = BTreeMap::new();
     let mut results: BTreeMap<usize, Vec<LineNo>> = BTreeMap::new();
-    for line in index.lines().filter(|&line| index.record(line).is_message() && !on_path.contains(line)) {
+    let is_beside = |line: LineNo| !on_path.contains(line) && !parents.is_skipped(line);
+    for line in index.lines().filter(|&line| index.record(line).is_message() && is_beside(line)) {
         let record = index.record(line);
         if let Some(place) = place_of(line) {
             calls.entry(place).or_default().push(line);

@@ -29,6 +29,10 @@ pub struct Index {
     pub preserved: Vec<PreservedSegment>,
     /// The line of the newest message that is no sidechain, by its timestamp.
     pub newest: Option<LineNo>,
+    /// The line of the newest timestamp, of whatever entry.
+    pub latest: Option<LineNo>,
+    /// How long the file is that it tells of, in bytes.
+    pub n_bytes: u64,
     /// What the file was when it was read.
     pub fingerprint: Fingerprint,
     pub(super) offsets: Vec<u64>,
@@ -82,6 +86,7 @@ impl Index {
         }
         let mut index = builder.finish();
         index.fingerprint = lines.fingerprint();
+        index.n_bytes = index.fingerprint.len;
         Ok(index)
     }
 

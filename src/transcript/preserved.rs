@@ -55,9 +55,46 @@ impl PreservedSegment {
     }
 }
 
+/// Whether `compactMetadata` lists what is kept of the history before, and that is nothing (C-09).
+#[must_use]
+pub(super) fn keeps_nothing(metadata: &[u8]) -> bool {
+    let (mut n_lists, mut n_kept, mut has_segment) = (0, 0, false);
+    each_field(metadata, |key, value| {
+        let object = value.of(metadata);
+        has_segment |= key == b"preservedSegment";
+        if key == b"preservedMessages" {
+            each_field(object, |key, value| {
+                if key == b"uuids" && value.of(object).starts_with(b"[") {
+                    n_lists += 1;
+                    each_string(value.of(object), |_, _| n_kept += 1);
+                }
+            });
+        }
+    });
+    n_lists > 0 && n_kept == 0 && !has_segment
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // C-09
+    #[test]
+    fn c_09_only_an_empty_list_keeps_nothing() {
+        let cases = [
+            (r#"{"preservedMessages":{"anchorUuid":"a","uuids":[],"allUuids":[]}}"#, true),
+            (r#"{"preservedMessages":{"anchorUuid":"a","uuids":["x"]}}"#, false),
+            (r#"{"preservedMessages":{"anchorUuid":"a"}}"#, false),
+            (
+                r#"{"preservedSegment":{"headUuid":"h","anchorUuid":"a","tailUuid":"t"},"preservedMessages":{"uuids":[]}}"#,
+                false,
+            ),
+            (r#"{"trigger":"manual"}"#, false),
+        ];
+        for (metadata, expected) in cases {
+            assert_eq!(keeps_nothing(metadata.as_bytes()), expected, "{metadata}");
+        }
+    }
 
     #[test]
     fn reads_both_forms() {

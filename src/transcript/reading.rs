@@ -2,7 +2,7 @@
 
 use super::index::{Pointer, Thinking};
 use super::measure::{Part, measure};
-use super::preserved::PreservedSegment;
+use super::preserved::{PreservedSegment, keeps_nothing};
 use super::prompt::Prompt;
 use super::record::{Flags, IdHash, LineNo, SessionAt};
 use super::scan::{Block, BlockKind, Form, Kind, Scan};
@@ -85,6 +85,7 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
         super::scan::each_field(metadata, |key, _| {
             flags.set_if(key == b"preservedSegment" || key == b"preservedMessages", Flags::PRESERVES);
         });
+        flags.set_if(keeps_nothing(metadata), Flags::KEEPS_NOTHING);
     }
     match Prompt::of(scan, line) {
         Prompt::No => {}

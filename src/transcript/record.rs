@@ -140,6 +140,8 @@ flags! {
     SINGLE = 26;
     /// Names its parent in its first field, and nowhere else.
     LEADING_PARENT = 27;
+    /// A compact boundary that says that it keeps nothing of the history before it.
+    KEEPS_NOTHING = 28;
 }
 
 impl Flags {

@@ -10,14 +10,14 @@ use crate::transcript::edit::Splice;
 /// The version of this form.
 const FORM: u64 = 1;
 
-/// What becomes of thinking behind a change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What becomes of thinking behind a change, the strictest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ThinkingPolicy {
-    /// It goes, except in a tool loop that is still open.
+    /// It goes, and a tool loop that is still open and loses some of it is closed.
     #[default]
     Remove,
-    /// It goes, and an open tool loop is ended first.
-    CloseLoop,
+    /// It goes, except in a tool loop that is still open.
+    KeepLoop,
     /// It stays.
     Keep,
 }
@@ -82,6 +82,12 @@ pub struct Edits {
 }
 
 impl Edits {
+    /// Whether it changes something by itself, and not only what others do.
+    #[must_use]
+    pub const fn changes_something(&self) -> bool {
+        !self.edits.is_empty() || self.removes_all_thinking
+    }
+
     /// Whether it does nothing at all.
     #[must_use]
     pub const fn is_nothing(&self) -> bool {
@@ -101,8 +107,9 @@ impl Edits {
         packer.number(FORM);
         packer.text(&self.operation);
         packer.number(match self.thinking {
-            ThinkingPolicy::Remove => 0,
-            ThinkingPolicy::CloseLoop => 1,
+            // What operations did by default before open loops were closed.
+            ThinkingPolicy::KeepLoop => 0,
+            ThinkingPolicy::Remove => 1,
             ThinkingPolicy::Keep => 2,
         });
         packer.number(self.removes_all_thinking.into());
@@ -146,8 +153,8 @@ impl Edits {
         }
         let operation = unpacker.text()?;
         let thinking = match unpacker.number()? {
-            0 => ThinkingPolicy::Remove,
-            1 => ThinkingPolicy::CloseLoop,
+            0 => ThinkingPolicy::KeepLoop,
+            1 => ThinkingPolicy::Remove,
             2 => ThinkingPolicy::Keep,
             _ => return None,
         };
@@ -252,7 +259,7 @@ mod tests {
             flag in any::<bool>(),
         ) {
             let gives_back = given.iter().map(|at| GivenBack { operation: "o".to_owned(), edits: vec![*at, 0] }).collect();
-            let thinking = if flag { ThinkingPolicy::Keep } else { ThinkingPolicy::CloseLoop };
+            let thinking = if flag { ThinkingPolicy::Keep } else { ThinkingPolicy::KeepLoop };
             let edits = Edits { operation: "id".to_owned(), edits, undoes, gives_back, thinking, removes_all_thinking: flag };
             let object = edits.object();
             prop_assert_eq!(Edits::unpack(&object.content), Some(edits));

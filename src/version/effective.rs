@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::newest::Newest;
-use super::{Address, Edit, Edits, VersionError};
+use super::{Address, Edit, Edits, ThinkingPolicy, VersionError};
 use crate::archive::Archive;
 use crate::transcript::edit::Splice;
 
@@ -112,6 +112,13 @@ impl History {
             by_line.entry(line).or_default().offer(splice, *is_seen);
         }
         by_line.into_iter().map(|(line, newest)| (line.clone(), newest.into_splices().collect())).collect()
+    }
+
+    /// What becomes of thinking by the strictest of the operations that hold and change something.
+    #[must_use]
+    pub fn thinking(&self) -> ThinkingPolicy {
+        let changing = self.standing().filter(|operation| operation.changes_something());
+        changing.map(|operation| operation.thinking).min().unwrap_or_default()
     }
 
     /// What stands on the operations `ids`, directly or by way of others, and holds: oldest first.

@@ -2,8 +2,9 @@
 
 use std::io::Cursor;
 
-use ctxc::transcript::{Chain, ChainEnd, Groups, Index, LineNo, turns};
+use ctxc::transcript::{Chain, ChainEnd, Groups, Index, LineNo, WHOLE_LIMIT, turns};
 
+use crate::oracle::{Live, Transcript};
 use crate::stage::{Stage, fixture};
 
 fn indexed(transcript: &[u8]) -> (Index, Chain) {
@@ -194,4 +195,110 @@ fn k_02_what_stands_before_the_first_prompt_is_a_turn_where_the_model_speaks() {
         ["compress", "in.jsonl", "--bands", "0-100:compress", "--engine", "extract", "-o", "out.jsonl", "--json"];
     let report = stage.run(args).ended(0).json();
     assert_eq!((&report["turns"], &report["messages"]["compressed"]), (&1.into(), &1.into()), "{report}");
+}
+
+/// A line with these fields before its content.
+fn row(kind: &str, uuid: &str, parent: &str, rest: &str) -> String {
+    let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+    format!(
+        r#"{{"parentUuid":{parent},"isSidechain":false,"type":"{kind}",{rest},"uuid":"{uuid}","sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z"}}"#
+    )
+}
+
+fn said(kind: &str, uuid: &str, parent: &str, id: &str, content: &str) -> String {
+    row(kind, uuid, parent, &format!(r#""message":{{"id":"{id}","role":"{kind}","content":{content}}}"#))
+}
+
+fn boundary(metadata: &str) -> String {
+    row("system", "b", "", &format!(r#""subtype":"compact_boundary","compactMetadata":{{{metadata}}}"#))
+}
+
+/// What a client's plugin leaves of a compaction: rows behind the boundary that are those before it once more, with their
+/// old parents and messages.
+fn compacted(metadata: &str) -> Vec<String> {
+    let call = r#"[{"type":"tool_use","id":"t","name":"Bash","input":{}}]"#;
+    let result = r#"[{"type":"tool_result","tool_use_id":"t","content":"x"}]"#;
+    vec![
+        said("user", "u1", "", "", r#""An old prompt""#),
+        said("assistant", "a1", "u1", "m1", call),
+        said("user", "r1", "a1", "", result),
+        boundary(metadata),
+        said("user", "u2", "b", "", r#""A summary""#),
+        said("assistant", "a2", "u1", "m1", call),
+        said("user", "r2", "a1", "", result),
+    ]
+}
+
+fn text(lines: &[String]) -> Vec<u8> {
+    (lines.join("\n") + "\n").into_bytes()
+}
+
+const KEEPS_NOTHING: &str = r#""preservedMessages":{"anchorUuid":"u2","uuids":[],"allUuids":[]}"#;
+
+// C-09: a boundary that keeps nothing; what names an entry before it hangs on what stands before it in the file.
+#[test]
+fn c_09_nothing_stands_before_a_boundary_that_keeps_nothing() {
+    let (numbers, _) = live(&text(&compacted(r#""trigger":"manual""#)));
+    assert_eq!(numbers, [1, 2, 6, 3, 7], "the hole: the old history, and its rows twice");
+    let transcript = text(&compacted(KEEPS_NOTHING));
+    let (index, chain) = indexed(&transcript);
+    assert_eq!((live(&transcript).0, chain.end), (vec![4, 5, 6, 7], ChainEnd::CompactBoundary));
+    assert_eq!(chain.healed, [(line(6), line(5)), (line(7), line(6))]);
+    assert_eq!(Live::of(&Transcript::read(&transcript)).order, [3, 4, 5, 6]);
+    assert_eq!(index.n_bytes, transcript.len() as u64);
+}
+
+// C-09: the boundary is written once more, and the later line counts, in the place of the first.
+#[test]
+fn c_09_a_later_line_with_the_uuid_of_a_boundary_counts() {
+    let mut lines = compacted(r#""trigger":"manual""#);
+    lines.push(boundary(KEEPS_NOTHING));
+    assert_eq!(live(&text(&lines)).0, [8, 5, 6, 7]);
+    lines.push(said("assistant", "a3", "r2", "m3", r#"[{"type":"text","text":"Go on"}]"#));
+    assert_eq!(live(&text(&lines)).0, [8, 5, 6, 7, 9]);
+    assert_eq!(Live::of(&Transcript::read(&text(&lines))).order, [7, 4, 5, 6, 8]);
+    // What the earlier one kept does not count.
+    let mut lines = compacted(KEEPS_NOTHING);
+    lines.push(boundary(r#""trigger":"manual""#));
+    assert_eq!(live(&text(&lines)).0, [1, 2, 6, 3, 7]);
+    assert_eq!(Live::of(&Transcript::read(&text(&lines))).order, [0, 1, 5, 2, 6]);
+}
+
+// C-09: above 5 MiB everything before the last plain boundary is skipped, however it is linked.
+#[test]
+fn c_09_of_a_long_file_nothing_counts_before_the_last_plain_boundary() {
+    let of_size = |metadata: &str, len: usize| {
+        let mut lines = compacted(metadata);
+        let missing = len - text(&lines).len();
+        lines[0] = said("user", "u1", "", "", &format!("\"An old prompt{}\"", "x".repeat(missing)));
+        let text = text(&lines);
+        assert_eq!(text.len(), len);
+        text
+    };
+    let plain = r#""trigger":"manual""#;
+    let limit = usize::try_from(WHOLE_LIMIT).unwrap();
+    for (metadata, len, due) in [
+        (plain, limit, vec![1, 2, 6, 3, 7]),
+        (plain, limit + 1, vec![4, 5, 6, 7]),
+        // One that keeps a part is not plain.
+        (r#""preservedMessages":{"anchorUuid":"u2","uuids":["r1"]}"#, limit + 1, vec![1, 2, 6, 7]),
+    ] {
+        let transcript = of_size(metadata, len);
+        assert_eq!(live(&transcript).0, due, "{metadata} of {len}");
+        let order: Vec<usize> = Live::of(&Transcript::read(&transcript)).order.iter().map(|at| at + 1).collect();
+        let due: Vec<usize> = due.iter().map(|line| *line as usize).collect();
+        assert_eq!(order, due, "{metadata} of {len}");
+    }
+    // A result that is short enough to be looked at whole is the same conversation.
+    let stage = Stage::new().file("in.jsonl", of_size(plain, limit + 1));
+    let show =
+        |name: &str| String::from_utf8(stage.run(["show", name, "--last", "99"]).ended(0).stdout.clone()).unwrap();
+    assert!(!show("in.jsonl").contains("An old prompt"));
+    stage.run(["discard", "in.jsonl", "A summary...A summary", "-o", "out.jsonl"]).ended(0);
+    let after = stage.bytes("out.jsonl");
+    assert!(!show("out.jsonl").contains("An old prompt") && after.len() < limit);
+    let kept = Live::of(&Transcript::read(&after)).order.len();
+    assert_eq!(kept, 4);
+    stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
+    assert!(stage.bytes("back.jsonl") == stage.bytes("in.jsonl"));
 }

@@ -107,9 +107,9 @@ fn beside_the_original_only_what_is_new_counts() {
     assert_snapshot!(stage.run(["check", "altered.jsonl", "--against", "original.jsonl", "--json"]).text, @r#"
     exit code: 1
     ----- standard output
-    {"schema":1,"file":"altered.jsonl","against":"original.jsonl","errors":1,"warnings":1,"original":{"errors":1,"warnings":0},"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API refuses the conversation","in_original":true},{"line":4,"severity":"error","kind":"altered-thinking","message":"thinking is not as in the original: the API refuses the conversation","in_original":false},{"line":4,"severity":"warning","kind":"stale-thinking","message":"something before this thinking was changed: the API binds thinking to all that is before it, and may refuse it","in_original":false,"entries":1}]}
+    {"schema":1,"file":"altered.jsonl","against":"original.jsonl","errors":1,"warnings":0,"original":{"errors":1,"warnings":0},"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API refuses the conversation","in_original":true},{"line":4,"severity":"error","kind":"altered-thinking","message":"thinking is not as in the original: the API refuses the conversation","in_original":false}]}
     ----- standard error
-    1 error and 1 warning in altered.jsonl, and 1 error that original.jsonl has too
+    1 error in altered.jsonl, and 1 error that original.jsonl has too
     "#);
     assert_snapshot!(stage.run(["check", "blank.jsonl", "--against", "original.jsonl"]).text, @"
     exit code: 1
@@ -119,6 +119,52 @@ fn beside_the_original_only_what_is_new_counts() {
     ----- standard error
     1 error in blank.jsonl, and 1 error that original.jsonl has too
     ");
+}
+
+/// A prompt, and two steps of which each thinks, by `model`.
+fn thinks(model: &str) -> String {
+    let step = |n: u32, parent: &str, block: &str| {
+        format!(
+            r#"{{"parentUuid":"{parent}","isSidechain":false,"type":"assistant","message":{{"id":"m{n}","role":"assistant","model":"{model}","content":[{{"type":"thinking","thinking":"hm","signature":"s{n}"}},{block}]}},"uuid":"a{n}","timestamp":"2026-03-02T09:00:0{n}.000Z"}}"#
+        )
+    };
+    let call = step(1, "u1", r#"{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}"#);
+    let result = r#"{"parentUuid":"a1","isSidechain":false,"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"a file"}]},"uuid":"r1","timestamp":"2026-03-02T09:00:02.000Z"}"#;
+    let answer = step(3, "r1", r#"{"type":"text","text":"Done"}"#);
+    let prompt = r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"Fix the store, and say what was wrong with it"},"uuid":"u1","timestamp":"2026-03-02T09:00:00.000Z"}"#;
+    [prompt, &call, result, &answer].join("\n") + "\n"
+}
+
+// S-09: by the archive, and by the original; the model tells how bad it is.
+#[test]
+fn s_09_thinking_that_an_edit_has_invalidated_is_named_by_its_model() {
+    for (model, code, problem) in
+        [("claude-opus-4-6", 0, "warning: something before"), ("claude-opus-5-5", 1, "error: something before")]
+    {
+        let stage = Stage::new().file("in.jsonl", thinks(model));
+        let discard = ["discard", "in.jsonl", "Fix the store...wrong with it", "-o", "out.jsonl", "--keep-thinking"];
+        stage.run(discard).ended(0);
+        for args in [&["check", "out.jsonl"][..], &["check", "out.jsonl", "--against", "in.jsonl"]] {
+            let run = stage.run(args).ended(code);
+            assert!(run.text.contains(&format!("out.jsonl:2: {problem}")), "{}", run.text);
+            assert!(run.text.contains("(2 entries)"), "{}", run.text);
+        }
+        stage.run(["check", "in.jsonl"]).ended(0);
+        // What a client has written behind the change is where it was written.
+        let later = thinks(model)
+            .lines()
+            .nth(3)
+            .unwrap()
+            .replace(r#""r1""#, r#""a3""#)
+            .replace("a3\",\"timestamp", "a9\",\"timestamp");
+        let later = later.replace(r#""id":"m3""#, r#""id":"m9""#);
+        let plain = ["discard", "in.jsonl", "Fix the store...wrong with it", "-o", "plain.jsonl"];
+        stage.run(plain).ended(0);
+        let grown = [stage.bytes("plain.jsonl"), (later + "\n").into_bytes()].concat();
+        fs::write(stage.path("plain.jsonl"), grown).unwrap();
+        let run = stage.run(["check", "plain.jsonl"]).ended(0);
+        assert!(!run.text.contains("something before"), "{}", run.text);
+    }
 }
 
 // V-01, U-03: over the fixtures, and over real files where there are some.

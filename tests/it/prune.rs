@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::oracle::closing_tokens;
 use crate::promise::{each, fixtures, real_transcripts};
 use crate::stage::{Stage, fixture};
 use crate::talk::{Talk, Tool, tool};
@@ -441,15 +442,17 @@ fn p_11_what_is_never_sent_saves_bytes_and_no_tokens() {
     }
 }
 
-// P-11, S-05
+// P-11, S-05, S-09
 #[test]
-fn p_11_thinking_goes_except_in_an_open_tool_loop() {
+fn p_11_thinking_goes_and_an_open_tool_loop_is_closed() {
     let blocks = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap().matches(r#""type":"thinking""#).count();
     let source = fixture("session-small");
     assert!(blocks(&source) > 0);
     let pruned = prune(&source, &["--rules", "", "--thinking"]);
     assert_eq!(blocks(&pruned.output), 0);
-    let open = prune(&fixture("open-tool-loop"), &["--rules", "", "--thinking"]);
+    let closed = prune(&fixture("open-tool-loop"), &["--rules", "", "--thinking"]);
+    assert_eq!((blocks(&closed.output), &closed.report["closed_loop"]), (0, &true.into()));
+    let open = prune(&fixture("open-tool-loop"), &["--rules", "", "--thinking", "--keep-loop"]);
     assert!(open.report["thinking_removed"]["kept_in_open_loop"].as_u64().unwrap() > 0);
 }
 
@@ -517,7 +520,9 @@ fn keeps_the_promise(path: &Path) {
         let rows = first.report["rules"].as_array().unwrap();
         let saved: i64 = rows.iter().map(|row| row["tokens_saved"].as_i64().unwrap()).sum();
         let of = |side: &str| first.report["tokens"]["chars4"][side]["messages"].as_i64().unwrap();
-        assert_eq!(of("before") - of("after"), saved, "P-13: the saving is not what a recount gives");
+        // What closes an open tool loop is no saving (S-09).
+        let closing = i64::try_from(closing_tokens(&first.output)).unwrap();
+        assert_eq!(of("before") - of("after") + closing, saved, "P-13: the saving is not what a recount gives");
         // Nothing is left to prune, but for what has grown old because messages of thinking alone went.
         if args.is_empty() {
             assert_eq!(prune(&first.output, args).report["total"]["count"], 0);

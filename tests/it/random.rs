@@ -258,7 +258,7 @@ proptest! {
         pieces in prop::collection::vec(piece(), 1..24),
         is_torn in prop::bool::weighted(0.1),
         (start, len, level) in (0..10usize, 1..=10usize, prop::sample::select(vec![("heavy", 10), ("compress", 35), ("60%", 60)])),
-        flags in prop::sample::subsequence(vec!["--include=tool-results", "--keep-thinking", "--close-loop"], 0..=2),
+        flags in prop::sample::subsequence(vec!["--include=tool-results", "--keep-thinking", "--keep-loop"], 0..=2),
         is_new in any::<bool>(),
     ) {
         let source = transcript(&pieces, is_torn);

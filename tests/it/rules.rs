@@ -180,9 +180,9 @@ fn thinking_beside_text_goes_out_of_its_line() {
     assert_eq!((find(&after, "a1").has_thinking(), &report["thinking_removed"]["entries"]), (true, &json!(0)));
 }
 
-// S-05: a tool loop that is open at the end keeps its thinking, unless it is closed.
+// S-09: a tool loop that is open at the end is closed where it loses thinking, unless it is to be left alone.
 #[test]
-fn an_open_tool_loop_keeps_its_thinking() {
+fn s_09_an_open_tool_loop_that_loses_thinking_is_closed() {
     let lengthen = |bytes: Vec<u8>| -> Vec<u8> {
         let text = String::from_utf8(bytes).unwrap();
         text.replacen("Which version is in Cargo.toml", &format!("{LONG} Which version is in Cargo.toml"), 1)
@@ -190,9 +190,9 @@ fn an_open_tool_loop_keeps_its_thinking() {
     };
     let source = lengthen(fixture("open-tool-loop"));
     let count = |after: &Transcript| after.lines.iter().filter(|line| line.has_thinking()).count();
-    let (after, report) = heavy(&source, &[]);
+    let (after, report) = heavy(&source, &["--keep-loop"]);
     assert_eq!((count(&after), &report["thinking_removed"]["kept_in_open_loop"]), (2, &json!(2)));
-    let (after, report) = heavy(&source, &["--close-loop"]);
+    let (after, report) = heavy(&source, &[]);
     assert_eq!((count(&after), &report["closed_loop"]), (0, &json!(true)));
     let last = after.lines.last().unwrap();
     assert_eq!((last.kind(), last.message_id().is_some(), last.text().is_empty()), ("assistant", true, false));
@@ -201,29 +201,72 @@ fn an_open_tool_loop_keeps_its_thinking() {
     let parent = Transcript::read(&source).lines.last().unwrap().value.clone();
     assert_eq!(time(&last.value).duration_since(time(&parent)).as_millis(), 1);
     // Twice the same, also with the entry that closes it.
-    let again = heavy(&source, &["--close-loop"]).0;
+    let again = heavy(&source, &[]).0;
     assert_eq!(again.lines.last().unwrap().raw, last.raw);
     let (after, report) = heavy(&source, &["--keep-thinking"]);
     assert_eq!((count(&after), &report["thinking_removed"]["entries"]), (4, &json!(0)));
 }
 
-// S-05: a loop in which a call waits for its result cannot be closed: the call would stay without one.
+// S-09, N-14
 #[test]
-fn a_loop_with_an_open_call_is_not_closed() {
+fn s_09_the_loop_is_left_alone_with_a_warning_and_the_old_flag_is_an_error() {
+    let text = String::from_utf8(fixture("open-tool-loop")).unwrap();
+    let source = text.replacen("Which version is in Cargo.toml", &format!("{LONG} Which version is in Cargo.toml"), 1);
+    let stage = Stage::new().file("in.jsonl", &source);
+    let args = ["compress", "in.jsonl", "--bands", "0-100:heavy", "--force", "-o", "out.jsonl"];
+    let kept = stage.run([&args[..], &["--keep-loop"]].concat()).ended(0);
+    assert!(kept.text.contains("warning: the open tool loop keeps its thinking"), "{}", kept.text);
+    let old = stage.run([&args[..], &["--close-loop"]].concat()).ended(2);
+    assert!(
+        old.text.contains("--close-loop is no longer an option") && old.text.contains("--keep-loop"),
+        "{}",
+        old.text
+    );
+}
+
+// S-09: what the model does not see leaves the loop alone.
+#[test]
+fn s_09_an_edit_that_the_model_does_not_see_leaves_the_loop_alone() {
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "Bash", "input": {}});
+    let mut result = json!(["user", "u2", "a1", null, [{"type": "tool_result", "tool_use_id": "t1", "content": "a"}]]);
+    result[4][0]["content"] = "a".into();
+    let text = transcript(&[
+        json!(["user", "u1", null, null, LONG]),
+        json!(["assistant", "a1", "u1", "m1", [thinking("Both."), call("t1")]]),
+        result,
+    ]);
+    let text = String::from_utf8(text).unwrap();
+    let copy = format!(r#""toolUseResult":{{"stdout":"{}"}},"uuid":"u2""#, "x".repeat(2000));
+    let source = text.replacen(r#""uuid":"u2""#, &copy, 1);
+    assert!(source != text);
+    let stage = Stage::new().file("in.jsonl", &source);
+    let args = ["prune", "in.jsonl", "--ui-copies", "--force", "-o", "out.jsonl", "--json"];
+    let report = stage.run(args).ended(0).json();
+    assert_eq!((&report["closed_loop"], &report["thinking_removed"]["entries"]), (&json!(false), &json!(0)));
+    assert!(report["unchanged"].is_null() && stage.bytes("out.jsonl").len() < source.len());
+}
+
+// S-09: a call that has no result yet gets one before the loop is closed: the API would refuse it without.
+#[test]
+fn s_09_a_call_without_a_result_gets_one_before_its_loop_is_closed() {
     let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "Bash", "input": {}});
     let source = transcript(&[
         json!(["user", "u1", null, null, LONG]),
         json!(["assistant", "a1", "u1", "m1", [thinking("Both."), call("t1"), call("t2")]]),
         json!(["user", "u2", "a1", null, [{"type": "tool_result", "tool_use_id": "t1", "content": "a"}]]),
     ]);
-    let (after, report) = heavy(&source, &["--close-loop"]);
-    assert_eq!((after.lines.len(), &report["closed_loop"]), (3, &json!(false)));
+    let (after, report) = heavy(&source, &[]);
+    assert_eq!((after.lines.len(), &report["closed_loop"]), (5, &json!(true)));
+    let (result, answer) = (&after.lines[3], &after.lines[4]);
+    assert_eq!((result.kind(), &result.blocks()[0]["tool_use_id"]), ("user", &json!("t2")));
+    assert_eq!(result.value["parentUuid"], "u2");
+    assert_eq!((answer.kind(), &answer.value["parentUuid"]), ("assistant", &result.value["uuid"]));
 }
 
 // S-05: where no loop is open, there is nothing to close.
 #[test]
 fn a_closed_loop_is_not_closed_again() {
-    let (_, report) = heavy(&fixture("session-small"), &["--close-loop"]);
+    let (_, report) = heavy(&fixture("session-small"), &[]);
     assert_eq!(report["closed_loop"], false);
 }
 

@@ -123,11 +123,12 @@ fn a_prompt_that_stays_and_a_target_that_is_missed_are_told() {
     warning: without an archive nothing that goes can be restored
     dropped the oldest 6 of 9 messages; model calls: 0
     the prompt of the turn that was cut stays: line 10
-    live tokens: 169 -> 48 by chars4 (estimates)
-    thinking kept in the tool loop that is still open: 1
-    prompt cache: 95 tokens are written again once; the saving outweighs that after 5 steps
-    context gauge of the client: 17,155 -> 16,916 tokens
-    file: 13.9 kB -> 3.6 kB
+    live tokens: 169 -> 55 by chars4 (estimates)
+    of which thinking behind the first change: 1 entry, 10 tokens and 68 of signatures
+    open tool loop: closed with a short assistant message
+    prompt cache: 109 tokens are written again once; the saving outweighs that after 6 steps
+    context gauge of the client: 17,155 -> 16,896 tokens
+    file: 13.9 kB -> 3.1 kB
     ");
     let args = ["truncate", "in.jsonl", "--target-tokens", "90", "-o", "over.jsonl", "--no-archive"];
     assert_snapshot!(stage.run(args).text, @"
@@ -140,12 +141,13 @@ fn a_prompt_that_stays_and_a_target_that_is_missed_are_told() {
     warning: without an archive nothing that goes can be restored
     dropped the oldest 6 of 9 messages; model calls: 0
     the prompt of the turn that was cut stays: line 10
-    the 3 messages left are 16,936 tokens, still over the target of 90
-    live tokens: 169 -> 48 by chars4, 17,175 -> 16,936 calibrated (estimates)
-    thinking kept in the tool loop that is still open: 1
-    prompt cache: 95 tokens are written again once; the saving outweighs that after 5 steps
-    context gauge of the client: 17,155 -> 16,916 tokens
-    file: 13.9 kB -> 3.6 kB
+    the 4 messages left are 16,950 tokens, still over the target of 90
+    live tokens: 169 -> 55 by chars4, 17,175 -> 16,950 calibrated (estimates)
+    of which thinking behind the first change: 1 entry, 10 tokens and 68 of signatures
+    open tool loop: closed with a short assistant message
+    prompt cache: 109 tokens are written again once; the saving outweighs that after 6 steps
+    context gauge of the client: 17,155 -> 16,896 tokens
+    file: 13.9 kB -> 3.1 kB
     ");
 }
 
@@ -227,7 +229,7 @@ fn what_hangs_on_what_goes_goes_and_metadata_stays() {
     assert!(stage.bytes("back.jsonl") == source.as_bytes());
 }
 
-// S-05: thinking behind the cut goes, but in an open tool loop; the flags have it otherwise.
+// S-05, S-09: thinking behind the cut goes, and an open tool loop is closed; the flags have it otherwise.
 #[test]
 fn thinking_of_what_is_left_goes_as_everywhere() {
     let stage = Stage::new().file("in.jsonl", fixture("open-tool-loop"));
@@ -248,9 +250,9 @@ fn thinking_of_what_is_left_goes_as_everywhere() {
         let removed = &report["thinking_removed"];
         format!("{} gone, {} kept, closed: {}", removed["entries"], removed["kept_in_open_loop"], report["closed_loop"])
     };
-    assert_snapshot!(facts(&[]), @"0 gone, 2 kept, closed: false");
+    assert_snapshot!(facts(&[]), @"2 gone, 0 kept, closed: true");
     assert_snapshot!(facts(&["--keep-thinking"]), @"0 gone, 0 kept, closed: false");
-    assert_snapshot!(facts(&["--close-loop"]), @"2 gone, 0 kept, closed: true");
+    assert_snapshot!(facts(&["--keep-loop"]), @"0 gone, 2 kept, closed: false");
 }
 
 /// Truncates `source` to below `target` tokens by chars4, and holds the result to the rules.
@@ -294,7 +296,7 @@ fn every_fixture_is_truncated_as_promised() {
             keeps_the_promise(&source, target, &[]);
         }
         keeps_the_promise(&source, 60, &["--keep-thinking"]);
-        keeps_the_promise(&source, 60, &["--close-loop"]);
+        keeps_the_promise(&source, 60, &["--keep-loop"]);
     });
 }
 
@@ -332,7 +334,7 @@ proptest! {
         pieces in prop::collection::vec(piece(), 1..24),
         is_torn in prop::bool::weighted(0.1),
         target in prop_oneof![1..20u64, 20..800u64],
-        flag in prop::sample::select(vec!["", "--keep-thinking", "--close-loop"]),
+        flag in prop::sample::select(vec!["", "--keep-thinking", "--keep-loop"]),
     ) {
         let flags: &[&str] = if flag.is_empty() { &[] } else { &[flag] };
         keeps_the_promise(&transcript(&pieces, is_torn), target, flags);

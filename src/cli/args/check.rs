@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::shared::find;
 use crate::cli::commands::check::Settings;
@@ -25,6 +26,9 @@ pub(crate) struct Args {
     /// Compare with the transcript that FILE was made from
     #[arg(long, value_name = "ORIGINAL")]
     against: Option<PathBuf>,
+    /// Ask this archive how FILE was made, where nothing is compared [env: CTXC_ARCHIVE=]
+    #[arg(long, value_name = "URL", conflicts_with = "against", value_parser = NonEmptyStringValueParser::new())]
+    archive: Option<String>,
 }
 
 impl Args {
@@ -34,6 +38,8 @@ impl Args {
         if file == Found::StandardInput && against == Some(Found::StandardInput) {
             return Err(CommandError::usage(anyhow!("read two transcripts from standard input")));
         }
-        Ok(Settings { file, against, reporting: context.reporting })
+        // It is of use without an archive too.
+        let archive = context.environment.archive_url(self.archive.as_deref()).ok();
+        Ok(Settings { file, against, archive, reporting: context.reporting })
     }
 }

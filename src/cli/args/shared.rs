@@ -48,10 +48,13 @@ struct HowArgs {
     #[arg(long, value_enum, value_name = "ESTIMATE")]
     tokens: Option<Estimate>,
     /// Keep thinking blocks even where the API may refuse them
-    #[arg(long, conflicts_with = "close_loop")]
+    #[arg(long, conflicts_with = "keep_loop")]
     keep_thinking: bool,
-    /// End an open tool loop with a short answer, so that all later thinking can go
+    /// Leave a tool loop that is still open at the end and its thinking alone, even where the API may refuse it
     #[arg(long)]
+    keep_loop: bool,
+    /// What closed open tool loops before that was the default (N-14)
+    #[arg(long, hide = true)]
     close_loop: bool,
 }
 
@@ -98,6 +101,12 @@ impl RewriteArgs {
     }
 
     pub(crate) fn resolve(self, session: &SessionArg, context: Context<'_>) -> Result<Rewriting, CommandError> {
+        if self.how.close_loop {
+            return Err(CommandError::usage(anyhow!(
+                "--close-loop is no longer an option: open tool loops are closed"
+            ))
+            .hint("leave it out; --keep-loop leaves an open tool loop alone"));
+        }
         let source = session.find(&context)?;
         let output = self.output.resolve(self.session_id, &source)?;
         if output == Output::StandardOutput && context.reporting.form == Form::Json && !self.dry_run {
@@ -113,9 +122,9 @@ impl RewriteArgs {
         Ok(Rewriting {
             source,
             estimate: self.how.tokens.or(context.environment.config.tokens),
-            thinking: match (self.how.keep_thinking, self.how.close_loop) {
+            thinking: match (self.how.keep_thinking, self.how.keep_loop) {
                 (true, _) => ThinkingPolicy::Keep,
-                (false, true) => ThinkingPolicy::CloseLoop,
+                (false, true) => ThinkingPolicy::KeepLoop,
                 (false, false) => ThinkingPolicy::Remove,
             },
             output,

@@ -46,7 +46,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         return Ok(Completion::Full);
     }
     let left = Messages::of(&work.reading.index, &work.reading.chain, &LineSet::default()).len();
-    report.messages.after = left + u32::from(report.rewritten.closed_loop);
+    report.messages.after = left + report.rewritten.n_closing;
     work.say(&report.rewritten, &report, &report)?;
     Ok(Completion::Full)
 }

@@ -84,7 +84,7 @@ pub(super) fn rewriting(subject: &Subject, settings: &super::Settings) -> Rewrit
     Rewriting {
         source: found(path),
         estimate: settings.estimate,
-        thinking: ThinkingPolicy::CloseLoop,
+        thinking: ThinkingPolicy::Remove,
         output: Output::NewSession(None),
         keep: Keep::In(settings.archive.clone()),
         on_server: settings.on_server,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use super::closing::{hold_closing, n_unanswered, open_loop};
 use super::count::{Tokens, chars4, thinking_of, tokens_of};
 use super::live::{Live, is_command, is_prompt, turns};
 use super::transcript::{Line, Transcript, is_thinking};
@@ -33,7 +34,9 @@ pub(crate) fn hold(rewritten: &Rewritten<'_>) {
     }
     let expected = Expected::new(rewritten, &before, &live);
     let after = Transcript::read(output);
-    expected.hold_lines(rewritten, &before, &after);
+    expected.hold_lines(&before, &after);
+    assert_eq!(report["closed_loop"], expected.closes, "S-09");
+    hold_closing(&after, &Live::of(&after), expected.closes, before.lines.iter()).unwrap();
     let saved = expected.hold_thinking(report, &before);
     expected.hold_gauge(report, &before, &after, saved);
     hold_totals(rewritten, &before, &live, &after);
@@ -138,6 +141,8 @@ struct Expected<'a> {
     session: Option<&'a str>,
     /// Lines that come behind the last.
     n_appended: usize,
+    /// Whether an open tool loop is closed.
+    closes: bool,
 }
 
 impl<'a> Expected<'a> {
@@ -149,7 +154,6 @@ impl<'a> Expected<'a> {
             compressed.entry(at).or_default().push(row["tokens_after"].as_u64().unwrap());
         }
         let session = report["session_id"].as_str();
-        let closes = report["closed_loop"] == true;
         let mut expected = Self {
             live,
             compressed,
@@ -157,13 +161,21 @@ impl<'a> Expected<'a> {
             stripped: BTreeSet::new(),
             n_kept_in_loop: 0,
             session,
-            n_appended: usize::from(session.is_some()) + usize::from(closes),
+            n_appended: usize::from(session.is_some()),
+            closes: false,
         };
         let first = live.order.iter().position(|at| expected.compressed.contains_key(at));
         let Some(first) = first else { return expected };
         if !rewritten.flags.contains(&"--keep-thinking") {
-            let kept_from = open_loop(before, live).filter(|_| !closes);
-            expected.thinking(before, first, kept_from);
+            let lines: Vec<&Line> = live.order.iter().map(|at| &before.lines[*at]).collect();
+            let open = open_loop(&lines);
+            expected.thinking(before, first, open.filter(|_| rewritten.flags.contains(&"--keep-loop")));
+            // S-09
+            let lost = |at: &usize| expected.dropped.contains(at) || expected.stripped.contains(at);
+            if let Some(start) = open.filter(|start| live.order[*start..].iter().any(lost)) {
+                expected.closes = true;
+                expected.n_appended += 1 + n_unanswered(&lines[start..]);
+            }
         }
         // S-07
         let copies = (0..before.lines.len()).filter(|at| before.lines[*at].kind().starts_with("api-request"));
@@ -243,7 +255,7 @@ impl<'a> Expected<'a> {
         rest.filter(|line| !is_below(*line)).max()
     }
 
-    fn hold_lines(&self, rewritten: &Rewritten<'_>, before: &Transcript, after: &Transcript) {
+    fn hold_lines(&self, before: &Transcript, after: &Transcript) {
         let left: Vec<usize> = (0..before.lines.len()).filter(|at| !self.dropped.contains(at)).collect();
         let kinds = |lines: &[Line]| lines.iter().map(|line| line.kind().to_owned()).collect::<Vec<_>>();
         assert_eq!(
@@ -262,7 +274,7 @@ impl<'a> Expected<'a> {
         for line in appended {
             match line.kind() {
                 "custom-title" => assert_eq!(line.value["sessionId"].as_str(), self.session),
-                "assistant" => assert!(!line.text().trim().is_empty() && rewritten.flags.contains(&"--close-loop")),
+                "assistant" | "user" if self.closes => {}
                 kind => panic!("a line of type {kind:?} was added"),
             }
         }
@@ -467,17 +479,6 @@ fn replace_texts(blocks: &mut Vec<Value>, text: &Value) {
         place += 1;
         place - 1 == first || block["type"] != "text"
     });
-}
-
-/// Where the tool loop starts that the conversation ends in.
-pub(super) fn open_loop(before: &Transcript, live: &Live) -> Option<usize> {
-    let messages = live.order.iter().enumerate().filter(|(_, at)| before.lines[**at].is_message());
-    let messages: Vec<(usize, &Line)> = messages.map(|(place, at)| (place, &before.lines[*at])).collect();
-    let (_, last) = messages.last()?;
-    let is_open = last.has_block("tool_use") || last.has_block("tool_result");
-    let is_request = |line: &Line| line.kind() == "user" && !line.has_block("tool_result");
-    let request = messages.iter().rev().find(|(_, line)| is_request(line));
-    is_open.then(|| request.map_or(0, |(place, _)| place + 1))
 }
 
 /// B-09: the totals of the report are those of the files.

@@ -82,10 +82,11 @@ impl Talk<'_> {
     /// An answer; with calls the loop is open until another follows.
     pub(crate) fn answer(&mut self, n_calls: usize) {
         let thinks = self.dice.chance(45);
-        self.say(n_calls, thinks);
+        self.say(n_calls, thinks, n_calls);
     }
 
-    fn say(&mut self, n_calls: usize, thinks: bool) {
+    /// The first `n_results` of its calls have results.
+    fn say(&mut self, n_calls: usize, thinks: bool, n_results: usize) {
         let n = self.count();
         let mut blocks = Vec::new();
         if thinks {
@@ -121,7 +122,7 @@ impl Talk<'_> {
             owners.extend(std::iter::repeat_n(uuid.clone(), n_owned));
             self.parent = Some(uuid);
         }
-        self.results(ids.into_iter().zip(owners).collect());
+        self.results(ids.into_iter().zip(owners).take(n_results).collect());
     }
 
     /// Each result hangs on its own call, in one order or the other.
@@ -154,10 +155,16 @@ impl Talk<'_> {
         self.ends.extend(self.parent.clone());
     }
 
-    /// A tool loop that is not ended. Thinking in one is another matter (S-09).
+    /// A tool loop that is not ended, in a call that may still wait for its result (S-09).
     fn open_loop(&mut self) {
         self.prompt();
-        self.say(1, false);
+        for _ in 0..self.dice.below(3) {
+            self.answer(1);
+        }
+        let n_calls = 1 + self.dice.below(2);
+        let n_results = if self.dice.chance(70) { n_calls } else { self.dice.below(n_calls) };
+        let thinks = self.dice.chance(60);
+        self.say(n_calls, thinks, n_results);
     }
 
     /// Now and then something behind a turn: a pointer, another turn, a loop that stays open, or a call without result.
@@ -254,7 +261,7 @@ pub(crate) const SESSION: &str = "5e551011-0000-4000-8000-00000000000a";
 pub(crate) fn session(client: &mut Client, dice: &mut Dice) -> String {
     let n_turns = 2 + dice.below(4);
     let is_odd = dice.chance(25);
-    let (compacts, ends_open) = (dice.chance(8), dice.chance(8));
+    let (compacts, ends_open) = (dice.chance(8), dice.chance(25));
     let ends_line = !dice.chance(25);
     let is_torn = dice.chance(5);
     let mut talk = client.talk(dice, SESSION, None);

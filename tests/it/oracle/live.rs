@@ -19,12 +19,16 @@ pub(crate) struct Live {
 impl Live {
     pub(crate) fn of(transcript: &Transcript) -> Self {
         let lines = &transcript.lines;
-        let by_uuid = transcript.by_uuid();
+        let mut by_uuid = transcript.by_uuid();
+        let n_skipped = n_skipped(transcript, &by_uuid);
+        by_uuid.retain(|_, at| *at >= n_skipped);
+        let by_uuid = by_uuid;
         let wins = |at: &usize| lines[*at].uuid().and_then(|uuid| by_uuid.get(uuid)) == Some(at);
         let messages: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].is_message() && wins(at)).collect();
         let is_sidechain = !messages.is_empty() && messages.iter().all(|at| lines[*at].is("isSidechain"));
         let is_main = |at: &usize| is_sidechain || !lines[*at].is("isSidechain");
-        let parents = parents(lines, &by_uuid);
+        let mut parents = parents(lines, &by_uuid);
+        heal(transcript, n_skipped, &by_uuid, &mut parents);
         let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
         for (child, parent) in &parents {
             children.entry(*parent).or_default().push(*child);
@@ -62,13 +66,68 @@ impl Live {
     }
 }
 
+/// How many lines a client does not look at (C-09): those before the last boundary that says that it keeps nothing, or, where
+/// there are more than 5 MiB, that says nothing of what it keeps. Of lines with one uuid the later counts, in the place of the
+/// first.
+fn n_skipped(transcript: &Transcript, by_uuid: &HashMap<&str, usize>) -> usize {
+    let lines = &transcript.lines;
+    let n_bytes: usize = lines.iter().map(|line| line.raw.len()).sum();
+    let mut first = 0;
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.is_compact_boundary()) {
+        let metadata = &line.value["compactMetadata"];
+        let is_plain = metadata["preservedSegment"].is_null() && metadata["preservedMessages"].is_null();
+        if is_plain && n_bytes > 5 * 1024 * 1024 {
+            first = first.max(at);
+        }
+        let winner = line.uuid().and_then(|uuid| by_uuid.get(uuid)).map_or(line, |at| &lines[*at]);
+        let metadata = &winner.value["compactMetadata"];
+        let is_empty = metadata["preservedMessages"]["uuids"].as_array().is_some_and(Vec::is_empty);
+        let is_first = lines[..at].iter().all(|other| !other.is_compact_boundary() || other.uuid() != line.uuid());
+        if is_empty && metadata["preservedSegment"].is_null() && is_first {
+            first = first.max(at);
+        }
+    }
+    first
+}
+
+/// What names an entry that a client does not look at hangs on the entry before it, and at last on the boundary.
+fn heal(
+    transcript: &Transcript,
+    n_skipped: usize,
+    by_uuid: &HashMap<&str, usize>,
+    parents: &mut HashMap<usize, usize>,
+) {
+    let lines = &transcript.lines;
+    let all = transcript.by_uuid();
+    let boundary = lines.get(n_skipped).and_then(|line| by_uuid.get(line.uuid()?)).copied();
+    let mut last: [Option<usize>; 2] = [None; 2];
+    for (at, line) in lines.iter().enumerate().skip(n_skipped).filter(|_| n_skipped > 0) {
+        let counts = line.is_chained() && line.uuid().and_then(|uuid| by_uuid.get(uuid)) == Some(&at);
+        if !counts || Some(at) == boundary {
+            continue;
+        }
+        let last = &mut last[usize::from(line.is("isSidechain"))];
+        let is_skipped = |uuid: &str| all.get(uuid).is_some_and(|at| *at < n_skipped);
+        if line.value["parentUuid"].as_str().is_some_and(is_skipped)
+            && !line.is_compact_boundary()
+            && let (false, Some(parent)) = (parents.contains_key(&at), last.or(boundary))
+        {
+            parents.insert(at, parent);
+        }
+        if line.kind() != "progress" {
+            *last = Some(at);
+        }
+    }
+}
+
 fn parents(lines: &[Line], by_uuid: &HashMap<&str, usize>) -> HashMap<usize, usize> {
     let at = |value: &Value| by_uuid.get(value.as_str()?).copied();
     let winners = by_uuid.values().copied().filter(|at| !lines[*at].is_compact_boundary());
     let mut parents: HashMap<usize, usize> =
         winners.filter_map(|child| Some((child, at(&lines[child].value["parentUuid"])?))).collect();
     let raw = parents.clone();
-    for boundary in lines.iter().filter(|line| line.is_compact_boundary()) {
+    let wins = |at: usize| lines[at].uuid().and_then(|uuid| by_uuid.get(uuid)) == Some(&at);
+    for (_, boundary) in lines.iter().enumerate().filter(|(at, line)| line.is_compact_boundary() && wins(*at)) {
         let metadata = &boundary.value["compactMetadata"];
         let segment = [&metadata["preservedSegment"], &metadata["preservedMessages"]];
         let find = |name: &str| segment.iter().find_map(|part| at(&part[name]));

@@ -3,6 +3,7 @@
 
 mod allowed;
 pub(crate) mod client;
+mod closing;
 mod count;
 pub(crate) mod dice;
 mod live;
@@ -13,5 +14,7 @@ mod truncated;
 pub(crate) mod values;
 
 pub(crate) use allowed::{Rewritten, hold};
+pub(crate) use closing::closing_tokens;
+pub(crate) use live::Live;
 pub(crate) use transcript::{Line, Transcript};
 pub(crate) use truncated::{Truncated, hold_truncated};

@@ -8,8 +8,9 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::closing::{hold_closing, is_closing, n_closing, open_loop};
 use super::live::Live;
-use super::resume::{Before, problems, thinking};
+use super::resume::{Before, problems, seen, thinking};
 use super::transcript::{Line, Transcript, is_thinking};
 use super::values::{Path, differing, is_pointer, mark, overlap, put, values};
 
@@ -118,10 +119,6 @@ impl Actual {
     }
 }
 
-fn is_closing(line: &Line) -> bool {
-    line.value["message"]["model"] == "<synthetic>" && line.message_id().is_some_and(|id| id.starts_with("msg_ctxc_"))
-}
-
 impl Document {
     /// A source.
     pub(crate) fn source(path: PathBuf, actual: &Actual) -> Self {
@@ -179,6 +176,11 @@ impl Document {
 
     pub(crate) fn is_grown(&self) -> bool {
         self.stored.iter().any(|stored| !stored.is_source)
+    }
+
+    /// Whether a client has left a call without a result.
+    pub(crate) fn lacks_result(&self) -> bool {
+        self.problems.iter().any(|problem| problem.starts_with("no result of "))
     }
 
     fn find(&self, mark: &str) -> Option<&Stored> {
@@ -385,6 +387,7 @@ impl Model {
         self.hold_chain(document, &standing, actual)?;
         self.hold_inserted(document, &standing, actual)?;
         hold_thinking(document, actual)?;
+        self.hold_loop(document, &standing, actual)?;
         let problems = problems(&actual.transcript, &actual.live);
         if let Some(problem) = problems.difference(&document.problems).next() {
             return Err(format!("a resume: {problem}"));
@@ -472,6 +475,48 @@ impl Model {
         }
         Ok(())
     }
+}
+
+impl Model {
+    /// S-09: an open tool loop that has lost thinking is closed, and none else is.
+    fn hold_loop(&self, document: &Document, standing: &[usize], actual: &Actual) -> Result<(), String> {
+        let Actual { transcript, live, .. } = actual;
+        let lost = lost_in_loop(document, actual);
+        let others = document.stored.iter().map(|stored| &stored.line);
+        hold_closing(transcript, live, !lost.is_empty(), others)?;
+        // A run takes thinking out wherever it stands, and what a client wrote was written behind another beginning.
+        let may_take_all = document.is_grown() || standing.iter().any(|it| self.operations[*it].verb == "run");
+        let is_bound = |(signature, seen): &(String, Option<u64>)| {
+            let written = document.written.get(signature);
+            seen.is_none_or(|seen| written.is_some_and(|written| written.seen != seen))
+        };
+        if lost.is_empty() || may_take_all || lost.iter().any(is_bound) {
+            return Ok(());
+        }
+        Err(format!("the thinking {lost:?} is gone, and nothing before it has changed"))
+    }
+}
+
+/// The thinking that is not there any more of the tool loop in which the session ends, where it still ends in one; with what
+/// stands before its place, if anything of its message is there.
+fn lost_in_loop(document: &Document, actual: &Actual) -> Vec<(String, Option<u64>)> {
+    let Actual { transcript, live, .. } = actual;
+    let own = &live.order[..live.order.len() - n_closing(transcript, live)];
+    let lines: Vec<&Line> = own.iter().map(|at| &transcript.lines[*at]).collect();
+    if open_loop(&lines).is_none() {
+        return Vec::new();
+    }
+    let active: Vec<&Line> = document.active.iter().filter_map(|mark| Some(&document.find(mark)?.line)).collect();
+    let there: HashSet<&Value> = lines.iter().flat_map(|line| line.blocks()).filter(|it| is_thinking(it)).collect();
+    let mut lost = Vec::new();
+    for line in active.iter().skip(open_loop(&active).unwrap_or(active.len())) {
+        let blocks = line.blocks().iter().filter(|block| is_thinking(block) && !there.contains(*block));
+        let place =
+            lines.iter().position(|other| other.message_id().is_some() && other.message_id() == line.message_id());
+        let before = place.map(|place| seen(transcript, &own[..place]));
+        lost.extend(blocks.filter_map(|block| block["signature"].as_str()).map(|it| (it.to_owned(), before)));
+    }
+    lost
 }
 
 /// S-05, S-09: thinking stands only behind what it was written behind.

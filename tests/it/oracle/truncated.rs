@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::allowed::open_loop;
+use super::closing::{hold_closing, n_closing, open_loop};
 use super::count::{Tokens, tokens_of};
 use super::live::{Live, is_prompt};
 use super::transcript::{Line, Transcript, is_thinking};
@@ -61,19 +61,24 @@ pub(crate) fn hold_truncated(truncated: &Truncated<'_>) {
     }
     // D-02, D-05
     assert_eq!(report["over_target"].as_u64(), Some(new_size).filter(|size| *size >= target), "D-05");
-    // The short answer that ends a loop is counted even where the loop lost its thinking with the cut.
-    let is_exact = !flags.contains(&"--close-loop");
-    assert!(reason.is_some() || !is_exact || report["size"] == new_size, "D-07: size {} is {new_size}", report["size"]);
-    let closed = usize::from(report["closed_loop"] == true);
+    // S-09: whatever took thinking out of the loop. How long what closes it is shows in the output.
+    let closed = n_closing(&after, &live_after);
+    assert_eq!(report["closed_loop"], closed > 0, "S-09");
+    if reason.is_none() {
+        let is_due = !flags.iter().any(|it| it.starts_with("--keep")) && thinks_in_loop(&before, &live);
+        hold_closing(&after, &live_after, is_due, before.lines.iter()).unwrap();
+    }
+    assert!(reason.is_some() || report["size"] == new_size, "D-07: size {} is {new_size}", report["size"]);
     assert!(reason.is_some() || left.len() - closed >= 2, "D-05: {} messages are left", left.len());
-    if is_exact && messages.len() >= 2 {
-        let (opener, start) = expected(&before, &live, &messages, target, flags);
+    if messages.len() >= 2 && (reason.is_none() || closed > 0 || !thinks_in_loop(&before, &live)) {
+        let ends = live_after.order.iter().rev().take(closed).map(|at| tokens_of(&after.lines[*at]).messages).sum();
+        let (opener, start) = expected(&before, &live, &messages, target, flags, ends);
         let first = |message: usize| before.lines[live.order[messages[message].places[0]]].uuid();
         let due: Vec<_> = opener.into_iter().chain(start..messages.len()).map(first).collect();
         let first_lines = left.iter().map(|message| message.places[0]);
         let own_first = |place: usize| after.lines[live_after.order[place]].uuid();
         // A message that starts with thinking has lost its first line.
-        let same = left.len() == due.len()
+        let same = left.len() == due.len() + closed
             && first_lines
                 .zip(&due)
                 .all(|(place, due)| own_first(place) == *due || is_of(&before, own_first(place), *due));
@@ -88,6 +93,15 @@ pub(crate) fn hold_truncated(truncated: &Truncated<'_>) {
         hold_lines(&before, &live, &after, &live_after, closed);
         hold_pairs(&before, &live, &after, &live_after);
     }
+}
+
+fn loop_start(transcript: &Transcript, live: &Live) -> Option<usize> {
+    open_loop(&live.order.iter().map(|at| &transcript.lines[*at]).collect::<Vec<_>>())
+}
+
+fn thinks_in_loop(transcript: &Transcript, live: &Live) -> bool {
+    let start = loop_start(transcript, live).unwrap_or(live.order.len());
+    live.order[start..].iter().any(|at| transcript.lines[*at].has_thinking())
 }
 
 /// Whether both entries are of one assistant message.
@@ -147,9 +161,10 @@ fn expected(
     messages: &[Message],
     target: u64,
     flags: &[&str],
+    ends: u64,
 ) -> (Option<usize>, usize) {
     let n = messages.len();
-    let loop_from = open_loop(before, live).unwrap_or(usize::MAX);
+    let loop_from = loop_start(before, live).filter(|_| flags.contains(&"--keep-loop")).unwrap_or(usize::MAX);
     let keeps = |place: usize| flags.contains(&"--keep-thinking") || place >= loop_from;
     let seen = |place: usize| {
         let tokens = tokens_of(&before.lines[live.order[place]]);
@@ -158,7 +173,7 @@ fn expected(
     let size = |opener: Option<usize>, start: usize| -> u64 {
         let rest = messages[start..].iter().flat_map(|message| &message.all);
         let opener = opener.into_iter().flat_map(|opener| &messages[opener].places);
-        rest.chain(opener).map(|place| seen(*place)).sum()
+        rest.chain(opener).map(|place| seen(*place)).sum::<u64>() + ends
     };
     // A border is where no call is parted from a result, and no id from itself.
     let ids = |message: &Message| -> BTreeSet<String> {
