@@ -17,7 +17,7 @@ use crate::archive::{Archive, FileRef, Operation, Original};
 use crate::text::{Digest, Tokens, json_string};
 use crate::transcript::scan::Scan;
 use crate::transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
-use crate::version::{Edits, KeptSession, Recorded, Recorder, Step, Version};
+use crate::version::{Edits, Inserted, KeptSession, Recorded, Recorder, Step, Version};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 const REST: u64 = 30;
@@ -219,11 +219,17 @@ fn keep(
 ) -> Result<String, ApplyError> {
     let Keeping { archive, recorder, steps: known_steps, state, read, earlier, edits, session_ids, saved, result } =
         keeping;
-    let Recorded { steps, sum, changed } = recorder.finish();
+    let Recorded { steps: written, sum, changed } = recorder.finish();
+    // A title is all that is added to what was rendered before.
+    let is_title = |step: &Step| matches!(step, Step::Insert(Inserted::Title, _));
+    let steps = match known_steps {
+        Some(known) => known.into_iter().chain(written.into_iter().filter(is_title)).collect(),
+        None => written,
+    };
     note_originals(file, index, &changed, archive)?;
     let id = edits.operation.clone();
     let operations = earlier.into_iter().chain([id.clone()]).collect();
-    let version = Version::new(state, operations, known_steps.unwrap_or(steps), &sum, saved);
+    let version = Version::new(state, operations, steps, &sum, saved);
     let key = version.key();
     let put = |archive: &mut dyn Archive| {
         archive.put_object(&edits.object())?;

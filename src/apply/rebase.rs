@@ -12,7 +12,9 @@ use super::{ApplyError, Before, Rewrite};
 use crate::archive::{Archive, ObjectKind};
 use crate::text::Digest;
 use crate::transcript::{Chain, Index};
-use crate::version::{Appended, Base, History, Known, Layout, LineKey, Recorder, Run, State, Step, Sum, Tail, Version};
+use crate::version::{
+    Appended, Base, History, Inserted, Known, Layout, LineKey, Recorder, Run, State, Step, Sum, Tail, Version,
+};
 
 /// A session with the operations of a history, read from the archive or from the file itself.
 #[derive(Debug)]
@@ -133,7 +135,9 @@ impl Made<'_> {
             if archive.object(ObjectKind::Version, key)?.is_none() {
                 continue;
             }
-            let version = Version::read(archive, key)?;
+            let mut version = Version::read(archive, key)?;
+            // As which session the result stands, and what it is called there, is asked anew.
+            version.steps.retain(|step| !matches!(step, Step::Insert(Inserted::Title, _)));
             let then = History::read(archive, &version.operations)?;
             let earlier = State::read(archive, version.state)?;
             let n_earlier = earlier.lines.len();
@@ -160,7 +164,7 @@ impl Made<'_> {
             file.rewind().map_err(ApplyError::WriteResult)?;
             let index = Index::build(&file).map_err(ApplyError::Read)?;
             let chain = Chain::find(&index);
-            let mut steps = version.steps.clone();
+            let mut steps = version.steps;
             if !rest.is_empty() {
                 steps.push(Step::Keep(u32::try_from(rest.len()).unwrap_or(u32::MAX)));
             }

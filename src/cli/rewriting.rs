@@ -9,7 +9,7 @@ use super::args::Estimate;
 use super::asking::allow_on_server;
 use super::error::CommandError;
 use super::landing::{Landed, Landing, fresh, into_session, probe, say_resume};
-use super::reading::Reading;
+use super::reading::{Past, Reading};
 use super::settings::{Form, Keep, Mode, Output, Rewriting};
 use super::stored;
 use super::tell::{self, report_file};
@@ -44,10 +44,13 @@ pub(super) struct Work<'a> {
     pub(super) rendered: Vec<Digest>,
 }
 
-/// The change of the session id alone, where the result stands under another than its source's.
-fn under(output: &Output, identity: Option<String>, own: Option<&String>) -> Rewrite {
-    let id = identity.filter(|id| !matches!(output, Output::NewSession(_)) && Some(id) != own);
-    Rewrite { session: id.map(|id| NewSession { id }), ..Rewrite::default() }
+/// Has the result stand as the session `identity` where that is not its source's own, with the title that ctxc gave the
+/// file. A new session gets its id and its title later.
+fn stand_as(output: &Output, identity: Option<String>, own: Option<&String>, past: &Past, rewrite: &mut Rewrite) {
+    let Some(id) = identity.filter(|id| !matches!(output, Output::NewSession(_)) && Some(id) != own) else { return };
+    let version = past.known.as_ref().and_then(|known| known.version.as_ref());
+    rewrite.appended.extend(version.and_then(own_title).map(|title| title_line(&id, &title)));
+    rewrite.session = Some(NewSession { id });
 }
 
 /// Puts what `plan` notes of items, and what it records, into what is written in its place.
@@ -290,7 +293,8 @@ impl<'a> Work<'a> {
         };
         let made = reading.made(self.archive.as_deref());
         if let Some(rebased) = made.recorded(&history, &self.rendered)? {
-            let mut rewrite = under(&settings.output, identity, own_session.as_ref());
+            let mut rewrite = Rewrite::default();
+            stand_as(&settings.output, identity, own_session.as_ref(), &reading.past, &mut rewrite);
             note_plan(plan, &mut rewrite);
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
             return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
@@ -318,14 +322,7 @@ impl<'a> Work<'a> {
             }
         }
         note_plan(plan, &mut rewrite);
-        if !matches!(settings.output, Output::NewSession(_))
-            && identity != own_session
-            && let Some(id) = identity
-        {
-            let title = reading.past.known.as_ref().and_then(|known| known.version.as_ref()).and_then(own_title);
-            rewrite.appended.extend(title.map(|title| title_line(&id, &title)));
-            rewrite.session = Some(NewSession { id });
-        }
+        stand_as(&settings.output, identity, own_session.as_ref(), &reading.past, &mut rewrite);
         Ok(Rendering { rebased, rewrite, consequences, left })
     }
 
