@@ -140,7 +140,8 @@ fn remove(
 fn lacks_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
     let is_prompt = |line: LineNo| {
         let record = index.record(line);
-        record.kind == Kind::User && !record.flags.any(Flags::TOOL_RESULT) && !rewrite.added.contains(line)
+        // A summary in the place of a part of the loop is none, whatever operation put it there.
+        record.kind == Kind::User && !record.flags.any(Flags::TOOL_RESULT.with(Flags::COMPACT_SUMMARY))
     };
     let mut in_loop = chain.lines.iter().rev().take_while(|line| !is_prompt(**line));
     in_loop.any(|line| rewrite.dropped.contains(*line) && index.record(*line).flags.any(Flags::THINKING))

@@ -196,7 +196,8 @@ impl Scene {
             return Ok(());
         }
         let n = 1 + self.dice.below(3);
-        let summary = if verb == "distill" { "=In short." } else { "" };
+        // In words of its own each time: that the same ones were put there again does not show in the files.
+        let summary = if verb == "distill" { format!("=In short {}.", self.n_files) } else { String::new() };
         let targets: Vec<String> = (0..n).map(|_| format!("{}{summary}", self.dice.pick(&items).target())).collect();
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         let landing = self.landing();

@@ -322,7 +322,9 @@ impl Model {
                 }
             }
         }
-        let inserted = new.iter().filter(|(uuid, _)| !old.contains_key(*uuid));
+        // A boundary of an operation that stands shows only once none stands before it.
+        let of_standing = |uuid: &String| standing.iter().any(|it| self.operations[*it].inserts.contains(uuid));
+        let inserted = new.iter().filter(|(uuid, _)| !old.contains_key(*uuid) && !of_standing(uuid));
         let inserted = inserted.filter(|(_, at)| !is_closing(&after.transcript.lines[**at]));
         let mut inserted: Vec<(usize, String)> = inserted.map(|(uuid, at)| (*at, uuid.clone())).collect();
         inserted.sort();
