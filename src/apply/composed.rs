@@ -103,6 +103,7 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
             continue;
         };
         let fallbacks = fallbacks(&version.0);
+        let first = layout.place(&Address::Stored(LineNo(line))).unwrap_or(LineNo(line));
         for stored in (line..end).map(LineNo) {
             let Some(place) = layout.place(&Address::Stored(stored)) else { continue };
             if let Some(identity) = identity {
@@ -116,7 +117,10 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
             if index.record(place).parent() == Parent::Missing {
                 let bytes = read_line(file, index, place, &mut buffer)?;
                 let parent = Scan::of(bytes).parent_uuid.and_then(|span| span.string(bytes)).map(IdHash::of);
-                let heir = parent.and_then(|parent| fallback(index, &fallbacks, parent));
+                let heir = parent.and_then(|parent| {
+                    let is_ours = fallbacks.contains_key(&parent);
+                    fallback(index, &fallbacks, parent).or_else(|| is_ours.then(|| tip(index, first))?)
+                });
                 if let Some(heir) = heir {
                     rewrite.parents.insert(place, Some(heir));
                     index.relink(place, Some(heir));
@@ -160,6 +164,16 @@ fn fallback(index: &Index, fallbacks: &HashMap<IdHash, IdHash>, missing: IdHash)
         }
     }
     None
+}
+
+/// The last entry that a resume sends of the lines before `end`: what an inserted line stood behind may be gone with the
+/// version that had it, such as the end of a tool loop.
+fn tip(index: &Index, end: LineNo) -> Option<LineNo> {
+    let mut before = index.clone();
+    for line in index.lines().filter(|line| *line >= end) {
+        before.drop_line(line);
+    }
+    Chain::find(&before).lines.last().copied()
 }
 
 /// The live chain of the session without what was inserted.
