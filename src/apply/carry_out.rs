@@ -15,7 +15,7 @@ use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remo
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, Original};
 use crate::text::{Digest, Tokens, json_string};
-use crate::transcript::scan::Scan;
+use crate::transcript::scan::{Kind, Scan};
 use crate::transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
 use crate::version::{Edits, Inserted, KeptSession, Recorded, Recorder, Step, Version};
 
@@ -180,7 +180,10 @@ pub fn carry_out(
     if let Some(other) = live.first_difference(&chain.live) {
         return Err(ApplyError::OtherConversation(other.number()));
     }
-    let left = check(index, &chain);
+    // A title is no part of the conversation.
+    let is_part = |line: &String| Scan::of(line.as_bytes()).kind != Kind::CustomTitle;
+    let goes_on = rewrite.appended.iter().any(is_part);
+    let left = if goes_on { check_whole(stage.file())? } else { check(index, &chain) };
     let mut known = before.problems.clone();
     known.extend(new_problems(&before.problems, own_problems.to_vec()));
     let caused = new_problems(&known, left.clone());
@@ -201,6 +204,13 @@ pub fn carry_out(
     let Written { len: bytes_after, .. } = written;
     let bytes_before = before.fingerprint.len;
     Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
+}
+
+/// The problems of the result in `file`, read again: lines that were appended are in no index.
+fn check_whole(file: &mut File) -> Result<Vec<Problem>, ApplyError> {
+    file.rewind().map_err(ApplyError::WriteResult)?;
+    let index = Index::build(&*file).map_err(ApplyError::WriteResult)?;
+    Ok(check(&index, &Chain::find(&index)))
 }
 
 /// Commits what was done to the archive: the operation with its edits, and how the result is rendered. Gives the id of the

@@ -35,7 +35,10 @@ pub(super) fn closing_entries(file: &File, index: &Index, chain: &Chain, rewrite
     let Some(tip) = chain.path(index).into_iter().rev().find(is_left) else { return Ok(Vec::new()) };
     let mut parent = uuid_of(file, index, tip)?;
     let no_result = |_: &str| Stopgap::Pending(NO_RESULT.to_owned());
-    let mut entries = answers_behind(file, index, chain, &mut parent, &no_result)?;
+    let mut left = chain.clone();
+    left.lines.retain(is_left);
+    left.live = left.lines.iter().copied().collect();
+    let mut entries = answers_behind(file, index, &left, &mut parent, &no_result)?;
     let mut buffer = Vec::new();
     let line = read_line(file, index, tip, &mut buffer)?;
     let (envelope, own_time) = (envelope(line), field(line, "timestamp"));
