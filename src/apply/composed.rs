@@ -17,8 +17,8 @@ use super::revived::{drop_revived, keep_healed};
 use crate::archive::Cut;
 use crate::text::{Digest, Tokens, json_string};
 use crate::transcript::edit::{Splice, render};
-use crate::transcript::scan::{BlockKind, Scan, each_field};
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Parent, Part, Span};
+use crate::transcript::scan::{BlockKind, Scan};
+use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Parent, Part};
 use crate::transcript::{context_tokens, measure, read_line, revisit};
 use crate::version::{Active, Address, Edit, Group, History, Inserted, Layout, Run, Step, ThinkingPolicy, Version};
 
@@ -102,7 +102,7 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
             line = end;
             continue;
         };
-        let fallbacks = fallbacks(&version.0);
+        let places = places(&version.0);
         let first = layout.place(&Address::Stored(LineNo(line))).unwrap_or(LineNo(line));
         for stored in (line..end).map(LineNo) {
             let Some(place) = layout.place(&Address::Stored(stored)) else { continue };
@@ -117,10 +117,9 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
             if index.record(place).parent() == Parent::Missing {
                 let bytes = read_line(file, index, place, &mut buffer)?;
                 let parent = Scan::of(bytes).parent_uuid.and_then(|span| span.string(bytes)).map(IdHash::of);
-                let heir = parent.and_then(|parent| {
-                    let is_ours = fallbacks.contains_key(&parent);
-                    fallback(index, &fallbacks, parent).or_else(|| is_ours.then(|| tip(index, first))?)
-                });
+                // What hung on an inserted line hangs on what stands before its place.
+                let at = parent.and_then(|parent| places.get(&parent)).map(|at| Address::Stored(LineNo(*at)));
+                let heir = at.and_then(|at| tip(index, layout.place(&at).unwrap_or(first).min(first)));
                 if let Some(heir) = heir {
                     rewrite.parents.insert(place, Some(heir));
                     index.relink(place, Some(heir));
@@ -132,42 +131,25 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
     Ok(identities)
 }
 
-/// What each line that a version inserted hangs on, by their uuids.
-fn fallbacks(version: &Version) -> HashMap<IdHash, IdHash> {
-    let inserted = version.steps.iter().filter_map(|step| match step {
-        Step::Insert(_, line) => hangs_on(line),
-        Step::Keep(_) | Step::Drop(_) | Step::Edit(_) => None,
-    });
-    inserted.collect()
-}
-
-/// The uuid of an inserted line, and that of what it hangs on.
-fn hangs_on(line: &[u8]) -> Option<(IdHash, IdHash)> {
-    let scan = Scan::of(line);
-    let id = |span: Option<Span>| span.and_then(|span| span.string(line)).map(IdHash::of);
-    // A boundary hangs on nothing, and names what stood before it.
-    let mut logical = None;
-    each_field(line, |key, value| {
-        if key == b"logicalParentUuid" {
-            logical = Some(value);
-        }
-    });
-    id(scan.uuid).zip(id(scan.parent_uuid).or(id(logical)))
-}
-
-fn fallback(index: &Index, fallbacks: &HashMap<IdHash, IdHash>, missing: IdHash) -> Option<LineNo> {
-    let mut at = missing;
-    for _ in 0..=fallbacks.len() {
-        at = *fallbacks.get(&at)?;
-        if let Some(line) = index.lines_of([at]).get(&at) {
-            return Some(*line);
+/// Before which stored line each line stands that a version inserted, by its uuid.
+fn places(version: &Version) -> HashMap<IdHash, u32> {
+    let mut at = 0;
+    let mut places = HashMap::new();
+    for step in &version.steps {
+        match step {
+            Step::Keep(n) | Step::Drop(n) => at += n,
+            Step::Edit(_) => at += 1,
+            Step::Insert(_, line) => places.extend(uuid_in(line).map(|uuid| (uuid, at))),
         }
     }
-    None
+    places
 }
 
-/// The last entry that a resume sends of the lines before `end`: what an inserted line stood behind may be gone with the
-/// version that had it, such as the end of a tool loop.
+fn uuid_in(line: &[u8]) -> Option<IdHash> {
+    Scan::of(line).uuid.and_then(|span| span.string(line)).map(IdHash::of)
+}
+
+/// The last entry that a resume sends of the lines before `end`.
 fn tip(index: &Index, end: LineNo) -> Option<LineNo> {
     let mut before = index.clone();
     for line in index.lines().filter(|line| *line >= end) {
@@ -187,17 +169,18 @@ fn stored_chain(index: &Index, layout: &Layout) -> Chain {
 /// The index as it is without the lines that were inserted.
 pub(super) fn without_inserted(index: &Index, layout: &Layout) -> Index {
     let mut stored = index.clone();
-    let inserted = || layout.groups().iter().flat_map(|group| &group.lines);
-    let fallbacks: HashMap<IdHash, IdHash> = inserted().filter_map(|line| hangs_on(line.as_bytes())).collect();
     for line in layout.groups().iter().flat_map(Group::places) {
         stored.drop_line(line);
     }
-    // What hangs on an inserted line hangs on what stood before that.
+    // What hangs on an inserted line hangs on what stands before that.
+    let mut tips: HashMap<LineNo, Option<LineNo>> = HashMap::new();
     for line in index.lines().filter(|line| layout.inserted(*line).is_none()) {
-        if let Parent::At(parent) = index.record(line).parent()
-            && layout.inserted(parent).is_some()
-            && let Some(heir) = fallback(&stored, &fallbacks, index.record(parent).uuid)
-        {
+        let Parent::At(parent) = index.record(line).parent() else { continue };
+        if layout.inserted(parent).is_none() {
+            continue;
+        }
+        let Some(group) = layout.groups().iter().find(|group| group.places().any(|it| it == parent)) else { continue };
+        if let Some(heir) = *tips.entry(group.first).or_insert_with(|| tip(&stored, group.first)) {
             stored.relink(line, Some(heir));
         }
     }
