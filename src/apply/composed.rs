@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 
 use super::Rewrite;
 use super::follow_up::FirstChange;
@@ -102,7 +103,7 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
             line = end;
             continue;
         };
-        let places = places(&version.0);
+        let stood = Stood::of(&version.0);
         let first = layout.place(&Address::Stored(LineNo(line))).unwrap_or(LineNo(line));
         for stored in (line..end).map(LineNo) {
             let Some(place) = layout.place(&Address::Stored(stored)) else { continue };
@@ -114,16 +115,20 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
                     identities.push((place, Splice::new(span, json_string::encode(identity))));
                 }
             }
-            if index.record(place).parent() == Parent::Missing {
-                let bytes = read_line(file, index, place, &mut buffer)?;
-                let parent = Scan::of(bytes).parent_uuid.and_then(|span| span.string(bytes)).map(IdHash::of);
-                // What hung on an inserted line hangs on what stands before its place.
-                let at = parent.and_then(|parent| places.get(&parent)).map(|at| Address::Stored(LineNo(*at)));
-                let heir = at.and_then(|at| tip(index, layout.place(&at).unwrap_or(first).min(first)));
-                if let Some(heir) = heir {
-                    rewrite.parents.insert(place, Some(heir));
-                    index.relink(place, Some(heir));
+            let parent = match index.record(place).parent() {
+                Parent::At(parent) => Some(index.record(parent).uuid),
+                Parent::Missing => {
+                    let bytes = read_line(file, index, place, &mut buffer)?;
+                    Scan::of(bytes).parent_uuid.and_then(|span| span.string(bytes)).map(IdHash::of)
                 }
+                Parent::Root => None,
+            };
+            // Behind an inserted line may stand again what was dropped there.
+            let at = parent.and_then(|parent| stood.inserted.get(&parent));
+            let heir = at.and_then(|at| tip(index, stood.next(*at..line, index, layout).unwrap_or(first)));
+            if let Some(heir) = heir {
+                rewrite.parents.insert(place, Some(heir));
+                index.relink(place, Some(heir));
             }
         }
         line = end;
@@ -131,18 +136,48 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
     Ok(identities)
 }
 
-/// Before which stored line each line stands that a version inserted, by its uuid.
-fn places(version: &Version) -> HashMap<IdHash, u32> {
-    let mut at = 0;
-    let mut places = HashMap::new();
-    for step in &version.steps {
-        match step {
-            Step::Keep(n) | Step::Drop(n) => at += n,
-            Step::Edit(_) => at += 1,
-            Step::Insert(_, line) => places.extend(uuid_in(line).map(|uuid| (uuid, at))),
+/// What stood where in a file that clients went on from.
+struct Stood {
+    /// Before which stored line each line stood that was inserted, by its uuid.
+    inserted: HashMap<IdHash, u32>,
+    /// The stored lines that were there.
+    kept: LineSet,
+}
+
+impl Stood {
+    fn of(version: &Version) -> Self {
+        let (mut at, mut inserted, mut kept) = (0, HashMap::new(), LineSet::default());
+        for step in &version.steps {
+            let n = match step {
+                Step::Keep(n) => *n,
+                Step::Edit(_) => 1,
+                Step::Drop(n) => {
+                    at += n;
+                    continue;
+                }
+                Step::Insert(_, line) => {
+                    inserted.extend(uuid_in(line).map(|uuid| (uuid, at)));
+                    continue;
+                }
+            };
+            for line in (at..at + n).map(LineNo) {
+                kept.insert(line);
+            }
+            at += n;
         }
+        Self { inserted, kept }
     }
-    places
+
+    /// Where the first entry of these stored lines stands that was there.
+    fn next(&self, lines: Range<u32>, index: &Index, layout: &Layout) -> Option<LineNo> {
+        let behind = lines.map(LineNo).filter(|line| self.kept.contains(*line));
+        let mut places = behind.filter_map(|line| layout.place(&Address::Stored(line)));
+        let is_entry = |place: &LineNo| {
+            let record = index.record(*place);
+            record.uuid != IdHash::NONE && !record.flags.any(Flags::SIDECHAIN)
+        };
+        places.find(is_entry)
+    }
 }
 
 fn uuid_in(line: &[u8]) -> Option<IdHash> {
