@@ -68,7 +68,7 @@ impl Shelf {
     }
 }
 
-/// What is removed of a line, and what becomes of it.
+/// What is removed from a line, and what becomes of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Placeholder<'a> {
     /// What was there, such as `Read src/main.rs`.

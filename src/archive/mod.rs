@@ -1,4 +1,4 @@
-//! The archive: the store of everything that was removed of transcripts.
+//! The archive: the store of everything that was removed from transcripts.
 //!
 //! Whole original lines come in, each named by its [`Digest`], and with them the [`Operation`] that took
 //! them out, whose recipe builds the source again from the output. Both become durable together, at

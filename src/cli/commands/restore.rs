@@ -11,7 +11,7 @@ use crate::plan::Roles;
 /// What is asked for.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// What was removed of a session.
+    /// What was removed from a session.
     Session(Settings),
     /// A session whose file is gone.
     Kept(restore_kept::Settings),

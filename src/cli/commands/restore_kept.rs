@@ -57,7 +57,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     if settings.mode == Mode::Do {
         say_resume(&kept.id, &path, ui);
         if kept.version.is_some() {
-            ui.hint(format_args!("`ctxc restore {} --all` again brings back what was removed of it", path.display()));
+            ui.hint(format_args!("`ctxc restore {} --all` also restores what was removed from it", path.display()));
         }
     }
     Ok(Completion::Full)

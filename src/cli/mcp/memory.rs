@@ -1,4 +1,4 @@
-//! `memory_read`: what was removed of the session and of those that it was made from, by its words (AC4.3) and, where
+//! `memory_read`: what was removed from the session and from those that it was made from, by its words (AC4.3) and, where
 //! a server for embeddings is configured, by what it means.
 
 use std::collections::HashSet;
