@@ -74,7 +74,8 @@ mod bench {
         searches(&*archive);
         drop(archive);
         let mut archive = open(&url).unwrap();
-        let cleanup = Cleanup::at("2026-06-01T00:00:00Z".parse().unwrap(), Some(30));
+        let cleanup =
+            Cleanup::at("2026-06-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(30 * 24)));
         tell("sweep all of it out", cpu(&mut || assert!(archive.sweep(&cleanup, Sweep::Drop).unwrap().lines > 0)));
         drop(archive);
         println!("{:<60} {:>7} MB", "the file afterwards", megabytes(&path));

@@ -2,7 +2,7 @@
 //!
 //! A transcript names the batches that it starts with in its boundary. So which of them hold is a matter of the transcript
 //! and not of the archive: whatever is undone, copied or done twice, each transcript has those that it was written with,
-//! and none is ever taken out or changed. One that was summarised again is named by the batch in which it went up.
+//! and none is ever removed or changed. One that was summarised again is named by the batch in which it went up.
 
 use std::collections::BTreeMap;
 

@@ -317,7 +317,7 @@ mod tests {
             )],
             &[("Read", read, r#""content":"File unchanged since last read. See above.""#, "{}")],
             &[("Read", read, GOOD, r#"{"type":"file_unchanged","file":{"filePath":"a"}}"#)],
-            &[("Read", read, r#""content":"[ctxc: Read a taken out, 9 tokens]""#, "{}")],
+            &[("Read", read, r#""content":"[ctxc: Read a removed, 9 tokens]""#, "{}")],
             &[("Read", read, "", "")],
         ]);
         let found: Vec<_> = calls.calls.iter().map(|call| (call.step, call.answer, call.access)).collect();
@@ -355,7 +355,7 @@ mod tests {
             ("Bash", said("The user doesn't want to take this action right now.")),
             ("Bash", said("Exit code 1\\nThe user doesn't want to proceed with this tool use")),
             ("Read", r#""content":"1: To tell you how to proceed, the user said: cut nothing""#.to_owned()),
-            ("AskUserQuestion", r#""content":"[ctxc: AskUserQuestion taken out, 9 tokens]""#.to_owned()),
+            ("AskUserQuestion", r#""content":"[ctxc: AskUserQuestion removed, 9 tokens]""#.to_owned()),
         ];
         let steps: Vec<_> = results.iter().map(|(tool, result)| [(*tool, "{}", result.as_str(), "{}")]).collect();
         let steps: Vec<&[(&str, &str, &str, &str)]> = steps.iter().map(<[_; 1]>::as_slice).collect();

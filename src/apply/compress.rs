@@ -27,7 +27,7 @@ pub struct Tasks {
     pub n_skipped: u64,
 }
 
-/// Reads the texts of `candidates` (B-04). What `rewrite` has taken out or cut already is left alone, what an earlier one
+/// Reads the texts of `candidates` (B-04). What `rewrite` has removed or cut already is left alone, what an earlier one
 /// left in the place of a text, and tool results that carry what a person said (K-01).
 ///
 /// # Errors

@@ -191,7 +191,7 @@ pub fn shorten_copy(page: Page<'_>, rewrite: &mut Rewrite) -> u64 {
 }
 
 /// What stands where nothing was given to put there.
-pub const BLANK: &str = "[ctxc: taken out]";
+pub const BLANK: &str = "[ctxc: removed]";
 
 fn not_blank(text: &str) -> &str {
     if text.trim().is_empty() { BLANK } else { text }
@@ -268,7 +268,7 @@ mod tests {
         for (before, expected) in cases {
             let (line, cut, _) =
                 after(&result_line(&before), |page, rewrite| cut_result(page, 0, "[gone]", LABEL, rewrite));
-            let copy = r#"{"stdout":"[ctxc: 300 characters taken out]","n":1}"#;
+            let copy = r#"{"stdout":"[ctxc: 300 characters removed]","n":1}"#;
             let whole = result_line(expected).replace(&format!(r#"{{"stdout":"{}","n":1}}"#, "o".repeat(300)), copy);
             assert_eq!(line, whole);
             let cut = cut.unwrap();
@@ -283,7 +283,7 @@ mod tests {
             format!(r#"{{"type":"assistant","message":{{"role":"assistant","content":{content}}},"uuid":"u1"}}"#)
         };
         let cases = [
-            (r#""a text of some length, and more""#, " \n", r#""[ctxc: taken out]""#),
+            (r#""a text of some length, and more""#, " \n", r#""[ctxc: removed]""#),
             (
                 r#"[{"type":"text","text":"one"},{"type":"tool_use","id":"t","name":"Bash","input":{}},{"type":"text","text":"two"}]"#,
                 "sum",
@@ -304,7 +304,7 @@ mod tests {
         let (rendered, cut, _) = after(&input(&"x".repeat(999)), |page, rewrite| {
             cut_input(page, 0, &Shelf::Nowhere.command(page.digest()), LABEL, rewrite)
         });
-        assert_eq!(rendered, input("[ctxc: 999 characters taken out]"));
+        assert_eq!(rendered, input("[ctxc: 999 characters removed]"));
         assert_eq!(cut.and_then(|cut| cut.call).as_deref(), Some("t"));
         let (_, cut, saved) = after(&line("[]"), |page, rewrite| cut_text(page, "x", LABEL, rewrite));
         assert_eq!((cut, saved), (None, 0));

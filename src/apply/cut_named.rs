@@ -142,7 +142,7 @@ fn text(page: Page<'_>, what: &str, tokens: Tokens, instead: Instead<'_>) -> Str
     match instead {
         Instead::Summary(summary) => summary.to_owned(),
         Instead::Placeholder(shelf) => {
-            Placeholder { what, fate: "taken out", tokens, line: page.digest(), shelf }.fitting()
+            Placeholder { what, fate: "removed", tokens, line: page.digest(), shelf }.fitting()
         }
     }
 }

@@ -20,27 +20,25 @@ pub enum ApplyError {
     #[error("write {}", .0.display())]
     Write(PathBuf, #[source] io::Error),
     /// The source is no longer what was read.
-    #[error("replace {}: it changed while ctxc was reading it", .0.display())]
+    #[error("replace {}: it changed while it was read", .0.display())]
     SourceChanged(PathBuf),
     /// The source is no longer what was indexed.
-    #[error("read the source: it changed while ctxc was reading it")]
+    #[error("read the source: it changed while it was read")]
     ChangedWhileRead,
     /// The source was written to a moment ago, so a client may still have it open.
-    #[error("replace {} in place: it was written to {} s ago, so a client may still be using it", .0.display(), .1)]
+    #[error("replace {}: it was changed {} s ago, and a client may still have it open", .0.display(), .1)]
     JustWritten(PathBuf, u64),
     /// The output is there already.
-    #[error("write {}: it exists", .0.display())]
+    #[error("write {}: the file exists", .0.display())]
     Exists(PathBuf),
     /// The output is the source.
-    #[error("write {}: it is the source itself", .0.display())]
+    #[error("write {}: it is the source", .0.display())]
     IsSource(PathBuf),
     /// The result would have problems that the source does not have.
     #[error("write a transcript that resumes: the result would have {} that the source does not have: {}", n_problems(.0), .0.join("; "))]
     NewProblems(Vec<String>),
     /// The result would be another conversation than was planned.
-    #[error(
-        "write a transcript that resumes: from line {0} on it would not be the conversation that is meant to be left"
-    )]
+    #[error("write the result: unexpected conversation after line {0}")]
     OtherConversation(u32),
     /// A splice does not fit its line: a fault in ctxc.
     #[error("edit line {line}")]
@@ -52,22 +50,22 @@ pub enum ApplyError {
         overlap: Overlap,
     },
     /// A line came out otherwise than planned: a fault in ctxc.
-    #[error("edit line {0}: the result is no entry")]
+    #[error("edit line {0}: the result is not an entry")]
     Broken(u32),
-    /// The archive cannot keep what is taken out.
+    /// The archive cannot keep what is removed.
     #[error("keep the originals")]
     Archive(#[source] ArchiveError),
     /// The archive could not give or take the session.
     #[error(transparent)]
     Version(#[from] VersionError),
     /// The archive has no operation that made this file.
-    #[error("restore {}: the archive has no record of it as it is now", .0.display())]
+    #[error("restore {}: the archive has no record of it", .0.display())]
     NoOperation(PathBuf),
     /// The archive lacks an original.
     #[error("restore the source: the archive has lost line {0}")]
     LostOriginal(u64),
     /// What was restored is not the source.
-    #[error("restore the source: what came out is not what went in")]
+    #[error("restore the source: the result is not what was stored")]
     NotTheSource,
 }
 

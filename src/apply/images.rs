@@ -89,7 +89,7 @@ fn candidates(index: &Index, chain: &Chain, staying: Staying<'_>) -> LineSet {
 
 fn cut_image(page: Page<'_>, block: &Block, call: Option<String>, shelf: &Shelf, rewrite: &mut Rewrite) -> Option<Cut> {
     let before = block_tokens(block, page.bytes);
-    let placeholder = Placeholder { what: "image", fate: "taken out", tokens: before, line: page.digest(), shelf };
+    let placeholder = Placeholder { what: "image", fate: "removed", tokens: before, line: page.digest(), shelf };
     let text = placeholder.fitting();
     let after: Tokens = chars4(&text);
     if after >= before {

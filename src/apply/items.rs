@@ -18,7 +18,7 @@ use crate::version::{Active, Edit, GivenBack, History, Newest};
 pub enum Returned {
     /// It is back; what is noted of it.
     Restored(Cut),
-    /// Its entry was taken out as a whole, by this operation where it is known.
+    /// Its entry was removed as a whole, by this operation where it is known.
     Gone(Option<String>),
 }
 

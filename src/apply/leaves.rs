@@ -42,7 +42,7 @@ pub(super) fn shorten_leaves(line: &[u8], value: Span, reader: Reader<'_>) -> Ve
 /// What takes the place of the long string `raw` under `key`; `None` where it stays.
 fn short(key: &[u8], raw: &[u8], reader: Reader<'_>) -> Option<String> {
     let command = if let Reader::Model(command) = reader { command } else { "" };
-    let mark = format!("[ctxc: {} characters taken out{command}]", grouped(utf16_units(raw)));
+    let mark = format!("[ctxc: {} characters removed{command}]", grouped(utf16_units(raw)));
     match (key, reader) {
         // Names, by which something is found.
         (b"type" | b"id" | b"url" | b"uuid" | b"cwd" | b"mode" | b"status", _) => None,
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn shapes_and_types_stay() {
         let long = "x".repeat(1234);
-        let mark = "[ctxc: 1,234 characters taken out]";
+        let mark = "[ctxc: 1,234 characters removed]";
         let cases = [
             (
                 r#"{"type":"text","file":{"filePath":"LONG","content":"LONG","numLines":3}}"#,
@@ -84,13 +84,13 @@ mod tests {
             ),
             (
                 r#"{"originalFile":"LONG","structuredPatch":[{"oldStart":1,"lines":["+LONG","a"]}]}"#,
-                r#"{"originalFile":"","structuredPatch":[{"oldStart":1,"lines":["+[ctxc: 1,235 characters taken out]","a"]}]}"#,
+                r#"{"originalFile":"","structuredPatch":[{"oldStart":1,"lines":["+[ctxc: 1,235 characters removed]","a"]}]}"#,
             ),
             (
                 r#"{"originalFile":null,"content":[{"type":"text","text":"LONG"}]}"#,
                 r#"{"originalFile":null,"content":[{"type":"text","text":"MARK"}]}"#,
             ),
-            (r#""Error: LONG""#, r#""[ctxc: 1,241 characters taken out]""#),
+            (r#""Error: LONG""#, r#""[ctxc: 1,241 characters removed]""#),
             (r#""{\"task\":\"LONG\"}""#, r#""{\"task\":\"LONG\"}""#),
             (
                 r#"{"oldTodos":[],"newTodos":[{"content":"short"}]}"#,

@@ -110,7 +110,7 @@ pub use open_cuts::{OpenCut, open_cuts, turned};
 pub use outline::{Change, Outline, Outlined};
 pub use own_edits::{Lines, own_edits};
 pub use past::{has_placeholder, state_has_placeholder};
-pub use placeholder::{Placeholder, Shelf, is_placeholder};
+pub use placeholder::{Placeholder, Shelf, is_placeholder, shell_word};
 pub use problem::{Detail, Problem, ProblemKind, Severity, new_problems};
 pub use prune::{Extra, Mask, Pruned, PrunedCall, PrunedRow, Pruning, prune};
 pub use rebase::{Draft, Made, Rebased};

@@ -1,4 +1,4 @@
-//! What stands where something was taken out: one line that says what it was, how large, and the command that shows it.
+//! What stands where something was removed: one line that says what it was, how large, and the command that shows it.
 
 use crate::text::{Digest, Tokens, chars4, grouped};
 
@@ -29,9 +29,9 @@ pub(super) fn is_whole_placeholder(text: &str) -> bool {
         Some(_) => return false,
         None => said,
     };
-    let unit = [" tokens", " token", " characters taken out"].into_iter().find_map(|unit| said.strip_suffix(unit));
+    let unit = [" tokens", " token", " characters removed"].into_iter().find_map(|unit| said.strip_suffix(unit));
     let ends_in_number = |said: &str| said.ends_with(|last: char| last.is_ascii_digit());
-    matches!(said, "taken out" | "superseded" | "masked") || unit.is_some_and(ends_in_number)
+    matches!(said, "removed" | "superseded" | "masked") || unit.is_some_and(ends_in_number)
 }
 
 /// Whether ` 3f9a1c2b7d4e`, with or without an archive behind it, is what `text` is.
@@ -62,18 +62,18 @@ impl Shelf {
     pub fn command(&self, line: Digest) -> String {
         match self {
             Self::Default => format!("; ctxc archive show {}", name(line)),
-            Self::At(url) => format!("; ctxc archive show {} --archive {}", name(line), quoted(url)),
+            Self::At(url) => format!("; ctxc archive show {} --archive {}", name(line), shell_word(url)),
             Self::Nowhere => String::new(),
         }
     }
 }
 
-/// What is taken out of a line, and what becomes of it.
+/// What is removed from a line, and what becomes of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Placeholder<'a> {
     /// What was there, such as `Read src/main.rs`.
     pub what: &'a str,
-    /// What became of it, such as `taken out`.
+    /// What became of it, such as `removed`.
     pub fate: &'a str,
     /// Its size.
     pub tokens: Tokens,
@@ -84,7 +84,7 @@ pub struct Placeholder<'a> {
 }
 
 impl Placeholder<'_> {
-    /// The full form: `[ctxc: Read src/main.rs taken out, 1,234 tokens; ctxc archive show 3f9a1c2b7d4e]`.
+    /// The full form: `[ctxc: Read src/main.rs removed, 1,234 tokens; ctxc archive show 3f9a1c2b7d4e]`.
     #[must_use]
     pub fn full(&self) -> String {
         let Self { what, fate, tokens, shelf, .. } = self;
@@ -130,7 +130,8 @@ fn name(line: Digest) -> String {
 }
 
 /// `word` so that a shell takes it for one.
-fn quoted(word: &str) -> String {
+#[must_use]
+pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/:._-+~=@%,".contains(c);
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
@@ -142,7 +143,7 @@ mod tests {
     fn placeholder(tokens: u64, shelf: &Shelf) -> Placeholder<'_> {
         Placeholder {
             what: "Read src/main.rs",
-            fate: "taken out",
+            fate: "removed",
             tokens: Tokens(tokens),
             line: Digest::of(b"line"),
             shelf,
@@ -154,25 +155,26 @@ mod tests {
     fn a_placeholder_says_what_how_large_and_where() {
         let at = |url: &str| Shelf::At(url.to_owned());
         let cases = [
-            (1234, Shelf::Default, "[ctxc: Read src/main.rs taken out, 1,234 tokens; ctxc archive show NAME]"),
+            (1234, Shelf::Default, "[ctxc: Read src/main.rs removed, 1,234 tokens; ctxc archive show NAME]"),
             (
                 99,
                 at("sqlite:/a/b.sqlite"),
-                "[ctxc: Read src/main.rs taken out, 99 tokens; ctxc archive show NAME --archive sqlite:/a/b.sqlite]",
+                "[ctxc: Read src/main.rs removed, 99 tokens; ctxc archive show NAME --archive sqlite:/a/b.sqlite]",
             ),
             (
                 99,
                 at("sqlite:/it's here"),
-                r"[ctxc: Read src/main.rs taken out, 99 tokens; ctxc archive show NAME --archive 'sqlite:/it'\''s here']",
+                r"[ctxc: Read src/main.rs removed, 99 tokens; ctxc archive show NAME --archive 'sqlite:/it'\''s here']",
             ),
-            (99, Shelf::Nowhere, "[ctxc: Read src/main.rs taken out, 99 tokens]"),
-            (20, Shelf::Default, "[ctxc archive show NAME]"),
+            (99, Shelf::Nowhere, "[ctxc: Read src/main.rs removed, 99 tokens]"),
+            (20, Shelf::Default, "[ctxc: Read src/main.rs removed, 20 tokens; ctxc archive show NAME]"),
+            (16, Shelf::Default, "[ctxc archive show NAME]"),
             (9, Shelf::Default, "[ctxc archive show NAME]"),
             (15, at("sqlite:/a/b.sqlite"), "[ctxc NAME]"),
             (17, at("sqlite:/a/b.sqlite"), "[ctxc archive show NAME --archive sqlite:/a/b.sqlite]"),
             (8, Shelf::Default, "[ctxc NAME]"),
             (1, Shelf::Default, "[ctxc NAME]"),
-            (3, Shelf::Nowhere, "[ctxc: taken out]"),
+            (3, Shelf::Nowhere, "[ctxc: removed]"),
         ];
         let name = &Digest::of(b"line").to_string()[..DIGITS];
         for (tokens, shelf, expected) in cases {
@@ -182,17 +184,17 @@ mod tests {
             // N-05
             assert!(is_whole_placeholder(&text), "{text}");
         }
-        assert_eq!(placeholder(1, &Shelf::Nowhere).full(), "[ctxc: Read src/main.rs taken out, 1 token]");
+        assert_eq!(placeholder(1, &Shelf::Nowhere).full(), "[ctxc: Read src/main.rs removed, 1 token]");
     }
 
     // N-05
     #[test]
     fn n_05_a_text_that_only_mentions_a_placeholder_is_none() {
         let whole = [
-            "[ctxc: taken out]",
+            "[ctxc: removed]",
             "[ctxc: Bash cargo test masked, 12,345 tokens; ctxc archive show 3f9a1c2b7d4e]\nexit 101\n3 failed",
-            "[ctxc: 1,234 characters taken out; ctxc archive show 3f9a1c2b7d4e]",
-            "[ctxc: Bash echo '; ctxc' taken out, 9 tokens]",
+            "[ctxc: 1,234 characters removed; ctxc archive show 3f9a1c2b7d4e]",
+            "[ctxc: Bash echo '; ctxc' removed, 9 tokens]",
         ];
         for text in whole {
             assert!(is_whole_placeholder(text), "{text}");
@@ -203,9 +205,9 @@ mod tests {
             "[ctxc]",
             "[ctxc: ]",
             "[ctxc: done; this session is what came of it]",
-            "What does [ctxc: Read a taken out, 9 tokens] mean?",
-            "[ctxc: Read a taken out, 9 tokens] is what I see",
-            "[ctxc: Read a taken out, 9 tokens; ctxc archive show it]",
+            "What does [ctxc: Read a removed, 9 tokens] mean?",
+            "[ctxc: Read a removed, 9 tokens] is what I see",
+            "[ctxc: Read a removed, 9 tokens; ctxc archive show it]",
             "[ctxc 3f9a1c2b7d4e]\nWhat is that?",
             "[ctxc archive show 3f9a1c2b7d4e]?",
             "[ctxc archive list]",

@@ -54,69 +54,69 @@ macro_rules! kinds {
 
 kinds! {
     /// A live tool call without a result, in the middle.
-    CallWithoutResult: Error, "the tool call has no result: clients drop the call, or the API refuses the conversation";
+    CallWithoutResult: Error, "the tool call has no result: clients drop the call, or the API rejects the conversation";
     /// A call of the last message without a result.
     InterruptedCall: Warning, "the transcript ends in a tool call without a result: the client takes it as interrupted";
     /// A live result without its call.
-    ResultWithoutCall: Error, "the tool result has no call: the API refuses the conversation";
+    ResultWithoutCall: Error, "the tool result has no call: the API rejects the conversation";
     /// A result that does not follow the message of its call.
-    MisplacedResult: Error, "the tool result does not follow the message of its call: the API refuses the conversation";
+    MisplacedResult: Error, "the tool result does not follow the message of its call: the API rejects the conversation";
     /// A second result for one call.
-    DuplicateResult: Error, "the tool call has another result already: the API refuses the conversation";
+    DuplicateResult: Error, "the tool call has more than one result: the API rejects the conversation";
     /// A second call of the same id.
-    DuplicateCall: Error, "another tool call has the same id: the API refuses the conversation";
+    DuplicateCall: Error, "another tool call has the same id: the API rejects the conversation";
     /// A call without an id, or a result that names no call.
-    ToolWithoutId: Error, "the tool call or result names no id: the API refuses the conversation";
+    ToolWithoutId: Error, "the tool call or result names no id: the API rejects the conversation";
     /// The parent of the first live entry is not in the file, and nothing stands before it.
     DanglingHead: Warning, "the parent of the first entry is not in the file: the conversation starts here";
     /// The parent of a live entry is not in the file, and what stands before it is cut off.
-    DanglingParent: Error, "the parent is not in the file: what stands before is cut off";
+    DanglingParent: Error, "the parent is not in the file: everything before is cut off";
     /// The parents lead round in a circle.
-    Cycle: Error, "the parents lead in a circle: what stands before is cut off";
+    Cycle: Error, "the parents form a cycle: everything before is cut off";
     /// The first live message is an assistant's, at the start of the file.
-    AssistantFirst: Warning, "the conversation starts with an assistant message: the API may refuse it";
+    AssistantFirst: Warning, "the conversation starts with an assistant message: the API may reject it";
     /// The first live message is an assistant's, and there are messages before it that are not live.
-    AssistantAfterCut: Error, "what is live starts with an assistant message: the API may refuse it";
+    AssistantAfterCut: Error, "the active entries start with an assistant message: the API may reject it";
     /// Blank text of the model, as the client writes it now and then.
-    BlankText: Warning, "the text is blank: clients drop it, but some versions send it and the API refuses it";
+    BlankText: Warning, "the text is blank: clients drop it, but some versions send it, and the API rejects it";
     /// Blank text of the user, or no content.
-    BlankPrompt: Error, "the content of the user message is blank: the API refuses it";
+    BlankPrompt: Error, "the user message is blank: the API rejects it";
     /// Content that is neither text nor blocks.
     BadContent: Error, "the content is neither text nor blocks: the client cannot load the session";
     /// A block of a kind that the API is not known to take.
-    UnknownBlock: Warning, "there is a content block of an unknown type: it is sent as it is, and the API may refuse it";
+    UnknownBlock: Warning, "a content block has an unknown type: it is sent unchanged, and the API may reject it";
     /// The role is missing or not that of the entry.
-    WrongRole: Error, "the role of the message is not the type of the entry: the API may refuse it";
+    WrongRole: Error, "the role of the message is not the type of the entry: the API may reject it";
     /// A live message without a timestamp.
-    NoTimestamp: Error, "there is no timestamp: some versions of the client crash, or lose what follows";
+    NoTimestamp: Error, "no timestamp: some client versions crash, or lose later entries";
     /// An entry of the chain without a uuid.
-    NoUuid: Warning, "the entry has no uuid: a resume leaves it out";
+    NoUuid: Warning, "the entry has no uuid: a resume skips it";
     /// Entries whose uuid a later one has: one problem for all of them.
-    DuplicateUuid: Warning, "a later entry has the same uuid, and is the one that counts";
+    DuplicateUuid: Warning, "a later entry has the same uuid and replaces this one";
     /// A line that is no JSON object.
-    MalformedLine: Warning, "the line is no JSON object: clients skip it";
+    MalformedLine: Warning, "the line is not a JSON object: clients skip it";
     /// The last line breaks off.
-    TornLine: Warning, "the last line breaks off: clients skip it";
+    TornLine: Warning, "the last line is incomplete: clients skip it";
     /// A last prompt, summary or snapshot names an entry that is not there.
     LostTarget: Warning, "the entry points to one that is not in the file: it has no effect";
     /// A compact boundary keeps entries that are not there.
-    LostSegment: Warning, "the compact boundary keeps entries that are not in the file: what it keeps may be lost";
+    LostSegment: Warning, "the compact boundary keeps entries that are not in the file: they may be lost";
     /// The newest timestamp is not on the live chain.
-    NewestElsewhere: Warning, "this message is newer than the last live one by its timestamp: some versions of the client go on from here";
+    NewestElsewhere: Warning, "this message is newer than the last active one: some client versions resume from here";
     /// There is no message.
-    NoMessages: Warning, "there are no messages: there is nothing to resume";
+    NoMessages: Warning, "no messages: there is nothing to resume";
     /// Thinking differs from the original's.
-    AlteredThinking: Error, "thinking is not as in the original: the API refuses the conversation";
-    /// Thinking of a model of which the API refuses it stands behind a change.
-    RefusedThinking: Error, "something before this thinking was changed: for this model, the API refuses the conversation";
+    AlteredThinking: Error, "thinking differs from the original: the API rejects the conversation";
+    /// Thinking of a model of which the API rejects it stands behind a change.
+    RefusedThinking: Error, "content before this thinking changed, so the API rejects the conversation for this model";
     /// Thinking stands behind a change.
-    StaleThinking: Warning, "something before this thinking was changed: the API binds thinking to all that is before it, and may refuse it";
+    StaleThinking: Warning, "content before this thinking changed: the API binds thinking to everything before it, and may reject it";
     /// Thinking stands behind a change, in a tool loop that is still open.
-    LoopThinking: Warning, "something before this thinking was changed, but it is part of an open tool loop, whose thinking the API may demand: an edit without --keep-loop closes the loop";
+    LoopThinking: Warning, "content before this thinking changed, but the API may require it in an open tool loop; an edit without --keep-loop closes the loop";
     /// What was live in the original is in the file and no longer live.
-    NoLongerLive: Error, "the entry was live in the original, and is cut off";
+    NoLongerLive: Error, "the entry was active in the original and is now cut off";
     /// Texts name files in the folder of the old session.
-    OldFolder: Warning, "the text names a file in the folder of the original's session: it stays there and is lost with it";
+    OldFolder: Warning, "the text names a file in the folder of the original session, and is lost with that folder";
 }
 
 impl ProblemKind {

@@ -145,7 +145,7 @@ mod tests {
         assert!(round_trips(data.concat().as_bytes()));
     }
 
-    /// A fixture with lines taken out, swapped, doubled and damaged.
+    /// A fixture with lines removed, swapped, doubled and damaged.
     fn damaged() -> impl Strategy<Value = Vec<u8>> {
         let fixture = prop::sample::select(vec![
             "session-small",

@@ -18,7 +18,7 @@ pub enum BadStage {
     #[error(transparent)]
     Glob(#[from] BadGlob),
     /// Something else that cannot go.
-    #[error("find `{0}` among what else may go: that is images, inputs, thinking, ui-copies, progress and dead")]
+    #[error("use `{0}`: the choices are images, inputs, thinking, ui-copies, progress and dead")]
     Extra(String),
 }
 

@@ -13,25 +13,25 @@ pub struct Cleanup {
     pub now: Timestamp,
     /// Cached results from before this time go.
     pub results_before: Timestamp,
-    /// Originals that operations from before this time took out go too.
+    /// Originals that operations from before this time removed go too.
     pub originals_before: Option<Timestamp>,
 }
 
 impl Cleanup {
     /// The policy at the time `now`: results of more than [`RESULT_DAYS`] days and what has expired. With
-    /// `original_days` also the originals of operations of more than so many days.
+    /// `original_age` also the originals of operations that are older than that.
     #[must_use]
-    pub fn at(now: Timestamp, original_days: Option<u32>) -> Self {
+    pub fn at(now: Timestamp, original_age: Option<SignedDuration>) -> Self {
         Self {
             now,
-            results_before: days_before(now, RESULT_DAYS),
-            originals_before: original_days.map(|days| days_before(now, days)),
+            results_before: before(now, SignedDuration::from_hours(24 * i64::from(RESULT_DAYS))),
+            originals_before: original_age.map(|age| before(now, age)),
         }
     }
 }
 
-fn days_before(now: Timestamp, days: u32) -> Timestamp {
-    now.checked_sub(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MIN)
+fn before(now: Timestamp, age: SignedDuration) -> Timestamp {
+    now.checked_sub(age).unwrap_or(Timestamp::MIN)
 }
 
 /// Whether what may go goes, or is only counted.
@@ -50,7 +50,7 @@ pub struct Dropped {
     pub results: u64,
     /// Other records.
     pub expired: u64,
-    /// Notes of lines that were taken out.
+    /// Notes of lines that were removed.
     pub originals: u64,
     /// Operations whose originals they were, which can no longer be undone.
     pub operations: u64,
@@ -65,7 +65,7 @@ pub struct Dropped {
 pub struct Contents {
     /// Operations.
     pub operations: u64,
-    /// Notes of lines that were taken out.
+    /// Notes of lines that were removed.
     pub originals: u64,
     /// Different lines.
     pub lines: u64,

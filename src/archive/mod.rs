@@ -1,4 +1,4 @@
-//! The archive: the store of everything that was taken out of transcripts.
+//! The archive: the store of everything that was removed from transcripts.
 //!
 //! Whole original lines come in, each named by its [`Digest`], and with them the [`Operation`] that took
 //! them out, whose recipe builds the source again from the output. Both become durable together, at
@@ -71,7 +71,7 @@ use crate::text::Digest;
 /// is lost as a whole: until [`rollback`](Archive::rollback), every further put and commit fails too.
 pub trait Archive: Send {
     /// Adds one original line to the deposit and returns its digest. A line that the archive already has is
-    /// not stored a second time; that it was taken out once more is noted.
+    /// not stored a second time; that it was removed once more is noted.
     ///
     /// # Errors
     /// When the store cannot be written; nothing of the deposit is kept then.
@@ -193,7 +193,7 @@ pub trait Archive: Send {
     /// When the store cannot be read.
     fn lines_by_prefix(&self, prefix: &str) -> Result<Vec<Digest>, ArchiveError>;
 
-    /// The originals whose entry had this uuid, newest first: one for each time that it was taken out.
+    /// The originals whose entry had this uuid, newest first: one for each time that it was removed.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -205,7 +205,7 @@ pub trait Archive: Send {
     /// When the store cannot be read.
     fn originals_by_operation(&self, id: &str) -> Result<Vec<StoredOriginal>, ArchiveError>;
 
-    /// The originals that are this line, newest first: one for each time that it was taken out.
+    /// The originals that are this line, newest first: one for each time that it was removed.
     ///
     /// # Errors
     /// When the store cannot be read.

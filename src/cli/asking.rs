@@ -26,7 +26,7 @@ pub(super) fn offer(what: &Offer<'_>, asking: &Asking, ui: &Ui) -> Result<(), Co
     let Offer { expected, tokens, noun } = what;
     let endpoint = &asking.server.endpoint;
     if expected.cached > 0 {
-        ui.status(format_args!("{} there already, from an earlier run", were(expected.cached, "result")));
+        ui.status(format_args!("{} from the cache", were(expected.cached, "result")));
     }
     if expected.calls == 0 {
         return Ok(());
@@ -37,26 +37,24 @@ pub(super) fn offer(what: &Offer<'_>, asking: &Asking, ui: &Ui) -> Result<(), Co
         Secrets::Sent => "secrets not replaced".to_owned(),
     };
     let cost = match &expected.expected_cost {
-        Some(range) if range.high == Usd::ZERO => "at no cost".to_owned(),
-        Some(range) => format!("for about {} to {}", range.low, range.high),
-        None => "cost not known".to_owned(),
+        Some(range) if range.high == Usd::ZERO => "no cost".to_owned(),
+        Some(range) => format!("about {} to {}", range.low, range.high),
+        None => "unknown cost".to_owned(),
     };
     ui.status(format_args!(
-        "engine: chat, which sends {} of {} tokens to {} ({}), {secrets}, {cost}",
+        "engine    chat: sends {} ({} tokens) to {} ({}), {secrets}, {cost}",
         counted(expected.calls, noun),
         count(tokens.0),
         endpoint.host(),
         models.join(", "),
     ));
     if endpoint.is_in_the_clear() {
-        ui.warning(format_args!(
-            "{} is asked without encryption: others on the way can read the texts",
-            endpoint.host()
-        ));
+        ui.warning(format_args!("{} is contacted without encryption", endpoint.host()));
     }
     if asking.consent == Consent::Ask && ui.confirm("send them?")? == Some(false) {
-        return Err(CommandError::from(anyhow!("send the texts: you did not want it"))
-            .hint("nothing was sent or written; --engine extract works offline"));
+        return Err(
+            CommandError::from(anyhow!("cancelled: the texts were not sent")).hint("--engine extract works offline")
+        );
     }
     Ok(())
 }
@@ -68,19 +66,18 @@ pub(super) fn allow_on_server(url: &str, consent: Consent, is_there: bool, ui: &
     if consent == Consent::Given || is_there {
         return Ok(());
     }
-    let answer = ui.confirm(&format!("store whole sessions, with all that they hold, in {server}?"))?;
-    let reason = match answer {
+    let answer = ui.confirm(&format!("store whole sessions in {server}?"))?;
+    let error = match answer {
         Some(true) => return Ok(()),
-        Some(false) => "you did not want it",
-        None => "nobody can be asked",
+        Some(false) => anyhow!("cancelled: nothing was stored in {server}"),
+        None => anyhow!("whole sessions are stored in {server} only with your consent"),
     };
-    Err(CommandError::from(anyhow!("store whole sessions in {server}: {reason}"))
-        .hint("set keep_on_server = true in your own ctxc.toml, or name another archive with --archive"))
+    Err(CommandError::from(error).hint("set keep_on_server = true in your own ctxc.toml, or use another --archive"))
 }
 
 /// Says that results are not kept for another run.
 pub(super) fn warn_not_cached(error: &str, ui: &Ui) {
-    ui.warning(format_args!("results are not kept for another run: cannot {error}"));
+    ui.warning(format_args!("results are not cached: cannot {error}"));
 }
 
 /// What is left of a run that ends with nothing written, `n_cached` replies having been kept.

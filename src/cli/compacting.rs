@@ -56,7 +56,7 @@ pub(super) fn compact_conversation(
         if trigger == Trigger::OverBudget {
             return Ok((rewrite, stats.unchanged(Reason::NotSmaller)));
         }
-        work.ui.warning("the summaries take more room than the messages in whose place they stand");
+        work.ui.warning("the summaries are larger than the messages that they replace");
     }
     if work.settings.keep == Keep::Nowhere && work.settings.mode == Mode::Do {
         work.ui.warning(

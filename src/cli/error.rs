@@ -53,7 +53,8 @@ pub enum Kind {
 
 /// Why a command ended without doing what it was asked.
 ///
-/// The text of an error, with its context, fits after "cannot": `list /a: permission denied`.
+/// The text of an error of the library, with its context, fits after "cannot": `list /a: permission denied`. One that the
+/// program words itself is a sentence: `--timeout must be greater than 0`.
 #[derive(Debug)]
 pub struct CommandError {
     kind: Kind,
@@ -87,10 +88,14 @@ impl CommandError {
         self
     }
 
-    /// What failed, without what to do next.
+    /// What failed, without what to do next, as a sentence.
     #[must_use]
-    pub fn text(&self) -> String {
-        format!("{:#}", self.error)
+    pub fn sentence(&self) -> String {
+        // Only a message that was worded here is a text and nothing else.
+        let is_worded_here = self.error.is::<String>() || self.error.is::<&str>();
+        let is_alone = self.error.chain().nth(1).is_none();
+        let cannot = if is_worded_here && is_alone { "" } else { "cannot " };
+        format!("{cannot}{:#}", self.error)
     }
 
     /// What to do next.
@@ -108,9 +113,8 @@ impl CommandError {
     /// What failed and what to do next, as lines of text.
     #[must_use]
     pub fn explained(&self) -> String {
-        let cannot = if self.kind == Kind::Interrupted { "" } else { "cannot " };
         let hints = self.hints.iter().map(|hint| format!("\nhint: {hint}"));
-        format!("error: {cannot}{:#}{}", self.error, hints.collect::<String>())
+        format!("error: {}{}", self.sentence(), hints.collect::<String>())
     }
 
     /// What is in the chain of causes, if it is there.
@@ -123,8 +127,7 @@ impl CommandError {
     pub fn print(&self, ui: &Ui) {
         match self.kind {
             Kind::ClosedPipe => return,
-            Kind::Interrupted => ui.error(&self.error),
-            Kind::Usage | Kind::Config | Kind::Failed => ui.error(format_args!("cannot {:#}", self.error)),
+            Kind::Interrupted | Kind::Usage | Kind::Config | Kind::Failed => ui.error(self.sentence()),
         }
         for hint in &self.hints {
             ui.error_hint(hint);
@@ -173,14 +176,14 @@ const MAIN_KEY: &str = "CTXC_API_KEY";
 /// What to do where a server, whose key the variable `key` sets, does not answer as it should.
 pub(super) fn remedy_hint(remedy: Remedy, key: &str) -> String {
     let hint = match remedy {
-        Remedy::Key => return format!("check OPENROUTER_API_KEY or {key}, and that it is a key of this server"),
-        Remedy::Credit => "add credit to the account, or choose a cheaper model with --model",
-        Remedy::Permission => "check what the key may do, and the privacy settings of the account",
-        Remedy::Model => "name a model that the server has with --model; --base-url ends in /v1 most often",
-        Remedy::Address => "check that the server runs, and --base-url, which ends in /v1 most often",
-        Remedy::Proxy => "check HTTPS_PROXY with its name and password, or name the host in NO_PROXY",
-        Remedy::Rate => "make fewer calls with --concurrency or --rpm",
-        Remedy::Patience => "give --timeout more seconds, or choose a faster model",
+        Remedy::Key => return format!("check OPENROUTER_API_KEY or {key}"),
+        Remedy::Credit => "add credit, or use a cheaper --model",
+        Remedy::Permission => "check the permissions of the key and the privacy settings of the account",
+        Remedy::Model => "check --model and --base-url, which usually ends in /v1",
+        Remedy::Address => "check that the server runs, and --base-url, which usually ends in /v1",
+        Remedy::Proxy => "check HTTPS_PROXY, or add the host to NO_PROXY",
+        Remedy::Rate => "lower --concurrency or --rpm",
+        Remedy::Patience => "raise --timeout, or use a faster model",
     };
     hint.to_owned()
 }
@@ -188,32 +191,30 @@ pub(super) fn remedy_hint(remedy: Remedy, key: &str) -> String {
 /// What to do where a result has no place, or its source no original.
 fn apply_hint(error: &ApplyError) -> Option<&'static str> {
     match error {
-        ApplyError::Exists(_) => Some("choose another file, or give --force to overwrite this one"),
-        ApplyError::IsSource(_) => Some("choose another file, or give --in-place to replace the source"),
-        ApplyError::JustWritten(..) => Some("end the session first, or give --force when no client has it open"),
+        ApplyError::Exists(_) => Some("use another file, or --force to overwrite it"),
+        ApplyError::IsSource(_) => Some("use another file, or --in-place to replace the source"),
+        ApplyError::JustWritten(..) => Some("end the session first, or use --force if no client has it open"),
         ApplyError::SourceChanged(_) | ApplyError::ChangedWhileRead => {
-            Some("end the session that writes to it, then run the command again")
+            Some("end the session that writes to it and run the command again")
         }
-        ApplyError::NoOperation(_) => Some(
-            "it may have grown since ctxc wrote it; the source itself is where it was, or beside it in a .bak file; give --archive if another archive was used",
-        ),
-        ApplyError::Version(_) => Some("nothing was written; `ctxc archive` tells what the archive holds"),
+        ApplyError::NoOperation(_) => {
+            Some("use --archive if another archive was used; a .bak file beside it may hold the source")
+        }
+        ApplyError::Version(_) => Some("nothing was written; run `ctxc archive list` to inspect the archive"),
         ApplyError::LostOriginal(_) | ApplyError::NotTheSource => {
-            Some("nothing was written; look for a backup ending in .bak beside the session")
+            Some("nothing was written; look for a .bak file beside the session")
         }
-        ApplyError::OtherConversation(_) => {
-            Some("nothing was written; `ctxc check` may name what is odd about the source")
-        }
+        ApplyError::OtherConversation(_) => Some("nothing was written; run `ctxc check` on the source"),
         ApplyError::NewProblems(_) | ApplyError::Edit { .. } | ApplyError::Broken(_) => {
-            Some("nothing was written; this is a fault in ctxc, please report it")
+            Some("nothing was written; this is a bug in ctxc, please report it")
         }
         ApplyError::Write(_, source) => match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Some("free some space, or write to another disk with -o FILE")
+                Some("free some space, or use -o FILE on another disk")
             }
-            io::ErrorKind::NotFound => Some("make the folder first, or give the path of one that is there"),
+            io::ErrorKind::NotFound => Some("create the folder first"),
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Some("check the permissions of the folder, or write elsewhere with -o FILE")
+                Some("check the permissions of the folder, or use -o FILE")
             }
             _ => None,
         },
@@ -228,22 +229,18 @@ fn session_hints(error: &SessionError) -> Vec<String> {
     };
     match error {
         SessionError::Unknown { candidates, .. } if candidates.is_empty() => {
-            vec![
-                "give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned(),
-            ]
+            vec!["use a path, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned()]
         }
         SessionError::Unknown { .. } => vec![list("the newest sessions are")],
-        SessionError::Ambiguous { .. } => vec![list("give more of the id, or the path of one of")],
+        SessionError::Ambiguous { .. } => vec![list("use a longer prefix or a path:")],
         SessionError::NoSessions { .. } => {
-            vec![
-                "give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned(),
-            ]
+            vec!["use a path, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned()]
         }
         SessionError::Folder { candidates, .. } if candidates.is_empty() => {
-            vec!["give the path of a file in it".to_owned()]
+            vec!["use the path of a file in it".to_owned()]
         }
-        SessionError::Folder { .. } => vec![list("give the path of a file in it, such as")],
-        SessionError::Unreadable { .. } => vec!["check who may read it, or give the path of a transcript".to_owned()],
+        SessionError::Folder { .. } => vec![list("use the path of a file in it, such as")],
+        SessionError::Unreadable { .. } => vec!["check its permissions, or use a path".to_owned()],
     }
 }
 

@@ -88,7 +88,7 @@ fn by_server(
     let folding = folding(&engine, &asking.terms, how);
     let (calls, tokens) = expected(chunks, existing, &folding, asking, cache.as_mut())?;
     if how.prompt.as_ref().is_some_and(|prompt| !prompt.contains("{existing_summary}")) {
-        ui.warning("the prompt has no {existing_summary}: no summary carries on the one before it");
+        ui.warning("the prompt has no {existing_summary}: summaries do not build on each other");
     }
     offer(&Offer { expected: &calls, tokens, noun: "part" }, asking, ui)?;
     let mut redactor = asking.secrets.redactor();

@@ -44,10 +44,10 @@ pub fn open(found: &Found) -> Result<Input, CommandError> {
     let owner = owner(&mut file).with_context(|| format!("read {}", name_of(path.as_deref())))?;
     match owner {
         Some(foreign) => Err(CommandError::from(anyhow!(
-            "read {} as a transcript: it is a session of {foreign}",
+            "{} is a {foreign} session, not a Claude Code one",
             name_of(path.as_deref())
         ))
-        .hint("give a session of Claude Code; those of other agents cannot be rewritten safely")),
+        .hint("only Claude Code sessions are supported")),
         // What came through a pipe has no place of its own.
         None => Ok(Input { file, path: path.filter(|_| !is_spooled) }),
     }

@@ -214,7 +214,7 @@ impl Landing<'_> {
             Keep::In(url) => stored::open(url).map(Some),
             Keep::Nowhere if rewrite.is_nothing() => Ok(None),
             Keep::Nowhere => {
-                ui.warning("without an archive nothing that goes can be restored");
+                ui.warning("without an archive, removed content cannot be restored");
                 Ok(None)
             }
         }
@@ -245,8 +245,8 @@ impl From<Existing> for apply::Existing {
 /// Refuses a path that is there and is neither a file nor a link to one: a device, a pipe, a folder.
 pub(super) fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(CommandError::usage(anyhow!("write {}: it is no regular file", path.display()))
-            .hint("give -o the name of a file, or print the transcript with -o -"));
+        return Err(CommandError::usage(anyhow!("{} is not a regular file", path.display()))
+            .hint("use -o FILE, or -o - for standard output"));
     }
     Ok(())
 }
@@ -260,17 +260,19 @@ pub(super) fn command_line() -> String {
 
 /// Says how the new session `id` at `path` is resumed: the client looks for it among its projects alone.
 pub(super) fn say_resume(id: &str, path: &Path, ui: &Ui) {
-    ui.status(resume_words(id, path));
+    ui.status(format_args!("resume    {}", resume_words(id, path)));
+}
+
+/// Whether the client, and a search by id, finds the session at `path`.
+pub(super) fn is_among_projects(path: &Path) -> bool {
+    path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"))
 }
 
 /// How the new session `id` at `path` is resumed, in words.
 pub(super) fn resume_words(id: &str, path: &Path) -> String {
-    let is_among_projects = path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"));
-    if is_among_projects {
-        format!("resume it with: claude --resume {id}")
+    if is_among_projects(path) {
+        format!("claude --resume {id}")
     } else {
-        format!(
-            "to resume it with claude --resume {id}, put it into the folder of its project below ~/.claude/projects"
-        )
+        format!("claude --resume {id} (after moving it into its project folder in ~/.claude/projects)")
     }
 }

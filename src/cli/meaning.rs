@@ -40,7 +40,7 @@ pub(crate) fn find(
         }
         Err(error) => {
             if let Some(error) = error {
-                ui.warning(format_args!("the search goes by words alone: cannot {error}"));
+                ui.warning(format_args!("searching by words only: cannot {error}"));
             }
             Ok((archive.search(query, &document)?, None))
         }
@@ -88,7 +88,7 @@ fn by_meaning(
     };
     Stopped::check(ui.stop())?;
     if has_more {
-        ui.status("more entries have no vector yet; further searches see to them");
+        ui.status("more entries are indexed by later searches");
     }
     let Sent { entries, tokens } = sent;
     let cost = meaning.price.map(|price| price.cost(tokens + chars4(&asked), Tokens(0)));
@@ -137,7 +137,7 @@ fn announce(
         server.model,
     ));
     if server.place == Place::Elsewhere && server.base_url.starts_with("http:") {
-        ui.warning(format_args!("{} is asked without encryption: others on the way can read the texts", server.host));
+        ui.warning(format_args!("{} is contacted without encryption", server.host));
     }
     let is_asked = meaning.consent == Consent::Ask && server.place == Place::Elsewhere && !entries.is_empty();
     Ok(!is_asked || ui.confirm("send them?")? != Some(false))

@@ -227,7 +227,7 @@ impl Environment {
             Some(dir) => dir.clone(),
             None => etcetera::home_dir()
                 .context("tell where ~/.claude is")
-                .map_err(|error| CommandError::config(error).hint("set CLAUDE_CONFIG_DIR, or give a path"))?
+                .map_err(|error| CommandError::config(error).hint("set CLAUDE_CONFIG_DIR or use a path"))?
                 .join(".claude"),
         };
         Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone() })
@@ -285,7 +285,7 @@ pub(super) fn data_dir() -> Result<PathBuf, CommandError> {
 fn base_folders() -> Result<impl BaseStrategy, CommandError> {
     etcetera::choose_base_strategy()
         .context("tell where the data folder is")
-        .map_err(|error| CommandError::config(error).hint("set CTXC_ARCHIVE, or give --archive"))
+        .map_err(|error| CommandError::config(error).hint("set CTXC_ARCHIVE or use --archive"))
 }
 
 /// The current folder with its links resolved, as the client does it; empty when it is gone.

@@ -43,12 +43,12 @@ fn parse(path: &Path, text: &str) -> Result<PlanFile, CommandError> {
     let plan: PlanFile = toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map_or_else(String::new, |before| format!(", line {}", before.matches('\n').count() + 1));
-        CommandError::usage(anyhow!("read the plan {}{line}: {}", path.display(), error.message()))
-            .hint("make one with ctxc run SESSION --dry-run > plan.toml")
+        CommandError::usage(anyhow!("invalid plan {}{line}: {}", path.display(), error.message()))
+            .hint("make one with `ctxc run SESSION --dry-run > plan.toml`")
     })?;
     if plan.plan != FORM {
         return Err(CommandError::usage(anyhow!(
-            "read the plan {}: it has the form {}, and this version knows {FORM}",
+            "unsupported plan {}: format {}, this version reads {FORM}",
             path.display(),
             plan.plan
         )));

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::args::Estimate;
 use super::asking::allow_on_server;
 use super::error::CommandError;
-use super::landing::{Landed, Landing, fresh, into_session, probe, say_resume};
+use super::landing::{Landed, Landing, fresh, into_session, is_among_projects, probe, resume_words};
 use super::reading::{Past, Reading};
 use super::settings::{Form, Keep, Mode, Output, Rewriting};
 use super::stored;
@@ -16,8 +16,8 @@ use super::tell::{self, report_file};
 use super::ui::Ui;
 use crate::apply::{
     Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingPolicy, ThinkingReach,
-    ThinkingRemoved, follow_up, has_placeholder, own_edits, recorded_context, title_line, title_of, unchanged_tokens,
-    with_session,
+    ThinkingRemoved, follow_up, has_placeholder, own_edits, recorded_context, shell_word, title_line, title_of,
+    unchanged_tokens, with_session,
 };
 use crate::archive::Archive;
 use crate::report::rewritten::{BeforeAfter, Rewritten};
@@ -26,7 +26,7 @@ use crate::transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Tota
 use crate::version::{Edits, own_title};
 
 /// What is said of a session that has placeholders in a source.
-pub(super) const LOST_PAST: &str = "ctxc has shortened it already, and this archive does not have what it was before";
+pub(super) const LOST_PAST: &str = "already edited by ctxc, and its original is not in this archive";
 
 /// A session that is being rewritten.
 pub(super) struct Work<'a> {
@@ -271,9 +271,11 @@ impl<'a> Work<'a> {
             stored::warn_of_size(url, settings.keep_max, ui);
         }
         if let Some(deposit) = deposit {
-            ui.detail(format_args!("stored in the archive: {deposit}"));
+            ui.detail(format_args!("archived  {deposit}"));
         }
         rewritten.backup = done.backup.map(|path| path.display().to_string());
+        rewritten.resume = fresh.as_ref().map(|fresh| resume_words(&fresh.id.to_string(), &fresh.path));
+        rewritten.undo = rewritten.operation.is_some().then(|| undo_words(settings, rewritten)).flatten();
         Ok(())
     }
 
@@ -379,6 +381,19 @@ impl<'a> Work<'a> {
     }
 }
 
+/// The command that undoes what was written, as a shell takes it; `None` for a stream, whose file is not known.
+fn undo_words(settings: &Rewriting, rewritten: &Rewritten) -> Option<String> {
+    let path = rewritten.output.as_deref()?;
+    let session = match &rewritten.session_id {
+        // An id is looked for among the projects of the client alone.
+        Some(id) if is_among_projects(Path::new(path)) => id.get(..8).unwrap_or(id),
+        Some(_) | None => path,
+    };
+    let in_place = if matches!(settings.output, Output::InPlace(_)) { " --in-place" } else { "" };
+    let archive = settings.typed_archive.as_deref().map(|url| format!(" --archive {}", shell_word(url)));
+    Some(format!("ctxc undo {}{in_place}{}", shell_word(session), archive.unwrap_or_default()))
+}
+
 /// Says what was done, or would be, to a session: its path as data, `text` beside it, and how to resume it.
 pub(super) fn say(
     settings: &Rewriting,
@@ -401,12 +416,12 @@ pub(super) fn say(
         (Form::Text, None) => {}
     }
     ui.status(text);
-    if let (Some(id), Some(path)) = (&rewritten.session_id, path) {
-        say_resume(id, Path::new(path), ui);
+    if rewritten.unchanged.is_none() {
+        ui.detail(rewritten.estimates());
     }
     // What is done is done, and has been told.
     if let Err(error) = report_file(&settings.reporting, json) {
-        ui.warning(format_args!("the report is not written: cannot {}", error.text()));
+        ui.warning(format_args!("the report was not written: {}", error.sentence()));
     }
     Ok(())
 }
@@ -417,10 +432,10 @@ pub(super) fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandE
     if has(Flags::MALFORMED) && !has(Flags::ENTRY) {
         let n_lines = reading.index.records.len();
         return Err(CommandError::from(anyhow!(
-            "read {} as a transcript: none of its {n_lines} lines is a JSON object",
+            "{} is not a transcript: none of its {n_lines} lines is a JSON object",
             reading.name
         ))
-        .hint("give a session of Claude Code, a .jsonl file of one JSON object a line"));
+        .hint("use a Claude Code session: a .jsonl file with one JSON object per line"));
     }
     Ok(())
 }
@@ -429,7 +444,7 @@ pub(super) fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandE
 fn warn_of_lost_past(reading: &mut Reading, ui: &Ui) -> Result<(), CommandError> {
     let is_source = reading.past.known.as_ref().is_none_or(|known| known.version.is_none());
     if is_source && has_placeholder(reading.session_file()).with_context(|| format!("read {}", reading.name))? {
-        ui.warning(format_args!("{}: {LOST_PAST}; it can be restored to what it is now", reading.name));
+        ui.warning(format_args!("{}: {LOST_PAST}; it can only be restored to its current state", reading.name));
     }
     Ok(())
 }
@@ -438,19 +453,18 @@ fn warn_of_chain(reading: &Reading, ui: &Ui) {
     let name = &reading.name;
     match reading.chain.end {
         ChainEnd::MissingParent(line) if line.0 > 0 => ui.warning(format_args!(
-            "{name}:{}: the conversation starts here, for the parent of this entry is missing",
+            "{name}:{}: the conversation starts here: the parent of this entry is missing",
             line.number()
         )),
-        ChainEnd::Cycle(line) => ui.warning(format_args!(
-            "{name}:{}: the conversation starts here, for the parents lead in a circle",
-            line.number()
-        )),
+        ChainEnd::Cycle(line) => {
+            ui.warning(format_args!(
+                "{name}:{}: the conversation starts here: the parents form a cycle",
+                line.number()
+            ));
+        }
         _ => {}
     }
     if let Some(line) = reading.chain.newest_elsewhere {
-        ui.warning(format_args!(
-            "{name}:{}: this message is the newest by its time, and is not on the live chain",
-            line.number()
-        ));
+        ui.warning(format_args!("{name}:{}: the newest message is not among the active entries", line.number()));
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Rewriting {
     pub(crate) keep_max: Option<u64>,
     /// That archive, as what takes the place of a text names it.
     pub(crate) shelf: Shelf,
+    /// The `--archive` that a later command has to repeat, without a password.
+    pub(crate) typed_archive: Option<String>,
     pub(crate) mode: Mode,
     pub(crate) reporting: Reporting,
 }

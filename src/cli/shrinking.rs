@@ -191,7 +191,7 @@ fn has_reply(spent: &Spent, outcome: &Outcome) -> bool {
 fn warn_of_end(ran: &Ran, asking: &Asking, ui: &Ui) {
     let n_failed = ran.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Failed(_))).count() as u64;
     if let Some(error) = ran.last_error.as_ref().filter(|_| n_failed > 0) {
-        ui.warning(format_args!("{} got no reply, the last because {error}", counted(n_failed, "message")));
+        ui.warning(format_args!("{} got no reply; last error: {error}", counted(n_failed, "message")));
         if let Some(remedy) = error.remedy {
             ui.hint(remedy_hint(remedy, asking.key_variable));
         }
@@ -202,6 +202,6 @@ fn warn_of_end(ran: &Ran, asking: &Asking, ui: &Ui) {
             "{} not asked for: another call could take the cost over {cap}",
             were(n_left, "message")
         ));
-        ui.hint("a higher --max-cost asks for the rest; what is done is kept and not paid for again");
+        ui.hint("raise --max-cost to continue; finished results are cached");
     }
 }

@@ -30,8 +30,7 @@ pub(super) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError>
             ArchiveUrl::Sqlite(path) => path.display().to_string(),
             ArchiveUrl::Memory | ArchiveUrl::Postgres(_) => url.to_string(),
         };
-        CommandError::from(anyhow!("open the archive {place}: there is none"))
-            .hint("name the archive that was written to with --archive, or set CTXC_ARCHIVE")
+        CommandError::from(anyhow!("no archive at {place}")).hint("give its URL with --archive or CTXC_ARCHIVE")
     })
 }
 
@@ -62,8 +61,8 @@ pub(super) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
     };
     if let Some(size) = size(&place, &*archive).filter(|size| *size > keep_max) {
         ui.warning(format_args!(
-            "the archive {} has {}, more than keep_max = {}; `ctxc archive list --size` lists what takes it up, \
-             `ctxc archive gc --sessions 90d` drops what is old",
+            "the archive {} uses {}, more than keep_max = {}; see `ctxc archive list --size`, or drop old sessions with \
+             `ctxc archive gc --sessions 90d`",
             hide_password(url),
             bytes(size),
             bytes(keep_max),
@@ -116,11 +115,8 @@ pub(super) fn find_kept(archive: &dyn Archive, name: &str) -> Result<Option<Kept
     }
     if found.len() > 1 {
         let ids: Vec<&str> = found.iter().map(|kept| kept.id.as_str()).collect();
-        return Err(CommandError::usage(anyhow!(
-            "tell which session {name:?} is: the archive keeps {}",
-            ids.join(", ")
-        ))
-        .hint("give more of the id"));
+        return Err(CommandError::usage(anyhow!("session id {name:?} is ambiguous: {}", ids.join(", ")))
+            .hint("use a longer prefix"));
     }
     Ok(found.pop())
 }

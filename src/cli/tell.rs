@@ -38,8 +38,8 @@ pub(super) fn probe(reporting: &Reporting, apart: &[&Path]) -> Result<(), Comman
     let Some(path) = &reporting.report else { return Ok(()) };
     let is_transcript = path.extension().is_some_and(|extension| extension == "jsonl") && path.exists();
     if is_transcript || apart.iter().any(|other| is_same(path, other)) {
-        return Err(CommandError::usage(anyhow!("write the report to {}: a transcript has that name", path.display()))
-            .hint("give the report a name of its own, such as report.json"));
+        return Err(CommandError::usage(anyhow!("--report {} would overwrite a transcript", path.display()))
+            .hint("use another name, such as report.json"));
     }
     Ok(probe_report(path).with_context(|| format!("write the report to {}", path.display()))?)
 }

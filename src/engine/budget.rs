@@ -37,7 +37,7 @@ pub struct Reservation {
 
 /// A call that could pass the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("start another call: it could cost {call}, and {left} of {limit} are left")]
+#[error("start another request: it could cost {call}, and {left} of {limit} is left")]
 pub struct OverBudget {
     /// The most that the call may cost.
     pub call: Usd,
@@ -135,7 +135,7 @@ mod tests {
         let error = budget.reserve(usd("0.05")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "start another call: it could cost 0.0500 USD, and 0.0400 USD of 0.1000 USD are left"
+            "start another request: it could cost 0.0500 USD, and 0.0400 USD of 0.1000 USD is left"
         );
         budget.settle(first, Some(usd("0.02")));
         let second = budget.reserve(usd("0.05")).unwrap();

@@ -29,7 +29,7 @@ pub struct Prices {
 
 /// A model whose price nobody told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("keep to a limit of costs: the price of the model {0} is not known")]
+#[error("use --max-cost: the price of the model {0} is unknown")]
 pub struct UnknownPrice(pub String);
 
 /// The size of a call before it is made, in tokens of the model.
@@ -56,7 +56,7 @@ pub struct CostRange {
 
 /// A price that is no sum of money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a price is not below 0, in US dollars for a million tokens")]
+#[error("prices must not be negative, in US dollars per million tokens")]
 pub struct NotAPrice;
 
 /// A price as it is written in a configuration.
@@ -90,7 +90,7 @@ const BUILT_IN: &str = include_str!("prices.toml");
 enum TableError {
     #[error("read the table of prices")]
     Form(#[from] toml::de::Error),
-    #[error("take the price of {0}")]
+    #[error("use the price of {0}")]
     Price(String),
 }
 

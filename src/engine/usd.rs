@@ -18,7 +18,7 @@ const PARTS: u64 = 1_000_000_000_000;
 
 /// A text that is no sum of money.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("take {0:?} for US dollars, such as 0.50")]
+#[error("{0:?} is not an amount in US dollars such as 0.50")]
 pub struct NotUsd(pub String);
 
 impl Usd {

@@ -63,22 +63,22 @@ pub struct Bands(Vec<Band>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BandError {
     /// A piece that is not of the form START-END:LEVEL.
-    #[error("take {0:?} as a band: it is not of the form START-END:LEVEL, such as 0-30:heavy")]
+    #[error("parse the band {0:?}: expected START-END:LEVEL, such as 0-30:heavy")]
     Form(String),
     /// Nothing between two commas.
-    #[error("take {0:?} as bands: there is nothing at one side of a comma")]
+    #[error("parse the bands {0:?}: a band is empty")]
     Empty(String),
     /// A start or an end that is no whole percent.
-    #[error("take {0:?} as a band: its start and end are whole percents from 0 to 100")]
+    #[error("parse the band {0:?}: start and end must be whole percents from 0 to 100")]
     Range(String),
     /// A start that is not below its end.
-    #[error("take {0:?} as a band: its start is not below its end")]
+    #[error("parse the band {0:?}: the start must be below the end")]
     Reversed(String),
     /// A level that there is not.
-    #[error("take {0:?} as a band: its level is none of compress, heavy, heavy-compress, or 1% to 99%")]
+    #[error("parse the band {0:?}: the level must be compress, heavy, heavy-compress, or 1% to 99%")]
     Level(String),
     /// Two bands that share positions.
-    #[error("take both {0} and {1}: the bands overlap")]
+    #[error("use both {0} and {1}: the bands overlap")]
     Overlap(Band, Band),
 }
 

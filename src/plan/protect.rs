@@ -13,7 +13,7 @@ pub struct Protected {
 
 /// A pattern of files that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("read `{glob}` as a pattern of files")]
+#[error("parse the file pattern `{glob}`")]
 pub struct BadGlob {
     /// The pattern.
     pub glob: String,
@@ -110,7 +110,7 @@ mod tests {
         }
         assert!(!Protected::default().has_file("/a"));
         let error = Protected::new([], &["a[".to_owned()]).unwrap_err();
-        assert_eq!(error.to_string(), "read `a[` as a pattern of files");
+        assert_eq!(error.to_string(), "parse the file pattern `a[`");
     }
 
     // P-08

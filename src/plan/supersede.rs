@@ -50,7 +50,7 @@ impl fmt::Display for Rule {
 
 /// A name that is not that of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("find a rule `{0}`: the rules are hash, file, todo, url and error")]
+#[error("use the rule `{0}`: the rules are hash, file, todo, url and error")]
 pub struct NotARule(pub String);
 
 impl FromStr for Rule {

@@ -17,7 +17,7 @@ pub enum Target {
 
 /// A target that is neither.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("read `{}` as a target: it is neither a handle such as `r_3f9a1` nor a pattern such as `Let me explain...edge cases`", .0.0)]
+#[error("parse the target `{}`: expected a handle such as `r_3f9a1`, or a pattern such as `Let me explain...edge cases`", .0.0)]
 pub struct NotATarget(pub NotAPattern);
 
 impl FromStr for Target {
@@ -55,7 +55,7 @@ mod tests {
         let error = "r_a1b".parse::<Target>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "read `r_a1b` as a target: it is neither a handle such as `r_3f9a1` nor a pattern such as `Let me explain...edge cases`"
+            "parse the target `r_a1b`: expected a handle such as `r_3f9a1`, or a pattern such as `Let me explain...edge cases`"
         );
     }
 }

@@ -6,7 +6,7 @@ use super::{Batch, Clip, Ledger};
 use crate::text::Tokens;
 
 /// What is said above what is told of the ledger.
-const STATE_IS: &str = "Read off the tool calls, not summarised; the latest stands first.";
+const STATE_IS: &str = "Derived from the tool calls, not summarized; newest first.";
 /// The most tokens that are told of the ledger.
 const STATE: Tokens = Tokens(800);
 
@@ -197,7 +197,7 @@ mod tests {
 
         ## State
 
-        Read off the tool calls, not summarised; the latest stands first.
+        Derived from the tool calls, not summarized; newest first.
 
         Files edited: /p/a.rs
         ");

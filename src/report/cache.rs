@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::size::count;
+use super::size::{count, short};
 use crate::text::Tokens;
 
 /// The price of what is read from the cache and of what is written to it, for a price of input of 100. Those of Anthropic for a
@@ -50,11 +50,11 @@ impl CacheCost {
 
 impl fmt::Display for CacheCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "prompt cache: {} tokens are written again once; ", count(self.written_again.0))?;
+        write!(f, "{} tokens re-cached; ", short(self.written_again))?;
         match self.steps_to_gain {
-            Some(1) => f.write_str("the saving outweighs that with the first step"),
-            Some(steps) => write!(f, "the saving outweighs that after {} steps", count(steps)),
-            None => f.write_str("nothing is saved that could outweigh that"),
+            Some(1) => f.write_str("breaks even with the next step"),
+            Some(steps) => write!(f, "breaks even after {} steps", count(steps)),
+            None => f.write_str("never breaks even"),
         }
     }
 }
@@ -82,10 +82,7 @@ mod tests {
             assert_eq!(cost.steps_to_gain, steps, "{before} {after} {unchanged}");
         }
         let cost = CacheCost::of(Tokens(100_000), Tokens(60_000), Tokens(20_000));
-        assert_eq!(
-            cost.to_string(),
-            "prompt cache: 40,000 tokens are written again once; the saving outweighs that after 12 steps"
-        );
+        assert_eq!(cost.to_string(), "40k tokens re-cached; breaks even after 12 steps");
     }
 
     proptest! {

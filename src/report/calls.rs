@@ -165,10 +165,9 @@ impl CallsReport {
         let cost = match &self.expected_cost {
             Some(range) if range.low == range.high => format!("cost {}", range.low),
             Some(range) => format!("cost {} to {}", range.low, range.high),
-            None => "cost not known".to_owned(),
+            None => "cost unknown".to_owned(),
         };
-        let cached =
-            if self.cached == 0 { String::new() } else { format!(" and {} there already", count(self.cached)) };
+        let cached = if self.cached == 0 { String::new() } else { format!(" and {} cached", count(self.cached)) };
         format!("calls {}{cached}, {cost}", count(self.calls))
     }
 }
@@ -198,25 +197,25 @@ impl fmt::Display for CallsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} to {}", counted(self.calls, "call"), self.host)?;
         if self.repeated > 0 {
-            write!(f, ", {} of them again", count(self.repeated))?;
+            write!(f, ", {} of them retries", count(self.repeated))?;
         }
         if self.cached > 0 {
-            write!(f, ", {} there already", counted(self.cached, "result"))?;
+            write!(f, ", {} from the cache", counted(self.cached, "result"))?;
         }
         if self.calls > 0 {
             write!(f, "; {} tokens in, {} out; ", count(self.input_tokens.0), count(self.output_tokens.0))?;
             // A sum without the calls that nobody can price is no cost.
             if self.unpriced_calls > 0 && self.cost == Usd::ZERO {
-                f.write_str("cost not known")?;
+                f.write_str("cost unknown")?;
             } else {
                 write!(f, "{}", self.cost)?;
             }
         }
         if self.may_cost > Usd::ZERO {
-            write!(f, ", and up to {} for calls without a count", self.may_cost)?;
+            write!(f, ", and up to {} for calls without usage", self.may_cost)?;
         }
         if self.unpriced_calls > 0 {
-            write!(f, "; the cost of {} is not known", counted(self.unpriced_calls, "call"))?;
+            write!(f, "; the cost of {} is unknown", counted(self.unpriced_calls, "call"))?;
         }
         Ok(())
     }

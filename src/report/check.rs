@@ -52,13 +52,13 @@ impl CheckReport {
         match (found(Origin::Own), found(Origin::Original), &self.against) {
             (None, None, _) => format!("no problems in {file}"),
             (Some(own), None, None) => format!("{own} in {file}"),
-            (Some(own), None, Some(original)) => format!("{own} in {file}, none of them in {original}"),
+            (Some(own), None, Some(original)) => format!("{own} in {file}, none in {original}"),
             (None, Some(old), original) => {
-                format!("{old} in {file}, all of them in {} too", original.as_deref().unwrap_or("the original"))
+                format!("{old} in {file}, all also in {}", original.as_deref().unwrap_or("the original"))
             }
             (Some(own), Some(old), original) => {
                 let original = original.as_deref().unwrap_or("the original");
-                format!("{own} in {file}, and {old} that {original} has too")
+                format!("{own} in {file}, and {old} also in {original}")
             }
         }
     }
@@ -70,7 +70,7 @@ impl fmt::Display for CheckReport {
         for (problem, origin) in &self.problems {
             let old = match origin {
                 Origin::Own => "",
-                Origin::Original => " (as in the original)",
+                Origin::Original => " (also in the original)",
             };
             let place = problem.line.number();
             writeln!(f, "{}:{place}: {}{old}: {problem}", self.file, problem.severity.name())?;

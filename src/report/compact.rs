@@ -103,13 +103,13 @@ impl CompactStats {
         let size = count(self.size.0);
         match (self.reason, self.budget) {
             (Some(Reason::BelowBudget), Some(budget)) => {
-                format!("the context is within the budget: {size} tokens, the budget is {}", count(budget.0))
+                format!("the context is within its budget: {size} of {} tokens", count(budget.0))
             }
-            (Some(Reason::NothingOlder), _) => "there are no messages beside the newest, which stay".to_owned(),
+            (Some(Reason::NothingOlder), _) => "there is nothing older than the messages to keep".to_owned(),
             (Some(Reason::NotSmaller), _) => {
-                "the summaries would take more room than the messages in whose place they would stand".to_owned()
+                "the summaries would be larger than the messages that they replace".to_owned()
             }
-            (Some(Reason::BelowBudget) | None, _) => "nothing goes".to_owned(),
+            (Some(Reason::BelowBudget) | None, _) => "nothing to compact".to_owned(),
         }
     }
 }
@@ -210,12 +210,12 @@ impl fmt::Display for CompactStats {
         )?;
         if self.refolds > 0 {
             let times = if self.refolds == 1 { "once".to_owned() } else { format!("{} times", count(self.refolds)) };
-            write!(f, "; summaries were summarised again {times}")?;
+            write!(f, "; summaries were merged {times}")?;
         }
         if self.omitted > 0 {
             write!(
                 f,
-                "\nthe view shows {} of {}",
+                "\nthe compaction view shows {} of {}",
                 count(self.batches.len() as u64 - self.omitted),
                 summaries(self.batches.len() as u64)
             )?;

@@ -317,7 +317,7 @@ impl fmt::Display for Plan<'_> {
         let BeforeAfter { before, after } = report.messages.tokens;
         writeln!(
             f,
-            "would compress {} from {} to about {} tokens by chars4; {} too short; {} (engine {})",
+            "would compress {} from {} to about {} tokens; {} too short; {} (engine {})",
             counted(report.tasks.len() as u64, "message"),
             count(before.0),
             count(after.0),
@@ -325,17 +325,7 @@ impl fmt::Display for Plan<'_> {
             expected_calls(report.calls.as_ref()),
             report.engine,
         )?;
-        let expected = report.rewritten.tokens.calibrated;
-        writeln!(
-            f,
-            "the context would come from {} to about {} tokens (calibrated), thinking that goes aside",
-            count(expected.before.0),
-            count(expected.after.0),
-        )?;
-        match report.rewritten.prompt_cache {
-            Some(cost) => writeln!(f, "{cost}"),
-            None => Ok(()),
-        }
+        writeln!(f, "{}", report.rewritten)
     }
 }
 

@@ -65,9 +65,9 @@ impl TargetOutcome {
     const fn words(self) -> &'static str {
         match self {
             Self::Cut => "",
-            Self::NoMatch => "nothing fits",
-            Self::AlreadyCut => "taken out already",
-            Self::NamedTwice => "named above already",
+            Self::NoMatch => "no match",
+            Self::AlreadyCut => "already removed",
+            Self::NamedTwice => "duplicate target",
             Self::Unanswered => "the call has no result",
         }
     }
@@ -122,11 +122,11 @@ impl CuttingReport {
         if self.targets.is_empty() {
             "no targets were given"
         } else if is_all(TargetOutcome::NoMatch) {
-            "no target fits anything"
+            "no target matches"
         } else if is_all(TargetOutcome::AlreadyCut) {
-            "all of it is taken out already"
+            "all items are already removed"
         } else {
-            "no target names anything that can be taken out"
+            "no target names a removable item"
         }
     }
 }

@@ -134,7 +134,7 @@ impl fmt::Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (mark, Side { name, entries, tokens: n }) in [("---", &self.before), ("+++", &self.after)] {
             let noun = if *entries == 1 { "entry" } else { "entries" };
-            writeln!(f, "{mark} {name}  {} live {noun}, {}", count(*entries), tokens(*n))?;
+            writeln!(f, "{mark} {name}  {} active {noun}, {}", count(*entries), tokens(*n))?;
         }
         self.entries.iter().try_for_each(|entry| entry.fmt(f))
     }

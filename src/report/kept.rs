@@ -77,7 +77,7 @@ impl KeptList {
                 row.id.chars().take(8).collect::<String>().into(),
                 age(self.now, row.kept).into(),
                 Cell::Bytes(row.bytes),
-                if row.is_there { "there" } else { "gone" }.into(),
+                if row.is_there { "exists" } else { "deleted" }.into(),
                 row.title.as_str().into(),
                 row.path.as_deref().unwrap_or("-").into(),
             ]);
@@ -131,9 +131,9 @@ impl BroughtBack {
 impl fmt::Display for BroughtBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(folder) = &self.gone_folder {
-            writeln!(f, "the folder {folder} is gone: the session goes into the current project")?;
+            writeln!(f, "{folder} no longer exists: restoring into the current project")?;
         }
-        write!(f, "the session as it was kept at {}: {}", self.kept, bytes(self.bytes))?;
+        write!(f, "restored the session as kept at {}: {}", self.kept, bytes(self.bytes))?;
         if self.files > 0 {
             write!(f, ", with {}", counted(self.files, "file"))?;
         }

@@ -82,11 +82,11 @@ impl PruneReport {
     #[must_use]
     pub fn nothing(&self) -> &'static str {
         if self.rules.is_empty() {
-            "no rule was asked for"
+            "no rules were given"
         } else if self.total.too_small > 0 {
-            "cutting what could go would save too little"
+            "every candidate would save too little"
         } else {
-            "there is nothing to prune"
+            "nothing to prune"
         }
     }
 }
@@ -164,7 +164,7 @@ impl<'a> Told<'a> {
 
     fn rules(&self) -> String {
         let PruneReport { rules, total, .. } = self.report;
-        let heads = ["rule", "cut", "tokens saved", "too small", "file smaller by"];
+        let heads = ["rule", "removed", "tokens saved", "too small", "bytes saved"];
         let n_heads = if total.bytes_saved > 0 { heads.len() } else { heads.len() - 1 };
         let mut table = Table::new(heads.get(..n_heads).unwrap_or_default());
         for row in rules.iter().chain((rules.len() > 1).then_some(total)) {
@@ -211,7 +211,7 @@ impl fmt::Display for Told<'_> {
         if report.total.bytes_saved > 0 {
             writeln!(
                 f,
-                "{} of that are never sent: they save room in the file and no tokens\n",
+                "{} of these are never sent to the model: they save bytes, no tokens\n",
                 bytes(report.total.bytes_saved)
             )?;
         }
@@ -220,7 +220,7 @@ impl fmt::Display for Told<'_> {
         }
         let n_more = report.calls.len().saturating_sub(self.n_named);
         if n_more > 0 {
-            writeln!(f, "and {}; --dry-run or --json names all\n", counted(n_more as u64, "more result"))?;
+            writeln!(f, "and {}; use --dry-run or --json to list all\n", counted(n_more as u64, "more result"))?;
         }
         report.rewritten.fmt(f)
     }

@@ -37,8 +37,8 @@ impl State {
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
-            Self::Live => "live",
-            Self::Cut => "cut",
+            Self::Live => "active",
+            Self::Cut => "removed",
             Self::Failed => "failed",
             Self::Unanswered => "unanswered",
         }

@@ -105,11 +105,11 @@ impl RestoredReport {
     pub fn why_unchanged(&self) -> &'static str {
         let is_all = |outcome| self.targets.iter().all(|row| row.outcome == outcome);
         if self.has_failed() {
-            "nothing of it can be brought back"
+            "none of the items can be restored"
         } else if is_all(RestoredOutcome::NoMatch) {
-            "no target fits anything"
+            "no target matches"
         } else {
-            "nothing of it is cut"
+            "none of the items is removed"
         }
     }
 }
@@ -123,15 +123,15 @@ impl fmt::Display for RestoredReport {
         write!(f, "{would}restored {}", counted(self.restored, "item"))?;
         if self.restored > 0 {
             let sign = if self.tokens_given_back < 0 { "-" } else { "" };
-            write!(f, ": {sign}{} tokens given back", count(self.tokens_given_back.unsigned_abs()))?;
+            write!(f, ": {sign}{} tokens restored", count(self.tokens_given_back.unsigned_abs()))?;
         }
         writeln!(f)?;
         let mut n_left = 0;
         for (at, RestoredRow { target, outcome, items }) in self.targets.iter().enumerate() {
             match outcome {
-                RestoredOutcome::NoMatch => writeln!(f, "  {target}: nothing fits")?,
-                RestoredOutcome::NotCut => writeln!(f, "  {target}: not cut")?,
-                RestoredOutcome::NamedTwice => writeln!(f, "  {target}: named above already")?,
+                RestoredOutcome::NoMatch => writeln!(f, "  {target}: no match")?,
+                RestoredOutcome::NotCut => writeln!(f, "  {target}: not removed")?,
+                RestoredOutcome::NamedTwice => writeln!(f, "  {target}: duplicate target")?,
                 RestoredOutcome::Restored if at >= N_ROWS && items.iter().all(|item| item.tokens.is_some()) => {
                     n_left += 1;
                 }
@@ -146,7 +146,7 @@ impl fmt::Display for RestoredReport {
             writeln!(f, "  and {} more", counted(n_left, "target"))?;
         }
         if self.is_source {
-            writeln!(f, "all that was cut is back: this is the transcript as it was, thinking and all")?;
+            writeln!(f, "everything is restored: this is the session as it was, thinking included")?;
         }
         self.rewritten.fmt(f)
     }
@@ -158,16 +158,13 @@ impl fmt::Display for RestoredItem {
         match outcome {
             ItemOutcome::Restored => {
                 let BeforeAfter { before, after } = tokens.unwrap_or_default();
-                write!(f, "{} -> {} tokens, cut by {rule} in {operation}", count(before.0), count(after.0))
+                write!(f, "{} -> {} tokens, removed by {rule} in {operation}", count(before.0), count(after.0))
             }
             ItemOutcome::Gone { by: Some(by) } => {
-                write!(
-                    f,
-                    "its entry is gone since the operation {by}: restore --op {by} brings back what that took out, and restore --all the whole source"
-                )
+                write!(f, "its entry was removed by operation {by}; run `ctxc restore --op {by}`, or --all")
             }
             ItemOutcome::Gone { by: None } => {
-                write!(f, "its entry is not there any more, and ctxc did not take it out")
+                write!(f, "its entry no longer exists, and ctxc did not remove it")
             }
         }
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::cache::CacheCost;
 use super::keep::DepositSize;
-use super::size::{bytes, count};
+use super::size::{bytes, count, short, whole_percent};
 use crate::apply::{Consequences, Gauge, ThinkingRemoved};
 use crate::text::Tokens;
 use crate::transcript::{Calibration, Totals};
@@ -55,6 +55,12 @@ pub struct Rewritten {
     pub deposit: Option<DepositSize>,
     /// The copy of a source that was replaced in place.
     pub backup: Option<String>,
+    /// The context window that usage is held against.
+    pub window: Tokens,
+    /// How the new session is resumed.
+    pub resume: Option<String>,
+    /// The command that undoes the operation.
+    pub undo: Option<String>,
 }
 
 /// A figure before and after.
@@ -106,6 +112,9 @@ impl Rewritten {
             operation: None,
             deposit: None,
             backup: None,
+            window: calibration.window(),
+            resume: None,
+            undo: None,
         };
         rewritten.set_totals(calibration, totals);
         rewritten
@@ -151,43 +160,71 @@ impl Rewritten {
     }
 }
 
-/// What people read behind what the verb itself has to say.
+impl Rewritten {
+    /// The context usage before and after: what the client recorded, as it is lowered, else the estimate.
+    fn usage(&self) -> BeforeAfter<Tokens> {
+        let LiveTokens { chars4, calibrated, .. } = self.tokens;
+        match self.gauge {
+            _ if !self.shows_calibrated => {
+                BeforeAfter { before: chars4.before.context(), after: chars4.after.context() }
+            }
+            Some(Gauge { before, after }) => BeforeAfter { before, after },
+            None => calibrated,
+        }
+    }
+
+    /// Both estimates in full, for those who ask for details.
+    #[must_use]
+    pub fn estimates(&self) -> String {
+        let LiveTokens { chars4, calibrated, factor, .. } = self.tokens;
+        let (before, after) = (chars4.before.context().0, chars4.after.context().0);
+        format!(
+            "estimates: {} -> {} tokens by chars4, {} -> {} calibrated (x {factor:.2})",
+            count(before),
+            count(after),
+            count(calibrated.before.0),
+            count(calibrated.after.0)
+        )
+    }
+}
+
+/// The block that ends the result of every verb that changes a session.
 impl fmt::Display for Rewritten {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(reason) = &self.unchanged {
             return write!(f, "nothing changed: {reason}");
         }
-        let LiveTokens { chars4, calibrated, .. } = self.tokens;
-        let (before, after) = (chars4.before.context().0, chars4.after.context().0);
-        write!(f, "live tokens: {} -> {} by chars4", count(before), count(after))?;
+        let (BeforeAfter { before, after }, window) = (self.usage(), self.window);
+        write!(f, "context   {} -> {} tokens", short(before), short(after))?;
         if self.shows_calibrated {
-            write!(f, ", {} -> {} calibrated", count(calibrated.before.0), count(calibrated.after.0))?;
+            let (before, after) = (whole_percent(before, window), whole_percent(after, window));
+            write!(f, " ({before} -> {after} of {})", short(window))?;
+        } else {
+            f.write_str(" (chars4)")?;
         }
-        writeln!(f, " (estimates)")?;
-        let ThinkingRemoved { entries, tokens, signature_tokens, kept_in_open_loop } = self.thinking_removed;
+        let ThinkingRemoved { entries, kept_in_open_loop, .. } = self.thinking_removed;
         if entries > 0 {
-            writeln!(
-                f,
-                "of which thinking behind the first change: {}, {} tokens and {} of signatures",
-                if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", count(entries)) },
-                count(tokens.0),
-                count(signature_tokens.0),
-            )?;
+            let plural = if entries == 1 { "entry" } else { "entries" };
+            write!(f, "\nremoved   thinking in {} {plural} (the API rejects it after an edit)", count(entries))?;
         }
         if kept_in_open_loop > 0 {
-            writeln!(f, "thinking kept in the tool loop that is still open: {kept_in_open_loop}")?;
+            let plural = if kept_in_open_loop == 1 { "entry" } else { "entries" };
+            write!(f, "\nkept      thinking in {} {plural} of the open tool loop", count(kept_in_open_loop))?;
         }
         if self.closed_loop {
-            writeln!(f, "open tool loop: closed with a short assistant message")?;
+            f.write_str("\nclosed    the open tool loop, with a short assistant message")?;
         }
         if let Some(cost) = self.prompt_cache {
-            writeln!(f, "{cost}")?;
-        }
-        if let Some(Gauge { before, after }) = self.gauge {
-            writeln!(f, "context gauge of the client: {} -> {} tokens", count(before.0), count(after.0))?;
+            write!(f, "\ncache     {cost}")?;
         }
         if let Some(size) = self.bytes {
-            write!(f, "file: {} -> {}", bytes(size.before), bytes(size.after))?;
+            write!(f, "\nfile      {} -> {}", bytes(size.before), bytes(size.after))?;
+        }
+        let lines = [("backup", &self.backup), ("resume", &self.resume), ("undo", &self.undo)];
+        for (name, value) in lines {
+            if let Some(value) = value {
+                write!(f, "\n{name:<10}{value}")?;
+            }
         }
         Ok(())
     }

@@ -160,14 +160,14 @@ impl fmt::Display for RunReport {
                 if self.rewritten.dry_run {
                     writeln!(f, "   {}", calls.forecast())?;
                 } else {
-                    writeln!(f, "   {} left as they were; {calls}", counted(*left, "text"))?;
+                    writeln!(f, "   {} kept as they were; {calls}", counted(*left, "text"))?;
                 }
             }
         }
         if let Some(target) = self.target {
             let (size, target) = (count(self.size.0), count(target.0));
             let verdict = if self.reached == Some(true) { "below" } else { "not below" };
-            writeln!(f, "the context is {size} tokens now, {verdict} the target of {target}")?;
+            writeln!(f, "context: {size} tokens, {verdict} the target of {target}")?;
             if !self.spared.is_empty() {
                 writeln!(f, "not needed: {}", self.spared.join(", "))?;
             }
@@ -186,9 +186,9 @@ impl RunReport {
             return None;
         }
         Some(match self.stages.last().map(|row| &row.did) {
-            Some(Did::Truncated { .. }) => "less cannot stay: the newest messages alone are over it".to_owned(),
+            Some(Did::Truncated { .. }) => "target not reachable: the newest messages alone are over it".to_owned(),
             Some(Did::Pruned { .. } | Did::Compressed { .. } | Did::Compacted(_)) | None => {
-                "no step was left to take; --steps prune,compress,truncate would drop the oldest messages".to_owned()
+                "no steps left; add truncate with --steps prune,compress,truncate".to_owned()
             }
         })
     }
@@ -200,14 +200,15 @@ impl RunReport {
     /// When a stage cannot be written as TOML.
     pub fn plan(&self, session: Option<&str>, fingerprint: &str) -> Result<String, toml::ser::Error> {
         let mut plan = String::from(
-            "# A plan of `ctxc run`. A line of a list can be taken out, to leave that item as it is; numbers can be\n\
+            "# A plan of `ctxc run`. A line of a list can be removed, to leave that item as it is; numbers can be\n\
              # changed. Then: ctxc run --plan FILE\n\nplan = 1\n",
         );
         // Writing to a string does not fail.
         if let Some(session) = session {
             let _ = writeln!(plan, "session = {}", toml::Value::from(session));
         }
-        let _ = writeln!(plan, "fingerprint = {}  # the plan is for this very file", toml::Value::from(fingerprint));
+        let _ =
+            writeln!(plan, "fingerprint = {}  # the plan only applies to this file", toml::Value::from(fingerprint));
         let _ = writeln!(
             plan,
             "# {} -> {} tokens",

@@ -123,7 +123,7 @@ fn beginning(text: &str, tokens: Tokens) -> (&str, String) {
     let (head, rest) = text.split_at(end);
     let n_lines = rest.trim_start_matches('\n').lines().count() as u64;
     let more = counted(n_lines, "more line");
-    (head, format!("\n[... {more}, {} in all; --full shows them]", size::tokens(tokens)))
+    (head, format!("\n[... {more}, {} in total; use --full to show all]", size::tokens(tokens)))
 }
 
 /// `text` without what a terminal takes for a command.
@@ -144,7 +144,7 @@ mod tests {
         let long = "a line\n".repeat(20);
         let (head, more) = beginning(long.trim_end(), Tokens(35));
         assert_eq!(head.lines().count(), 12);
-        assert_eq!(more, "\n[... 8 more lines, 35 tokens in all; --full shows them]");
+        assert_eq!(more, "\n[... 8 more lines, 35 tokens in total; use --full to show all]");
         assert_eq!(beginning("short", Tokens(2)), ("short", String::new()));
         assert_eq!(beginning(&"会".repeat(1001), Tokens(251)).0.chars().count(), 1000);
     }

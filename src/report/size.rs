@@ -17,6 +17,34 @@ pub fn tokens(n: Tokens) -> String {
     counted(n.0, "token")
 }
 
+/// A number of tokens as people say it, to a tenth of a thousand: `999`, `31.7k`, `200k`, `1M`.
+#[must_use]
+pub fn short(Tokens(n): Tokens) -> String {
+    let tenths = |unit: u64| (n + unit / 20) / (unit / 10);
+    let (tenths, unit) = match n {
+        0..1000 => return n.to_string(),
+        // 999,950 tokens are 1M, not 1000.0k.
+        1000..999_950 => (tenths(1000), "k"),
+        _ => (tenths(1_000_000), "M"),
+    };
+    match tenths % 10 {
+        0 => format!("{}{unit}", tenths / 10),
+        tenth => format!("{}.{tenth}{unit}", tenths / 10),
+    }
+}
+
+/// `part` of `whole` in whole percent; only nothing is `0 %`, and only the whole or more `100 %`.
+#[must_use]
+pub fn whole_percent(Tokens(part): Tokens, Tokens(whole): Tokens) -> String {
+    let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
+    let rounded = (part * 100 + whole / 2) / whole;
+    match rounded {
+        0 if part > 0 => "<1 %".to_owned(),
+        100 if part < whole => "99 %".to_owned(),
+        _ => format!("{rounded} %"),
+    }
+}
+
 /// A number of bytes in decimal units, with one digit after the point from 1 kB on: `999 B`, `12.3 MB`.
 #[must_use]
 pub fn bytes(n: u64) -> String {
@@ -63,6 +91,18 @@ fn tenths_of_percent(tenths: u128) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_are_short_and_percent_whole() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1k"), (31_662, "31.7k"), (200_000, "200k"), (999_949, "999.9k")];
+        for (n, text) in cases.into_iter().chain([(999_950, "1M"), (1_234_567, "1.2M")]) {
+            assert_eq!(short(Tokens(n)), text);
+        }
+        let cases = [(0, "0 %"), (1, "<1 %"), (1580, "16 %"), (9999, "99 %"), (10_000, "100 %"), (12_000, "120 %")];
+        for (part, text) in cases {
+            assert_eq!(whole_percent(Tokens(part), Tokens(10_000)), text);
+        }
+    }
 
     #[test]
     fn counts_are_grouped_by_three() {

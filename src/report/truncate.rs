@@ -65,21 +65,17 @@ impl TruncateReport {
     pub fn why_unchanged(&self) -> String {
         let (size, target) = (count(self.size.0), count(self.target.0));
         match self.why {
-            Some(Unchanged::Empty) => "there are no messages".to_owned(),
+            Some(Unchanged::Empty) => "the session has no messages".to_owned(),
             Some(Unchanged::AlreadyUnderTarget) => {
-                format!("the context is already under the target: {size} tokens, the target is {target}")
+                format!("already under the target: {size} of {target} tokens")
             }
             Some(Unchanged::BelowMinimum) => {
-                format!(
-                    "with less there would be fewer than 2 messages; these are {size} tokens, the target is {target}"
-                )
+                format!("at least 2 messages have to stay: these are {size} tokens, the target is {target}")
             }
             Some(Unchanged::NoPrompt) => {
-                format!(
-                    "no message of the user is there to start with; the context is {size} tokens, the target {target}"
-                )
+                format!("there is no prompt to start with: the context is {size} tokens, the target is {target}")
             }
-            None => "nothing goes".to_owned(),
+            None => "nothing to remove".to_owned(),
         }
     }
 }
@@ -93,7 +89,7 @@ impl fmt::Display for TruncateReport {
         let BeforeAfter { before, after } = self.messages;
         // What closes an open tool loop is no message that stayed; a plan does not count it yet.
         let n_closing = if self.rewritten.dry_run { 0 } else { self.rewritten.n_closing };
-        let would = if self.rewritten.dry_run { "would drop" } else { "dropped" };
+        let would = if self.rewritten.dry_run { "would remove" } else { "removed" };
         writeln!(
             f,
             "{would} the oldest {} of {}; model calls: {}",
@@ -102,12 +98,12 @@ impl fmt::Display for TruncateReport {
             self.model_calls
         )?;
         if let Some(line) = self.opener {
-            writeln!(f, "the prompt of the turn that was cut stays: line {}", count(line.into()))?;
+            writeln!(f, "kept the prompt of the turn that was cut: line {}", count(line.into()))?;
         }
         if let Some(size) = self.over_target {
             writeln!(
                 f,
-                "the {} left are {} tokens, still over the target of {}",
+                "target not reachable: the {} left use {} tokens, the target is {}",
                 counted(after.into(), "message"),
                 count(size.0),
                 count(self.target.0)

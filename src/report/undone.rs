@@ -49,23 +49,20 @@ impl fmt::Display for UndoneReport {
             several => write!(f, "{would}undone {}", counted(several.len() as u64, "operation"))?,
         }
         if *later > 0 {
-            write!(f, "; {} after it stay", counted(*later, "operation"))?;
+            write!(f, "; {} after it kept", counted(*later, "operation"))?;
         }
         writeln!(f)?;
         if !restored.is_empty() {
-            writeln!(f, "  back: {}", counted(restored.len() as u64, "item"))?;
+            writeln!(f, "  restored: {}", counted(restored.len() as u64, "item"))?;
         }
         if !cut_again.is_empty() {
-            writeln!(f, "  cut again: {}", counted(cut_again.len() as u64, "item"))?;
+            writeln!(f, "  removed again: {}", counted(cut_again.len() as u64, "item"))?;
         }
         for KeptRow { name, by } in kept {
-            writeln!(f, "  {name}: cut once more by the operation {by}, and stays as that left it")?;
+            writeln!(f, "  {name}: still removed by operation {by}")?;
         }
         if *appended_lines > 0 {
-            writeln!(f, "  {} added since stay behind it", counted(*appended_lines, "line"))?;
-        }
-        if let Some(backup) = &self.rewritten.backup {
-            writeln!(f, "  backup: {backup}")?;
+            writeln!(f, "  kept: {} appended since", counted(*appended_lines, "line"))?;
         }
         self.rewritten.fmt(f)
     }

@@ -12,6 +12,11 @@ const FACTORS: (f64, f64) = (0.5, 3.0);
 /// before the first message may be that head: the largest of the real sessions that were looked at had 53,000.
 const OVERHEAD_LIMIT: Tokens = Tokens(60_000);
 
+/// The usual context window of the client's models, and the large one that some of them offer, in tokens
+/// (platform.claude.com/docs/en/build-with-claude/context-windows).
+const WINDOW: Tokens = Tokens(200_000);
+const LARGE_WINDOW: Tokens = Tokens(1_000_000);
+
 /// What turns a `chars4` estimate into one that can be held against a context window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
@@ -23,11 +28,14 @@ pub struct Calibration {
     pub n_steps: usize,
     /// Whether the recorded usage tells of a head of the conversation that the file no longer has.
     pub lost_head: bool,
+    /// The largest context that the client recorded on this chain; 0 where it recorded none.
+    pub highest: Tokens,
 }
 
 impl Calibration {
     /// Plain `chars4`, nothing learnt.
-    pub const CHARS4: Self = Self { factor: 1.0, overhead: Tokens::ZERO, n_steps: 0, lost_head: false };
+    pub const CHARS4: Self =
+        Self { factor: 1.0, overhead: Tokens::ZERO, n_steps: 0, lost_head: false, highest: Tokens::ZERO };
 
     /// Learns from the usage that the client recorded along `chain`.
     #[must_use]
@@ -57,7 +65,7 @@ impl Calibration {
         }
         let n_steps = ratios.len();
         let learnt = median(ratios).map_or(DEFAULT_FACTOR, |median| median.clamp(FACTORS.0, FACTORS.1));
-        let mut calibration = Self { factor: learnt, n_steps, ..Self::CHARS4 };
+        let mut calibration = Self { factor: learnt, n_steps, highest: Tokens(highest), ..Self::CHARS4 };
         let (Some(first), Some(last)) = (first, last) else { return calibration };
         if last.0 < highest {
             // Texts were shortened after they had been measured, so that steps tell nothing; the last figure does.
@@ -74,6 +82,12 @@ impl Calibration {
             calibration.lost_head = true;
         }
         calibration
+    }
+
+    /// The context window of the model: that of 200,000 tokens, unless more of it was in use than fits there.
+    #[must_use]
+    pub fn window(&self) -> Tokens {
+        if self.highest > WINDOW { LARGE_WINDOW } else { WINDOW }
     }
 
     /// `tokens` of `chars4` as tokens of the API, without the overhead.

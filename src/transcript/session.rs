@@ -74,7 +74,7 @@ pub struct Candidate {
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// Neither a file nor the beginning of an id.
-    #[error("find session {name:?}: no such file, and no session id under {} begins so", projects.display())]
+    #[error("find the session {name:?}: no such file, and no session id under {} starts with it", projects.display())]
     Unknown {
         /// The argument.
         name: String,
@@ -84,7 +84,7 @@ pub enum SessionError {
         candidates: Vec<Candidate>,
     },
     /// The beginning of several ids, or an id that several projects have.
-    #[error("tell which session {name:?} is: {n_matches} match")]
+    #[error("choose a session: {n_matches} ids match {name:?}")]
     Ambiguous {
         /// The argument.
         name: String,
@@ -94,13 +94,13 @@ pub enum SessionError {
         candidates: Vec<Candidate>,
     },
     /// `latest`, and there is no session at all.
-    #[error("find the latest session: there is none under {}", projects.display())]
+    #[error("find a session: there are none under {}", projects.display())]
     NoSessions {
         /// The folder that was searched.
         projects: PathBuf,
     },
     /// The path of a folder.
-    #[error("read {} as a transcript: it is a folder", path.display())]
+    #[error("read {}: it is a folder", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,

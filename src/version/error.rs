@@ -12,7 +12,7 @@ pub enum VersionError {
     #[error("read the session")]
     Read(#[from] io::Error),
     /// The file changed while it was read.
-    #[error("read the session: it changed meanwhile")]
+    #[error("read the session: it changed while it was read")]
     Changed,
     /// The archive failed.
     #[error("use the archive")]
@@ -26,7 +26,7 @@ pub enum VersionError {
         key: String,
     },
     /// Something in the archive cannot be read by this version of ctxc.
-    #[error("read the session from the archive: {what} {key} was not written by a version of ctxc that this one knows")]
+    #[error("read the session from the archive: unknown format of {what} {key}")]
     Unknown {
         /// What it is.
         what: &'static str,
@@ -34,6 +34,6 @@ pub enum VersionError {
         key: String,
     },
     /// What came out of the archive is not what was kept.
-    #[error("read the session from the archive: what came out is not what was kept ({0})")]
+    #[error("read the session from the archive: the result is not what was stored ({0})")]
     NotWhatWasKept(Digest),
 }

@@ -349,12 +349,12 @@ enum Edge {
 }
 
 /// The place in the stored line of a place outside of all pieces, or at the edge of one. A range that starts where a
-/// piece does covers it, and one that ends where a piece does, too; what was taken out beside it stays out of it.
+/// piece does covers it, and one that ends where a piece does, too; what was removed beside it stays out of it.
 fn to_stored(pieces: &[Piece<'_>], at: u32, edge: Edge, is_range: bool) -> u32 {
     let mut stored = i64::from(at);
     for piece in pieces {
         let is_passed = match edge {
-            // A piece of no bytes at the place is what was taken out before it.
+            // A piece of no bytes at the place is what was removed before it.
             Edge::Start => piece.end() <= at && (piece.start < at || piece.bytes.is_empty() || !is_range),
             Edge::End => piece.end() <= at && (piece.start < at || (!piece.bytes.is_empty() && is_range)),
         };
@@ -391,8 +391,8 @@ mod tests {
         assert_eq!(composed(&[(2, 4, "abc")], &[(3, 4, "x")]), one(2, 4, "axc"), "a part of it");
         assert_eq!(composed(&[(2, 4, "abc")], &[(7, 8, "x")]), one(6, 7, "x"), "behind it");
         assert_eq!(composed(&[(2, 4, "abc")], &[(1, 7, "x")]), one(1, 6, "x"), "around it");
-        assert_eq!(composed(&[(2, 4, "")], &[(2, 3, "x")]), one(4, 5, "x"), "behind what was taken out");
-        assert_eq!(composed(&[(2, 4, "")], &[(1, 2, "x")]), one(1, 2, "x"), "before what was taken out");
+        assert_eq!(composed(&[(2, 4, "")], &[(2, 3, "x")]), one(4, 5, "x"), "behind what was removed");
+        assert_eq!(composed(&[(2, 4, "")], &[(1, 2, "x")]), one(1, 2, "x"), "before what was removed");
         assert_eq!(composed(&[(2, 4, "")], &[(2, 2, "x")]), one(4, 4, "x"));
         assert_eq!(composed(&[(2, 4, "abcdef")], &[(3, 4, "x"), (6, 7, "y")]), one(2, 4, "axcdyf"));
         assert_eq!(composed(&[(2, 4, "abc"), (6, 8, "def")], &[(3, 8, "x")]), one(2, 8, "axef"));

@@ -1,4 +1,4 @@
-//! `ctxc archive`: what was taken out is listed, found, shown, copied and swept out.
+//! `ctxc archive`: what was removed is listed, found, shown, copied and swept out.
 
 use insta::assert_snapshot;
 use regex::Regex;
@@ -41,8 +41,8 @@ fn operations_and_entries_are_listed() {
     assert_snapshot!(shown(&stage.run(["archive", "list"])), @"
     exit code: 0
     ----- standard output
-    operation      time                  verb      before  after  cuts  session
-    [OPERATION]  [TIME]  compress  10,182  7,701    12  a
+    operation      time                  verb      before  after  items  session
+    [OPERATION]  [TIME]  compress  10,182  7,701     12  a
     ----- standard error
     sqlite:[HOME]/archive.sqlite holds 1 operation, 129 lines of 179.7 kB, and 0 records in [SIZE]
     ");
@@ -60,7 +60,7 @@ fn operations_and_entries_are_listed() {
     let none = Stage::new().file("a.jsonl", fixture("small"));
     none.run(["compress", "a.jsonl", "--bands", "0-100:heavy", "-o", "b.jsonl"]).ended(0);
     let other = none.run(["archive", "list", "--session", "nobody"]);
-    assert!(other.ended(1).stderr.contains("cannot find session"));
+    assert!(other.ended(1).stderr.contains("no session"));
 }
 
 // A-04: words, parts of words, any characters.
@@ -70,9 +70,9 @@ fn what_was_taken_out_is_found_by_its_words() {
     assert_snapshot!(shown(&stage.run(["archive", "search", "idempotency key", "--limit", "2"])), @"
     exit code: 0
     ----- standard output
-    ebededaa8b1e  [TIME]  thinking  by assistant  session [ID]  taken out by [OPERATION]
+    ebededaa8b1e  [TIME]  thinking  by assistant  session [ID]  removed by [OPERATION]
       …owner, names, migrations, measurements. Left to do: old index, NULL lease case, idempotency key, async client. Say that three files are untracked.
-    f49974b87567  [TIME]  answer  by assistant  session [ID]  taken out by [OPERATION]
+    f49974b87567  [TIME]  answer  by assistant  session [ID]  removed by [OPERATION]
       …done its work, we send again. That is at-least-once delivery by design. Only an idempotency key that the customer checks can close it; we could send the delivery id as the…
     ----- standard error
     hint: ctxc archive show ebededaa8b1e shows the first one whole
@@ -80,7 +80,7 @@ fn what_was_taken_out_is_found_by_its_words() {
     assert_snapshot!(shown(&stage.run(["archive", "search", "perations.m", "--limit", "1", "--speaker", "user"])), @"
     exit code: 0
     ----- standard output
-    0f38b17e8ee6  [TIME]  prompt  by user  session [ID]  taken out by [OPERATION]
+    0f38b17e8ee6  [TIME]  prompt  by user  session [ID]  removed by [OPERATION]
       Now the docs, then we're done. docs/operations.md needs the lease, the new variable names, what to do when the Sentry error about…
     ----- standard error
     hint: ctxc archive show 0f38b17e8ee6 shows the first one whole
@@ -89,13 +89,13 @@ fn what_was_taken_out_is_found_by_its_words() {
     exit code: 0
     ----- standard output
     ----- standard error
-    nothing in sqlite:[HOME]/archive.sqlite has the words "nobody-said-this"
+    no match in sqlite:[HOME]/archive.sqlite for "nobody-said-this"
     "#);
     assert_snapshot!(shown(&stage.run(["archive", "search", "\"::\" *"])), @r#"
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot search for "\"::\" *": it has no letter and no digit
+    error: the query "\"::\" *" has no letters or digits
     hint: give a word or a part of one
     "#);
     for query in ["\"unbalanced", "a AND", "NEAR(", "text:x", "(", "a* OR b"] {
@@ -141,14 +141,14 @@ fn an_id_that_is_unknown_or_stands_for_several_is_said() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot show zzz: nothing in sqlite:[HOME]/archive.sqlite begins so
-    hint: ctxc archive list names operations, ctxc archive search finds entries; give --archive if another archive was used
+    error: no match for zzz in sqlite:[HOME]/archive.sqlite
+    hint: run `ctxc archive list` or `ctxc archive search` to find ids; use --archive if another archive was used
     ");
     let all: Vec<String> = (0..16).map(|digit| format!("{digit:x}")).collect();
     let ambiguous =
         all.iter().map(|digit| stage.run(["archive", "show", digit])).find(|run| run.code == Some(2)).unwrap();
-    assert!(ambiguous.stderr.contains("begin so"), "{}", ambiguous.text);
-    assert!(ambiguous.stderr.contains("hint: give more of the id"), "{}", ambiguous.text);
+    assert!(ambiguous.stderr.contains("is ambiguous: "), "{}", ambiguous.text);
+    assert!(ambiguous.stderr.contains("hint: use a longer prefix"), "{}", ambiguous.text);
 }
 
 // A-04, A-07: a copy is a way back.
@@ -161,14 +161,14 @@ fn an_archive_is_copied_and_copied_again() {
     ----- standard output
     sqlite:[HOME]/shop/copy.sqlite
     ----- standard error
-    copied 1 operation with 27 originals, 0 records, and 4 objects; 0 were there already
+    copied 1 operation with 27 originals, 0 records, and 4 objects; 0 were already present
     ");
     assert_snapshot!(shown(&stage.run(["archive", "copy", "--to", &to])), @"
     exit code: 0
     ----- standard output
     sqlite:[HOME]/shop/copy.sqlite
     ----- standard error
-    copied 0 operations with 0 originals, 0 records, and 0 objects; 5 were there already
+    copied 0 operations with 0 originals, 0 records, and 0 objects; 5 were already present
     ");
     stage.run(["restore", "b.jsonl", "--all", "--archive", &to, "-o", "c.jsonl"]).ended(0);
     assert!(stage.bytes("c.jsonl") == stage.bytes("a.jsonl"));
@@ -177,14 +177,14 @@ fn an_archive_is_copied_and_copied_again() {
     ----- standard output
     ----- standard error
     error: cannot copy the archive [HOME]/shop/copy.sqlite into itself
-    hint: name another one with --to
+    hint: use another --to
     ");
     assert_snapshot!(shown(&stage.run(["archive", "copy", "--to", "memory:"])), @"
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot copy the archive into memory: it would be gone when the command ends
-    hint: name a file with --to sqlite:PATH, or a server with --to postgres://USER:PASSWORD@HOST/DATABASE
+    error: cannot copy into memory: it is gone when the command ends
+    hint: use --to sqlite:PATH, or --to postgres://USER:PASSWORD@HOST/DATABASE
     ");
     assert_eq!(stage.run(["archive", "copy", "--to", "copy.sqlite"]).code, Some(2));
 }
@@ -198,38 +198,38 @@ fn originals_go_only_when_that_is_asked_for_and_confirmed() {
     assert_snapshot!(shown(&stage.run(["archive", "gc", "--dry-run"])), @"
     exit code: 0
     ----- standard output
-    would drop from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 0 lines that nothing refers to ([SIZE])
+    would drop from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 0 unreferenced lines (0 B)
     ----- standard error
     ");
     assert_snapshot!(shown(&stage.run(["archive", "gc"])), @"
     exit code: 0
     ----- standard output
-    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 0 lines that nothing refers to ([SIZE]); the file had [SIZE], it has [LESS]
+    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 0 unreferenced lines (0 B); file 213.0 kB -> 213.0 kB
     ----- standard error
     ");
     assert_eq!(stage.run(["archive", "gc", "--originals"]).code, Some(2));
-    assert_eq!(stage.run(["archive", "gc", "--older-than", "3"]).code, Some(2));
-    assert_snapshot!(shown(&stage.run(["archive", "gc", "--originals", "--older-than", "0", "--dry-run"])), @"
+    assert_eq!(stage.run(["archive", "gc", "--older-than", "3d"]).code, Some(2));
+    assert_snapshot!(shown(&stage.run(["archive", "gc", "--originals", "--older-than", "0d", "--dry-run"])), @"
     exit code: 0
     ----- standard output
-    would drop from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, what 1 operation took out (27 lines), 0 lines that nothing refers to ([SIZE])
+    would drop from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, originals of 1 operation (27 lines), 0 unreferenced lines (0 B)
     ----- standard error
     ");
-    assert_snapshot!(shown(&stage.run(["archive", "gc", "--originals", "--older-than", "0"])), @"
+    assert_snapshot!(shown(&stage.run(["archive", "gc", "--originals", "--older-than", "0d"])), @"
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot drop 27 originals from sqlite:[HOME]/archive.sqlite: nobody can be asked
-    hint: run it on a terminal, or give --yes; --dry-run shows what would go
+    error: --yes is required to drop 27 originals from sqlite:[HOME]/archive.sqlite without a terminal
+    hint: use --dry-run to see what would be dropped
     ");
     stage.run(["restore", "b.jsonl", "--all", "-o", "still.jsonl"]).ended(0);
-    stage.run(["archive", "gc", "--originals", "--older-than", "30", "--yes"]).ended(0);
+    stage.run(["archive", "gc", "--originals", "--older-than", "30d", "--yes"]).ended(0);
     stage.run(["restore", "b.jsonl", "--all", "-o", "young.jsonl"]).ended(0);
 
-    assert_snapshot!(shown(&stage.run(["archive", "gc", "--originals", "--older-than", "0", "--yes"])), @"
+    assert_snapshot!(shown(&stage.run(["archive", "gc", "--originals", "--older-than", "0d", "--yes"])), @"
     exit code: 0
     ----- standard output
-    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, what 1 operation took out (27 lines), 0 lines that nothing refers to ([SIZE]); the file had [SIZE], it has [LESS]
+    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, originals of 1 operation (27 lines), 0 unreferenced lines (0 B); file 221.2 kB -> 221.2 kB
     ----- standard error
     ");
     // N-01: sessions are kept whole, whatever is noted of single lines.
@@ -245,7 +245,7 @@ fn an_archive_that_cannot_be_used_is_said() {
         .file("folder/x", "")
         .file("a.jsonl", fixture("small"));
     for (url, part) in [
-        ("sqlite:absent.sqlite", "there is none"),
+        ("sqlite:absent.sqlite", "no archive at absent.sqlite"),
         ("sqlite:text.sqlite", "damaged or no database"),
         ("sqlite:folder", "the file or its folder is read-only or unreachable"),
         ("archive.sqlite", "names no kind of store"),

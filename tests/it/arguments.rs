@@ -32,21 +32,21 @@ fn what_only_the_session_tells_is_a_usage_error_too() {
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot replace standard input in place
-    hint: leave --in-place out: the result goes to standard output
+    error: --in-place cannot be used with standard input
+    hint: the result goes to standard output
     ");
     assert_snapshot!(stage.run(["compress", "-", "--bands", "0-50:heavy", "--json"]).text, @"
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot print the transcript and the JSON report both
-    hint: write the report with --report FILE, or the transcript with -o FILE
+    error: the transcript and the JSON report cannot both go to standard output
+    hint: use --report FILE for the report, or -o FILE for the transcript
     ");
     assert_snapshot!(stage.run(["check", "-", "--against", "-"]).text, @"
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot read two transcripts from standard input
+    error: only one transcript can be standard input
     ");
 }
 

@@ -58,14 +58,14 @@ fn utterances_are_pushed_read_and_summarised() {
     ----- standard output
     4
     ----- standard error
-    the buffer default holds 3 of 3 utterances, 16 of 8,000 tokens; 1 evicted; 1 summarised by extract, in [SIZE] of 1,000 tokens
+    buffer default: 3 of 3 utterances, 16 of 8,000 tokens; 1 evicted; 1 summarized by extract, in [SIZE] of 1,000 tokens
     ");
     assert_snapshot!(shown(&stage.run(["buffer", "push", TALK[4]])), @"
     exit code: 0
     ----- standard output
     5
     ----- standard error
-    the buffer default holds 3 of 3 utterances, 15 of 8,000 tokens; 1 evicted; 1 summarised by extract, in [SIZE] of 1,000 tokens
+    buffer default: 3 of 3 utterances, 15 of 8,000 tokens; 1 evicted; 1 summarized by extract, in [SIZE] of 1,000 tokens
     ");
     assert_snapshot!(shown(&stage.run(["buffer", "read"])), @"
     exit code: 0
@@ -98,14 +98,14 @@ fn utterances_are_pushed_read_and_summarised() {
     for text in &TALK[..2] {
         assert!(String::from_utf8_lossy(&summary.stdout).contains(text), "{}", summary.text);
     }
-    assert!(shown(&summary).ends_with("[SIZE] of 1,000 tokens, for 2 utterances that left the buffer default\n"));
+    assert!(shown(&summary).ends_with("[SIZE] of 1,000 tokens, for 2 utterances evicted from buffer default\n"));
     assert_snapshot!(shown(&stage.run(["buffer", "tokens"])), @"
     exit code: 0
     ----- standard output
     utterances  3 of 3
     tokens      15 of 8,000
     summary     [SIZE] of 1,000 tokens
-    summarised  2 utterances
+    summarized  2 utterances
     waiting     0 utterances
     ----- standard error
     ");
@@ -114,7 +114,7 @@ fn utterances_are_pushed_read_and_summarised() {
     assert_eq!(list["buffers"][0]["holds"], stage.run(["buffer", "tokens", "--json"]).ended(0).json()["holds"]);
     let table = stage.run(["buffer", "list"]).ended(0).table("buffer");
     assert!(
-        table.starts_with("buffer   utterances  tokens  summarised  summary tokens  waiting\ndefault           3 ")
+        table.starts_with("buffer   utterances  tokens  summarized  summary tokens  waiting\ndefault           3 ")
     );
     // What has left is in the archive still.
     assert_snapshot!(shown(&stage.run(["archive", "search", "redis", "--kind", "utterance"])), @"
@@ -185,16 +185,16 @@ fn what_cannot_be_pushed_is_said() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot push standard input: byte 10, in line 2, is no UTF-8
-    hint: nothing was pushed; convert it first, for example with iconv -t UTF-8
+    error: standard input is not valid UTF-8 at byte 10, line 2
+    hint: convert it first, for example with iconv -t UTF-8
     ");
     let empty = bytes.stdin("");
     assert_snapshot!(shown(&empty.run(["buffer", "push"])), @"
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot push an utterance: it is empty
-    hint: give TEXT, or pipe it into the command
+    error: the utterance is empty
+    hint: give TEXT, or pipe it in
     ");
     for args in [
         ["push", "", "--speaker", "user"],
@@ -221,7 +221,7 @@ fn test_7_17_an_empty_buffer_gives_empty_results() {
     exit code: 0
     ----- standard output
     ----- standard error
-    the buffer default in sqlite:none.sqlite is empty
+    buffer default in sqlite:none.sqlite is empty
     ");
     assert_snapshot!(shown(&stage.run(["buffer", "summary"])), @"
     exit code: 0
@@ -233,7 +233,7 @@ fn test_7_17_an_empty_buffer_gives_empty_results() {
     exit code: 0
     ----- standard output
     ----- standard error
-    there is no buffer in sqlite:none.sqlite
+    no buffers in sqlite:none.sqlite
     ");
     for args in [["read"].as_slice(), &["last", "5"], &["search", "words"], &["read", "--speaker", "user"]] {
         let run = stage.run([&["buffer"], args, &["--json"]].concat());
@@ -252,15 +252,15 @@ fn test_7_18_what_is_deleted_is_gone_for_good() {
     assert_snapshot!(shown(&stage.run(["buffer", "delete", "4"])), @"
     exit code: 0
     ----- standard output
-    deleted utterance 4 of the buffer default, which holds 2 of 3 utterances, 10 of 8,000 tokens
+    deleted utterance 4 from buffer default: 2 of 3 utterances, 10 of 8,000 tokens
     ----- standard error
     ");
     assert_snapshot!(shown(&stage.run(["buffer", "delete", "1"])), @"
     exit code: 0
     ----- standard output
-    deleted utterance 1 of the buffer default, which holds 2 of 3 utterances, 10 of 8,000 tokens
+    deleted utterance 1 from buffer default: 2 of 3 utterances, 10 of 8,000 tokens
     ----- standard error
-    warning: it had been summarised before: what the summary says of it stays there
+    warning: it was summarized before: the summary still mentions it
     ");
     assert_snapshot!(shown(&stage.run(["buffer", "delete", "4"])), @"
     exit code: 1
@@ -275,13 +275,13 @@ fn test_7_18_what_is_deleted_is_gone_for_good() {
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot delete the buffer default from sqlite:[HOME]/archive.sqlite: nobody can be asked
-    hint: run it on a terminal, or give --yes
+    error: --yes is required to delete the buffer default from sqlite:[HOME]/archive.sqlite without a terminal
+    hint: nothing was deleted
     ");
     assert_snapshot!(shown(&stage.run(["buffer", "delete", "--all", "--yes"])), @"
     exit code: 0
     ----- standard output
-    deleted the buffer default: 3 utterances and the summary
+    deleted buffer default: 3 utterances and its summary
     ----- standard error
     ");
     let left = stage.run(["archive", "list", "--json"]).ended(0).json();
@@ -306,7 +306,7 @@ fn test_7_16_the_token_budget_is_kept_to() {
     ----- standard output
     7
     ----- standard error
-    the buffer default holds 1 of 20 utterances, 1,250 of 1,000 tokens; 2 evicted; 2 summarised by extract, in [SIZE] of 100 tokens
+    buffer default: 1 of 20 utterances, 1,250 of 1,000 tokens; 2 evicted; 2 summarized by extract, in [SIZE] of 100 tokens
     warning: the newest utterance has 1,250 tokens, more than the 1,000 tokens that the buffer is to hold; it stays until the next one comes
     ");
     let summary = stage.run(["buffer", "summary", "--json"]).ended(0).json();
@@ -322,7 +322,7 @@ fn a_session_is_loaded() {
     ----- standard output
     1-23
     ----- standard error
-    the buffer default holds 4 of 4 utterances, 685 of 8,000 tokens; 19 evicted; 19 summarised by extract, in [SIZE] of 1,000 tokens
+    buffer default: 4 of 4 utterances, 685 of 8,000 tokens; 19 evicted; 19 summarized by extract, in [SIZE] of 1,000 tokens
     ");
     let read = stage.run(["buffer", "read", "--json"]).ended(0).json();
     let utterances = read["utterances"].as_array().unwrap();
@@ -350,8 +350,8 @@ fn a_session_is_loaded() {
     exit code: 0
     ----- standard output
     ----- standard error
-    nothing is said in empty.jsonl
-    the buffer default holds 0 of 20 utterances, 0 of 8,000 tokens
+    no messages in empty.jsonl
+    buffer default: 0 of 20 utterances, 0 of 8,000 tokens
     ");
 }
 
@@ -364,11 +364,11 @@ fn what_an_engine_fails_on_waits() {
     let failed = stage.run([["buffer", "push", TALK[2]].as_slice(), &nobody].concat()).ended(0);
     assert_eq!(failed.stdout, b"3\n");
     assert!(
-        failed.stderr.contains("warning: 1 utterance that left the buffer was not summarised: cannot "),
+        failed.stderr.contains("warning: 1 utterance evicted from the buffer was not summarized: cannot "),
         "{}",
         failed.text
     );
-    assert!(failed.stderr.contains("hint: they are in the archive, and the next push tries again"), "{}", failed.text);
+    assert!(failed.stderr.contains("hint: they are in the archive; the next push tries again"), "{}", failed.text);
     let strict = stage.run([["buffer", "push", TALK[3], "--strict", "--json"].as_slice(), &nobody].concat()).ended(3);
     let json = strict.json();
     assert_eq!((&json["holds"]["waiting"], &json["folded"], &json["evicted"]), (&json!(2), &json!(0), &json!([2])));
@@ -378,7 +378,7 @@ fn what_an_engine_fails_on_waits() {
     ----- standard output
     ----- standard error
     the buffer default in sqlite:[HOME]/archive.sqlite has no summary: nothing has left it
-    hint: 2 utterances that left the buffer wait to be summarised, which the next push tries again
+    hint: 2 utterances evicted but not yet summarized; the next push tries again
     ");
     assert_eq!(texts(stage.run(["buffer", "read", "--json"])), TALK[2..4]);
     let made_up = stage.run(["buffer", "push", TALK[4], "--json"]).ended(0).json();
@@ -445,8 +445,8 @@ fn test_7_13_memory_lasts_as_long_as_the_command() {
     ----- standard output
     1
     ----- standard error
-    warning: an archive in memory is gone when this command ends; name a file with --archive sqlite:PATH
-    the buffer default holds 1 of 20 utterances, 3 of 8,000 tokens
+    warning: an archive in memory is gone when this command ends; use --archive sqlite:PATH
+    buffer default: 1 of 20 utterances, 3 of 8,000 tokens
     ");
     assert_eq!(texts(stage.run(["buffer", "read", "--json"])), [Value::Null; 0]);
 }

@@ -148,15 +148,15 @@ fn a_newer_message_on_another_branch_is_told() {
     let (_, chain) = indexed(&bytes);
     assert_eq!((chain.leaf, chain.newest_elsewhere), (Some(line(4)), Some(line(3))));
     let run = Stage::new().file("in.jsonl", bytes).run(["compress", "in.jsonl", "--bands", "", "-o", "out.jsonl"]);
-    assert!(run.stderr.contains("in.jsonl:3: this message is the newest by its time"), "{}", run.text);
+    assert!(run.stderr.contains("in.jsonl:3: the newest message is not among the active entries"), "{}", run.text);
 }
 
 // T-04: cycles and missing parents end the walk, and are told.
 #[test]
 fn a_broken_chain_is_told() {
     for (name, said) in [
-        ("parent-cycle", "in.jsonl:2: the conversation starts here, for the parents lead in a circle"),
-        ("orphan-parent", "in.jsonl:5: the conversation starts here, for the parent of this entry is missing"),
+        ("parent-cycle", "in.jsonl:2: the conversation starts here: the parents form a cycle"),
+        ("orphan-parent", "in.jsonl:5: the conversation starts here: the parent of this entry is missing"),
     ] {
         let stage = Stage::new().file("in.jsonl", fixture(name));
         let run = stage.run(["compress", "in.jsonl", "--bands", "", "-o", "out.jsonl"]).ended(0);

@@ -76,18 +76,18 @@ fn r_15_b_12_what_goes_where_is_said_and_a_dry_run_agrees() {
     ----- standard output
     out.jsonl
     ----- standard error
-    warning: the newest turn lies in the band 0-100:compress
-    hint: --protect-turns 1 leaves it alone
-    engine: chat, which sends 22 texts of 4,182 tokens to [server] (openai/gpt-5-mini), 0 secrets replaced, for about 0.0026 USD to 0.0141 USD
+    warning: the newest turn is in the band 0-100:compress
+    hint: use --protect-turns 1 to protect it
+    engine    chat: sends 22 texts (4,182 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0026 USD to 0.0141 USD
     compressed 22 messages in 9 of 9 turns; 1 too short, 0 kept, 0 failed
       compress: 22 of 22 messages, 4,182 -> 1,407 tokens (33.6 %, target 1,482 or 35 %)
     22 calls to [server]; 8,800 tokens in, 550 out; 0.0033 USD
     facts kept: 106 of 227 (46.7 %): paths 6 of 15, identifiers 34 of 81, numbers 49 of 90, versions 1 of 3, hashes 0 of 1, error lines 0 of 2, quoted strings 16 of 35
-    live tokens: 10,182 -> 6,916 by chars4, 31,803 -> 27,000 calibrated (estimates)
-    of which thinking behind the first change: 9 entries, 491 tokens and 877 of signatures
-    prompt cache: 10,171 tokens are written again once; the saving outweighs that after 25 steps
-    context gauge of the client: 31,662 -> 26,859 tokens
-    file: 179.8 kB -> 155.3 kB
+    context   31.7k -> 26.9k tokens (16 % -> 13 % of 200k)
+    removed   thinking in 9 entries (the API rejects it after an edit)
+    cache     10.2k tokens re-cached; breaks even after 25 steps
+    file      179.8 kB -> 155.3 kB
+    undo      ctxc undo out.jsonl
     ");
     let report: Value = serde_json::from_slice(&stage.bytes("report.json")).unwrap();
     assert_eq!(report["calls"]["calls"], plan["calls"]["calls"]);
@@ -114,18 +114,18 @@ fn r_10_what_was_paid_for_is_not_asked_for_again() {
     ----- standard output
     out.jsonl
     ----- standard error
-    warning: the newest turn lies in the band 0-100:compress
-    hint: --protect-turns 1 leaves it alone
-    22 results were there already, from an earlier run
+    warning: the newest turn is in the band 0-100:compress
+    hint: use --protect-turns 1 to protect it
+    22 results were from the cache
     compressed 22 messages in 9 of 9 turns; 1 too short, 0 kept, 0 failed
       compress: 22 of 22 messages, 4,182 -> 1,407 tokens (33.6 %, target 1,482 or 35 %)
-    0 calls to [server], 22 results there already
+    0 calls to [server], 22 results from the cache
     facts kept: 106 of 227 (46.7 %): paths 6 of 15, identifiers 34 of 81, numbers 49 of 90, versions 1 of 3, hashes 0 of 1, error lines 0 of 2, quoted strings 16 of 35
-    live tokens: 10,182 -> 6,916 by chars4, 31,803 -> 27,000 calibrated (estimates)
-    of which thinking behind the first change: 9 entries, 491 tokens and 877 of signatures
-    prompt cache: 10,171 tokens are written again once; the saving outweighs that after 25 steps
-    context gauge of the client: 31,662 -> 26,859 tokens
-    file: 179.8 kB -> 155.3 kB
+    context   31.7k -> 26.9k tokens (16 % -> 13 % of 200k)
+    removed   thinking in 9 entries (the API rejects it after an edit)
+    cache     10.2k tokens re-cached; breaks even after 25 steps
+    file      179.8 kB -> 155.3 kB
+    undo      ctxc undo out.jsonl
     ");
     // Another target is another question.
     stage.run(compress(&["--bands", "0-100:heavy", "--force"])).ended(0);
@@ -158,17 +158,18 @@ fn b_08_each_task_tells_what_came_of_it() {
     ----- standard output
     out.jsonl
     ----- standard error
-    warning: the newest turn lies in the band 0-100:compress
-    hint: --protect-turns 1 leaves it alone
-    engine: chat, which sends 10 texts of 415 tokens to [server] (openai/gpt-5-mini), 0 secrets replaced, for about 0.0007 USD to 0.0039 USD
-    warning: 3 messages got no reply, the last because the server has trouble (500): overloaded
+    warning: the newest turn is in the band 0-100:compress
+    hint: use --protect-turns 1 to protect it
+    engine    chat: sends 10 texts (415 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0007 USD to 0.0039 USD
+    warning: 3 messages got no reply; last error: the server has trouble (500): overloaded
     compressed 3 messages in 5 of 5 turns; 0 too short, 4 kept, 3 failed
       compress: 3 of 10 messages, 125 -> 47 tokens (37.6 %, target 45 or 35 %)
-    13 calls to [server], 3 of them again; 4,000 tokens in, 250 out; 0.0015 USD
+    13 calls to [server], 3 of them retries; 4,000 tokens in, 250 out; 0.0015 USD
     facts kept: 3 of 6 (50.0 %): paths 3 of 3, versions 0 of 3
-    live tokens: 415 -> 337 by chars4, 623 -> 506 calibrated (estimates)
-    prompt cache: 71 tokens are written again once; the saving outweighs that after 7 steps
-    file: 5.1 kB -> 4.8 kB
+    context   623 -> 506 tokens (<1 % -> <1 % of 200k)
+    cache     71 tokens re-cached; breaks even after 7 steps
+    file      5.1 kB -> 4.8 kB
+    undo      ctxc undo out.jsonl
     line  turn  role       part  level     tokens  target  after  facts lost  outcome                                                                   attempts  time   model              cost
        1     0  user       text  compress      41      15  -      -           kept: the reply is not shorter                                                   1  [time] openai/gpt-5-mini  0.0002 USD
        2     0  assistant  text  compress      42      15  -      -           kept: the reply is blank                                                         2  [time] openai/gpt-5-mini  0.0003 USD
@@ -216,29 +217,29 @@ fn r_07_what_cannot_be_asked_is_said_before_any_work() {
     }
     assert_snapshot!(said, @r#"
     ["--engine", "chat"]
-    error: cannot ask openrouter.ai: OPENROUTER_API_KEY is not set
-    hint: set OPENROUTER_API_KEY, or give --engine extract, which needs no key and sends nothing
+    error: no API key for openrouter.ai: OPENROUTER_API_KEY is not set
+    hint: set OPENROUTER_API_KEY, or use --engine extract, which works offline
 
     []
-    error: cannot read OPENROUTER_API_KEY: take the key: it is empty, or has a line end or another character that no key has
+    error: cannot read OPENROUTER_API_KEY: the API key is empty or has invalid characters
 
     ["--base-url", "https://llm.example/v1"]
-    error: cannot ask llm.example: no key is set for it
-    hint: OPENROUTER_API_KEY is for openrouter.ai alone; set CTXC_API_KEY to the key of llm.example, or to any word where it wants none
+    error: no API key for llm.example: none is configured
+    hint: OPENROUTER_API_KEY is only used for openrouter.ai; set CTXC_API_KEY to the key of llm.example, or to any word if it needs none
 
     ["--base-url", "llm.example"]
-    error: cannot take "llm.example" as a base URL: it is not of the form https://HOST/v1
+    error: cannot parse the base URL "llm.example": expected https://HOST/v1
 
     ["--base-url", "https://llm.example/v1"]
-    error: cannot choose a model of llm.example: none is named
-    hint: name one that the server has with --model, or set CTXC_MODEL
+    error: no model for llm.example
+    hint: set --model or CTXC_MODEL
 
     ["--model", "nobody/knows", "--max-cost", "1"]
-    error: cannot keep to a limit of costs: the price of the model nobody/knows is not known
-    hint: leave --max-cost out, or choose a model whose price is known
+    error: cannot use --max-cost: the price of the model nobody/knows is unknown
+    hint: use a model with a known price, or remove --max-cost
 
     ["--max-cost", "a lot"]
-    error: invalid value 'a lot' for '--max-cost <USD>': take "a lot" for US dollars, such as 0.50
+    error: invalid value 'a lot' for '--max-cost <USD>': "a lot" is not an amount in US dollars such as 0.50
 
     For more information, try '--help'.
 
@@ -284,29 +285,29 @@ fn r_16_a_run_that_is_refused_writes_nothing_and_keeps_what_is_done() {
     exit code: 1
     ----- standard output
     ----- standard error
-    warning: the newest turn lies in the band 0-100:compress
-    hint: --protect-turns 1 leaves it alone
-    engine: chat, which sends 20 texts of 830 tokens to [server] (openai/gpt-5-mini), 0 secrets replaced, for about 0.0013 USD to 0.0078 USD
+    warning: the newest turn is in the band 0-100:compress
+    hint: use --protect-turns 1 to protect it
+    engine    chat: sends 20 texts (830 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0013 USD to 0.0078 USD
     error: cannot ask [server]: the server refuses the key (401): User not found.
-    hint: check OPENROUTER_API_KEY or CTXC_API_KEY, and that it is a key of this server
+    hint: check OPENROUTER_API_KEY or CTXC_API_KEY
     hint: nothing was written; 4 results are kept, so that the next run asks for the rest alone
     exit code: 1
     ----- standard output
     ----- standard error
-    warning: the newest turn lies in the band 0-100:compress
-    hint: --protect-turns 1 leaves it alone
-    engine: chat, which sends 20 texts of 830 tokens to [server] (openai/gpt-5-mini), 0 secrets replaced, for about 0.0013 USD to 0.0078 USD
+    warning: the newest turn is in the band 0-100:compress
+    hint: use --protect-turns 1 to protect it
+    engine    chat: sends 20 texts (830 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0013 USD to 0.0078 USD
     error: cannot ask [server]: there is no credit left (402): Insufficient credits
-    hint: add credit to the account, or choose a cheaper model with --model
+    hint: add credit, or use a cheaper --model
     hint: nothing was written; 4 results are kept, so that the next run asks for the rest alone
     exit code: 1
     ----- standard output
     ----- standard error
-    warning: the newest turn lies in the band 0-100:compress
-    hint: --protect-turns 1 leaves it alone
-    engine: chat, which sends 20 texts of 830 tokens to [server] (openai/gpt-5-mini), 0 secrets replaced, for about 0.0013 USD to 0.0078 USD
+    warning: the newest turn is in the band 0-100:compress
+    hint: use --protect-turns 1 to protect it
+    engine    chat: sends 20 texts (830 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0013 USD to 0.0078 USD
     error: cannot ask [server]: the key may not do this (403): Key limit exceeded
-    hint: check what the key may do, and the privacy settings of the account
+    hint: check the permissions of the key and the privacy settings of the account
     hint: nothing was written; 4 results are kept, so that the next run asks for the rest alone
     ");
 }
@@ -322,11 +323,11 @@ fn r_12_a_server_that_fails_all_the_time_ends_the_run() {
     exit code: 1
     ----- standard output
     ----- standard error
-    warning: the newest turn lies in the band 0-100:compress
-    hint: --protect-turns 1 leaves it alone
-    engine: chat, which sends 40 texts of 1,680 tokens to [server] (openai/gpt-5-mini), 0 secrets replaced, for about 0.0027 USD to 0.0157 USD
+    warning: the newest turn is in the band 0-100:compress
+    hint: use --protect-turns 1 to protect it
+    engine    chat: sends 40 texts (1,680 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0027 USD to 0.0157 USD
     error: cannot go on asking [server]: too many texts in a row got no reply, the last because: the server knows no such model or address (404): No endpoints found for openai/gpt-5-mini.
-    hint: name a model that the server has with --model; --base-url ends in /v1 most often
+    hint: check --model and --base-url, which usually ends in /v1
     hint: nothing was written
     ");
 }
@@ -352,22 +353,22 @@ fn a_wrong_address_says_what_to_do() {
     ----- standard output
     out.jsonl
     ----- standard error
-    warning: the newest turn lies in the band 0-100:compress
-    hint: --protect-turns 1 leaves it alone
-    engine: chat, which sends 4 texts of 166 tokens to [server] (openai/gpt-5-mini), 0 secrets replaced, for about 0.0003 USD to 0.0016 USD
-    warning: 4 messages got no reply, the last because the server answers with a web page
-    hint: check that the server runs, and --base-url, which ends in /v1 most often
+    warning: the newest turn is in the band 0-100:compress
+    hint: use --protect-turns 1 to protect it
+    engine    chat: sends 4 texts (166 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0003 USD to 0.0016 USD
+    warning: 4 messages got no reply; last error: the server answers with a web page
+    hint: check that the server runs, and --base-url, which usually ends in /v1
     4 calls to [server]; 0 tokens in, 0 out; 0 USD
     nothing changed: no shorter text was taken: 0 kept, 4 failed
     exit code: 1
     ----- standard output
     ----- standard error
-    warning: the newest turn lies in the band 0-100:compress
-    hint: --protect-turns 1 leaves it alone
-    engine: chat, which sends 4 texts of 166 tokens to llm.example (tiny), 0 secrets replaced, cost not known
-    warning: llm.example is asked without encryption: others on the way can read the texts
+    warning: the newest turn is in the band 0-100:compress
+    hint: use --protect-turns 1 to protect it
+    engine    chat: sends 4 texts (166 tokens) to llm.example (tiny), 0 secrets replaced, unknown cost
+    warning: llm.example is contacted without encryption
     error: cannot ask llm.example: the proxy refuses (407)
-    hint: check HTTPS_PROXY with its name and password, or name the host in NO_PROXY
+    hint: check HTTPS_PROXY, or add the host to NO_PROXY
     hint: nothing was written
     ");
 }
@@ -385,11 +386,11 @@ fn g_02_a_cap_on_the_cost_is_kept() {
     ----- standard output
     out.jsonl
     ----- standard error
-    warning: the newest turn lies in the band 0-100:compress
-    hint: --protect-turns 1 leaves it alone
-    engine: chat, which sends 40 texts of 1,680 tokens to [server] (openai/gpt-5-mini), 0 secrets replaced, for about 0.0027 USD to 0.0157 USD
+    warning: the newest turn is in the band 0-100:compress
+    hint: use --protect-turns 1 to protect it
+    engine    chat: sends 40 texts (1,680 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0027 USD to 0.0157 USD
     warning: 40 messages were not asked for: another call could take the cost over 0 USD
-    hint: a higher --max-cost asks for the rest; what is done is kept and not paid for again
+    hint: raise --max-cost to continue; finished results are cached
     nothing changed: no shorter text was taken: 40 kept, 0 failed
     ");
     let report = stage.run(compress(&[&args[..], &["0.005", "--force", "--json"]].concat())).ended(0).json();
@@ -710,7 +711,7 @@ fn a_run_asks_the_same_engine() {
     assert_eq!(server.n_requests(), 0);
     let run = stage.run(args).ended(0);
     assert_eq!(server.n_requests(), 6);
-    let told = "   0 texts left as they were; 6 calls to [server]; 2,400 tokens in, 150 out";
+    let told = "   0 texts kept as they were; 6 calls to [server]; 2,400 tokens in, 150 out";
     assert!(said(&run, &server).contains(told), "{}", run.text);
     // The JSON has each text with what came of it and what it took.
     let report = stage.run([&args[..], &["--json", "--force"]].concat()).ended(0).json();

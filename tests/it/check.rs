@@ -34,8 +34,8 @@ fn each_problem_is_named_with_its_line() {
     assert_snapshot!(Stage::new().file("a.jsonl", lines).run(["check", "a.jsonl"]).text, @"
     exit code: 1
     ----- standard output
-    a.jsonl:2: error: the tool call has no result: clients drop the call, or the API refuses the conversation
-    a.jsonl:5: warning: the last line breaks off: clients skip it
+    a.jsonl:2: error: the tool call has no result: clients drop the call, or the API rejects the conversation
+    a.jsonl:5: warning: the last line is incomplete: clients skip it
     ----- standard error
     1 error and 1 warning in a.jsonl
     ");
@@ -55,7 +55,7 @@ fn warnings_alone_are_no_failure() {
     assert_snapshot!(Stage::new().file("empty.jsonl", "").run(["check", "empty.jsonl"]).text, @"
     exit code: 0
     ----- standard output
-    empty.jsonl:1: warning: there are no messages: there is nothing to resume
+    empty.jsonl:1: warning: no messages: there is nothing to resume
     ----- standard error
     1 warning in empty.jsonl
     ");
@@ -70,7 +70,7 @@ fn the_report_is_the_json_on_standard_output() {
     assert_snapshot!(run.text, @r#"
     exit code: 1
     ----- standard output
-    {"schema":1,"file":"a.jsonl","errors":1,"warnings":0,"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API refuses the conversation","in_original":false}]}
+    {"schema":1,"file":"a.jsonl","errors":1,"warnings":0,"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API rejects the conversation","in_original":false}]}
     ----- standard error
     1 error in a.jsonl
     "#);
@@ -92,32 +92,32 @@ fn beside_the_original_only_what_is_new_counts() {
     assert_snapshot!(stage.run(["check", "same.jsonl", "--against", "original.jsonl"]).text, @"
     exit code: 0
     ----- standard output
-    same.jsonl:2: error (as in the original): the tool call has no result: clients drop the call, or the API refuses the conversation
+    same.jsonl:2: error (also in the original): the tool call has no result: clients drop the call, or the API rejects the conversation
     ----- standard error
-    1 error in same.jsonl, all of them in original.jsonl too
+    1 error in same.jsonl, all also in original.jsonl
     ");
     assert_snapshot!(stage.run(["check", "shorter.jsonl", "--against", "original.jsonl"]).text, @"
     exit code: 0
     ----- standard output
-    shorter.jsonl:2: error (as in the original): the tool call has no result: clients drop the call, or the API refuses the conversation
-    shorter.jsonl:4: warning: something before this thinking was changed: the API binds thinking to all that is before it, and may refuse it
+    shorter.jsonl:2: error (also in the original): the tool call has no result: clients drop the call, or the API rejects the conversation
+    shorter.jsonl:4: warning: content before this thinking changed: the API binds thinking to everything before it, and may reject it
     ----- standard error
-    1 warning in shorter.jsonl, and 1 error that original.jsonl has too
+    1 warning in shorter.jsonl, and 1 error also in original.jsonl
     ");
     assert_snapshot!(stage.run(["check", "altered.jsonl", "--against", "original.jsonl", "--json"]).text, @r#"
     exit code: 1
     ----- standard output
-    {"schema":1,"file":"altered.jsonl","against":"original.jsonl","errors":1,"warnings":0,"original":{"errors":1,"warnings":0},"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API refuses the conversation","in_original":true},{"line":4,"severity":"error","kind":"altered-thinking","message":"thinking is not as in the original: the API refuses the conversation","in_original":false}]}
+    {"schema":1,"file":"altered.jsonl","against":"original.jsonl","errors":1,"warnings":0,"original":{"errors":1,"warnings":0},"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API rejects the conversation","in_original":true},{"line":4,"severity":"error","kind":"altered-thinking","message":"thinking differs from the original: the API rejects the conversation","in_original":false}]}
     ----- standard error
-    1 error in altered.jsonl, and 1 error that original.jsonl has too
+    1 error in altered.jsonl, and 1 error also in original.jsonl
     "#);
     assert_snapshot!(stage.run(["check", "blank.jsonl", "--against", "original.jsonl"]).text, @"
     exit code: 1
     ----- standard output
-    blank.jsonl:2: error (as in the original): the tool call has no result: clients drop the call, or the API refuses the conversation
-    blank.jsonl:5: error: the text is blank: clients drop it, but some versions send it and the API refuses it
+    blank.jsonl:2: error (also in the original): the tool call has no result: clients drop the call, or the API rejects the conversation
+    blank.jsonl:5: error: the text is blank: clients drop it, but some versions send it, and the API rejects it
     ----- standard error
-    1 error in blank.jsonl, and 1 error that original.jsonl has too
+    1 error in blank.jsonl, and 1 error also in original.jsonl
     ");
 }
 
@@ -138,9 +138,10 @@ fn thinks(model: &str) -> String {
 // S-09: by the archive, and by the original; the model tells how bad it is.
 #[test]
 fn s_09_thinking_that_an_edit_has_invalidated_is_named_by_its_model() {
-    for (model, code, problem) in
-        [("claude-opus-4-6", 0, "warning: something before"), ("claude-opus-5-5", 1, "error: something before")]
-    {
+    for (model, code, problem) in [
+        ("claude-opus-4-6", 0, "warning: content before this thinking changed"),
+        ("claude-opus-5-5", 1, "error: content before this thinking changed"),
+    ] {
         let stage = Stage::new().file("in.jsonl", thinks(model));
         let discard = ["discard", "in.jsonl", "Fix the store...wrong with it", "-o", "out.jsonl", "--keep-thinking"];
         stage.run(discard).ended(0);
@@ -175,6 +176,6 @@ fn every_session_is_checked_to_the_end() {
         let run = stage.run(["check", path.to_str().unwrap()]);
         assert!(matches!(run.code, Some(0 | 1)) && !run.text.contains("panicked"), "{path:?}: {}", run.text);
         let run = stage.run(["check", path.to_str().unwrap(), "--against", path.to_str().unwrap()]);
-        assert!(run.code == Some(0) || run.text.contains("a session of"), "{path:?}: {}", run.text);
+        assert!(run.code == Some(0) || run.text.contains(" session, not a Claude Code one"), "{path:?}: {}", run.text);
     }
 }

@@ -98,14 +98,14 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     ----- standard output
     [HOME]/shop/[ID].jsonl
     ----- standard error
-    engine: extract, which is built in and works offline
+    engine    extract (built in, offline)
     compacted the oldest 75 of 80 messages into 4 summaries (engine: extract)
-    live tokens: 10,182 -> 3,837 by chars4, 31,803 -> 22,472 calibrated (estimates)
-    of which thinking behind the first change: 1 entry, 52 tokens and 96 of signatures
-    prompt cache: 5,643 tokens are written again once; the saving outweighs that after 7 steps
-    context gauge of the client: 31,662 -> 22,331 tokens
-    file: 179.8 kB -> 23.6 kB
-    to resume it with claude --resume [ID], put it into the folder of its project below ~/.claude/projects
+    context   31.7k -> 22.3k tokens (16 % -> 11 % of 200k)
+    removed   thinking in 1 entry (the API rejects it after an edit)
+    cache     5.6k tokens re-cached; breaks even after 7 steps
+    file      179.8 kB -> 23.6 kB
+    resume    claude --resume [ID] (after moving it into its project folder in ~/.claude/projects)
+    undo      ctxc undo [HOME]/shop/[ID].jsonl
     ");
     let args = compact(&["--context-window", "30000", "--json", "-q"]);
     let report = stage.run(args).ended(0).json();
@@ -132,7 +132,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     messagesCompressed: 75
     batchesCreated: 4
     tokensEstimateBefore: 31803
-    tokensEstimateAfter: 22472
+    tokensEstimateAfter: 22469
     messages: {"before":80,"after":6}
     omitted: 0
     refolds: 0
@@ -153,7 +153,7 @@ fn ac5_4_a_context_within_the_budget_is_left_alone() {
     ----- standard output
     in.jsonl
     ----- standard error
-    nothing changed: the context is within the budget: 31,803 tokens, the budget is 160,000
+    nothing changed: the context is within its budget: 31,803 of 160,000 tokens
     ");
     let report = stage.run(compact(&["--json", "-q"])).ended(0).json();
     for count in ["messagesCompressed", "batchesCreated", "tokensEstimateBefore", "tokensEstimateAfter"] {
@@ -191,11 +191,10 @@ fn a_dry_run_tells_what_would_be_done() {
     chunk 2: 20 messages, 2026-03-02T09:05:00Z to 2026-03-02T09:09:03Z, 245 tokens to read
     chunk 3: 4 messages, 2026-03-02T09:10:00Z to 2026-03-02T09:10:03Z, 51 tokens to read
     would compact the oldest 44 of 48 messages into 3 summaries (engine: extract)
-    live tokens: 3,591 -> 1,014 by chars4, 12,668 -> 4,937 calibrated (estimates)
-    prompt cache: 3,042 tokens are written again once; the saving outweighs that after 5 steps
-    context gauge of the client: 6,443 -> 4,937 tokens
+    context   6.4k -> 4.9k tokens (3 % -> 2 % of 200k)
+    cache     3k tokens re-cached; breaks even after 5 steps
     ----- standard error
-    engine: extract, which is built in and works offline
+    engine    extract (built in, offline)
     ");
     assert_eq!(stage.names(), ["in.jsonl"]);
     assert!(!stage.path("../archive.sqlite").exists());
@@ -466,7 +465,7 @@ fn f_06_what_is_undone_has_the_batches_that_it_had() {
     let last = second["batches"][0]["label"].as_str().unwrap();
     for id in ids(&first) {
         let shown = stage.run(["archive", "show", &id]).ended(0);
-        assert!(shown.stderr.contains(&format!("summarised again in {last}")), "{}", shown.stderr);
+        assert!(shown.stderr.contains(&format!("merged in {last}")), "{}", shown.stderr);
     }
     let listed =
         stage.run(["archive", "list", "--kind", "batch", "--session", "undone.jsonl", "--json"]).ended(0).json();
@@ -540,7 +539,7 @@ fn one_message_may_go_and_none_need_stay() {
     // F-02, B-07: nothing beside the newest.
     let stage = Stage::new().file("in.jsonl", &source);
     let run = stage.run(compact(&["--force", "--keep-recent", "12"])).ended(0);
-    assert!(run.stderr.contains("nothing changed: there are no messages beside the newest"), "{}", run.text);
+    assert!(run.stderr.contains("nothing changed: there is nothing older than the messages to keep"), "{}", run.text);
     assert_eq!(stage.bytes("out.jsonl"), source.as_bytes());
 }
 
@@ -570,14 +569,13 @@ fn without_an_archive_it_says_what_is_lost() {
     ----- standard output
     out.jsonl
     ----- standard error
-    engine: extract, which is built in and works offline
+    engine    extract (built in, offline)
     warning: without an archive the summaries cannot be searched, and the next compaction will know them by their text alone
-    warning: without an archive nothing that goes can be restored
+    warning: without an archive, removed content cannot be restored
     compacted the oldest 43 of 48 messages into 3 summaries (engine: extract)
-    live tokens: 3,591 -> 1,000 by chars4, 12,668 -> 4,895 calibrated (estimates)
-    prompt cache: 3,000 tokens are written again once; the saving outweighs that after 5 steps
-    context gauge of the client: 6,443 -> 4,895 tokens
-    file: 35.1 kB -> 7.1 kB
+    context   6.4k -> 4.9k tokens (3 % -> 2 % of 200k)
+    cache     3k tokens re-cached; breaks even after 5 steps
+    file      35.1 kB -> 7.1 kB
     ");
     let text = String::from_utf8(stage.bytes("out.jsonl")).unwrap();
     assert!(!text.contains("\"batches\"") && !stage.path("../archive.sqlite").exists());

@@ -109,17 +109,17 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
         })
         .collect();
     assert_snapshot!(said.concat(), @r#"
-    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: there is no key "min_token"
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: unknown key "min_token"
     hint: the keys are archive, keep_on_server, keep_max, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices, summarization.engine, summarization.base_url, summarization.api_key, summarization.model, summarization.chunk_size, summarization.keep_recent, summarization.max_summary_tokens, summarization.clip_first, summarization.clip_last, summarization.context_budget, summarization.prompt, summarization.persona, embeddings.base_url, embeddings.model, embeddings.api_key
-    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: a project may not set "archive"
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: a project cannot set "archive"
     hint: set it in your own configuration, or as CTXC_ARCHIVE
-    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 1: a project may not set "base_url"
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 1: a project cannot set "base_url"
     hint: set it in your own configuration, or as CTXC_BASE_URL
-    error: cannot take the configuration of [HOME]/shop/ctxc.toml: invalid type: string "many", expected u64
-    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 3: key with no value, expected `=`
-    error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: invalid value: integer `-3`, expected u64
-    error: cannot take "many" for CTXC_MIN_TOKENS: it is no number
-    error: cannot take the configuration of environment: unknown variant `words`, expected `chars4` or `calibrated`
+    error: invalid configuration in [HOME]/shop/ctxc.toml: invalid type: string "many", expected u64
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 3: key with no value, expected `=`
+    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: invalid value: integer `-3`, expected u64
+    error: CTXC_MIN_TOKENS must be a number, not "many"
+    error: invalid configuration in environment: unknown variant `words`, expected `chars4` or `calibrated`
     "#);
 }
 
@@ -143,10 +143,10 @@ fn g_06_prices_are_set_by_the_user_alone() {
         run.text.split_once("standard error\n").unwrap().1.to_owned()
     });
     assert_snapshot!(said.concat(), @r#"
-    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 1: a project may not set "prices"
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 1: a project cannot set "prices"
     hint: set it in your own configuration
-    error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: a price is not below 0, in US dollars for a million tokens
-    error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: invalid type: integer `3`, expected a table of input and output
+    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: prices must not be negative, in US dollars per million tokens
+    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: invalid type: integer `3`, expected a table of input and output
     "#);
 }
 
@@ -219,18 +219,18 @@ fn f_10_a_wrong_section_is_named_with_its_place() {
         run.text.split_once("standard error\n").unwrap().1.to_owned()
     });
     assert_snapshot!(said.concat(), @r#"
-    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 4: there is no key "summarization.chunksize"
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 4: unknown key "summarization.chunksize"
     hint: the keys of [summarization] are engine, base_url, api_key, model, chunk_size, keep_recent, max_summary_tokens, clip_first, clip_last, context_budget, prompt, persona
-    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: a project may not set "summarization.model"
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: a project cannot set "summarization.model"
     hint: set it in your own configuration, or as CTXC_SUMMARIZATION_MODEL
-    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 2: a project may not set "summarization.prompt"
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: a project cannot set "summarization.prompt"
     hint: set it in your own configuration, or as CTXC_SUMMARIZATION_PROMPT
-    error: cannot read the configuration [HOME]/shop/ctxc.toml, line 1: there is no key "summarization"
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 1: unknown key "summarization"
     hint: [summarization] is a section: its keys are engine, base_url, api_key, model, chunk_size, keep_recent, max_summary_tokens, clip_first, clip_last, context_budget, prompt, persona
-    error: cannot take 0 for summarization.chunk_size: a chunk has a message at least
-    error: cannot take 3 for summarization.max_summary_tokens: it is below 16
-    error: cannot take 1.5 for summarization.context_budget: it is no number above 0 and up to 1, such as 0.8
-    error: cannot take the configuration of [HOME]/config/ctxc/ctxc.toml: unknown variant `magic`, expected `chat` or `extract`
+    error: summarization.chunk_size must be at least 1
+    error: summarization.max_summary_tokens must be at least 16, not 3
+    error: summarization.context_budget must be above 0 and at most 1, such as 0.8, not 1.5
+    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: unknown variant `magic`, expected `chat` or `extract`
     "#);
 }
 

@@ -12,8 +12,8 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
     assert_snapshot!(stage.run(["diff", "a.jsonl", "b.jsonl"]).text, @"
     exit code: 0
     ----- standard output
-    --- a.jsonl  13 live entries, 313 tokens
-    +++ b.jsonl  13 live entries, 244 tokens
+    --- a.jsonl  13 active entries, 313 tokens
+    +++ b.jsonl  13 active entries, 244 tokens
     ~ line 1 -> 1  2026-03-02T09:00:08Z  user  35 -> 12 tokens
         @@ -1 +1 @@
         -The total on the checkout page is wrong when two coupons are used. Please find out why, and say what you would change before you change it.
@@ -29,8 +29,8 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
     assert_snapshot!(stage.run(["diff", "a.jsonl", "c.jsonl"]).text, @"
     exit code: 0
     ----- standard output
-    --- a.jsonl  13 live entries, 313 tokens
-    +++ c.jsonl  8 live entries, 146 tokens
+    --- a.jsonl  13 active entries, 313 tokens
+    +++ c.jsonl  8 active entries, 146 tokens
     - line 1  2026-03-02T09:00:08Z  user  35 tokens  The total on the checkout page is wrong when two coupons are…
     - line 2  2026-03-02T09:00:15Z  assistant  10 tokens  I will read how the total is computed.
     - line 3  2026-03-02T09:00:22Z  assistant, call  11 tokens  Read file_path: /home/ann/shop/src/total.ts
@@ -71,8 +71,8 @@ fn u_06_equal_and_foreign_transcripts_are_told_apart() {
     assert_snapshot!(stage.run(["diff", "a.jsonl", "a.jsonl"]).text, @"
     exit code: 0
     ----- standard output
-    --- a.jsonl  13 live entries, 313 tokens
-    +++ a.jsonl  13 live entries, 313 tokens
+    --- a.jsonl  13 active entries, 313 tokens
+    +++ a.jsonl  13 active entries, 313 tokens
     ----- standard error
     0 entries dropped (0 tokens), 0 changed (0 -> 0 tokens), 0 added (0 tokens), 13 unchanged; tokens are chars4
     ");

@@ -35,14 +35,14 @@ fn lost_facts_are_named_without_their_secrets() {
     let stage = Stage::new().file("in.jsonl", with_a_secret(&secret));
     let compress = ["compress", "in.jsonl", "--bands", "0-100:25%", "-o", "out.jsonl", "--show-lost"];
     let run = stage.run([&compress[..], &["--report", "report.json"]].concat()).ended(0);
-    assert_snapshot!(run.text, @r"
+    assert_snapshot!(run.text, @"
     exit code: 0
     ----- standard output
     out.jsonl
     ----- standard error
-    warning: the newest turn lies in the band 0-100:25%
-    hint: --protect-turns 1 leaves it alone
-    engine: extract, which is built in and works offline
+    warning: the newest turn is in the band 0-100:25%
+    hint: use --protect-turns 1 to protect it
+    engine    extract (built in, offline)
     compressed 1 message in 1 of 1 turn; 1 too short, 0 kept, 0 failed
       25%: 1 of 1 message, 111 -> 24 tokens (21.6 %, target 28 or 25 %)
     facts kept: 2 of 8 (25.0 %): paths 0 of 2, URLs 0 of 1, identifiers 0 of 1, numbers 0 of 1, versions 1 of 1, hashes 1 of 1, quoted strings 0 of 1
@@ -52,9 +52,10 @@ fn lost_facts_are_named_without_their_secrets() {
         lost identifiers: [SECRET-1]
         lost numbers: 412 seconds
         lost quoted strings: deploy settings.env [SECRET-1]
-    live tokens: 114 -> 27 by chars4, 171 -> 41 calibrated (estimates)
-    prompt cache: 41 tokens are written again once; the saving outweighs that after 4 steps
-    file: 1.0 kB -> 692 B
+    context   171 -> 41 tokens (<1 % -> <1 % of 200k)
+    cache     41 tokens re-cached; breaks even after 4 steps
+    file      1.0 kB -> 692 B
+    undo      ctxc undo out.jsonl
     ");
     let report = String::from_utf8(stage.bytes("report.json")).unwrap();
     assert!(!run.text.contains(&secret) && !report.contains(&secret));
@@ -110,7 +111,7 @@ fn the_cost_of_the_prompt_cache_is_told() {
     let stage = Stage::new().file("in.jsonl", fixture("session-small"));
     let compress = ["compress", "in.jsonl", "--bands", "40-60:heavy", "-o", "out.jsonl"];
     let run = stage.run(compress).ended(0);
-    assert!(run.stderr.contains("\nprompt cache: "), "{}", run.text);
+    assert!(run.stderr.contains("\ncache     "), "{}", run.text);
     let done = stage.run([&compress[..], &["--force", "--json"]].concat()).ended(0).json();
     let planned = stage.run([&compress[..], &["--force", "--json", "--dry-run"]].concat()).ended(0).json();
     for report in [&done, &planned] {

@@ -57,7 +57,7 @@ fn u_06_a_session_that_ctxc_made_tells_what_it_was_made_of() {
 fn u_06_what_cannot_be_read_is_listed_with_the_reason() {
     let stage = Stage::new().session("codex-rollout");
     let run = stage.run(["list"]).ended(0);
-    assert!(run.text.contains("it is a session of"), "{}", run.text);
+    assert!(run.text.contains(" session, not a Claude Code one"), "{}", run.text);
 }
 
 // U-06
@@ -68,7 +68,7 @@ fn u_06_a_project_without_sessions_says_where_others_are() {
     ----- standard output
     ----- standard error
     this project has no session
-    hint: ctxc list --all lists those of all projects
+    hint: run `ctxc list --all` for all projects
     ");
     assert_snapshot!(Stage::new().run(["list", "--all"]).text, @"
     exit code: 0

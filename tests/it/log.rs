@@ -32,25 +32,25 @@ fn a_lineage_leads_back_to_the_first_source() {
       [HOME]/shop/b.jsonl (161.2 kB)
       -> [HOME]/shop/c.jsonl (158.6 kB)
       ctxc compress b.jsonl --bands 50-80:compress -o c.jsonl
-      6 items cut or given back, 6 still out
+      6 items removed or restored, 6 still removed
 
     [OPERATION]  [TIME]  compress  10,182 -> 8,351 tokens (chars4)
-      more was added to its output since
+      its output has grown since
       [HOME]/shop/a.jsonl (179.8 kB)
       -> [HOME]/shop/b.jsonl (161.1 kB)
       ctxc compress a.jsonl --bands 0-30:heavy -o b.jsonl
-      6 items cut or given back, 6 still out
+      6 items removed or restored, 6 still removed
     ----- standard error
     ");
     assert_snapshot!(shown(&stage.run(["log", "b.jsonl"])), @"
     exit code: 0
     ----- standard output
     [OPERATION]  [TIME]  compress  10,182 -> 8,351 tokens (chars4)
-      more was added to its output since
+      its output has grown since
       [HOME]/shop/a.jsonl (179.8 kB)
       -> [HOME]/shop/b.jsonl (161.1 kB)
       ctxc compress a.jsonl --bands 0-30:heavy -o b.jsonl
-      6 items cut or given back, 6 still out
+      6 items removed or restored, 6 still removed
     ----- standard error
     ");
     let json = stage.run(["log", "c.jsonl", "--json"]).ended(0).json();

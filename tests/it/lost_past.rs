@@ -38,33 +38,36 @@ fn said(stage: &Stage, args: &[&str]) -> String {
 fn n_05_what_another_archive_knows_may_be_rewritten_as_a_new_base() {
     let stage = shortened(&ELSEWHERE);
     insta::assert_snapshot!(shorten_again(&stage), @"
-    warning: short.jsonl: ctxc has shortened it already, and this archive does not have what it was before; it can be restored to what it is now
+    warning: short.jsonl: already edited by ctxc, and its original is not in this archive; it can only be restored to its current state
     discarded 1 tool result: 7 tokens saved
       b_53912: Bash npm test, line 7, 12 -> 5 tokens
-    live tokens: 156 -> 149 by chars4, 234 -> 224 calibrated (estimates)
-    prompt cache: 120 tokens are written again once; the saving outweighs that after 139 steps
-    file: 5.3 kB -> 5.3 kB
+    context   233 -> 222 tokens (<1 % -> <1 % of 200k)
+    cache     120 tokens re-cached; breaks even after 126 steps
+    file      5.3 kB -> 5.3 kB
+    undo      ctxc undo shorter.jsonl
     ");
     // It is a version of this archive by now, and nothing is odd about that.
     let glob = handle(&stage, "shorter.jsonl", "Glob");
     insta::assert_snapshot!(stage.run(["discard", "shorter.jsonl", &glob, "-o", "shortest.jsonl"]).stderr, @"
     discarded 1 tool result: 2 tokens saved
       g_19f55: Glob **/*.ts, line 5, 7 -> 5 tokens
-    live tokens: 149 -> 147 by chars4, 224 -> 221 calibrated (estimates)
-    prompt cache: 137 tokens are written again once; the saving outweighs that after 526 steps
-    file: 5.3 kB -> 5.3 kB
+    context   222 -> 219 tokens (<1 % -> <1 % of 200k)
+    cache     136 tokens re-cached; breaks even after 522 steps
+    file      5.3 kB -> 5.3 kB
+    undo      ctxc undo shortest.jsonl
     ");
     insta::assert_snapshot!(stage.run(["restore", "shortest.jsonl", "--all", "-o", "base.jsonl"]).text, @"
     exit code: 0
     ----- standard output
     base.jsonl
     ----- standard error
-    warning: shortest.jsonl: ctxc has shortened it already, and this archive does not have what it was before; it is restored to what the archive has
+    warning: shortest.jsonl: already edited by ctxc, and its original is not in this archive; restored to the oldest state in the archive
     undone 2 operations
-      back: 2 items
-    live tokens: 147 -> 156 by chars4, 221 -> 234 calibrated (estimates)
-    prompt cache: 150 tokens are written again once; nothing is saved that could outweigh that
-    file: 5.3 kB -> 5.3 kB
+      restored: 2 items
+    context   219 -> 233 tokens (<1 % -> <1 % of 200k)
+    cache     150 tokens re-cached; never breaks even
+    file      5.3 kB -> 5.3 kB
+    undo      ctxc undo base.jsonl
     ");
     assert_eq!(stage.bytes("base.jsonl"), stage.bytes("short.jsonl"));
     // The other archive leads further back.
@@ -76,7 +79,7 @@ fn n_05_what_another_archive_knows_may_be_rewritten_as_a_new_base() {
     ----- standard output
     base.jsonl
     ----- standard error
-    nothing changed of base.jsonl: ctxc has shortened it already, and this archive does not have what it was before
+    nothing changed in base.jsonl: already edited by ctxc, and its original is not in this archive
     ");
 }
 
@@ -85,20 +88,22 @@ fn n_05_what_another_archive_knows_may_be_rewritten_as_a_new_base() {
 fn n_05_what_was_shortened_without_an_archive_may_be_rewritten_as_a_new_base() {
     let stage = shortened(&["--no-archive"]);
     insta::assert_snapshot!(shorten_again(&stage), @"
-    warning: short.jsonl: ctxc has shortened it already, and this archive does not have what it was before; it can be restored to what it is now
+    warning: short.jsonl: already edited by ctxc, and its original is not in this archive; it can only be restored to its current state
     discarded 1 tool result: 7 tokens saved
       b_53912: Bash npm test, line 7, 12 -> 5 tokens
-    live tokens: 134 -> 127 by chars4, 201 -> 191 calibrated (estimates)
-    prompt cache: 120 tokens are written again once; the saving outweighs that after 139 steps
-    file: 5.2 kB -> 5.2 kB
+    context   200 -> 189 tokens (<1 % -> <1 % of 200k)
+    cache     120 tokens re-cached; breaks even after 126 steps
+    file      5.2 kB -> 5.2 kB
+    undo      ctxc undo shorter.jsonl
     ");
     insta::assert_snapshot!(said(&stage, &["restore", "shorter.jsonl", "--all", "-o", "base.jsonl"]), @"
-    warning: shorter.jsonl: ctxc has shortened it already, and this archive does not have what it was before; it is restored to what the archive has
+    warning: shorter.jsonl: already edited by ctxc, and its original is not in this archive; restored to the oldest state in the archive
     undone [OPERATION], `ctxc discard short.jsonl b_53912 -o shorter.jsonl`
-      back: 1 item
-    live tokens: 127 -> 134 by chars4, 191 -> 201 calibrated (estimates)
-    prompt cache: 130 tokens are written again once; nothing is saved that could outweigh that
-    file: 5.2 kB -> 5.2 kB
+      restored: 1 item
+    context   189 -> 200 tokens (<1 % -> <1 % of 200k)
+    cache     131 tokens re-cached; never breaks even
+    file      5.2 kB -> 5.2 kB
+    undo      ctxc undo base.jsonl
     ");
     assert_eq!(stage.bytes("base.jsonl"), stage.bytes("short.jsonl"));
 }
@@ -116,19 +121,21 @@ fn n_05_a_fork_of_a_result_may_be_rewritten_as_a_new_base() {
     };
     let stage = stage.file("short.jsonl", text.lines().map(fork).collect::<String>());
     insta::assert_snapshot!(shorten_again(&stage), @"
-    warning: short.jsonl: ctxc has shortened it already, and this archive does not have what it was before; it can be restored to what it is now
+    warning: short.jsonl: already edited by ctxc, and its original is not in this archive; it can only be restored to its current state
     discarded 1 tool result: 7 tokens saved
       b_53912: Bash npm test, line 7, 12 -> 5 tokens
-    live tokens: 154 -> 147 by chars4, 231 -> 221 calibrated (estimates)
-    prompt cache: 120 tokens are written again once; the saving outweighs that after 139 steps
-    file: 6.2 kB -> 6.2 kB
+    context   230 -> 219 tokens (<1 % -> <1 % of 200k)
+    cache     120 tokens re-cached; breaks even after 126 steps
+    file      6.2 kB -> 6.2 kB
+    undo      ctxc undo shorter.jsonl
     ");
     insta::assert_snapshot!(said(&stage, &["undo", "shorter.jsonl", "-o", "base.jsonl"]), @"
     undone [OPERATION], `ctxc discard short.jsonl b_53912 -o shorter.jsonl`
-      back: 1 item
-    live tokens: 147 -> 154 by chars4, 221 -> 231 calibrated (estimates)
-    prompt cache: 130 tokens are written again once; nothing is saved that could outweigh that
-    file: 6.2 kB -> 6.2 kB
+      restored: 1 item
+    context   219 -> 230 tokens (<1 % -> <1 % of 200k)
+    cache     131 tokens re-cached; never breaks even
+    file      6.2 kB -> 6.2 kB
+    undo      ctxc undo base.jsonl
     ");
     assert_eq!(stage.bytes("base.jsonl"), stage.bytes("short.jsonl"));
 }
@@ -136,7 +143,7 @@ fn n_05_a_fork_of_a_result_may_be_rewritten_as_a_new_base() {
 // N-05
 #[test]
 fn n_05_a_text_that_only_mentions_a_placeholder_changes_nothing() {
-    let mentioned = conversation().replace("Go on", "What is [ctxc: Read a.rs taken out, 9 tokens]?");
+    let mentioned = conversation().replace("Go on", "What is [ctxc: Read a.rs removed, 9 tokens]?");
     let stage = Stage::new().file("short.jsonl", &mentioned);
     let said = shorten_again(&stage);
     assert!(!said.contains("warning"), "{said}");

@@ -79,11 +79,11 @@ fn the_manual_is_one_page_or_one_for_each_verb() {
 #[test]
 fn a_folder_for_the_manual_has_to_be_there() {
     let stage = Stage::new();
-    insta::assert_snapshot!(stage.run(["man", "nowhere"]).text, @r"
+    insta::assert_snapshot!(stage.run(["man", "nowhere"]).text, @"
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot write the manual to nowhere: there is no such folder
-    hint: make the folder first, or leave it out to print the page of the whole program
+    error: no such folder: nowhere
+    hint: create it first, or leave it out to print one page
     ");
 }

@@ -66,7 +66,7 @@ fn m_01_a_client_lists_the_tools() {
     }
     assert_snapshot!(listed, @r#"
     context adds
-      {"type":"object","properties":{"action":{"type":"string","enum":["discard","distill","restore"],"description":"What to do with all of the targets"},"targets":{"type":"array","minItems":1,"items":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":2},"description":"Pairs of [target] or [target, summary]; `distill` needs the summary. Such as [[\"r_3f9a1\"], [\"Let me explain...edge cases\"]]"}},"required":["action","targets"],"additionalProperties":false}
+      {"type":"object","properties":{"action":{"type":"string","enum":["discard","distill","restore"],"description":"Action for all targets"},"targets":{"type":"array","minItems":1,"items":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":2},"description":"Pairs of [target] or [target, summary]; `distill` needs the summary. Such as [[\"r_3f9a1\"], [\"Let me explain...edge cases\"]]"}},"required":["action","targets"],"additionalProperties":false}
     compact_context adds
       {"type":"object","properties":{},"required":[],"additionalProperties":false}
     memory_read reads
@@ -95,7 +95,7 @@ fn m_01_context_discards_distills_and_restores() {
     let targets = json!([[read], [pattern]]);
     let reply = agent.call("context", json!({"action": "discard", "targets": targets})).done();
     assert!(reply.text.starts_with("discarded 1 tool result and 1 message: "), "{}", reply.text);
-    assert!(reply.text.contains("resume it with: claude --resume "), "{}", reply.text);
+    assert!(reply.text.contains("resume    claude --resume "), "{}", reply.text);
     let first = beside(&source, &reply.session());
     assert!(!seen(&first).contains("1.2.3") && !seen(&first).contains("testing strategy in detail"));
     resumes(&stage, &first);
@@ -126,23 +126,23 @@ fn m_03_errors_come_back_as_results() {
     let read = handle(&stage, "latest", "Read");
     let refused = |arguments: Value| agent.call("context", arguments).refused();
     assert_snapshot!(refused(json!({"action": "distill", "targets": [["r_00000"]]})), @"
-    error: cannot distill `r_00000`: a summary is required, and it has none
-    hint: give it as the second of the pair, [target, summary]; nothing was changed
+    error: `r_00000` has no summary
+    hint: give it as the second of the pair: [target, summary]; nothing was changed
     ");
     assert_snapshot!(refused(json!({"action": "discard"})), @r#"
-    error: cannot take the call of context: it has no `targets`
+    error: invalid call of context: it has no `targets`
     hint: `targets` is an array of [target] or [target, summary], such as [["r_3f9a1"], ["Let me explain...edge cases"]]; nothing was changed
     "#);
     let restored = refused(json!({"action": "restore", "targets": [[read]]}));
-    assert!(restored.starts_with("error: cannot restore: nothing has been taken out of this session"), "{restored}");
+    assert!(restored.starts_with("error: nothing was removed from this session"), "{restored}");
     let several = refused(json!({"action": "discard", "targets": [["Go on...Go on"]]}));
-    assert!(several.contains("it fits 5 messages, and nothing was changed\nhint: give more of the text"), "{several}");
+    assert!(several.contains("it matches 5 messages\nhint: give more of the text"), "{several}");
     assert!(!several.contains("--all-matches"), "{several}");
     let reply = agent.call("context", json!({"action": "discard", "targets": [["Non-existent...pattern"]]})).done();
     assert_snapshot!(reply.text, @"
     discarded 0 messages
-      Non-existent...pattern: nothing fits
-    nothing changed: no target fits anything
+      Non-existent...pattern: no match
+    nothing changed: no target matches
     ");
     let error = agent.request(&json!({"name": "bash", "arguments": {}})).err().unwrap().to_string();
     assert!(error.contains("there is no tool \"bash\""), "{error}");
@@ -179,12 +179,15 @@ fn m_01_stats_and_refs_tell_what_there_is() {
     assert_snapshot!(head.join("\n"), @"
     31 tool calls, newest first; page 1 of 1
     handle  age in steps  tokens  state  call
-    b_36327  1  133  live  Bash git status --short && git diff --stat main
-    e_15b9c  3  21  live  Edit docs/operations.md
+    b_36327  1  133  active  Bash git status --short && git diff --stat main
+    e_15b9c  3  21  active  Edit docs/operations.md
     ");
     assert_eq!(refs.lines().count(), 2 + 31);
     let messages = agent.call("context_refs", json!({"list": "messages"})).done().text;
-    assert!(messages.contains("assistant  204  live  Three names had no unit, and...a particular order"), "{messages}");
+    assert!(
+        messages.contains("assistant  204  active  Three names had no unit, and...a particular order"),
+        "{messages}"
+    );
     let beyond = agent.call("context_refs", json!({"page": 9})).done().text;
     assert_eq!(beyond, "31 tool calls, newest first; page 9 of 1, which is empty");
     agent.end();
@@ -235,7 +238,7 @@ fn ac5_2_compact_context_returns_what_was_compressed() {
     assert!(figure("messagesCompressed") > 0 && figure("batchesCreated") > 0, "{data}");
     assert!(figure("tokensEstimateBefore") > figure("tokensEstimateAfter"), "{data}");
     let id = data["session"].as_str().unwrap();
-    assert_eq!(data["resume"], format!("resume it with: claude --resume {id}"));
+    assert_eq!(data["resume"], format!("claude --resume {id}"));
     let result = beside(&source, id);
     let stats = |path: &Path| stage.run(["stats", path.to_str().unwrap(), "--json"]).ended(0).json();
     assert_eq!(stats(&source)["context"]["calibrated"], figure("tokensEstimateBefore"));
@@ -301,7 +304,7 @@ fn ac5_4_below_the_budget_compact_context_changes_nothing() {
         assert_eq!(data[figure], 0, "{data}");
     }
     assert_eq!(data["session"], Value::Null);
-    assert!(data["unchanged"].as_str().unwrap().contains("within the budget"), "{data}");
+    assert!(data["unchanged"].as_str().unwrap().contains("within its budget"), "{data}");
     assert_eq!(crate::stage::names(stage.path_of("long").parent().unwrap()).len(), 1);
     agent.end();
 }
@@ -331,7 +334,7 @@ fn ac4_3_m_01_what_was_compacted_is_found_and_restored() {
     let source = stage.path_of("long").to_owned();
     let agent = Agent::start(&stage, &OVER);
     let nothing = agent.call("memory_read", json!({"query": "Zora Quint"})).done().text;
-    assert_eq!(nothing, "nothing has been taken out of this session yet: all of it is in the context");
+    assert_eq!(nothing, "nothing was removed from this session yet: all of it is in the context");
 
     let handles = stage.run(["refs", "latest", "--json"]).ended(0).json();
     let newest = handles["calls"].as_array().unwrap().last().unwrap()["handle"].as_str().unwrap().to_owned();
@@ -344,7 +347,7 @@ fn ac4_3_m_01_what_was_compacted_is_found_and_restored() {
     let by_part = agent.call("memory_read", json!({"query": "quint blue", "limit": 1})).done().text;
     assert!(by_part.starts_with("1 entry, best first"), "{by_part}");
     let nowhere = agent.call("memory_read", json!({"query": "xylophone"})).done().text;
-    assert!(nowhere.contains("has the words \"xylophone\""), "{nowhere}");
+    assert!(nowhere.contains("no match for \"xylophone\""), "{nowhere}");
 
     let reply = agent.call("context", json!({"action": "restore", "targets": [[newest]]})).done();
     assert!(reply.text.starts_with("restored 1 item"), "{}", reply.text);
@@ -412,7 +415,7 @@ fn a_05_memory_read_finds_by_meaning() {
     let found = agent.call("memory_read", json!({"query": "automobile fuel", "limit": 2})).done().text;
     let head = found.lines().next().unwrap().replace(server.host(), "[server]");
     assert_eq!(head, "2 entries, best first; by words, and by meaning (tiny at [server])");
-    // The session is kept whole, so that what was not taken out is found as well.
+    // The session is kept whole, so that what was not removed is found as well.
     assert!(found.contains("Why does the car stop?") && found.contains("The engine is out of petrol."), "{found}");
     let n_requests = server.n_requests();
     assert!(n_requests >= 2, "the entries, and the query");
@@ -427,7 +430,7 @@ fn a_05_memory_read_finds_by_meaning() {
     agent.call("context", json!({"action": "discard", "targets": targets})).done();
     let found = agent.call("memory_read", json!({"query": "website"})).done().text;
     assert!(found.contains("Deploy the website please") && !found.contains("by meaning"), "{found}");
-    assert!(found.contains("nobody can be asked whether texts may be sent to embeddings.invalid"), "{found}");
+    assert!(found.contains("sending texts to embeddings.invalid was not allowed"), "{found}");
     assert!(found.contains("ctxc mcp --yes"), "{found}");
     agent.end();
 }
@@ -661,7 +664,7 @@ fn m_02_a_server_cannot_ask_whether_messages_may_be_sent() {
     let args = [&OVER[..], &["--engine", "chat", "--base-url", url, "--model", "m"]].concat();
     let agent = Agent::start(&stage, &args);
     let refused = agent.call("compact_context", json!({})).refused();
-    assert!(refused.contains("nobody can be asked") && refused.contains("ctxc mcp --yes"), "{refused}");
+    assert!(refused.contains("--yes is required to send messages") && refused.contains("ctxc mcp --yes"), "{refused}");
     agent.end();
     // Below the budget nobody needs to be.
     let agent = Agent::start(&stage, &["--session", "latest", "--engine", "chat", "--base-url", url, "--model", "m"]);
@@ -695,7 +698,7 @@ fn m_03_the_session_cannot_come_through_the_stream_of_the_protocol() {
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot read the session from standard input: the client speaks there
-    hint: give the path of a transcript, a session id, or `latest`
+    error: the session cannot be standard input: the client uses it
+    hint: use a path, a session id, or `latest`
     ");
 }

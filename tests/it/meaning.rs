@@ -93,7 +93,7 @@ fn a_05_what_is_meant_is_found_without_its_words() {
     assert_snapshot!(shown(&again, &server), @"
     exit code: 0
     ----- standard output
-    [ENTRY]  2026-01-02T03:04:00Z  prompt  by user  session s  taken out by [OPERATION]
+    [ENTRY]  2026-01-02T03:04:00Z  prompt  by user  session s  removed by [OPERATION]
       Why does the car stop?
     ----- standard error
     embeddings: sends the query, 3 tokens, to [server] (tiny), 0 secrets replaced, at no cost
@@ -120,21 +120,21 @@ fn a_05_without_an_answer_the_search_goes_by_words_alone() {
     assert_snapshot!(shown(&run, &server), @r#"
     exit code: 0
     ----- standard output
-    [ENTRY]  2026-01-02T03:04:02Z  prompt  by user  session s  taken out by [OPERATION]
+    [ENTRY]  2026-01-02T03:04:02Z  prompt  by user  session s  removed by [OPERATION]
       Deploy the website with the token ghp_Zq8Rk2LmX0vTn5Wy7Bc1Dj4Hs6Pf9Ga3Ke0U please
     ----- standard error
     embeddings: sends the query and 4 entries, 32 tokens, to [server] (tiny), 1 secret replaced, at no cost
-    warning: the search goes by words alone: cannot get vectors from [server]: it answers 401 Unauthorized: {"error":{"message":"wrong key [key]","code":401}}
+    warning: searching by words only: cannot get vectors from [server]: it answers 401 Unauthorized: {"error":{"message":"wrong key [key]","code":401}}
     hint: ctxc archive show [ENTRY] shows the first one whole
     "#);
     assert_eq!(server.n_requests(), 1, "what is refused is not asked for again");
 
     let odd = Server::start(|_| Answer::Send(200, Vec::new(), "{\"data\": []}".to_owned()));
     let run = stage.run(["archive", "search", "website", "--embeddings-url", &odd.base_url]).ended(0);
-    assert!(run.stderr.contains("the search goes by words alone: cannot get vectors"), "{}", run.stderr);
+    assert!(run.stderr.contains("searching by words only: cannot get vectors"), "{}", run.stderr);
     assert!(run.text.contains("Deploy the website"), "{}", run.text);
     let nobody = stage.run(["archive", "search", "website", "--embeddings-url", "http://127.0.0.1:9/v1"]).ended(0);
-    assert!(nobody.stderr.contains("the search goes by words alone"), "{}", nobody.stderr);
+    assert!(nobody.stderr.contains("searching by words only"), "{}", nobody.stderr);
 }
 
 // A-05: a trouble that passes costs a second attempt.
@@ -151,11 +151,11 @@ fn a_05_what_may_pass_is_asked_again() {
 fn a_05_a_project_names_no_server_for_embeddings() {
     let stage = Stage::new().file("ctxc.toml", "[embeddings]\nbase_url = \"http://evil.example/v1\"\n");
     let run = stage.run(["archive", "search", "word"]).ended(2);
-    assert!(run.stderr.contains("a project may not set \"embeddings.base_url\""), "{}", run.stderr);
+    assert!(run.stderr.contains("a project cannot set \"embeddings.base_url\""), "{}", run.stderr);
     let stage = Stage::new().env("CTXC_EMBEDDINGS_BASE_URL", "http://127.0.0.1:9/v1");
     let run = stage.run(["archive", "search", "word"]).ended(2);
     assert!(run.stderr.contains("CTXC_EMBEDDINGS_MODEL"), "{}", run.stderr);
     let stage = Stage::new().file("../config/ctxc/ctxc.toml", "[embeddings]\nurl = \"x\"\n");
     let run = stage.run(["config"]).ended(2);
-    assert!(run.stderr.contains("there is no key \"embeddings.url\""), "{}", run.stderr);
+    assert!(run.stderr.contains("unknown key \"embeddings.url\""), "{}", run.stderr);
 }

@@ -36,34 +36,34 @@ fn n_13_old_sessions_go_when_that_is_asked_for_unless_an_operation_on_a_file_nee
     assert_snapshot!(shown(&gc(&["1d", "--yes"])), @"
     exit code: 0
     ----- standard output
-    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, [N] lines that nothing refers to ([SIZE]); the file had [SIZE], it has [SIZE]
+    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 0 unreferenced lines ([SIZE]); file [SIZE] -> [SIZE]
     ----- standard error
     ");
     assert_eq!(kept(&stage).len(), 3);
     assert_snapshot!(shown(&gc(&["0d", "--dry-run"])), @"
     exit code: 0
     ----- standard output
-    would drop from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 2 sessions with what was made of them, [N] lines that nothing refers to ([SIZE])
+    would drop from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 2 sessions with their history, 0 unreferenced lines ([SIZE])
       [image]  What does this picture show? [Image #1]
       [cjk]  请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900 毫秒。日志在 /var/log/sea…
-      [session-small]  webhook duplicates: stays, for [HOME]/shop/short.jsonl is there and can be undone
+      [session-small]  webhook duplicates (kept: [HOME]/shop/short.jsonl can be undone)
     ----- standard error
     ");
     assert_snapshot!(shown(&gc(&["0d"])), @"
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot drop 2 sessions from sqlite:[HOME]/archive.sqlite: nobody can be asked
-    hint: run it on a terminal, or give --yes; --dry-run shows what would go
+    error: --yes is required to drop 2 sessions from sqlite:[HOME]/archive.sqlite without a terminal
+    hint: use --dry-run to see what would be dropped
     ");
     assert_eq!(kept(&stage).len(), 3);
     assert_snapshot!(shown(&gc(&["0d", "--yes"])), @"
     exit code: 0
     ----- standard output
-    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 2 sessions with what was made of them, [N] lines that nothing refers to ([SIZE]); the file had [SIZE], it has [SIZE]
+    dropped from sqlite:[HOME]/archive.sqlite: 0 cached results older than 30 days, 0 expired records, 2 sessions with their history, 23 unreferenced lines ([SIZE]); file [SIZE] -> [SIZE]
       [image]  What does this picture show? [Image #1]
       [cjk]  请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900 毫秒。日志在 /var/log/sea…
-      [session-small]  webhook duplicates: stays, for [HOME]/shop/short.jsonl is there and can be undone
+      [session-small]  webhook duplicates (kept: [HOME]/shop/short.jsonl can be undone)
     ----- standard error
     ");
     assert_eq!(kept(&stage), [stage.id_of("session-small")]);
@@ -82,7 +82,7 @@ fn n_13_old_sessions_go_when_that_is_asked_for_unless_an_operation_on_a_file_nee
     stage.run(["keep", "--all"]).ended(0);
     assert_eq!(kept(&stage), [stage.id_of("image")]);
     assert_snapshot!(gc(&["soon"]).ended(2).stderr, @r#"
-    error: invalid value 'soon' for '--sessions <AGE>': "soon" is no age, such as 12h, 30d, 8w or 1y
+    error: invalid value 'soon' for '--sessions <AGE>': "soon" is not an age such as 12h, 30d, 8w or 1y
 
     For more information, try '--help'.
     "#);
@@ -100,7 +100,7 @@ fn n_13_too_large_an_archive_is_a_warning_and_nothing_goes() {
     [session-small]
     ----- standard error
     kept 1 session in sqlite:[HOME]/archive.sqlite: 1 new, 0 grown, 0 unchanged; 130 new lines (179.8 kB)
-    warning: the archive sqlite:[HOME]/archive.sqlite has [SIZE], more than keep_max = 10.0 kB; `ctxc archive list --size` lists what takes it up, `ctxc archive gc --sessions 90d` drops what is old
+    warning: the archive sqlite:[HOME]/archive.sqlite uses 176.1 kB, more than keep_max = 10.0 kB; see `ctxc archive list --size`, or drop old sessions with `ctxc archive gc --sessions 90d`
     ");
     let pruned = warned(stage.run(["prune", "latest", "--protect-steps", "0", "-o", "short.jsonl"]));
     assert!(pruned.contains("more than keep_max = 10.0 kB"), "{pruned}");
@@ -109,7 +109,7 @@ fn n_13_too_large_an_archive_is_a_warning_and_nothing_goes() {
     let quiet = warned(stage.run(["keep", "--all"]));
     assert!(!quiet.contains("warning"), "{quiet}");
     let stage = stage.file("../config/ctxc/ctxc.toml", "keep_max = \"lots\"\n");
-    assert_snapshot!(stage.run(["keep", "--all"]).ended(2).stderr, @r#"error: cannot take keep_max: "lots" is no size, such as 500MB or 2GB"#);
+    assert_snapshot!(stage.run(["keep", "--all"]).ended(2).stderr, @r#"error: keep_max: "lots" is not a size such as 500MB or 2GB"#);
 }
 
 // N-13

@@ -110,7 +110,7 @@ fn a_01_a_server_that_cannot_be_used_is_an_error() {
 fn a_01_looking_makes_no_archive_on_a_server() {
     let (stage, _, shown) = on_a_server();
     let none = stage.run(["archive", "list"]).ended(1);
-    assert!(none.stderr.contains(&format!("cannot open the archive {shown}: there is none")), "{}", none.stderr);
+    assert!(none.stderr.contains(&format!("no archive at {shown}")), "{}", none.stderr);
 }
 
 /// A stage as [`on_a_server`], whose way to the server can be cut, and the URL that leads past the proxy.
@@ -246,7 +246,7 @@ fn n_09_whole_sessions_go_to_a_server_only_where_the_user_says_so() {
         &["truncate", "a.jsonl", "--target-tokens", "2000", "--tokens", "chars4", "-o", "b.jsonl"],
     ] {
         let refused = stage.run(args).ended(1);
-        let expected = format!("cannot store whole sessions in {shown}: nobody can be asked");
+        let expected = format!("whole sessions are stored in {shown} only with your consent");
         assert!(refused.stderr.contains(&expected), "{}", refused.text);
         assert!(refused.stderr.contains("keep_on_server = true"), "{}", refused.text);
     }
@@ -255,7 +255,7 @@ fn n_09_whole_sessions_go_to_a_server_only_where_the_user_says_so() {
     assert_eq!(listed["counts"]["lines"], 0);
     let project = stage.file("ctxc.toml", "keep_on_server = true\n");
     let refused = project.run(["keep", "a.jsonl"]).ended(2);
-    assert!(refused.stderr.contains("a project may not set"), "{}", refused.text);
+    assert!(refused.stderr.contains("a project cannot set"), "{}", refused.text);
     let project = project.file("ctxc.toml", "").file("../config/ctxc/ctxc.toml", "keep_on_server = true\n");
     project.run(["keep", "a.jsonl"]).ended(0);
     // A look, and a plan, take nothing there.

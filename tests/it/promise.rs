@@ -103,7 +103,7 @@ fn other_agents_are_refused_by_name() {
     for name in REFUSED {
         let stage = Stage::new().file("in.jsonl", fixture(name));
         let run = stage.run(["compress", "in.jsonl", "--bands", BANDS, "-o", "out.jsonl"]).ended(1);
-        assert!(run.stderr.contains("it is a session of"), "{}", run.text);
+        assert!(run.stderr.contains(" session, not a Claude Code one"), "{}", run.text);
         assert_eq!(stage.names(), ["in.jsonl"]);
     }
 }
@@ -118,7 +118,7 @@ fn every_real_transcript_keeps_the_promise() {
     each(&foreign, |path| {
         let stage = Stage::new();
         let run = stage.run(["compress", path.to_str().unwrap(), "--bands", BANDS, "-o", "out.jsonl"]).ended(1);
-        assert!(run.stderr.contains("it is a session of"), "{}", run.text);
+        assert!(run.stderr.contains(" session, not a Claude Code one"), "{}", run.text);
         assert!(stage.names().is_empty());
     });
 }

@@ -209,7 +209,7 @@ fn test_16_no_supersede_for_different_files() {
     let pruned = bare(&talk);
     assert_eq!(pruned.count("file"), 0, "P-10: zero rows too");
     assert!(!pruned.is_cut("toolu_0_0"));
-    assert_eq!(pruned.report["unchanged"], "there is nothing to prune");
+    assert_eq!(pruned.report["unchanged"], "nothing to prune");
 }
 
 // P-09, P-13, seed 003 Test 17
@@ -253,20 +253,21 @@ fn test_18_combined_auto_supersede_stats() {
     ----- standard output
     out.jsonl
     ----- standard error
-    rule   cut  tokens saved  too small
-    hash     1           568          0
-    file     1           577          0
-    todo     1            19          0
-    total    3         1,164          0
+    rule   removed  tokens saved  too small
+    hash         1           568          0
+    file         1           577          0
+    todo         1            19          0
+    total        3         1,164          0
 
     handle   call                line  rule  tokens  now  superseded by
     r_94955  Read package.json      5  hash     588   20  r_f6963, line 9
     r_4102f  Read test-file.txt     6  file     598   21  w_72c01, line 11
     t_b30b4  TodoWrite              7  todo      27    8  t_8766c, line 13
 
-    live tokens: 1,923 -> 759 by chars4, 2,885 -> 1,139 calibrated (estimates)
-    prompt cache: 1,085 tokens are written again once; the saving outweighs that after 8 steps
-    file: 22.2 kB -> 12.4 kB
+    context   2.9k -> 1.1k tokens (1 % -> 1 % of 200k)
+    cache     1.1k tokens re-cached; breaks even after 8 steps
+    file      22.2 kB -> 12.4 kB
+    undo      ctxc undo out.jsonl
     ");
 }
 
@@ -399,7 +400,7 @@ fn p_11_inputs_are_shortened_on_demand() {
     assert_eq!((shortened["file_path"].as_str(), shortened["mode"].as_u64()), (Some("/home/ann/shop/a"), Some(7)));
     let content = shortened["content"].as_str().unwrap();
     assert!(
-        content.starts_with("[ctxc: 2,") && content.contains(" characters taken out; ctxc archive show "),
+        content.starts_with("[ctxc: 2,") && content.contains(" characters removed; ctxc archive show "),
         "{content}"
     );
     assert_eq!(pruned.count("inputs"), 1);
@@ -412,9 +413,7 @@ fn p_11_images_become_lines_of_text() {
     let pruned = prune(&source, &["--rules", "", "--images", "--protect-steps", "0"]);
     assert!(pruned.count("images") > 0);
     let output = String::from_utf8(pruned.output).unwrap();
-    assert!(
-        !output.contains(r#""type":"image","source""#) && output.contains("[ctxc: image taken out, 1,600 tokens; ")
-    );
+    assert!(!output.contains(r#""type":"image","source""#) && output.contains("[ctxc: image removed, 1,600 tokens; "));
     let protected = prune(&source, &["--rules", "", "--images", "--protect-steps", "99"]);
     assert_eq!(protected.count("images"), 0);
 }
@@ -438,7 +437,7 @@ fn p_11_what_is_never_sent_saves_bytes_and_no_tokens() {
         assert_eq!(pruned.report["gauge"], Value::Null, "{name}: what is sent is the same");
         assert_eq!(pruned.report["thinking_removed"]["entries"], 0, "{name}: so that thinking stays");
         assert!(pruned.output.len() < source.len(), "{name}");
-        assert!(pruned.text.contains("are never sent: they save room in the file and no tokens"), "{}", pruned.text);
+        assert!(pruned.text.contains("are never sent to the model: they save bytes, no tokens"), "{}", pruned.text);
     }
 }
 
@@ -466,17 +465,17 @@ fn p_10_a_dry_run_names_every_call() {
     insta::assert_snapshot!(run.text, @"
     exit code: 0
     ----- standard output
-    rule   cut  tokens saved  too small
-    hash     1           490          0
-    file     0             0          0
-    todo     0             0          0
-    total    1           490          0
+    rule   removed  tokens saved  too small
+    hash         1           490          0
+    file         0             0          0
+    todo         0             0          0
+    total        1           490          0
 
     handle   call       line  rule  tokens  now  superseded by
     r_94955  Read a.rs     4  hash     508   18  r_83cd9, line 6
 
-    live tokens: 1,076 -> 586 by chars4, 1,614 -> 879 calibrated (estimates)
-    prompt cache: 840 tokens are written again once; the saving outweighs that after 14 steps
+    context   1.6k -> 879 tokens (1 % -> <1 % of 200k)
+    cache     840 tokens re-cached; breaks even after 14 steps
     ----- standard error
     ");
 }
@@ -486,8 +485,8 @@ fn p_10_a_dry_run_names_every_call() {
 fn what_makes_no_sense_is_said() {
     let stage = stage().session("small");
     for (args, message) in [
-        (vec!["--rules", "hash,hsah"], "find a rule `hsah`: the rules are hash, file, todo, url and error"),
-        (vec!["--protect-file", "a["], "read `a[` as a pattern of files"),
+        (vec!["--rules", "hash,hsah"], "cannot use the rule `hsah`: the rules are hash, file, todo, url and error"),
+        (vec!["--protect-file", "a["], "cannot parse the file pattern `a[`"),
         (vec!["--thinking", "--keep-thinking"], "cannot be used with"),
         (vec!["--mask", "-1"], "unexpected argument"),
     ] {
@@ -495,7 +494,7 @@ fn what_makes_no_sense_is_said() {
         assert!(run.stderr.contains(message), "{}", run.text);
     }
     let run = stage.run(["prune", "latest", "--rules", ""]).ended(0);
-    assert!(run.stderr.contains("nothing changed: no rule was asked for"), "{}", run.text);
+    assert!(run.stderr.contains("nothing changed: no rules were given"), "{}", run.text);
 }
 
 /// All that prune can do at once.

@@ -1,6 +1,7 @@
-//! What README.md shows is what the program prints: its console blocks are run, one after the other, in one place.
+//! What README.md and the guide show is what the program prints: the console blocks of a document are run, one after the
+//! other, in one place.
 //!
-//! A line `...` in a block stands for any lines. Ids are told apart, but need not be those of the README; paths are
+//! A line `...` in a block stands for any lines. Ids are told apart, but need not be those of the document; paths are
 //! those of somebody called Ann, in a clone of the repository or in her shop.
 //!
 //! `CTXC_BLESS=1 cargo test --test it readme` writes all of it anew.
@@ -21,19 +22,21 @@ struct Command {
     shown: String,
 }
 
-fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")
+const README: &str = "README.md";
+
+fn path(document: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(document)
 }
 
-fn readme() -> String {
-    fs::read_to_string(path()).unwrap()
+fn read(document: &str) -> String {
+    fs::read_to_string(path(document)).unwrap()
 }
 
-/// Writes the README anew. Tests run side by side.
-fn renew(change: impl FnOnce(String) -> String) {
+/// Writes a document anew. Tests run side by side.
+fn renew(document: &str, change: impl FnOnce(String) -> String) {
     static WRITING: Mutex<()> = Mutex::new(());
     let _guard = WRITING.lock().unwrap();
-    fs::write(path(), change(readme())).unwrap();
+    fs::write(path(document), change(read(document))).unwrap();
 }
 
 /// The commands of all blocks marked `console`.
@@ -89,12 +92,17 @@ impl Ids {
             });
             format!("[ID {number}]")
         });
-        numbered.into_owned()
+        let ids = self.0.iter().enumerate();
+        ids.fold(numbered.into_owned(), |text, (number, id)| {
+            text.replace(&format!("undo {}\n", &id[..8]), &format!("undo [ID {number}, short]\n"))
+        })
     }
 
     fn name(&self, numbered: &str) -> String {
         let ids = self.0.iter().enumerate();
-        ids.fold(numbered.to_owned(), |text, (number, id)| text.replace(&format!("[ID {number}]"), id))
+        ids.fold(numbered.to_owned(), |text, (number, id)| {
+            text.replace(&format!("[ID {number}]"), id).replace(&format!("[ID {number}, short]"), &id[..8])
+        })
     }
 }
 
@@ -131,29 +139,47 @@ fn renewed(shown: &[&str], printed: &[&str]) -> Vec<String> {
     renewed
 }
 
-// Shown by 1: the commands of the README do what it says, in this order.
 #[test]
 fn the_readme_shows_what_the_program_prints() {
+    shows_what_the_program_prints(README);
+    assert!(read(README).len() <= 10_000, "the README is a first look, the guide has the rest");
+}
+
+#[test]
+fn the_guide_shows_what_the_program_prints() {
+    shows_what_the_program_prints("docs/guide.md");
+}
+
+#[test]
+fn the_configuration_is_what_the_program_prints() {
+    shows_what_the_program_prints("docs/configuration.md");
+}
+
+/// The commands of a document do what it says, in this order.
+fn shows_what_the_program_prints(document: &str) {
     let stage = Stage::new().session("session-small").file("fixtures/session-small.jsonl", fixture("session-small"));
     // Cargo has made the folder before the program runs.
     fs::create_dir_all(stage.path_in_project("target")).unwrap();
     let (mut ours, mut theirs) = (Ids::default(), Ids::default());
     let mut status = 0;
-    let commands = commands(&readme());
-    assert!(commands.len() > 5, "the README has lost its examples");
+    let commands = commands(&read(document));
+    assert!(!commands.is_empty(), "{document} has lost its examples");
     for Command { typed, shown } in commands {
         let place = if typed.starts_with("cargo ") { "/home/ann/ctxc/" } else { "/home/ann/shop/" };
         let printed = stage.at_home(&run(&stage, &typed, &mut status), "/home/ann");
         let printed = theirs.number(&printed.replace("/home/ann/shop/", place));
         let numbered = ours.number(&shown);
         if env::var_os("CTXC_BLESS").is_some() {
+            // Ids that the document has not shown yet.
+            let n_known = ours.0.len().min(theirs.0.len());
+            ours.0.extend_from_slice(&theirs.0[n_known..]);
             let renewed = renewed(&lines(&numbered), &lines(&printed)).join("\n") + "\n";
             let (before, after) = (format!("$ {typed}\n{shown}"), format!("$ {typed}\n{}", ours.name(&renewed)));
-            renew(|readme| readme.replace(&before, &after));
+            renew(document, |text| text.replacen(&before, &after, 1));
         } else {
             assert!(
                 fits(&lines(&numbered), &lines(&printed)),
-                "$ {typed}\n--- the README shows\n{numbered}--- the program prints\n{printed}\
+                "$ {typed}\n--- {document} shows\n{numbered}--- the program prints\n{printed}\
                  write it anew with CTXC_BLESS=1, and read it"
             );
         }
@@ -166,7 +192,7 @@ fn the_first_command_may_be_given_again() {
     let stage = Stage::new().file("fixtures/session-small.jsonl", fixture("session-small"));
     // Cargo has made the folder before the program runs.
     fs::create_dir_all(stage.path_in_project("target")).unwrap();
-    let first = commands(&readme()).swap_remove(0);
+    let first = commands(&read(README)).swap_remove(0);
     assert!(!first.shown.contains("error:"), "the first thing that the README shows is an error");
     let mut status = 0;
     let once = run(&stage, &first.typed, &mut status);
@@ -179,7 +205,7 @@ fn the_message_of_the_readme_is_shortened_so() {
     let stage = Stage::new().file("fixtures/session-small.jsonl", fixture("session-small"));
     // Cargo has made the folder before the program runs.
     fs::create_dir_all(stage.path_in_project("target")).unwrap();
-    let readme = readme();
+    let readme = read(README);
     run(&stage, &commands(&readme).swap_remove(0).typed, &mut 0);
     let texts = |transcript: &[u8]| {
         let lines = transcript.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -196,19 +222,8 @@ fn the_message_of_the_readme_is_shortened_so() {
     // Messages keep their order, so the same place has what became of it.
     let expected = &after[place];
     if env::var_os("CTXC_BLESS").is_some() {
-        renew(|readme| readme.replace(shortened, expected));
+        renew(README, |readme| readme.replace(shortened, expected));
     } else {
         assert_eq!(shortened, expected, "write it anew with CTXC_BLESS=1, and read it");
-    }
-}
-
-// Nothing that can be typed is left out.
-#[test]
-fn the_readme_names_every_option() {
-    let reference = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md")).unwrap();
-    let readme = readme();
-    let option = Regex::new(r"(?m)^ +(?:-\w, )?(--[a-z-]+)").unwrap();
-    for found in option.captures_iter(&reference) {
-        assert!(readme.contains(&format!("`{}", &found[1])), "{} is not in the README", &found[1]);
     }
 }

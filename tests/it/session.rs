@@ -14,7 +14,7 @@ fn an_unknown_session_lists_the_newest() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot find session "zzz": no such file, and no session id under [HOME]/.claude/projects begins so
+    error: cannot find the session "zzz": no such file, and no session id under [HOME]/.claude/projects starts with it
     hint: the newest sessions are
       2026-03-02T09:00:00Z  [HOME]/.claude/projects/[HOME]-shop/[small].jsonl
     "#);
@@ -22,15 +22,15 @@ fn an_unknown_session_lists_the_newest() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot find session "zzz": no such file, and no session id under [HOME]/.claude/projects begins so
-    hint: give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/
+    error: cannot find the session "zzz": no such file, and no session id under [HOME]/.claude/projects starts with it
+    hint: use a path, or set CLAUDE_CONFIG_DIR to the folder that holds projects/
     "#);
     assert_snapshot!(Stage::new().run(["stats", "latest"]).text, @"
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot find the latest session: there is none under [HOME]/.claude/projects
-    hint: give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/
+    error: cannot find a session: there are none under [HOME]/.claude/projects
+    hint: use a path, or set CLAUDE_CONFIG_DIR to the folder that holds projects/
     ");
 }
 
@@ -49,8 +49,8 @@ fn an_ambiguous_session_lists_what_it_may_be() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot tell which session "bed1bd" is: 2 match
-    hint: give more of the id, or the path of one of
+    error: cannot choose a session: 2 ids match "bed1bd"
+    hint: use a longer prefix or a path:
       2026-03-02T09:00:00Z  [HOME]/.claude/projects/[HOME]-elsewhere/[other].jsonl
       2026-03-02T09:00:00Z  [HOME]/.claude/projects/copies/[other].jsonl
     "#);
@@ -64,8 +64,8 @@ fn a_folder_is_no_session() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot read . as a transcript: it is a folder
-    hint: give the path of a file in it
+    error: cannot read .: it is a folder
+    hint: use the path of a file in it
     ");
 }
 
@@ -74,12 +74,12 @@ fn a_folder_is_no_session() {
 fn which_session_is_the_latest_is_said() {
     let here = Stage::new().session("small").session_elsewhere("other", "small");
     let said = here.run(["stats", "latest"]).text;
-    assert!(said.contains("the latest session of this project is [HOME]"), "{said}");
+    assert!(said.contains("session   [HOME]"), "{said}");
     assert!(said.contains("/[small].jsonl"), "{said}");
     let said = here.run(["stats", "latest", "-q"]).text;
     assert!(!said.contains("latest"), "{said}");
     let said = Stage::new().session_elsewhere("other", "small").run(["stats", "latest"]).text;
-    assert!(said.contains("this project has no session; the latest of all projects is"), "{said}");
+    assert!(said.contains("(this project has none)"), "{said}");
 }
 
 // T-06
@@ -103,15 +103,15 @@ fn a_session_of_another_agent_is_refused_by_name() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot read rollout.jsonl as a transcript: it is a session of Codex
-    hint: give a session of Claude Code; those of other agents cannot be rewritten safely
+    error: rollout.jsonl is a Codex session, not a Claude Code one
+    hint: only Claude Code sessions are supported
     ");
     assert_snapshot!(stage.run(["check", "-"]).text, @"
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot read standard input as a transcript: it is a session of Codex
-    hint: give a session of Claude Code; those of other agents cannot be rewritten safely
+    error: standard input is a Codex session, not a Claude Code one
+    hint: only Claude Code sessions are supported
     ");
 }
 
@@ -123,7 +123,7 @@ fn a_path_that_leads_nowhere_is_an_unknown_session() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot find session "a/b": no such file, and no session id under [HOME]/.claude/projects begins so
-    hint: give the path of a transcript, or set CLAUDE_CONFIG_DIR to the folder that holds projects/
+    error: cannot find the session "a/b": no such file, and no session id under [HOME]/.claude/projects starts with it
+    hint: use a path, or set CLAUDE_CONFIG_DIR to the folder that holds projects/
     "#);
 }

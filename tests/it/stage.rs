@@ -173,7 +173,12 @@ impl Stage {
 
     /// The same as a process whose streams are still to be tied.
     pub(crate) fn process(&self) -> std::process::Command {
-        let mut command = std::process::Command::new(cargo_bin!("ctxc"));
+        self.process_of(cargo_bin!("ctxc"))
+    }
+
+    /// `program` on this stage.
+    pub(crate) fn process_of(&self, program: impl AsRef<std::ffi::OsStr>) -> std::process::Command {
+        let mut command = std::process::Command::new(program);
         command.env_clear().current_dir(&self.project);
         // What a process needs to start at all, and what coverage needs to be counted.
         for name in ["PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "LLVM_PROFILE_FILE"] {

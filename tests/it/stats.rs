@@ -13,12 +13,12 @@ fn tables_show_what_takes_the_room() {
     ----- standard output
     session   a.jsonl
     size      8.8 kB in 13 lines
-    live      8.8 kB (100 %) in 13 lines
-    dead      0 B (0 %) in 0 lines
+    active    8.8 kB (100 %) in 13 lines
+    inactive  0 B (0 %) in 0 lines
     messages  12 in 3 turns and 6 steps, with 3 tool calls
-    context   1,897 tokens (calibrated: 313 tokens by chars4 x 2.86, learnt from 5 steps, + 1,003 tokens before the first message)
-    measured  1,911 tokens by the client at line 13; the estimate there is 1,897 tokens (0.7 % less)
-    start     at the first entry, line 1
+    context   1,897 tokens (calibrated: 313 tokens by chars4 x 2.86, from 5 steps, + 1,003 tokens before the first message)
+    measured  1,911 tokens by the client, line 13; estimate 1,897 tokens (0.7 % less)
+    start     first entry, line 1
     problems  none
 
     role       entries  chars4  calibrated   share
@@ -58,7 +58,7 @@ fn turns_are_summed_up_by_band() {
     exit code: 2
     ----- standard output
     ----- standard error
-    error: cannot take "30-0:heavy" as a band: its start is not below its end
+    error: cannot parse the band "30-0:heavy": the start must be below the end
     "#);
 }
 
@@ -236,7 +236,11 @@ fn what_is_dead_is_told_apart() {
         .file("boundary.jsonl", fixture("compact-boundary"))
         .file("orphan.jsonl", fixture("orphan-parent"))
         .file("cycle.jsonl", fixture("parent-cycle"));
-    for (file, start) in [("boundary", "compact boundary"), ("orphan", "not in the file"), ("cycle", "in a circle")] {
+    for (file, start) in [
+        ("boundary", "compact boundary"),
+        ("orphan", "whose parent is missing"),
+        ("cycle", "whose parents form a cycle"),
+    ] {
         let run = stage.run(["stats", &format!("{file}.jsonl")]);
         let line = run.text.lines().find(|line| line.starts_with("start ")).unwrap().to_owned();
         assert!(line.contains(start), "{line}");
@@ -269,7 +273,7 @@ fn a_file_without_messages_is_told_in_plain_words() {
     ----- standard output
     session   empty.jsonl
     size      0 B in 0 lines
-    messages  none: there is nothing to resume
+    messages  none: nothing to resume
     problems  1 warning: see `ctxc check`
     ----- standard error
     ");
@@ -278,7 +282,7 @@ fn a_file_without_messages_is_told_in_plain_words() {
     ----- standard output
     session   torn.jsonl
     size      16 B in 1 line
-    messages  none: there is nothing to resume
+    messages  none: nothing to resume
     problems  2 warnings: see `ctxc check`
     ----- standard error
     ");
@@ -287,7 +291,7 @@ fn a_file_without_messages_is_told_in_plain_words() {
     ----- standard output
     session   standard input
     size      2 B in 2 lines
-    messages  none: there is nothing to resume
+    messages  none: nothing to resume
     problems  1 warning: see `ctxc check`
     ----- standard error
     ");
@@ -300,7 +304,7 @@ fn every_session_is_measured() {
     let stage = Stage::new();
     for path in corpus() {
         let run = stage.run(["stats", path.to_str().unwrap(), "--json"]);
-        assert!(run.code == Some(0) || run.text.contains("a session of"), "{path:?}: {}", run.text);
+        assert!(run.code == Some(0) || run.text.contains(" session, not a Claude Code one"), "{path:?}: {}", run.text);
         let Ok(json) = serde_json::from_slice::<serde_json::Value>(&run.stdout) else { continue };
         let number = |value: &serde_json::Value| value.as_u64().unwrap();
         let sum = |rows: &str| json[rows].as_array().unwrap().iter().map(|row| number(&row["chars4"])).sum::<u64>();

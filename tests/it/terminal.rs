@@ -86,7 +86,7 @@ fn r_15_nothing_is_sent_before_a_person_says_yes() {
         assert_eq!((seen.code, server.n_requests()), (Some(code), n_requests), "{typed:?}: {}", seen.screen);
         assert!(seen.screen.contains("send them? [y/N]") && seen.screen.contains("sends 4 texts"), "{}", seen.screen);
         assert_eq!(stage.path("out.jsonl").exists(), code == 0, "{typed:?}");
-        assert_eq!(seen.screen.contains("nothing was sent or written"), code == 1, "{}", seen.screen);
+        assert_eq!(seen.screen.contains("the texts were not sent"), code == 1, "{}", seen.screen);
     }
 }
 

@@ -23,13 +23,16 @@ fn targets_that_mean_nothing_are_usage_errors() {
         "--target-tokens -1",
         "--target-tokens many",
         "--target-tokens 1e5",
+        "--target-tokens 1.5",
+        "--context-window 0k",
         "--context-window 0",
         "--threshold 0",
         "--threshold 1.01",
         "--threshold -0.5",
         "--threshold NaN",
         "--threshold inf",
-        "--threshold 85%",
+        "--threshold 101%",
+        "--threshold %",
         "--headroom 0",
         "--headroom 2",
         "--headroom nan",
@@ -50,6 +53,8 @@ fn the_target_is_a_part_of_the_context_window_or_what_was_given() {
         ("", 170_000),
         ("--context-window 1000000", 850_000),
         ("--threshold 0.5", 100_000),
+        ("--context-window 1M --threshold 60%", 600_000),
+        ("--target-tokens 1.5k --headroom 50%", 750),
         ("--context-window 1000 --threshold 1 --headroom 0.9", 900),
         ("--target-tokens 5000", 5000),
         ("--target-tokens 5000 --headroom 0.5", 2500),
@@ -70,11 +75,10 @@ fn a_cut_is_told_with_its_messages_and_tokens() {
     assert_snapshot!(stage.run([&args[..], &["--dry-run"]].concat()).text, @"
     exit code: 0
     ----- standard output
-    would drop the oldest 8 of 80 messages; model calls: 0
-    live tokens: 10,182 -> 8,140 by chars4, 31,803 -> 28,800 calibrated (estimates)
-    of which thinking behind the first change: 7 entries, 325 tokens and 645 of signatures
-    prompt cache: 11,971 tokens are written again once; the saving outweighs that after 46 steps
-    context gauge of the client: 31,662 -> 28,659 tokens
+    would remove the oldest 8 of 80 messages; model calls: 0
+    context   31.7k -> 28.7k tokens (16 % -> 14 % of 200k)
+    removed   thinking in 7 entries (the API rejects it after an edit)
+    cache     12k tokens re-cached; breaks even after 46 steps
     ----- standard error
     ");
     assert_snapshot!(stage.run(args).text, @"
@@ -82,14 +86,13 @@ fn a_cut_is_told_with_its_messages_and_tokens() {
     ----- standard output
     [HOME]/shop/[ID].jsonl
     ----- standard error
-    warning: without an archive nothing that goes can be restored
-    dropped the oldest 8 of 80 messages; model calls: 0
-    live tokens: 10,182 -> 8,140 by chars4, 31,803 -> 28,800 calibrated (estimates)
-    of which thinking behind the first change: 7 entries, 325 tokens and 645 of signatures
-    prompt cache: 11,971 tokens are written again once; the saving outweighs that after 46 steps
-    context gauge of the client: 31,662 -> 28,659 tokens
-    file: 179.8 kB -> 149.1 kB
-    to resume it with claude --resume [ID], put it into the folder of its project below ~/.claude/projects
+    warning: without an archive, removed content cannot be restored
+    removed the oldest 8 of 80 messages; model calls: 0
+    context   31.7k -> 28.7k tokens (16 % -> 14 % of 200k)
+    removed   thinking in 7 entries (the API rejects it after an edit)
+    cache     12k tokens re-cached; breaks even after 46 steps
+    file      179.8 kB -> 149.1 kB
+    resume    claude --resume [ID] (after moving it into its project folder in ~/.claude/projects)
     ");
     let args =
         ["truncate", "in.jsonl", "--target-tokens", "2000", "--tokens", "chars4", "-o", "out.jsonl", "--json", "-q"];
@@ -120,15 +123,14 @@ fn a_prompt_that_stays_and_a_target_that_is_missed_are_told() {
     ----- standard output
     out.jsonl
     ----- standard error
-    warning: without an archive nothing that goes can be restored
-    dropped the oldest 6 of 9 messages; model calls: 0
-    the prompt of the turn that was cut stays: line 10
-    live tokens: 169 -> 55 by chars4 (estimates)
-    of which thinking behind the first change: 1 entry, 10 tokens and 68 of signatures
-    open tool loop: closed with a short assistant message
-    prompt cache: 109 tokens are written again once; the saving outweighs that after 6 steps
-    context gauge of the client: 17,155 -> 16,896 tokens
-    file: 13.9 kB -> 3.1 kB
+    warning: without an archive, removed content cannot be restored
+    removed the oldest 6 of 9 messages; model calls: 0
+    kept the prompt of the turn that was cut: line 10
+    context   169 -> 55 tokens (chars4)
+    removed   thinking in 1 entry (the API rejects it after an edit)
+    closed    the open tool loop, with a short assistant message
+    cache     109 tokens re-cached; breaks even after 6 steps
+    file      13.9 kB -> 3.1 kB
     ");
     let args = ["truncate", "in.jsonl", "--target-tokens", "90", "-o", "over.jsonl", "--no-archive"];
     assert_snapshot!(stage.run(args).text, @"
@@ -136,18 +138,17 @@ fn a_prompt_that_stays_and_a_target_that_is_missed_are_told() {
     ----- standard output
     over.jsonl
     ----- standard error
-    warning: what stands before the first message is 16,841 tokens by itself: no cut comes below the target
-    hint: --tokens chars4 counts the messages alone
-    warning: without an archive nothing that goes can be restored
-    dropped the oldest 6 of 9 messages; model calls: 0
-    the prompt of the turn that was cut stays: line 10
-    the 4 messages left are 16,950 tokens, still over the target of 90
-    live tokens: 169 -> 55 by chars4, 17,175 -> 16,950 calibrated (estimates)
-    of which thinking behind the first change: 1 entry, 10 tokens and 68 of signatures
-    open tool loop: closed with a short assistant message
-    prompt cache: 109 tokens are written again once; the saving outweighs that after 6 steps
-    context gauge of the client: 17,155 -> 16,896 tokens
-    file: 13.9 kB -> 3.1 kB
+    warning: the overhead before the first message is 16,841 tokens: the target cannot be reached
+    hint: --tokens chars4 counts only the messages
+    warning: without an archive, removed content cannot be restored
+    removed the oldest 6 of 9 messages; model calls: 0
+    kept the prompt of the turn that was cut: line 10
+    target not reachable: the 4 messages left use 16,950 tokens, the target is 90
+    context   17.2k -> 16.9k tokens (9 % -> 8 % of 200k)
+    removed   thinking in 1 entry (the API rejects it after an edit)
+    closed    the open tool loop, with a short assistant message
+    cache     109 tokens re-cached; breaks even after 6 steps
+    file      13.9 kB -> 3.1 kB
     ");
 }
 
@@ -160,19 +161,19 @@ fn nothing_to_cut_is_said_and_changes_no_byte() {
     ----- standard output
     in.jsonl
     ----- standard error
-    nothing changed: the context is already under the target: 1,897 tokens, the target is 170,000
+    nothing changed: already under the target: 1,897 of 170,000 tokens
     ");
     assert_snapshot!(stage.run(["truncate", "empty.jsonl"]).text, @"
     exit code: 0
     ----- standard output
     empty.jsonl
     ----- standard error
-    nothing changed: there are no messages
+    nothing changed: the session has no messages
     ");
     assert_snapshot!(stage.run(["truncate", "in.jsonl", "--dry-run"]).text, @"
     exit code: 0
     ----- standard output
-    nothing changed: the context is already under the target: 1,897 tokens, the target is 170,000
+    nothing changed: already under the target: 1,897 of 170,000 tokens
     ----- standard error
     ");
     stage.run(["truncate", "in.jsonl", "-o", "copy.jsonl"]).ended(0);
@@ -267,7 +268,7 @@ fn keeps_the_promise(source: &[u8], target: u64, flags: &[&str]) {
         return;
     }
     // Where boundaries keep parts of dead branches, it is not always known what a client would make of the rest.
-    if run.code == Some(1) && run.stderr.contains("the conversation that is meant to be left") {
+    if run.code == Some(1) && run.stderr.contains("unexpected conversation after line") {
         assert!(String::from_utf8_lossy(source).contains("preserved") && stage.names() == ["in.jsonl"]);
         return;
     }

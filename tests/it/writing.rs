@@ -1,7 +1,7 @@
 //! Where results go: new sessions, files, standard output, in place (S-01 to S-03), and what stands on which stream.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
@@ -69,7 +69,7 @@ fn the_id_of_a_new_session_can_be_fixed_and_is_taken_once() {
     assert_eq!(path.file_name().unwrap().to_str(), Some(format!("{id}.jsonl").as_str()));
     let written = fs::read(&path).unwrap();
     let again = stage.run(compress(&stage.id_of("session-small"), &["--session-id", id])).ended(1);
-    assert!(again.stderr.contains("it exists"), "{}", again.text);
+    assert!(again.stderr.contains("the file exists"), "{}", again.text);
     assert!(fs::read(&path).unwrap() == written);
 }
 
@@ -95,8 +95,8 @@ fn an_output_that_is_there_needs_force() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot write out.jsonl: it exists
-    hint: choose another file, or give --force to overwrite this one
+    error: cannot write out.jsonl: the file exists
+    hint: use another file, or --force to overwrite it
     ");
     assert_eq!(stage.bytes("out.jsonl"), b"mine");
     stage.run(compress("in.jsonl", &["-o", "out.jsonl", "--force"])).ended(0);
@@ -116,13 +116,13 @@ fn the_source_is_never_overwritten_by_o() {
     let stage = Stage::new().file("in.jsonl", fixture("session-small"));
     for name in ["in.jsonl", "./in.jsonl", "../shop/in.jsonl"] {
         let run = stage.run(compress("in.jsonl", &["-o", name, "--force"])).ended(1);
-        assert!(run.stderr.contains("it is the source itself"), "{}", run.text);
+        assert!(run.stderr.contains("it is the source"), "{}", run.text);
     }
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(stage.path("in.jsonl"), stage.path("link.jsonl")).unwrap();
         let run = stage.run(compress("in.jsonl", &["-o", "link.jsonl", "--force"])).ended(1);
-        assert!(run.stderr.contains("it is the source itself"), "{}", run.text);
+        assert!(run.stderr.contains("it is the source"), "{}", run.text);
         fs::hard_link(stage.path("in.jsonl"), stage.path("hard.jsonl")).unwrap();
         // The other name of the same file is replaced by a file of its own, and the source stays.
         stage.run(compress("in.jsonl", &["-o", "hard.jsonl", "--force"])).ended(0);
@@ -169,8 +169,42 @@ fn in_place_leaves_numbered_backups_and_no_session_beside() {
     stage.run(["restore", "in.jsonl", "--all", "--in-place", "--force"]).ended(0);
     assert!(stage.bytes("in.jsonl") == fixture("session-small"));
     let again = stage.run(["restore", "in.jsonl", "--all", "--in-place", "--force"]).ended(0);
-    assert!(again.stderr.contains("it is the source itself"), "{}", again.text);
+    assert!(again.stderr.contains("is the source itself"), "{}", again.text);
     assert!(stage.bytes("in.jsonl") == fixture("session-small"));
+}
+
+// U-03, P-05: with an archive of its own and a name with a space, too.
+#[cfg(unix)]
+#[test]
+fn the_command_that_undoes_works_as_it_is_printed() {
+    let source = fixture("session-small");
+    let runs = |stage: &Stage, session: &str, flags: &[&str]| {
+        let run = stage.run(compress(session, flags)).ended(0);
+        let line = run.stderr.lines().find_map(|line| line.strip_prefix("undo      ")).unwrap().to_owned();
+        let program = assert_cmd::cargo::cargo_bin!("ctxc");
+        let mut shell = stage.process_of("sh");
+        let undone = shell.arg("-c").arg(line.replacen("ctxc", program.to_str().unwrap(), 1)).output().unwrap();
+        assert!(undone.status.success(), "{line}: {}", String::from_utf8_lossy(&undone.stderr));
+        (line, PathBuf::from(String::from_utf8(undone.stdout).unwrap().trim_end()))
+    };
+    let session = Stage::new().session("session-small");
+    let (line, path) = runs(&session, &session.id_of("session-small"), &[]);
+    assert_eq!(line.len(), "ctxc undo 01234567".len(), "{line}");
+    // The source is there as it was.
+    assert_eq!(path, session.path_of("session-small"));
+
+    let stage = Stage::new().file("in.jsonl", source.clone());
+    age(&stage.path("in.jsonl"), 3600);
+    let (line, path) = runs(&stage, "in.jsonl", &["-o", "an out.jsonl", "--archive", "sqlite:an other.sqlite"]);
+    assert_eq!(line, "ctxc undo 'an out.jsonl' --archive 'sqlite:an other.sqlite'");
+    assert_eq!(fs::read(stage.path("").join(path)).unwrap(), source);
+    let (line, _) = runs(&stage, "in.jsonl", &["--in-place"]);
+    assert!(line.ends_with("in.jsonl --in-place"), "{line}");
+    assert_eq!(stage.bytes("in.jsonl"), source);
+    // A new session beside a source that is in no project is named by its path.
+    let (line, path) = runs(&stage, "in.jsonl", &[]);
+    assert!(line.contains(".jsonl"), "{line}");
+    assert_eq!(fs::read(stage.path("").join(path)).unwrap(), source);
 }
 
 // S-03
@@ -179,8 +213,8 @@ fn a_file_that_was_just_written_is_not_replaced_without_force() {
     let stage = Stage::new().file("in.jsonl", fixture("session-small"));
     age(&stage.path("in.jsonl"), 5);
     let run = stage.run(compress("in.jsonl", &["--in-place", "-q"])).ended(1);
-    assert!(run.stderr.contains("s ago, so a client may still be using it"), "{}", run.text);
-    assert!(run.stderr.contains("hint: end the session first, or give --force"), "{}", run.text);
+    assert!(run.stderr.contains("s ago, and a client may still have it open"), "{}", run.text);
+    assert!(run.stderr.contains("hint: end the session first, or use --force"), "{}", run.text);
     assert_eq!(stage.names(), ["in.jsonl"]);
     assert!(stage.bytes("in.jsonl") == fixture("session-small"));
     stage.run(compress("in.jsonl", &["--in-place", "--force"])).ended(0);
@@ -219,9 +253,9 @@ fn links_are_followed_and_permissions_kept() {
 fn without_an_archive_it_is_said_that_nothing_can_be_restored() {
     let stage = Stage::new().file("in.jsonl", fixture("session-small"));
     let run = stage.run(compress("in.jsonl", &["-o", "out.jsonl", "--no-archive"])).ended(0);
-    assert!(run.stderr.contains("nothing that goes can be restored"), "{}", run.text);
+    assert!(run.stderr.contains("removed content cannot be restored"), "{}", run.text);
     let run = stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(1);
-    assert!(run.stderr.contains("there is none"), "{}", run.text);
+    assert!(run.stderr.contains("no archive at"), "{}", run.text);
     assert_eq!(stage.names(), ["in.jsonl", "out.jsonl"]);
 }
 
@@ -275,7 +309,7 @@ fn the_newest_turn_in_a_band_is_warned_of_and_can_be_protected() {
         let run = stage.run([&["compress", "in.jsonl", "--dry-run", "--json"], args].concat()).ended(0);
         let tasks = run.json()["tasks"].as_array().unwrap().clone();
         let newest = tasks.iter().map(|task| task["turn"].as_u64().unwrap()).max();
-        (newest, run.stderr.contains("the newest turn lies in the band"))
+        (newest, run.stderr.contains("the newest turn is in the band"))
     };
     assert_eq!(turns(&["--bands", "0-100:heavy"]), (Some(8), true));
     assert_eq!(turns(&["--bands", "0-100:heavy", "--protect-turns", "2"]), (Some(6), false));
@@ -353,7 +387,7 @@ fn restore_keeps_what_was_appended_since() {
     let path = session.to_str().unwrap();
     stage.run(["restore", path, "--all"]).ended(1);
     let run = stage.run(["restore", path, "--all", "-o", "back.jsonl"]).ended(0);
-    assert!(run.stderr.contains("1 line added since stay behind it"), "{}", run.text);
+    assert!(run.stderr.contains("kept: 1 line appended since"), "{}", run.text);
     let back = stage.bytes("back.jsonl");
     let source = fixture("session-small");
     assert!(back.starts_with(&source));

@@ -48,7 +48,7 @@ pub(super) const INSERT_BODIES: &str = "WITH
         ON CONFLICT (digest) DO NOTHING RETURNING id, digest, bytes)
     INSERT INTO unindexed (body, bytes) SELECT new.id, new.bytes FROM new JOIN put USING (digest) ORDER BY put.place";
 
-/// Notes that bodies were taken out, in their order.
+/// Notes that bodies were removed, in their order.
 pub(super) const INSERT: &str = "INSERT INTO original (body, uuid, replaced_by, part)
     SELECT body.id, put.uuid, put.replaced_by, $4
     FROM unnest($1::bytea[], $2::text[], $3::bytea[]) WITH ORDINALITY AS put (digest, uuid, replaced_by, place)

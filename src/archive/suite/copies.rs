@@ -59,7 +59,7 @@ fn a_04_a_copy_brings_lines_back_that_were_dropped() {
         let mut from = open(&ArchiveUrl::Memory).unwrap();
         fill(&mut *from);
         copy(&*from, to, &mut go_on).unwrap();
-        let all = Cleanup::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(1));
+        let all = Cleanup::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(24)));
         assert_eq!(to.sweep(&all, Sweep::Drop).unwrap().originals, 6);
         assert_eq!(to.line(Digest::of(b"shared")).unwrap(), None);
         let copied = copy(&*from, to, &mut go_on).unwrap();

@@ -276,7 +276,7 @@ fn n_01_small_packs_are_merged_and_lines_stay_where_they_are_found() {
     });
 }
 
-// W-06: whole sessions are searched, not only what was taken out.
+// W-06: whole sessions are searched, not only what was removed.
 #[test]
 fn n_01_lines_of_sessions_are_indexed_and_found() {
     on_each_backend(|archive| {

@@ -322,7 +322,7 @@ fn a_07_only_what_the_policy_names_goes() {
         assert_eq!(archive.record_names().unwrap().len(), 2);
         assert!(archive.line(Digest::of(b"s|one")).unwrap().is_some(), "originals stay unasked");
 
-        let cleanup = Cleanup::at(at("2026-02-05T00:00:00Z"), Some(20));
+        let cleanup = Cleanup::at(at("2026-02-05T00:00:00Z"), Some(jiff::SignedDuration::from_hours(20 * 24)));
         let dropped = archive.sweep(&cleanup, Sweep::Drop).unwrap();
         assert_eq!((dropped.originals, dropped.operations, dropped.lines), (2, 1, 1));
         assert!(dropped.bytes > 0);

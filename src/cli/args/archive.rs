@@ -22,11 +22,11 @@ Examples:
   ctxc archive gc --dry-run";
 
 const SEARCH_EXAMPLES: &str = "\
-Any words will do: there is no syntax. Entries with all of them come first; only where there is none, those with some. \
-A word may be part of a longer one, and Chinese, Japanese and Korean need no spaces.
+Finds entries with all words, or with some of them if none has all. There is no query syntax. A word can be part of a \
+longer one; Chinese, Japanese and Korean need no spaces.
 
-With a server for embeddings, [embeddings] in your ctxc.toml, entries are found by what they mean too. It gets the query \
-and the prompts, answers and summaries that it has not seen, without their secrets.
+With [embeddings] in your ctxc.toml, entries are also found by meaning. The server receives the query and new prompts, \
+answers and summaries, with secrets replaced.
 
 Examples:
   ctxc archive search \"connection refused\"
@@ -34,21 +34,19 @@ Examples:
   ctxc archive search 会议 --limit 3 --json";
 
 const GC_EXAMPLES: &str = "\
-Cached results older than 30 days go, records that have expired, and lines that nothing refers to. Originals stay, \
-unless --originals and --older-than ask for them: what the operations from before that time took out can never be \
-restored afterwards. Sessions stay too, unless --sessions asks for them: those that nothing was kept of, read of or made \
-of for so long, with all that was made of them. A session stays whatever its age while its file or a result of it is there \
-and an operation on it can be undone.
+Drops cached results older than 30 days, expired records, and unreferenced lines. Originals are kept unless --originals \
+and --older-than select them: content removed by those operations can then never be restored. Sessions are kept unless \
+--sessions selects them: those not kept, read or edited for that long are dropped with their history. A session is kept \
+whatever its age while its file or a result of it exists and can be undone.
 
 Examples:
   ctxc archive gc --dry-run
   ctxc archive gc --sessions 180d
-  ctxc archive gc --originals --older-than 365";
+  ctxc archive gc --originals --older-than 365d";
 
 const UPGRADE_EXAMPLES: &str = "\
-Older versions of ctxc cannot use the archive afterwards, so that nothing else changes it: agree on a time with everybody who \
-uses it. Its owner then runs the statements that are printed, for the others have no rights on the new tables. An archive \
-in a file is brought up to date whenever it is opened.
+Older versions of ctxc cannot use the archive afterwards: agree on a time with everyone who uses it. Prints the grants for \
+the new tables, which the owner then runs. Archives in files are upgraded when they are opened.
 
 Examples:
   ctxc archive upgrade --archive postgres://ann@db.example.org/team
@@ -63,47 +61,47 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List the newest operations, or the newest entries of one kind
+    /// List operations, or entries of one kind
     List(ListArgs),
-    /// Show an operation, an entry that was taken out, or a record
+    /// Show an operation, a removed entry, or a record
     Show(ShowArgs),
-    /// Find entries by their words, and by what they mean where a server for embeddings is configured
+    /// Search entries by words, and by meaning where configured
     #[command(after_help = SEARCH_EXAMPLES)]
     Search(SearchArgs),
-    /// Copy everything into another archive that lacks it
+    /// Copy an archive into another
     Copy(CopyArgs),
-    /// Bring an archive on a server up to date
+    /// Upgrade an archive on a server
     #[command(after_help = UPGRADE_EXAMPLES)]
     Upgrade(ArchiveArg),
-    /// Drop what has served its time, and give its space back
+    /// Drop expired records and free their space
     #[command(after_help = GC_EXAMPLES)]
     Gc(GcArgs),
 }
 
 #[derive(Debug, clap::Args)]
 struct ArchiveArg {
-    /// Look into this archive: sqlite:PATH, or the postgres: URL of a server [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    /// Archive URL: sqlite:PATH or postgres://... [env: CTXC_ARCHIVE=] [default: a file in your data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     archive: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Which entries")]
+#[command(next_help_heading = "Filters")]
 struct NarrowArgs {
-    /// Look at this session alone, and at those it was made from: a path, an id or the beginning of one, or `latest`
+    /// Only this session and those it was made from: a path, an id or its prefix, or `latest`
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     session: Option<String>,
-    /// Look at entries of this kind alone
+    /// Only entries of this kind
     #[arg(long, value_parser = kind())]
     kind: Option<Kind>,
-    /// Show at most N
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: u32,
 }
 
 #[derive(Debug, clap::Args)]
 struct ListArgs {
-    /// List what each session takes up, the largest first
+    /// List sessions by size, largest first
     #[arg(long, conflicts_with_all = ["session", "kind"])]
     size: bool,
     #[command(flatten)]
@@ -114,10 +112,10 @@ struct ListArgs {
 
 #[derive(Debug, clap::Args)]
 struct ShowArgs {
-    /// The id of an operation, the digits that a placeholder or a search names, or the beginning of either
+    /// Operation id, or the digits in a placeholder or a search result, or a prefix of either
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     id: String,
-    /// Print the line byte for byte, as it was taken out
+    /// Print the original line byte for byte
     #[arg(long, conflicts_with = "json")]
     raw: bool,
     #[command(flatten)]
@@ -126,13 +124,13 @@ struct ShowArgs {
 
 #[derive(Debug, clap::Args)]
 struct SearchArgs {
-    /// Words
+    /// Words to search for
     #[arg(value_name = "QUERY")]
     query: String,
     #[command(flatten)]
     narrow: NarrowArgs,
-    /// Look at what this speaker said alone: user, assistant, tool or client
-    #[arg(long, value_name = "WHO", help_heading = "Which entries")]
+    /// Only this speaker: user, assistant, tool or client
+    #[arg(long, value_name = "WHO", help_heading = "Filters")]
     speaker: Option<String>,
     #[command(flatten)]
     meaning: MeaningArgs,
@@ -142,7 +140,7 @@ struct SearchArgs {
 
 #[derive(Debug, clap::Args)]
 struct CopyArgs {
-    /// The archive to copy into: sqlite:PATH, or the postgres: URL of a server; it is made where there is none
+    /// Archive to copy into: sqlite:PATH or postgres://...; created if missing
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     to: String,
     #[command(flatten)]
@@ -151,19 +149,19 @@ struct CopyArgs {
 
 #[derive(Debug, clap::Args)]
 struct GcArgs {
-    /// Drop originals too
+    /// Also drop originals
     #[arg(long, requires = "older_than")]
     originals: bool,
-    /// Those of operations of more than so many days
-    #[arg(long, value_name = "DAYS", requires = "originals")]
-    older_than: Option<u32>,
-    /// Drop sessions too that were last kept or worked on before so long: 12h, 30d, 8w, 1y
+    /// Originals of operations older than AGE: 12h, 30d, 8w, 1y
+    #[arg(long, value_name = "AGE", requires = "originals", value_parser = age)]
+    older_than: Option<SignedDuration>,
+    /// Also drop sessions that were last used before AGE: 12h, 30d, 8w, 1y
     #[arg(long, value_name = "AGE", value_parser = age)]
     sessions: Option<SignedDuration>,
-    /// Show what would go, and drop nothing
+    /// Show what would be dropped
     #[arg(long)]
     dry_run: bool,
-    /// Drop without asking
+    /// Do not ask
     #[arg(short, long)]
     yes: bool,
     #[command(flatten)]
@@ -198,7 +196,7 @@ impl Args {
             Verb::Upgrade(typed) => (url(typed)?, Asked::Upgrade),
             Verb::Gc(typed) => {
                 let asked = gc::Settings {
-                    original_days: typed.older_than.filter(|_| typed.originals),
+                    original_age: typed.older_than.filter(|_| typed.originals),
                     session_age: typed.sessions,
                     mode: if typed.dry_run { Mode::Show } else { Mode::Do },
                     consent: if typed.yes { gc::Consent::Given } else { gc::Consent::Asked },

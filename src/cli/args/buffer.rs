@@ -1,5 +1,7 @@
 //! What the verbs of `ctxc buffer` are told.
 
+use std::num::NonZeroU64;
+
 use clap::Subcommand;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 
@@ -9,12 +11,13 @@ use super::summarizing::WordingArgs;
 use crate::buffer::{Change, Name, Speaker};
 use crate::cli::commands::buffer::{Asked, Filling, Said, Settings, delete, load, push, read};
 use crate::cli::error::CommandError;
+use crate::cli::quantity::some_tokens;
 use crate::cli::settings::{Context, Strictness};
 use crate::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
-A buffer holds the newest utterances of a conversation word for word, and a summary of those that had to leave. It lives in \
-an archive, which several processes may use at once. What has left stays there: ctxc archive search finds it.
+A buffer keeps the newest utterances of a conversation verbatim, and a summary of the evicted ones. Buffers are stored in \
+an archive, which several processes can use at once. Evicted utterances stay there: `ctxc archive search` finds them.
 
 Examples:
   ctxc buffer push \"Use port 8443\" --speaker user
@@ -24,8 +27,8 @@ Examples:
   ctxc buffer summary --json";
 
 const PUSH_EXAMPLES: &str = "\
-Prints the number of the utterance, which never changes. What leaves the buffer for it is summarised at once; where that \
-fails, it waits in the archive, and the next push tries again.
+Prints the sequence number of the utterance, which never changes. Evicted utterances are summarized at once; if that \
+fails, the next push tries again.
 
 Examples:
   ctxc buffer push \"Use port 8443\" --speaker user
@@ -33,15 +36,15 @@ Examples:
   ctxc buffer push --buffer shop --size 50 - < answer.txt";
 
 const LOAD_EXAMPLES: &str = "\
-What people, the model and the client said goes in, in its order and with its times; tool calls, their results and thinking \
-stay out. Turns are counted from 1; what stands before the first turn has 0. Prints the first and the last number.
+Adds the messages of the person, the model and the client in order, with their times; tool calls, results and thinking are \
+left out. Turns count from 1; what precedes the first turn is turn 0. Prints the first and the last sequence number.
 
 Examples:
   ctxc buffer load latest
   ctxc buffer load 4b2030ed --buffer shop --size 50";
 
 const DELETE_EXAMPLES: &str = "\
-What is deleted is gone for good, from the archive too. The numbers of the others stay.
+Deletes for good, from the archive too. Other sequence numbers do not change.
 
 Examples:
   ctxc buffer delete 7
@@ -56,23 +59,23 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Put an utterance into the buffer
+    /// Add an utterance
     #[command(after_help = PUSH_EXAMPLES)]
     Push(Box<PushArgs>),
-    /// Put what was said in a session into the buffer
+    /// Add the messages of a session
     #[command(after_help = LOAD_EXAMPLES)]
     Load(Box<LoadArgs>),
     /// Show the newest utterances
     Last(LastArgs),
     /// Show all utterances
     Read(ReadArgs),
-    /// Find utterances by their words, the best first
+    /// Search utterances
     Search(SearchArgs),
-    /// Show the summary of what has left
+    /// Show the summary of evicted utterances
     Summary(WhereArgs),
     /// Show how full the buffer is
     Tokens(WhereArgs),
-    /// Delete an utterance, or the whole buffer
+    /// Delete an utterance or the buffer
     #[command(after_help = DELETE_EXAMPLES)]
     Delete(DeleteArgs),
     /// List the buffers
@@ -80,9 +83,9 @@ enum Verb {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Which buffer")]
+#[command(next_help_heading = "Buffer")]
 struct WhereArgs {
-    /// Take the buffer of this name
+    /// Buffer name
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = name)]
     buffer: Name,
     #[command(flatten)]
@@ -90,26 +93,26 @@ struct WhereArgs {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Which buffer")]
+#[command(next_help_heading = "Buffer")]
 struct ArchiveArg {
-    /// Keep it in this archive, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     archive: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "How much it holds")]
+#[command(next_help_heading = "Limits")]
 struct LimitArgs {
-    /// Hold at most so many utterances from now on [default: what was set before, else 20]
+    /// Maximum number of utterances [default: as set before, else 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     size: Option<u32>,
-    /// Hold at most so many tokens from now on, but always the newest utterance [default: what was set before, else 8000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    max_tokens: Option<u64>,
-    /// Summarise what has left in at most so many tokens [default: what was set before, else 1000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    summary_tokens: Option<u64>,
-    /// End with exit code 3 when something could not be summarised
+    /// Maximum tokens; the newest utterance always stays [default: as set before, else 8000]
+    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    max_tokens: Option<NonZeroU64>,
+    /// Maximum tokens of the summary [default: as set before, else 1000]
+    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    summary_tokens: Option<NonZeroU64>,
+    /// Exit with 3 if something could not be summarized
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
@@ -118,13 +121,13 @@ struct LimitArgs {
 
 #[derive(Debug, clap::Args)]
 struct PushArgs {
-    /// What was said; standard input without it, or with `-`
+    /// Text of the utterance [default: standard input]
     #[arg(value_name = "TEXT")]
     text: Option<String>,
-    /// Note that this speaker said it
+    /// Speaker
     #[arg(long, value_name = "WHO", default_value = "user", value_parser = speaker())]
     speaker: Speaker,
-    /// Note that it was said in turn N [default: that of the utterance before, or the next one where a user speaks]
+    /// Turn number [default: as before, or the next one for a user]
     #[arg(long, value_name = "N")]
     turn: Option<u64>,
     #[command(flatten)]
@@ -149,7 +152,7 @@ struct LoadArgs {
 
 #[derive(Debug, clap::Args)]
 struct LastArgs {
-    /// How many
+    /// Number of utterances
     #[arg(value_name = "N")]
     n: u32,
     #[command(flatten)]
@@ -167,10 +170,10 @@ struct ReadArgs {
 
 #[derive(Debug, clap::Args)]
 struct SearchArgs {
-    /// Words; a word may be part of a longer one
+    /// Words to search for, whole or in part
     #[arg(value_name = "QUERY")]
     query: String,
-    /// Show at most N
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: u32,
     #[command(flatten)]
@@ -179,13 +182,13 @@ struct SearchArgs {
 
 #[derive(Debug, clap::Args)]
 struct DeleteArgs {
-    /// The number of the utterance, also of one that has left the buffer
+    /// Sequence number of the utterance, evicted ones too
     #[arg(value_name = "SEQ", required_unless_present = "all", conflicts_with = "all")]
     sequence: Option<u64>,
-    /// Delete the buffer with all that was ever in it, its summary and its limits
+    /// Delete the buffer, its summary and its limits
     #[arg(long)]
     all: bool,
-    /// Delete without asking
+    /// Do not ask
     #[arg(short, long, requires = "all")]
     yes: bool,
     #[command(flatten)]
@@ -235,8 +238,8 @@ impl LimitArgs {
         Ok(Filling {
             change: Change {
                 size: self.size,
-                max_tokens: self.max_tokens.map(Tokens),
-                summary_tokens: self.summary_tokens.map(Tokens),
+                max_tokens: self.max_tokens.map(|n| Tokens(n.get())),
+                summary_tokens: self.summary_tokens.map(|n| Tokens(n.get())),
             },
             // The limit is that of the buffer.
             how: self.wording.resolve(engine, Tokens::ZERO, context.environment)?,

@@ -12,7 +12,7 @@ use crate::cli::settings::Context;
 use crate::transcript::session::Found;
 
 pub(super) const EXAMPLES: &str = "\
-Exits with 1 when there are errors, with 0 when there are warnings alone.
+Exits with 1 on errors, and with 0 when there are only warnings.
 
 Examples:
   ctxc check session.jsonl
@@ -20,10 +20,10 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A path, a session id or the beginning of one, `latest`, or `-` for standard input
+    /// Path, session id or its prefix, `latest`, or `-` for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Compare with the transcript that FILE was made from
+    /// Compare with the session that FILE was made from
     #[arg(long, value_name = "ORIGINAL")]
     against: Option<PathBuf>,
     /// Ask this archive how FILE was made, where nothing is compared [env: CTXC_ARCHIVE=]
@@ -36,7 +36,7 @@ impl Args {
         let file = find(&self.file, &context)?;
         let against = self.against.map(|original| find(&original, &context)).transpose()?;
         if file == Found::StandardInput && against == Some(Found::StandardInput) {
-            return Err(CommandError::usage(anyhow!("read two transcripts from standard input")));
+            return Err(CommandError::usage(anyhow!("only one transcript can be standard input")));
         }
         // It is of use without an archive too.
         let archive = context.environment.archive_url(self.archive.as_deref()).ok();

@@ -8,12 +8,12 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Trigger};
 
 pub(super) const EXAMPLES: &str = "\
-The newest messages stay as they are. All before them is summarised, some messages at a time, and the \
-summaries stand at the head of the conversation as if the client had compacted it. Every summary and \
-every message that went is in the archive, to be searched and to be restored.
+Keeps the newest messages as they are and summarizes everything before them. The summaries form a \
+compaction view at the start of the conversation, as the client's own compaction does. Summaries and \
+removed messages stay in the archive, where they can be searched and restored.
 
-Nothing is done while the context is within its budget. With --force it is compacted all the same; \
-an existing FILE is overwritten then, too, and a source replaced that has just changed.
+Does nothing while the context is within its budget, unless --force is given. --force also \
+overwrites FILE and replaces a source that just changed.
 
 Examples:
   ctxc compact latest

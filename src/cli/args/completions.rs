@@ -12,7 +12,7 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The shell that shall complete them
+    /// Shell
     #[arg(value_enum, value_name = "SHELL")]
     shell: Shell,
 }

@@ -6,14 +6,15 @@ use super::engine::EngineArgs;
 use super::shared::{RewriteArgs, SessionArg};
 use crate::cli::commands::compress::Settings;
 use crate::cli::error::CommandError;
+use crate::cli::quantity::tokens;
 use crate::cli::settings::{Context, Detail, Strictness};
 use crate::report::facts::Lost;
 use crate::run::MinKept;
 use crate::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
-Bands are START-END:LEVEL in percent of the turns, END not included. LEVEL is compress \
-(35 % of the tokens stay), heavy (10 %) or a percentage such as 20%.
+A band is START-END:LEVEL, in percent of the turns, END excluded. LEVEL is compress (35 % of the \
+tokens stay), heavy (10 %) or a percentage such as 20%.
 
 Examples:
   ctxc compress latest --bands 0-30:heavy,50-80:compress --dry-run
@@ -29,12 +30,12 @@ pub(crate) struct Args {
     select: SelectArgs,
     #[command(flatten)]
     engine: EngineArgs,
-    /// List each task: what was asked, what came of it, and what it took
+    /// List each task with its result and cost
     #[arg(long, help_heading = "Output")]
     explain: bool,
     #[command(flatten)]
     facts: FactsArgs,
-    /// Exit with 3 when a message was kept as it was or failed
+    /// Exit with 3 if a message was kept or failed
     #[arg(long, help_heading = "Output")]
     strict: bool,
     #[command(flatten)]
@@ -42,33 +43,33 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "What to compress")]
+#[command(next_help_heading = "Selection")]
 struct SelectArgs {
-    /// Compress these bands of turns, such as 0-30:heavy,50-80:compress
+    /// Bands of turns to compress, such as 0-30:heavy,50-80:compress
     #[arg(long)]
     bands: String,
-    /// Take the messages of one role alone
+    /// Only messages of this role
     #[arg(long, value_enum, value_name = "ROLE")]
     only: Option<Only>,
-    /// Take these texts too
+    /// Also compress these texts
     #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
     include: Vec<Include>,
-    /// Leave texts of fewer tokens alone [default: 20]
-    #[arg(long, value_name = "N")]
+    /// Skip texts of fewer tokens [default: 20]
+    #[arg(long, value_name = "N", value_parser = tokens)]
     min_tokens: Option<u64>,
-    /// Leave the newest N turns alone [default: 0]
+    /// Protect the newest N turns [default: 0]
     #[arg(long, value_name = "N")]
     protect_turns: Option<u64>,
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Facts")]
+#[command(next_help_heading = "Fact check")]
 struct FactsArgs {
-    /// Keep a message as it is when less than this part of its facts would be left, such as 0.8, or one would be
-    /// invented
+    /// Refuse a result that keeps less than this part of the facts, such as 0.8, or
+    /// invents one
     #[arg(long, value_name = "PART")]
     min_kept: Option<MinKept>,
-    /// Name the facts that were lost
+    /// List the facts that were lost
     #[arg(long)]
     show_lost: bool,
 }
@@ -76,9 +77,9 @@ struct FactsArgs {
 /// Whose messages are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Only {
-    /// Those of the person.
+    /// Messages of the user.
     User,
-    /// Those of the model.
+    /// Messages of the model.
     Assistant,
 }
 
@@ -95,7 +96,7 @@ impl Only {
 /// Texts that are compressed on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Include {
-    /// What the tools gave back.
+    /// Tool results.
     ToolResults,
 }
 

@@ -9,7 +9,7 @@ use crate::cli::settings::Context;
 use crate::report::show::Length;
 
 pub(super) const EXAMPLES: &str = "\
-Entries are the same where their uuid is. Only the live ones are compared, and of them what the model sees.
+Entries are matched by uuid. Only active entries are compared, and only what the model sees of them.
 
 Examples:
   ctxc diff session.jsonl smaller.jsonl
@@ -18,13 +18,13 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The first transcript: a path, a session id or the beginning of one, or `latest`
+    /// First session: a path, an id or its prefix, or `latest`
     #[arg(value_name = "A")]
     before: PathBuf,
-    /// The second, such as what ctxc made of it
+    /// Second session
     #[arg(value_name = "B")]
     after: PathBuf,
-    /// Show differences of texts to their end
+    /// Do not shorten long differences
     #[arg(long)]
     full: bool,
 }

@@ -8,7 +8,8 @@ use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
 A TARGET is the handle of a tool call, such as r_3f9a1, or the start and the end of a message, such as \
-\"Let me explain...edge cases\". Case, white space and punctuation at the end do not count.
+\"Let me explain...edge cases\". Case, white space and trailing punctuation are ignored. Removed content stays in the \
+archive: this is no erasure.
 
 Examples:
   ctxc refs latest
@@ -20,12 +21,12 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// What to take out: handles of tool calls, and patterns of messages
+    /// Handles of tool calls, and patterns of messages
     #[arg(value_name = "TARGET", required_unless_present = "targets")]
     target: Vec<String>,
     #[command(flatten)]
     targets: TargetArgs,
-    /// Shorten the long parameters of the calls too; a model may imitate what it sees then
+    /// Also shorten long parameters of the calls; a model may imitate them
     #[arg(long)]
     inputs: bool,
     #[command(flatten)]

@@ -7,8 +7,8 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
-A TARGET is the handle of a tool call, or the start and the end of a message. The summary stands behind the first = that \
-follows the handle, or the first ellipsis of the pattern; where the end of a pattern has a = in it, use --targets.
+A TARGET is the handle of a tool call, or the start and the end of a message. The summary follows the first = after the \
+handle, or after the ellipsis of the pattern; if the pattern itself contains a =, use --targets.
 
 Examples:
   ctxc distill latest \"g_07c2e=Found 73 TypeScript files\"
@@ -19,7 +19,7 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// What to shorten, and what takes its place
+    /// Handle or pattern, and the summary that replaces it
     #[arg(value_name = "TARGET=SUMMARY", required_unless_present = "targets")]
     target: Vec<String>,
     #[command(flatten)]

@@ -23,49 +23,49 @@ const DEFAULT_MODELS: (&str, &str) = ("google/gemini-3.1-flash-lite", "google/ge
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EngineName {
-    /// A model of OpenRouter, or of any other server that speaks its language
+    /// A model of OpenRouter or any OpenAI-compatible server
     Chat,
-    /// Built in: offline, no key, same input same output
+    /// Built in: offline, no key, deterministic
     Extract,
 }
 
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
-    /// Let this engine shorten the texts [default: chat where a key or a base URL is configured, else extract]
+    /// Engine [default: chat if a key or a base URL is configured, else extract]
     #[arg(long, value_enum)]
     engine: Option<EngineName>,
-    /// Ask this model [env: CTXC_MODEL=]
+    /// Model [env: CTXC_MODEL=]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     model: Option<String>,
-    /// Ask this model for texts of more than 1000 tokens [env: CTXC_LARGE_MODEL=] [default: that of --model]
+    /// Model for texts of more than 1000 tokens [env: CTXC_LARGE_MODEL=] [default: --model]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     large_model: Option<String>,
-    /// Ask the server at this URL, which ends in /v1 most often [env: CTXC_BASE_URL=] [default: that of OpenRouter]
+    /// Base URL of an OpenAI-compatible server [env: CTXC_BASE_URL=] [default: OpenRouter]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     base_url: Option<String>,
-    /// Make so many calls at a time [default: 10]
+    /// Maximum concurrent requests [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     concurrency: Option<u32>,
-    /// Ask at most so often for one text [default: 4]
+    /// Maximum attempts per request [default: 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     attempts: Option<u32>,
-    /// Wait so many seconds for the first reply to a text; longer for one of more than 1000 tokens [default: 5]
+    /// Timeout of the first attempt, in seconds; longer for long texts [default: 5]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
-    /// Wait so many seconds more each of the next two times [default: 5]
+    /// Timeout increase per retry, in seconds [default: 5]
     #[arg(long, value_name = "SECONDS")]
     timeout_step: Option<f64>,
-    /// Make at most so many calls in a minute
+    /// Maximum requests per minute
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rpm: Option<u32>,
-    /// Start no call that could take the cost of the run over this
+    /// Maximum cost of the run, in USD
     #[arg(long, value_name = "USD")]
     max_cost: Option<Usd>,
-    /// Send the texts without asking
+    /// Send texts without asking
     #[arg(short, long)]
     pub(super) yes: bool,
-    /// Send secrets as they are, instead of placeholders for them
+    /// Do not replace secrets before sending
     #[arg(long)]
     pub(super) no_redact: bool,
 }
@@ -110,7 +110,7 @@ impl EngineArgs {
         if max_cost.is_some() {
             for model in [&models.small, &models.large] {
                 prices.require(model).map_err(|error| {
-                    CommandError::config(error).hint("leave --max-cost out, or choose a model whose price is known")
+                    CommandError::config(error).hint("use a model with a known price, or remove --max-cost")
                 })?;
             }
         }
@@ -119,9 +119,8 @@ impl EngineArgs {
             step: seconds("--timeout-step", self.timeout_step.unwrap_or(config.timeout_step))?,
         };
         if timeouts.first.is_zero() {
-            return Err(
-                CommandError::usage(anyhow!("wait no time at all for a reply")).hint("give --timeout some seconds")
-            );
+            return Err(CommandError::usage(anyhow!("--timeout must be greater than 0"))
+                .hint("leave it out for the default of 5 seconds"));
         }
         Ok(Asking {
             terms: Terms {
@@ -147,8 +146,7 @@ fn models(small: Option<String>, large: Option<String>, endpoint: &Endpoint) -> 
     match (small, large) {
         (Some(small), large) => Ok(Models { large: large.unwrap_or_else(|| small.clone()), small }),
         (None, _) if !endpoint.is_openrouter() => {
-            Err(CommandError::config(anyhow!("choose a model of {}: none is named", endpoint.host()))
-                .hint("name one that the server has with --model, or set CTXC_MODEL"))
+            Err(CommandError::config(anyhow!("no model for {}", endpoint.host())).hint("set --model or CTXC_MODEL"))
         }
         (None, large) => {
             Ok(Models { small: default_small.to_owned(), large: large.unwrap_or_else(|| default_large.to_owned()) })
@@ -160,7 +158,7 @@ fn models(small: Option<String>, large: Option<String>, endpoint: &Endpoint) -> 
 fn max_cost(typed: Option<Usd>, configured: Option<f64>) -> Result<Option<Usd>, CommandError> {
     let Some(dollars) = configured.filter(|_| typed.is_none()) else { return Ok(typed) };
     let cost = Usd::from_dollars(dollars);
-    cost.map(Some).ok_or_else(|| CommandError::config(anyhow!("take {dollars} for max_cost: it is no amount of money")))
+    cost.map(Some).ok_or_else(|| CommandError::config(anyhow!("max_cost must be an amount in USD, not {dollars}")))
 }
 
 fn seconds(option: &str, seconds: f64) -> Result<Duration, CommandError> {
@@ -168,7 +166,7 @@ fn seconds(option: &str, seconds: f64) -> Result<Duration, CommandError> {
     if is_sane {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err(CommandError::usage(anyhow!("take {seconds} for {option}: it is no number of seconds up to a day")))
+        Err(CommandError::usage(anyhow!("{option} must be a number of seconds, at most a day, not {seconds}")))
     }
 }
 
@@ -176,24 +174,23 @@ fn seconds(option: &str, seconds: f64) -> Result<Duration, CommandError> {
 fn no_key(endpoint: &Endpoint, environment: &Environment) -> CommandError {
     let host = endpoint.host();
     if let Some(variable) = environment.missing_variable() {
-        return CommandError::config(anyhow!("ask {host}: its key is to be that of {variable}, which is not set"))
-            .hint(format!("set {variable} to the key"));
+        return CommandError::config(anyhow!("no API key for {host}: {variable} is not set"))
+            .hint(format!("set {variable}"));
     }
     let error = CommandError::config(anyhow!(
-        "ask {host}: {}",
+        "no API key for {host}: {}",
         if endpoint.is_openrouter() {
             format!("{OPENROUTER_API_KEY} is not set")
         } else {
-            "no key is set for it".to_owned()
+            "none is configured".to_owned()
         }
     ));
     let variable = environment.key_variable();
     if environment.has_key() {
-        return error.hint(format!("{OPENROUTER_API_KEY} is for openrouter.ai alone; set {variable} to the key of {host}, or to any word where it wants none"));
+        return error.hint(format!("{OPENROUTER_API_KEY} is only used for openrouter.ai; set {variable} to the key of {host}, or to any word if it needs none"));
     }
     if endpoint.is_openrouter() {
-        return error
-            .hint(format!("set {OPENROUTER_API_KEY}, or give --engine extract, which needs no key and sends nothing"));
+        return error.hint(format!("set {OPENROUTER_API_KEY}, or use --engine extract, which works offline"));
     }
-    error.hint(format!("set {variable} to its key, or to any word where it wants none"))
+    error.hint(format!("set {variable} to its key, or to any word if it needs none"))
 }

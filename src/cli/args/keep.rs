@@ -9,9 +9,9 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
-A session is stored as it is, with its folder of subagents and tool results: each line once, whatever sessions have it. \
-A client may be writing to it: the session is stored up to its last whole line. What has not changed since is not read \
-again. `ctxc restore ID --all` writes it back once its file is gone.
+Stores whole sessions with their subagents and tool results, each line once. Works while the client is running: the \
+session is stored up to its last complete line. Unchanged sessions are skipped. `ctxc restore ID --all` writes a session \
+back when its file is gone; clients delete them after 30 days.
 
 Examples:
   ctxc keep latest
@@ -20,13 +20,13 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A path, a session id or the beginning of one, `latest`, or `-` for standard input
+    /// Path, session id or its prefix, `latest`, or `-` for standard input
     #[arg(value_name = "SESSION", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "all")]
     session: Option<String>,
-    /// Keep the sessions of all projects
+    /// Store the sessions of all projects
     #[arg(long, required_unless_present = "session")]
     all: bool,
-    /// Keep them in this archive, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     archive: Option<String>,
 }
@@ -36,7 +36,7 @@ impl Args {
         let which = match self.session {
             Some(session) => Which::One(find(session.as_ref(), &context)?),
             None if self.all => Which::All(context.environment.places()?),
-            None => return Err(CommandError::usage(anyhow!("keep no session")).hint("name one, or give --all")),
+            None => return Err(CommandError::usage(anyhow!("no session given")).hint("name a session, or use --all")),
         };
         let archive = context.environment.archive_url(self.archive.as_deref())?;
         let on_server = context.environment.server_consent();

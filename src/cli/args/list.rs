@@ -8,7 +8,7 @@ use crate::cli::settings::Context;
 use crate::report::list::Projects;
 
 pub(super) const EXAMPLES: &str = "\
-Sizes are estimates of the context, scaled by the usage that the client recorded (calibrated).
+Sizes are estimates of the context usage, scaled to the counts that the client recorded.
 
 Examples:
   ctxc list
@@ -18,16 +18,16 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// List the sessions of all projects
+    /// Sessions of all projects
     #[arg(long)]
     all: bool,
-    /// List the sessions that the archive keeps, whether or not their files are still there
+    /// Sessions in the archive, with or without a file
     #[arg(long, conflicts_with = "all")]
     kept: bool,
-    /// List at most N, the newest ones
+    /// Maximum number of sessions
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Ask this archive which sessions ctxc made [env: CTXC_ARCHIVE=]
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     archive: Option<String>,
 }

@@ -16,7 +16,7 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// Look into this archive, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     archive: Option<String>,
 }

@@ -11,7 +11,7 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write one page for each verb into this folder [default: the page of the whole program, to standard output]
+    /// Write one page per command into DIR [default: one page, to standard output]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }

@@ -15,7 +15,7 @@ use crate::cli::shelf::shelf;
 use crate::transcript::session::{self, Found};
 
 pub(super) const EXAMPLES: &str = "\
-Clients start it themselves and speak to it over standard input and output; docs/agents.md tells how they are told.
+Clients start the server themselves and talk to it over standard input and output; see docs/agents.md.
 
 Examples:
   claude mcp add ctxc -- ctxc mcp
@@ -23,10 +23,10 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Act on this session [default: the one of the current project that the call comes from]
+    /// Session to act on [default: the one that the call comes from]
     #[arg(long, value_name = "SESSION")]
     session: Option<PathBuf>,
-    /// Keep what is taken out in this archive, and search it, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file
     /// in your data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     archive: Option<String>,
@@ -42,10 +42,8 @@ impl Args {
         let places = environment.places()?;
         let session = match self.session.as_deref().map(|name| session::find(name, &places)).transpose()? {
             Some(Found::StandardInput) => {
-                return Err(CommandError::usage(anyhow!(
-                    "read the session from standard input: the client speaks there"
-                ))
-                .hint("give the path of a transcript, a session id, or `latest`"));
+                return Err(CommandError::usage(anyhow!("the session cannot be standard input: the client uses it"))
+                    .hint("use a path, a session id, or `latest`"));
             }
             // The folder from which it was named may not be there later.
             Some(Found::File { path, .. }) => Some(std::path::absolute(&path).unwrap_or(path)),
@@ -53,7 +51,7 @@ impl Args {
         };
         let keep = Keep::In(environment.archive_url(self.archive.as_deref())?);
         let kept = shelf(&keep, environment)?;
-        let Keep::In(archive) = keep else { return Err(anyhow!("serve without an archive").into()) };
+        let Keep::In(archive) = keep else { return Err(anyhow!("the MCP server needs an archive").into()) };
         Ok(Settings {
             session,
             places: environment.client_places()?,

@@ -13,21 +13,21 @@ use crate::engine::Prices;
 use crate::engine::chat::Endpoint;
 
 #[derive(Debug, Default, clap::Args)]
-#[command(next_help_heading = "By meaning")]
+#[command(next_help_heading = "Semantic search")]
 pub(crate) struct MeaningArgs {
-    /// Go by words alone, also where a server for embeddings is configured
+    /// Search by words only
     #[arg(long, conflicts_with_all = ["embeddings_url", "embeddings_model"])]
     words: bool,
-    /// Ask the server at this URL for embeddings [env: CTXC_EMBEDDINGS_BASE_URL=]
+    /// Base URL for embeddings [env: CTXC_EMBEDDINGS_BASE_URL=]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     embeddings_url: Option<String>,
-    /// Ask for those of this model [env: CTXC_EMBEDDINGS_MODEL=]
+    /// Embeddings model [env: CTXC_EMBEDDINGS_MODEL=]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     embeddings_model: Option<String>,
-    /// Send the texts without asking
+    /// Send texts without asking
     #[arg(short, long)]
     yes: bool,
-    /// Send secrets as they are, instead of placeholders for them
+    /// Do not replace secrets before sending
     #[arg(long)]
     no_redact: bool,
 }
@@ -47,8 +47,8 @@ impl MeaningArgs {
         let Some(typed) = typed.filter(|_| !self.words) else { return Ok(None) };
         let endpoint: Endpoint = typed.parse().map_err(CommandError::config)?;
         let model = self.embeddings_model.or_else(|| config.embeddings.model.clone()).ok_or_else(|| {
-            CommandError::config(anyhow!("choose a model of {} for embeddings: none is named", endpoint.host()))
-                .hint("name one with --embeddings-model, or set CTXC_EMBEDDINGS_MODEL; --words goes by words alone")
+            CommandError::config(anyhow!("no embeddings model for {}", endpoint.host()))
+                .hint("set --embeddings-model or CTXC_EMBEDDINGS_MODEL, or search by words only with --words")
         })?;
         let mut prices = Prices::built_in();
         config.prices.iter().for_each(|(model, price)| prices.set(model.clone(), *price));

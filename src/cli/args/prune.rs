@@ -5,16 +5,20 @@ use crate::apply::pruning;
 use crate::cli::commands::prune::Settings;
 use crate::cli::config::Config;
 use crate::cli::error::CommandError;
+use crate::cli::quantity::tokens;
 use crate::cli::settings::Context;
 use crate::plan::{PruneStage, Rule};
 
 pub(super) const EXAMPLES: &str = "\
-Rules, in the order in which they claim a result:
-  hash   the same tool was called with the same parameters again, or a newer read of the file shows
-         these lines and more; commands count as the same only with the same output
-  file   the file was written or edited since
-  todo   the list of tasks was written, or read, again
-  url    the same address was fetched again
+Removes tool results that later calls superseded (tool result clearing). Each is replaced by a
+placeholder that names the command to read it again. Prompts, answers and calls stay.
+
+Rules, in order of precedence:
+  hash   the same call was made again, or a newer read of the file covers these lines; commands
+         only count as the same with the same output
+  file   the file was written or edited later
+  todo   the task list was written or read again
+  url    the same URL was fetched again
   error  the call failed, and the same call succeeded later
 
 Examples:
@@ -42,56 +46,56 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "What to cut")]
+#[command(next_help_heading = "Selection")]
 pub(super) struct SelectArgs {
-    /// Cut the tool results that are superseded by these rules; with an empty list by none [default: hash,file,todo]
+    /// Rules that select superseded tool results; "" for none [default: hash,file,todo]
     #[arg(long, value_name = "RULE,...")]
     rules: Option<String>,
-    /// Cut the tool results older than the newest STEPS steps too, and leave a digest of each
+    /// Also mask tool results older than the newest STEPS steps
     #[arg(long, value_name = "STEPS")]
     mask: Option<u32>,
-    /// Give a digest at most N tokens, 0 for no digest
-    #[arg(long, value_name = "N", default_value_t = DIGEST_TOKENS)]
+    /// Maximum tokens of a digest, 0 for none
+    #[arg(long, value_name = "N", value_parser = tokens, default_value_t = DIGEST_TOKENS)]
     digest_tokens: u64,
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "What to leave alone")]
+#[command(next_help_heading = "Protection")]
 pub(super) struct ProtectArgs {
-    /// Leave the newest N steps alone [default: 4]
+    /// Protect the newest N steps [default: 4]
     #[arg(id = "protect_steps", long = "protect-steps", value_name = "N")]
     steps: Option<u64>,
-    /// Leave the newest N turns alone [default: 0]
+    /// Protect the newest N turns [default: 0]
     #[arg(id = "protect_turns", long = "protect-turns", value_name = "N")]
     pub(super) turns: Option<u64>,
-    /// Never cut what this tool gave back; can be given several times
+    /// Protect the results of this tool; repeatable
     #[arg(id = "protect_tool", long = "protect-tool", value_name = "NAME")]
     tools: Vec<String>,
-    /// Never cut reads and edits of the files that this pattern fits; can be given several times
+    /// Protect reads and edits of files that match; repeatable
     #[arg(id = "protect_file", long = "protect-file", value_name = "GLOB")]
     files: Vec<String>,
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "What else goes")]
+#[command(next_help_heading = "Other content")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that was typed")]
 pub(super) struct ExtraArgs {
-    /// Put a line of text in the place of each image
+    /// Replace images with a line of text
     #[arg(long)]
     images: bool,
-    /// Remove all thinking, except in a tool loop that is still open
+    /// Remove all thinking blocks
     #[arg(long, conflicts_with = "keep_thinking")]
     thinking: bool,
-    /// Shorten the long parameters of the calls whose results are cut
+    /// Shorten long parameters of calls whose results are removed
     #[arg(long)]
     inputs: bool,
-    /// Shorten the client's own copies of tool results; saves bytes and no tokens
+    /// Shorten the client's own copies of tool results (saves bytes, no tokens)
     #[arg(long)]
     ui_copies: bool,
-    /// Drop the signs of life of tools and subagents; saves bytes and no tokens
+    /// Drop progress entries (saves bytes, no tokens)
     #[arg(long)]
     progress: bool,
-    /// Drop the entries that no resume would send; saves bytes and no tokens
+    /// Drop inactive entries (saves bytes, no tokens)
     #[arg(long)]
     dead: bool,
 }

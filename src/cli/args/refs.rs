@@ -12,47 +12,47 @@ use crate::report::refs::State;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   ctxc refs latest
-  ctxc refs latest --tool Read --state live --sort tokens
+  ctxc refs latest --tool Read --state active --sort tokens
   ctxc refs session.jsonl --messages --json";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// List what is in this state alone
+    /// Only items in this state
     #[arg(long, value_enum, value_name = "STATE")]
     state: Option<TypedState>,
-    /// List the calls of this tool alone
+    /// Only calls of this tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// List in this order
+    /// Sort order
     #[arg(long, value_enum, value_name = "ORDER", default_value_t = Order::Age)]
     sort: Order,
-    /// List messages too, with a pattern for each
+    /// Also list messages, with a pattern for each
     #[arg(long)]
     messages: bool,
-    /// Ask this archive what is cut [env: CTXC_ARCHIVE=]
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     archive: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum TypedState {
-    /// All of it is there
-    Live,
-    /// A placeholder or a summary stands there
-    Cut,
-    /// The result tells of an error or a refusal
+    /// Unchanged
+    Active,
+    /// Replaced by a placeholder or a summary
+    Removed,
+    /// The call failed or was rejected
     Failed,
-    /// There is no result
+    /// The call has no result
     Unanswered,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Order {
-    /// The oldest first
+    /// Oldest first
     Age,
-    /// The largest first
+    /// Largest first
     Tokens,
 }
 
@@ -64,8 +64,8 @@ impl Args {
         Ok(Settings {
             source,
             state: self.state.map(|state| match state {
-                TypedState::Live => State::Live,
-                TypedState::Cut => State::Cut,
+                TypedState::Active => State::Live,
+                TypedState::Removed => State::Cut,
                 TypedState::Failed => State::Failed,
                 TypedState::Unanswered => State::Unanswered,
             }),

@@ -11,11 +11,10 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Keep};
 
 pub(super) const EXAMPLES: &str = "\
-A TARGET is what it was taken out by: the handle of a tool call, or the start and the end of a message as it was. \
-What is brought back item by item is written like any rewrite, without the thinking that went. --all, and --op with the \
-newest operation, bring back the file as it was, byte for byte, to where it was: nothing is written if it still is there. \
-What a client has added to SESSION since stays behind it. --all also brings back a session that is kept and whose file \
-is gone: to where it was, or into the current project where that folder is gone.
+A TARGET is the handle of a tool call, or the start and the end of a message as it was. Removed thinking does not \
+come back with single items. --all restores the source byte for byte, at its recorded path; nothing is written if it \
+still exists there. Messages that the client appended to SESSION since are kept. --all also restores a kept session \
+whose file is gone: to its recorded path, or into the current project if that folder is gone.
 
 Examples:
   ctxc restore latest r_3f9a1 \"Let me explain...edge cases\"
@@ -29,16 +28,16 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// What to bring back: handles of tool calls, and patterns of messages
+    /// Handles of tool calls, and patterns of messages
     #[arg(value_name = "TARGET")]
     target: Vec<String>,
-    /// Bring everything back
+    /// Restore everything
     #[arg(long, conflicts_with_all = ["target", "targets", "op"])]
     all: bool,
-    /// Undo one operation, which `ctxc log` lists; what came after it stays
+    /// Operation to undo, as listed by `ctxc log`
     #[arg(long, value_name = "ID", conflicts_with_all = ["target", "targets"])]
     op: Option<String>,
-    /// Undo also the operations that stand on the one of --op
+    /// Also undo the operations that depend on it
     #[arg(long, requires = "op")]
     with_later: bool,
     #[command(flatten)]
@@ -66,8 +65,8 @@ impl Args {
         }
         let rewriting = self.rewrite.resolve(&self.session, context)?;
         let Keep::In(archive) = rewriting.keep.clone() else {
-            return Err(CommandError::usage(anyhow!("restore without an archive"))
-                .hint("leave --no-archive out: what was taken out is in the archive"));
+            return Err(CommandError::usage(anyhow!("--no-archive cannot be used with restore"))
+                .hint("removed content is in the archive"));
         };
         let what = match (self.all, self.op) {
             (true, _) => What::All,

@@ -22,7 +22,7 @@ Examples:
   ctxc check smaller.jsonl --against session.jsonl
   ctxc restore smaller.jsonl --all -o session.jsonl";
 
-/// Shrink coding-agent transcripts so that the work can go on in the context window that is left
+/// Shrink coding-agent sessions so that work can continue in the same context window
 #[derive(Debug, Parser)]
 #[command(name = "ctxc", version, after_help = EXAMPLES, subcommand_required = true)]
 #[command(max_term_width = 120)]
@@ -36,73 +36,73 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Shorten the messages of whole bands of turns
+    /// Compress the messages in bands of turns
     #[command(after_help = compress::EXAMPLES)]
     Compress(Box<compress::Args>),
-    /// Cut tool results that later ones supersede, and what nobody needs any more
+    /// Remove superseded tool results
     #[command(after_help = prune::EXAMPLES)]
     Prune(prune::Args),
-    /// Put summaries in the place of the oldest messages
+    /// Replace the oldest messages with summaries
     #[command(after_help = compact::EXAMPLES)]
     Compact(Box<compact::Args>),
-    /// Drop the oldest messages until the rest fits
+    /// Remove the oldest messages to fit a target
     #[command(after_help = truncate::EXAMPLES)]
     Truncate(truncate::Args),
-    /// Name every problem that would stop or bend a resume
+    /// Check that a session can be resumed
     #[command(after_help = check::EXAMPLES)]
     Check(check::Args),
-    /// List the sessions of this project
+    /// List sessions
     #[command(after_help = list::EXAMPLES)]
     List(list::Args),
-    /// Show messages as people read them
+    /// Show the messages of a session
     #[command(after_help = show::EXAMPLES)]
     Show(show::Args),
-    /// Tell how two transcripts differ, message by message
+    /// Compare two sessions message by message
     #[command(after_help = diff::EXAMPLES)]
     Diff(diff::Args),
-    /// Show what takes the room
+    /// Show token usage
     #[command(after_help = stats::EXAMPLES)]
     Stats(stats::Args),
-    /// List what can be named: tool calls by their handles, messages by patterns
+    /// List tool calls and their handles
     #[command(after_help = refs::EXAMPLES)]
     Refs(refs::Args),
-    /// Take out what is named
+    /// Remove selected items
     #[command(after_help = discard::EXAMPLES)]
     Discard(discard::Args),
-    /// Put a summary in the place of what is named
+    /// Replace selected items with a summary
     #[command(after_help = distill::EXAMPLES)]
     Distill(distill::Args),
-    /// Bring back what was taken out
+    /// Restore removed content
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
-    /// Undo the newest operation on a session, or another
+    /// Undo an operation
     #[command(after_help = undo::EXAMPLES)]
     Undo(undo::Args),
-    /// Take several steps in one: prune, compress, compact, truncate; towards a target, or by a preset
+    /// Run several steps as a pipeline
     #[command(after_help = run::EXAMPLES)]
     Run(Box<run::Args>),
     /// Store sessions in the archive, unchanged
     #[command(after_help = keep::EXAMPLES)]
     Keep(keep::Args),
-    /// Tell how a session came to be what it is
+    /// Show the operation history of a session
     #[command(after_help = log::EXAMPLES)]
     Log(log::Args),
-    /// Look into the archive of what was taken out
+    /// Search and manage the archive
     #[command(after_help = archive::EXAMPLES)]
     Archive(archive::Args),
-    /// Keep a conversation: the newest of it word for word, the rest in short
+    /// Manage rolling conversation buffers
     #[command(after_help = buffer::EXAMPLES)]
     Buffer(buffer::Args),
-    /// Serve agents over the Model Context Protocol
+    /// Start an MCP server for agents
     #[cfg(feature = "mcp")]
     #[command(after_help = mcp::EXAMPLES)]
     Mcp(mcp::Args),
-    /// Print the configuration, and where each value comes from
+    /// Show the configuration and its sources
     Config,
-    /// Print what makes a shell complete verbs and options
+    /// Generate shell completions
     #[command(after_help = completions::EXAMPLES)]
     Completions(completions::Args),
-    /// Print the manual, or write a page for each verb
+    /// Generate manual pages
     #[command(after_help = man::EXAMPLES)]
     Man(man::Args),
 }
@@ -110,19 +110,19 @@ pub(crate) enum Verb {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
-    /// Print one JSON object instead of text
+    /// Print JSON instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Write the JSON object to FILE as well
+    /// Also write the JSON to FILE
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Say nothing but errors
+    /// Only print errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say each step
+    /// Verbose output
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
-    /// Use colors
+    /// When to use colors
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub(crate) color: Color,
 }

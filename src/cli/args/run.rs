@@ -14,19 +14,19 @@ use super::{Include, Only};
 use crate::cli::commands::run::Settings;
 use crate::cli::error::CommandError;
 use crate::cli::plan_file;
+use crate::cli::quantity::{some_tokens, tokens};
 use crate::cli::settings::{Context, EngineChoice, Summaries};
 use crate::plan::{CompactStage, CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
 
 pub(super) const EXAMPLES: &str = "\
-Presets say how far tool results are pruned:
-  gentle      what is superseded, and what is never read again
-  standard    the same, results older than fifteen steps and images; a digest of each stays
-  aggressive  all but the newest results; images, thinking, parameters of calls that were cut
-Every typed prompt and every answer stays. Without a word about steps or a preset it is standard.
+Presets:
+  gentle      superseded tool results, and data that is never sent
+  standard    also mask results older than fifteen steps, and images
+  aggressive  mask all but the newest results; images, thinking, long call parameters
+Prompts and answers always stay. The default is standard.
 
-With --target-tokens the gentlest stages come first, and the run stops as soon as the context is \
-below N: gentle, standard, aggressive, then the model's messages are compressed, then the oldest \
-messages go.
+With --target-tokens the gentlest step comes first, and the run stops as soon as the context is \
+below N: gentle, standard, aggressive, then compress answers, then truncate.
 
 Examples:
   ctxc run latest
@@ -40,7 +40,7 @@ const BANDS: &str = "0-80:compress";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A path, a session id or the beginning of one, `latest`, or `-` for standard input
+    /// Path, session id or its prefix, `latest`, or `-` for standard input
     #[arg(value_name = "SESSION", required_unless_present = "plan")]
     session: Option<PathBuf>,
     #[command(flatten)]
@@ -60,30 +60,30 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "What to do")]
+#[command(next_help_heading = "Pipeline")]
 struct WhatArgs {
-    /// Take these steps, whatever the order in which they are named [default: prune, and all with --target-tokens]
+    /// Steps to run, in their fixed order [default: prune; all with --target-tokens]
     #[arg(long, value_enum, value_name = "STEP,...", value_delimiter = ',')]
     steps: Vec<StepName>,
-    /// Prune as this preset does
+    /// Preset for pruning
     #[arg(long, value_enum, value_name = "NAME")]
     preset: Option<PresetName>,
-    /// Stop as soon as the context is below N tokens
-    #[arg(long, value_name = "N")]
+    /// Stop when the context is below N tokens
+    #[arg(long, value_name = "N", value_parser = some_tokens)]
     target_tokens: Option<NonZeroU64>,
-    /// Compress these bands of turns [default: with --target-tokens 0-80:compress, the model's messages alone]
+    /// Bands of turns to compress [default with --target-tokens: 0-80:compress, answers only]
     #[arg(long)]
     bands: Option<String>,
-    /// Compress the messages of one role alone
+    /// Only compress messages of this role
     #[arg(long, value_enum, value_name = "ROLE")]
     only: Option<Only>,
-    /// Compress these texts too
+    /// Also compress these texts
     #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
     include: Vec<Include>,
-    /// Leave texts of fewer tokens alone when compressing [default: 20]
-    #[arg(long, value_name = "N")]
+    /// Skip texts of fewer tokens when compressing [default: 20]
+    #[arg(long, value_name = "N", value_parser = tokens)]
     min_tokens: Option<u64>,
-    /// Carry out the plan in FILE, which --dry-run has printed
+    /// Run the plan in FILE, as printed by --dry-run
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "steps", "preset", "target_tokens", "bands", "only", "include", "min_tokens",
         "rules", "mask", "images", "thinking", "inputs", "ui_copies", "progress", "dead", "dry_run",
@@ -119,8 +119,8 @@ impl Args {
             let plan = plan_file::read(path)?;
             let session = self.session.clone().or_else(|| plan.session.clone().map(PathBuf::from));
             let session = session.ok_or_else(|| {
-                CommandError::usage(anyhow!("tell which session the plan {} is for", path.display()))
-                    .hint("name the session before --plan")
+                CommandError::usage(anyhow!("the plan {} names no session", path.display()))
+                    .hint("give the session before --plan")
             })?;
             let fingerprint = Some(plan.fingerprint);
             let is_compact = |stage: &Stage| matches!(stage, Stage::Compact(_));
@@ -204,8 +204,8 @@ impl Args {
             (Some(bands), _) => (bands.clone(), self.what.only),
             (None, Some(_)) => (BANDS.to_owned(), self.what.only.or(Some(Only::Assistant))),
             (None, None) => {
-                return Err(CommandError::usage(anyhow!("compress without bands"))
-                    .hint("name them, such as --bands 0-50:compress, or give --target-tokens"));
+                return Err(CommandError::usage(anyhow!("no bands to compress"))
+                    .hint("use --bands 0-50:compress, or --target-tokens"));
             }
         };
         let protect_turns = self.protect.turns.unwrap_or(config.protect_turns);

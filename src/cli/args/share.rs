@@ -1,13 +1,15 @@
 //! A part of a whole, as it is typed.
 
 /// A part of a whole: above 0 and up to 1.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Share(pub(super) f64);
 
-/// Reads one.
+/// Reads a part: `0.6` or `60%`.
 pub(super) fn share(text: &str) -> Result<Share, String> {
-    let share = text.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
-    share.map(Share).ok_or_else(|| "it is no number above 0 and up to 1, such as 0.85".to_owned())
+    let number = |text: &str| text.parse::<f64>().ok();
+    let part = text.strip_suffix('%').map_or_else(|| number(text), |percent| Some(number(percent)? / 100.0));
+    let part = part.filter(|part| *part > 0.0 && *part <= 1.0);
+    part.map(Share).ok_or_else(|| "must be above 0 and at most 1, such as 0.85 or 85%".to_owned())
 }
 
 impl Share {
@@ -20,5 +22,21 @@ impl Share {
     )]
     pub(super) fn of(self, whole: u64) -> u64 {
         ((whole as f64 * self.0).round() as u64).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_read_as_numbers_and_as_percentages() {
+        for (text, of_200k) in [("0.85", 170_000), ("60%", 120_000), ("1", 200_000), ("100%", 200_000), ("0.5%", 1_000)]
+        {
+            assert_eq!(share(text).unwrap().of(200_000), of_200k, "{text}");
+        }
+        for text in ["", "%", "0", "0%", "101%", "1.1", "-5%", "60 %", "NaN", "nan%", "inf"] {
+            assert_eq!(share(text), Err("must be above 0 and at most 1, such as 0.85 or 85%".to_owned()), "{text}");
+        }
     }
 }

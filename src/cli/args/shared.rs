@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::apply::{ThinkingPolicy, n_names};
+use crate::archive::hide_password;
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
@@ -19,7 +20,7 @@ use crate::version::KeptSession;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArg {
-    /// A path, a session id or the beginning of one, `latest`, or `-` for standard input
+    /// Path, session id or its prefix, `latest`, or `-` for standard input
     #[arg(value_name = "SESSION")]
     pub(crate) session: PathBuf,
 }
@@ -31,26 +32,26 @@ pub(crate) struct RewriteArgs {
     how: HowArgs,
     #[command(flatten)]
     output: OutputArgs,
-    /// Give the new session this id instead of a fresh one
+    /// Id of the new session [default: random]
     #[arg(long, value_name = "UUID", conflicts_with_all = ["output", "in_place"], help_heading = "Output")]
     session_id: Option<Uuid>,
     #[command(flatten)]
     archive: ArchiveArgs,
-    /// Show what would be done, and do nothing
+    /// Show what would be done without doing it
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "How to rewrite")]
+#[command(next_help_heading = "Rewrite options")]
 struct HowArgs {
-    /// Estimate tokens this way [default: calibrated where a context window matters, else chars4]
+    /// Token estimate [default: calibrated for the context, chars4 for single texts]
     #[arg(long, value_enum, value_name = "ESTIMATE")]
     tokens: Option<Estimate>,
-    /// Keep thinking blocks even where the API may refuse them
+    /// Keep thinking blocks that the API may reject
     #[arg(long, conflicts_with = "keep_loop")]
     keep_thinking: bool,
-    /// Leave a tool loop that is still open at the end and its thinking alone, even where the API may refuse it
+    /// Do not close an open tool loop, even if the API may reject its thinking
     #[arg(long)]
     keep_loop: bool,
     /// What closed open tool loops before that was the default (N-14)
@@ -62,22 +63,22 @@ struct HowArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Estimate {
-    /// A quarter of the characters
+    /// Characters / 4
     Chars4,
-    /// The same, scaled by the usage that the transcript records
+    /// chars4, scaled to the client's own counts
     Calibrated,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Write to FILE, or to standard output with `-` [default: a new session beside the source]
+    /// Output file, `-` for standard output [default: a new session beside the source]
     #[arg(short, long, value_name = "FILE", conflicts_with = "in_place")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace the source, and leave a backup beside it
+    /// Replace the source and keep a backup
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Overwrite an existing FILE, and replace a source that has just changed
+    /// Overwrite FILE, or a source that just changed
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -85,11 +86,11 @@ pub(crate) struct OutputArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Archive")]
 pub(crate) struct ArchiveArgs {
-    /// Keep what is taken out in this archive, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data
     /// folder]
     #[arg(long, value_name = "URL", conflicts_with = "no_archive", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) archive: Option<String>,
-    /// Keep nothing of what is taken out; it cannot be restored then
+    /// Do not keep removed content; it cannot be restored
     #[arg(long)]
     pub(crate) no_archive: bool,
 }
@@ -105,13 +106,14 @@ impl RewriteArgs {
             return Err(CommandError::usage(anyhow!(
                 "--close-loop is no longer an option: open tool loops are closed"
             ))
-            .hint("leave it out; --keep-loop leaves an open tool loop alone"));
+            .hint("remove it, or use --keep-loop to leave an open tool loop unchanged"));
         }
         let source = session.find(&context)?;
         let output = self.output.resolve(self.session_id, &source)?;
         if output == Output::StandardOutput && context.reporting.form == Form::Json && !self.dry_run {
             return Err(both_printed());
         }
+        let typed_archive = self.archive.archive.as_deref().map(hide_password);
         let keep = self.archive.keep(context.environment)?;
         let n_names = source.path().filter(|_| matches!(output, Output::InPlace(_))).map_or(1, n_names);
         if n_names > 1 {
@@ -129,6 +131,7 @@ impl RewriteArgs {
             },
             output,
             shelf: shelf(&keep, context.environment)?,
+            typed_archive,
             keep,
             on_server: context.environment.server_consent(),
             keep_max: context.environment.config.keep_max(),
@@ -160,8 +163,8 @@ impl RewriteArgs {
         let Some(opened) = stored::open_if_there(&archive)? else { return Ok(None) };
         let Some(kept) = stored::find_kept(&*opened, name)? else { return Ok(None) };
         if self.output.in_place || self.session_id.is_some() {
-            return Err(CommandError::usage(anyhow!("restore {}: its file is gone", kept.id))
-                .hint("leave --in-place and --session-id out: it comes back as it was, to where it was"));
+            return Err(CommandError::usage(anyhow!("the file of {} no longer exists", kept.id))
+                .hint("it is restored to where it was; --in-place and --session-id cannot be used"));
         }
         let existing = if self.output.force { Existing::Overwrite } else { Existing::Respect };
         let output = self.output.output.as_ref().map(|path| match path {
@@ -178,8 +181,8 @@ impl RewriteArgs {
 
 /// The error of a transcript and a report that would both go to standard output.
 pub(super) fn both_printed() -> CommandError {
-    CommandError::usage(anyhow!("print the transcript and the JSON report both"))
-        .hint("write the report with --report FILE, or the transcript with -o FILE")
+    CommandError::usage(anyhow!("the transcript and the JSON report cannot both go to standard output"))
+        .hint("use --report FILE for the report, or -o FILE for the transcript")
 }
 
 impl SessionArg {
@@ -205,13 +208,10 @@ pub(super) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandE
         match by {
             By::Path | By::Id => context.ui.detail(format_args!("reading {}", path.display())),
             By::LatestHere => {
-                context.ui.status(format_args!("the latest session of this project is {}", path.display()));
+                context.ui.status(format_args!("session   {}", path.display()));
             }
             By::LatestAnywhere => {
-                context.ui.status(format_args!(
-                    "this project has no session; the latest of all projects is {}",
-                    path.display()
-                ));
+                context.ui.status(format_args!("session   {} (this project has none)", path.display()));
             }
         }
     }
@@ -233,12 +233,12 @@ impl OutputArgs {
             (Some(path), _) if path.as_os_str() == "-" => Ok(Output::StandardOutput),
             (Some(path), _) => Ok(Output::File(path, existing)),
             (None, Found::StandardInput) if self.in_place => {
-                Err(CommandError::usage(anyhow!("replace standard input in place"))
-                    .hint("leave --in-place out: the result goes to standard output"))
+                Err(CommandError::usage(anyhow!("--in-place cannot be used with standard input"))
+                    .hint("the result goes to standard output"))
             }
             (None, Found::StandardInput) if session_id.is_some() => {
-                Err(CommandError::usage(anyhow!("put a new session beside standard input"))
-                    .hint("leave --session-id out: the result goes to standard output"))
+                Err(CommandError::usage(anyhow!("--session-id cannot be used with standard input"))
+                    .hint("the result goes to standard output"))
             }
             (None, Found::StandardInput) => Ok(Output::StandardOutput),
             (None, Found::File { .. }) if self.in_place => Ok(Output::InPlace(existing)),

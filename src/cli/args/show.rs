@@ -24,19 +24,19 @@ const LAST: usize = 20;
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// Show the newest N messages of those that fit [default: 20, with --turn or --search all]
+    /// Number of messages to show, newest [default: 20; all with --turn or --search]
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Show what this speaker says alone
+    /// Only this speaker
     #[arg(long, value_enum, value_name = "WHO")]
     speaker: Option<TypedSpeaker>,
-    /// Show what has these words alone, in any case
+    /// Only messages that contain TEXT, ignoring case
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     search: Option<String>,
-    /// Show turn N alone, counted from 0 as ctxc stats counts them
+    /// Only turn N, from 0 as in ctxc stats
     #[arg(long, value_name = "N")]
     turn: Option<usize>,
-    /// Show long tool results, calls and thinking to their end
+    /// Do not shorten long tool results, calls and thinking
     #[arg(long)]
     full: bool,
 }
@@ -45,11 +45,11 @@ pub(crate) struct Args {
 enum TypedSpeaker {
     /// The person
     User,
-    /// The model, with its calls and its thinking
+    /// The model, with its tool calls and thinking
     Assistant,
-    /// The results of tools
+    /// Tool results
     Tool,
-    /// The client: its remarks, context that it adds, summaries
+    /// The client: notices, added context, summaries
     System,
 }
 

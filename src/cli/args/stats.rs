@@ -17,10 +17,10 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// Show these bands of turns too, such as 0-30:heavy,50-80:compress
+    /// Also show these bands of turns, such as 0-30:heavy,50-80:compress
     #[arg(long)]
     bands: Option<String>,
-    /// Ask this archive which figures ctxc has lowered [env: CTXC_ARCHIVE=]
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     archive: Option<String>,
 }

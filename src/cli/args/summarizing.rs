@@ -12,6 +12,7 @@ use crate::cli::config::{Config, LEAST_SUMMARY_TOKENS};
 use crate::cli::error::CommandError;
 use crate::cli::interrupt::while_waiting;
 use crate::cli::places::Environment;
+use crate::cli::quantity::{some_tokens, tokens};
 use crate::cli::settings::{EngineChoice, Summaries, Summarizing};
 use crate::text::Tokens;
 
@@ -19,25 +20,25 @@ use crate::text::Tokens;
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct SummarizingArgs {
-    /// Compact once the context fills this part of the window, above 0 and up to 1 [default: 0.8]
+    /// Part of the context window that triggers compaction [default: 0.8]
     #[arg(long, value_name = "PART", value_parser = share)]
     context_budget: Option<Share>,
-    /// Take the context window for one of N tokens [default: 200000]
-    #[arg(long, value_name = "N")]
+    /// Context window in tokens [default: 200000]
+    #[arg(long, value_name = "N", value_parser = some_tokens)]
     context_window: Option<NonZeroU64>,
-    /// Keep the newest N messages as they are [default: 5]
+    /// Number of newest messages to keep [default: 5]
     #[arg(long, value_name = "N")]
     keep_recent: Option<u64>,
-    /// Summarise N messages at a time [default: 20]
+    /// Messages per summary [default: 20]
     #[arg(long, value_name = "N")]
     chunk_size: Option<NonZeroU64>,
-    /// Let a summary have N tokens at most [default: 1024]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(LEAST_SUMMARY_TOKENS..))]
+    /// Maximum tokens of a summary [default: 1024]
+    #[arg(long, value_name = "N", value_parser = summary_tokens)]
     max_summary_tokens: Option<u64>,
-    /// Show the earliest N summaries [default: 2]
+    /// Number of earliest summaries in the view [default: 2]
     #[arg(long, value_name = "N")]
     clip_first: Option<u32>,
-    /// Show the latest N summaries [default: 2]
+    /// Number of latest summaries in the view [default: 2]
     #[arg(long, value_name = "N")]
     clip_last: Option<u32>,
     #[command(flatten)]
@@ -48,10 +49,10 @@ pub(crate) struct SummarizingArgs {
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct WordingArgs {
-    /// Tell the model what FILE says, with `{persona}`, `{existing_summary}` and `{messages}` filled in
+    /// Prompt file, with `{persona}`, `{existing_summary}` and `{messages}`
     #[arg(long, value_name = "FILE")]
     prompt: Option<PathBuf>,
-    /// Tell the model in whose name it summarises
+    /// Persona given to the model
     #[arg(long, value_name = "TEXT")]
     persona: Option<String>,
 }
@@ -73,8 +74,8 @@ impl SummarizingArgs {
         let (clip_first, clip_last) =
             (self.clip_first.unwrap_or(configured.clip_first), self.clip_last.unwrap_or(configured.clip_last));
         if clip_first == 0 && clip_last == 0 {
-            return Err(CommandError::usage(anyhow!("show no summary at all"))
-                .hint("give --clip-first or --clip-last a number above 0"));
+            return Err(CommandError::usage(anyhow!("--clip-first and --clip-last cannot both be 0"))
+                .hint("use at least --clip-last 1"));
         }
         Ok(Summaries {
             summarizing: self.wording.resolve(engine, limit, environment)?,
@@ -116,8 +117,15 @@ fn read(path: &Path) -> Result<String, CommandError> {
     if text.contains("{messages}") {
         return Ok(text);
     }
-    Err(CommandError::config(anyhow!("take {} for a prompt: it has no {{messages}}", path.display()))
-        .hint("write {messages} where the messages are to stand, {existing_summary} for the summary so far"))
+    Err(CommandError::config(anyhow!("the prompt {} has no {{messages}}", path.display()))
+        .hint("put {messages} where the messages go, and {existing_summary} where the summary so far goes"))
+}
+
+/// A limit that a summary can keep to.
+fn summary_tokens(text: &str) -> Result<u64, String> {
+    let n = tokens(text)?;
+    let is_enough = n >= LEAST_SUMMARY_TOKENS;
+    is_enough.then_some(n).ok_or_else(|| format!("must be at least {LEAST_SUMMARY_TOKENS}"))
 }
 
 fn to_size(n: u64) -> usize {
@@ -199,10 +207,10 @@ mod tests {
     fn ac6_1_f_10_the_section_names_another_server_which_never_sees_the_main_key() {
         let section = "[summarization]\nbase_url = \"https://other.example/v1\"\nmodel = \"other/one\"\n";
         let error = resolve(&format!("{MAIN}{section}"), &[], &[]).unwrap_err();
-        assert_eq!(error.text(), "ask other.example: no key is set for it");
+        assert_eq!(error.sentence(), "no API key for other.example: none is configured");
         let own_key = format!("{MAIN}{section}api_key = \"env:OTHER_KEY\"\n");
         let error = resolve(&own_key, &[], &[]).unwrap_err();
-        assert_eq!(error.text(), "ask other.example: its key is to be that of OTHER_KEY, which is not set");
+        assert_eq!(error.sentence(), "no API key for other.example: OTHER_KEY is not set");
         let summaries = resolve(&own_key, &[("OTHER_KEY", "other-key")], &[]).unwrap();
         let server = &asking(&summaries).server;
         assert_eq!((server.endpoint.host().as_str(), server.models.large.as_str()), ("other.example", "other/one"));
@@ -234,11 +242,11 @@ mod tests {
         assert_eq!(summarizing.prompt.as_deref(), Some("Summarise {messages} after {existing_summary}."));
         assert_eq!(summarizing.persona, "Ann");
         let empty = format!("{MAIN}[summarization]\nprompt = \"empty.md\"\n");
-        assert!(resolve(&empty, &[], &[]).unwrap_err().text().ends_with("empty.md for a prompt: it has no {messages}"));
+        assert!(resolve(&empty, &[], &[]).unwrap_err().sentence().ends_with("empty.md has no {messages}"));
         assert!(
             resolve(MAIN, &[], &["--prompt", "/nowhere.md"])
                 .unwrap_err()
-                .text()
+                .sentence()
                 .contains("read the prompt /nowhere.md")
         );
         assert!(resolve("", &[], &["--clip-first", "0", "--clip-last", "0"]).is_err());

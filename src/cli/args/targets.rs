@@ -22,15 +22,15 @@ pub(crate) struct Aim {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "What to name")]
+#[command(next_help_heading = "Targets")]
 pub(crate) struct TargetArgs {
-    /// Take targets from FILE, or from standard input with `-`: a JSON array of [target, summary?]
+    /// Read targets from FILE, `-` for standard input: a JSON array of [target, summary?]
     #[arg(long, value_name = "FILE")]
     targets: Option<PathBuf>,
-    /// Take the messages of one role alone
+    /// Only messages of this role
     #[arg(long, value_enum, value_name = "ROLE")]
     role: Option<Role>,
-    /// Take every message that a pattern fits, where it fits several
+    /// Select all messages that a pattern matches
     #[arg(long)]
     all_matches: bool,
 }
@@ -38,9 +38,9 @@ pub(crate) struct TargetArgs {
 /// Whose messages a pattern may fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Role {
-    /// Those of the person.
+    /// Messages of the user.
     User,
-    /// Those of the model.
+    /// Messages of the model.
     Assistant,
 }
 
@@ -103,12 +103,11 @@ fn aim(typed: String, summary: Option<String>, summaries: Summaries) -> Result<A
     let has_summary = summary.as_ref().is_some_and(|summary| !summary.trim().is_empty());
     match summaries {
         Summaries::Required if !has_summary => {
-            Err(CommandError::usage(anyhow!("distill `{typed}`: it has no summary"))
-                .hint("give one behind it, such as `TARGET=SUMMARY`; nothing was changed"))
+            Err(CommandError::usage(anyhow!("`{typed}` has no summary")).hint("write TARGET=SUMMARY"))
         }
         Summaries::None if has_summary => {
-            Err(CommandError::usage(anyhow!("discard `{typed}`: it has a summary, which would be lost"))
-                .hint("leave the summary out, or use ctxc distill; nothing was changed"))
+            Err(CommandError::usage(anyhow!("`{typed}` has a summary, but discard takes none"))
+                .hint("use `ctxc distill` to keep a summary"))
         }
         Summaries::None | Summaries::Required | Summaries::Ignored => Ok(Aim { typed, target, summary }),
     }
@@ -133,7 +132,7 @@ struct Row(String, #[serde(default)] Option<String>);
 fn read(path: &Path, source: &Found) -> Result<Vec<Row>, CommandError> {
     let is_stdin = path.as_os_str() == "-";
     if is_stdin && *source == Found::StandardInput {
-        return Err(CommandError::usage(anyhow!("read both the session and the targets from standard input")));
+        return Err(CommandError::usage(anyhow!("the session and the targets cannot both be standard input")));
     }
     let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
     let read = || if is_stdin { read_to_string(stdin().lock()) } else { fs::read_to_string(path) };

@@ -7,13 +7,14 @@ use super::shared::{RewriteArgs, SessionArg};
 use crate::cli::commands::truncate::Settings;
 use crate::cli::config::Config;
 use crate::cli::error::CommandError;
+use crate::cli::quantity::some_tokens;
 use crate::cli::settings::Context;
 use crate::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
-Without --target-tokens the target is 170000: the context window times the threshold. What is left \
-starts with a prompt; where one long turn is all there is, its prompt stays and its oldest steps go. \
-No model is asked.
+Without --target-tokens the target is 170000: the context window times the threshold. The result \
+starts with a prompt; of a single long turn the prompt stays and the oldest steps are removed. Never \
+calls a model.
 
 Examples:
   ctxc truncate latest
@@ -31,18 +32,18 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "How much to keep")]
+#[command(next_help_heading = "Target")]
 struct TargetArgs {
-    /// Come below N tokens
-    #[arg(long, value_name = "N", conflicts_with_all = ["context_window", "threshold"])]
+    /// Target in tokens
+    #[arg(long, value_name = "N", value_parser = some_tokens, conflicts_with_all = ["context_window", "threshold"])]
     target_tokens: Option<NonZeroU64>,
-    /// Come below a part of a context window of N tokens [default: 200000]
-    #[arg(long, value_name = "N")]
+    /// Context window in tokens [default: 200000]
+    #[arg(long, value_name = "N", value_parser = some_tokens)]
     context_window: Option<NonZeroU64>,
-    /// Fill this part of the context window, above 0 and up to 1 [default: 0.85]
+    /// Part of the context window to fill [default: 0.85]
     #[arg(long, value_name = "PART", value_parser = share)]
     threshold: Option<Share>,
-    /// Keep only this part of the target, above 0 and up to 1 [default: 1.0]
+    /// Part of the target to use [default: 1.0]
     #[arg(long, value_name = "PART", value_parser = share)]
     headroom: Option<Share>,
 }

@@ -9,8 +9,9 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Keep};
 
 pub(super) const EXAMPLES: &str = "\
-Undoing again undoes the operation before. What a client has added to SESSION since stays. Nothing is deleted: of a new \
-session a further one is made, or the unchanged source is named; --in-place replaces SESSION itself, with a backup.
+Undoing again undoes the operation before; undoing an undo redoes. Messages that the client appended to SESSION since \
+are kept, and nothing is deleted: the result is a further session, or the unchanged source. --in-place replaces SESSION \
+itself, with a backup.
 
 Examples:
   ctxc undo latest
@@ -21,10 +22,10 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// Operation to undo, as `ctxc log` lists it [default: the newest]; undoing an undo does the operation again
+    /// Operation to undo, as listed by `ctxc log` [default: the newest]
     #[arg(long, value_name = "ID")]
     op: Option<String>,
-    /// Undo also the operations that stand on it
+    /// Also undo the operations that depend on it
     #[arg(long)]
     with_later: bool,
     #[command(flatten)]
@@ -35,8 +36,8 @@ impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
         let rewriting = self.rewrite.resolve(&self.session, context)?;
         let Keep::In(archive) = rewriting.keep.clone() else {
-            return Err(CommandError::usage(anyhow!("undo without an archive"))
-                .hint("leave --no-archive out: what was removed is in the archive"));
+            return Err(CommandError::usage(anyhow!("--no-archive cannot be used with undo"))
+                .hint("removed content is in the archive"));
         };
         let which = self.op.map_or(Which::Newest, Which::One);
         let later = if self.with_later { Later::Undo } else { Later::Refuse };

@@ -51,7 +51,7 @@ pub(crate) fn compact_read<'a>(
     let rewrite = Rewrite::default();
     let size = work.size(&rewrite, ThinkingReach::BehindChange)?;
     if matches!(summaries.summarizing.engine, EngineChoice::Extract) && summaries.is_called_for(size, *trigger) {
-        work.ui.status("engine: extract, which is built in and works offline");
+        work.ui.status("engine    extract (built in, offline)");
     }
     let (rewrite, compacted) = compact_conversation(&mut work, summaries, *trigger, size, rewrite)?;
     let mut report = CompactReport { rewritten, compacted };

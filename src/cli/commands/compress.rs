@@ -66,7 +66,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     if !tasks.is_empty() {
         work.probe()?;
         if matches!(engine, EngineChoice::Extract) {
-            ui.status("engine: extract, which is built in and works offline");
+            ui.status("engine    extract (built in, offline)");
         }
     }
     let Shortened { outcomes, calls } = shorten(&work, &tasks, engine, settings.min_kept, &mut rewrite)?;
@@ -106,8 +106,8 @@ impl Settings {
 fn warn_of_newest(selection: &Selection, n_turns: usize, ui: &Ui) {
     let newest = n_turns.checked_sub(1).and_then(|newest| selection.bands.of_turn(newest, n_turns));
     if let Some(band) = newest.filter(|_| selection.n_protected_turns == 0) {
-        ui.warning(format_args!("the newest turn lies in the band {band}"));
-        ui.hint("--protect-turns 1 leaves it alone");
+        ui.warning(format_args!("the newest turn is in the band {band}"));
+        ui.hint("use --protect-turns 1 to protect it");
     }
 }
 

@@ -134,7 +134,7 @@ fn items(
 ) -> Result<Vec<Vec<Item>>, CommandError> {
     let item = |text: &Text| Item::Text(text.line);
     let refused = |typed: &str, n_fitting: usize, what: &str| {
-        anyhow!("{} `{typed}`: it fits {n_fitting} {what}, and nothing was changed", action.verb())
+        anyhow!("cannot {} `{typed}`: it matches {n_fitting} {what}", action.verb())
     };
     let of_one = |(aim, named): (&Aim, Named)| match named {
         Named::Nothing => Ok(Vec::new()),
@@ -176,7 +176,7 @@ fn refuse_two_summaries(aims: &[Aim], items: &[Vec<Item>]) -> Result<(), Command
             let first = summaries.entry(*item).or_insert(aim);
             if first.summary != aim.summary {
                 return Err(CommandError::usage(anyhow!(
-                    "distill `{}`: `{}` names the same with another summary, and nothing was changed",
+                    "`{}` and `{}` name the same item with different summaries",
                     aim.typed,
                     first.typed
                 )));

@@ -34,8 +34,8 @@ const BEGINNING: usize = 61;
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let Settings { before, after, .. } = settings;
     if (before, after) == (&Found::StandardInput, &Found::StandardInput) {
-        return Err(CommandError::usage(anyhow!("compare standard input with itself"))
-            .hint("give a path or a session id for one of the two"));
+        return Err(CommandError::usage(anyhow!("only one session can be standard input"))
+            .hint("use a path or a session id for the other"));
     }
     tell::probe(&settings.reporting, &[before, after].into_iter().filter_map(Found::path).collect::<Vec<_>>())?;
     let (before, after) = (Reading::of(before, ui)?, Reading::of(after, ui)?);
@@ -57,7 +57,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     tell(&settings.reporting, ui, &diff, &diff)?;
     ui.status(diff.summary());
     if diff.unchanged == 0 && diff.changed.entries == 0 && !outline.is_empty() && !other.is_empty() {
-        ui.hint("they have no entry in common: neither was made out of the other");
+        ui.hint("they have no entry in common");
     }
     Ok(Completion::Full)
 }

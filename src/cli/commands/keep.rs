@@ -109,8 +109,8 @@ fn keep_all(archive: &mut dyn Archive, places: &Places, report: &mut KeepReport,
             Ok(Some(row)) => report.add(row),
             Err(error) if error.kind() == Kind::Interrupted || is_of_archive(&error) => return Err(error),
             Err(error) => {
-                let (path, problem) = (session.path.display().to_string(), error.text());
-                ui.warning(format_args!("{path} is not kept: cannot {problem}"));
+                let (path, problem) = (session.path.display().to_string(), error.sentence());
+                ui.warning(format_args!("{path} was not stored: {problem}"));
                 report.problems.push(KeepProblem { path, problem });
             }
         }
@@ -127,7 +127,7 @@ fn is_of_archive(error: &CommandError) -> bool {
 
 fn nothing_whole(found: &Found) -> CommandError {
     let name = found.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
-    anyhow!("keep {name}: it has no whole line").into()
+    anyhow!("{name} has no complete line").into()
 }
 
 /// Puts the session into the archive, up to its last whole line, for a client may be writing the next one. `None` where it

@@ -64,7 +64,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     match (list.sessions.is_empty(), settings.projects) {
         (true, Projects::Current) => {
             ui.status("this project has no session");
-            ui.hint("ctxc list --all lists those of all projects");
+            ui.hint("run `ctxc list --all` for all projects");
         }
         (true, Projects::All) => ui.status(format_args!("no session under {}", settings.places.projects.display())),
         (false, _) if n_more > 0 => {
@@ -76,7 +76,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 }
 
 fn list_kept(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let Some(url) = &settings.archive else { return Err(anyhow!("tell where the archive is").into()) };
+    let Some(url) = &settings.archive else { return Err(anyhow!("no archive configured").into()) };
     let sessions = match stored::open_if_there(url)? {
         Some(archive) => kept_sessions(&*archive)?,
         None => Vec::new(),
@@ -84,8 +84,8 @@ fn list_kept(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let list = KeptList::new(hide_password(url), sessions, settings.limit, Timestamp::now());
     tell(&settings.reporting, ui, &list, list.text(ui.look()))?;
     if list.kept.is_empty() {
-        ui.status(format_args!("{} keeps no session", list.archive));
-        ui.hint("ctxc keep --all stores the sessions of all projects");
+        ui.status(format_args!("no sessions in {}", list.archive));
+        ui.hint("run `ctxc keep --all` to store all sessions");
     } else if list.n_more > 0 {
         ui.hint(format_args!("{}: --limit lists more", counted(list.n_more, "older session")));
     }
@@ -113,7 +113,7 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
         Ok(reading) => reading,
         Err(error) if error.kind() == Kind::Interrupted => return Err(error),
         Err(error) => {
-            row.problem = Some(format!("cannot {}", error.text()));
+            row.problem = Some(error.sentence());
             return Ok(row);
         }
     };

@@ -27,8 +27,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         return Ok(Completion::Full);
     };
     if !folder.is_dir() {
-        return Err(CommandError::usage(anyhow!("write the manual to {}: there is no such folder", folder.display()))
-            .hint("make the folder first, or leave it out to print the page of the whole program"));
+        return Err(CommandError::usage(anyhow!("no such folder: {}", folder.display()))
+            .hint("create it first, or leave it out to print one page"));
     }
     write(&command, folder, ui)?;
     Ok(Completion::Full)

@@ -29,13 +29,13 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let pruned = prune(&reading.file, &reading.index, &reading.chain, pruning, &rewriting.shelf, &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
     if pruned.keeps_dead {
-        ui.warning("the entries off the live chain stay, for the newest message is one of them");
+        ui.warning("inactive entries are kept: the newest message is one of them");
     }
     let mut report = PruneReport::new(work.rewritten("prune"), pruned);
     work.finish(rewrite, *reach, report.nothing(), &mut report.rewritten)?;
     let look = ui.look();
     if rewriting.mode == Mode::Show {
-        tell(&rewriting.reporting, ui, &report, Told::plan(&report, look))?;
+        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", Told::plan(&report, look)))?;
     } else {
         work.say(&report.rewritten, &report, Told::run(&report, look))?;
     }

@@ -1,4 +1,4 @@
-//! `ctxc restore`: bring back what was taken out: all of it, what one operation did, or single items.
+//! `ctxc restore`: bring back what was removed: all of it, what one operation did, or single items.
 
 use crate::cli::args::{Aim, Matches};
 use crate::cli::commands::restore_whole::{Later, Which};
@@ -11,7 +11,7 @@ use crate::plan::Roles;
 /// What is asked for.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// What was taken out of a session.
+    /// What was removed from a session.
     Session(Settings),
     /// A session whose file is gone.
     Kept(restore_kept::Settings),

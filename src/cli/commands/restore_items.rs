@@ -76,7 +76,7 @@ pub(crate) fn restore(settings: &Settings, aims: &[Aim], mut work: Work<'_>) -> 
 pub(super) fn refuse_unknown(reading: &Reading) -> Result<(), CommandError> {
     match &reading.past.known {
         Some(_) => Ok(()),
-        // Of nothing, nothing was taken out.
+        // Of nothing, nothing was removed.
         None if reading.index.n_lines() == 0 => Ok(()),
         None => {
             Err(ApplyError::NoOperation(reading.path.clone().unwrap_or_else(|| reading.name.clone().into())).into())
@@ -117,11 +117,7 @@ fn places(
             };
             let n_fitting = places.len();
             let rows = places.iter().filter_map(|at| open.get(*at)).map(|cut| cut.name.clone());
-            Err(CommandError::from(anyhow!(
-                "restore `{}`: it fits {n_fitting} {what}, and nothing was changed",
-                aim.typed
-            ))
-            .hint(list(hint, rows)))
+            Err(CommandError::from(anyhow!("`{}` matches {n_fitting} {what}", aim.typed)).hint(list(hint, rows)))
         }
     };
     aims.iter().zip(recalled).map(of_one).collect()

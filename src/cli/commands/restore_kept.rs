@@ -57,7 +57,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     if settings.mode == Mode::Do {
         say_resume(&kept.id, &path, ui);
         if kept.version.is_some() {
-            ui.hint(format_args!("`ctxc restore {} --all` again brings back what was taken out of it", path.display()));
+            ui.hint(format_args!("`ctxc restore {} --all` also restores what was removed from it", path.display()));
         }
     }
     Ok(Completion::Full)
@@ -70,13 +70,13 @@ fn place(kept: &KeptSession, places: &Places) -> Result<(PathBuf, Option<PathBuf
         (Some(path), Some(folder)) if folder.is_dir() => Ok((path.clone(), None)),
         (_, folder) => {
             let project = project_folder(places)?.ok_or_else(|| {
-                CommandError::usage(anyhow!("restore {}: its folder is gone", kept.id))
-                    .hint("say where it goes with -o FILE")
+                CommandError::usage(anyhow!("the folder of {} no longer exists", kept.id)).hint("use -o FILE")
             })?;
             let name = format!("{}.jsonl", kept.id);
             if session_id(Path::new(&name)).is_none() {
-                return Err(CommandError::usage(anyhow!("restore {}: its folder is gone", kept.id))
-                    .hint("say where it goes with -o FILE"));
+                return Err(
+                    CommandError::usage(anyhow!("the folder of {} no longer exists", kept.id)).hint("use -o FILE")
+                );
             }
             Ok((project.join(name), Some(folder.unwrap_or(Path::new("-")).to_owned())))
         }
@@ -101,7 +101,7 @@ fn write(
     let mut staged = Staged::beside(path, existing, None)?;
     report.bytes = kept.write(archive, &mut BufWriter::with_capacity(256 * 1024, staged.file()))?;
     if report.bytes != kept.bytes {
-        ui.warning(format_args!("the file has {} bytes, and had {} when it was kept", report.bytes, kept.bytes));
+        ui.warning(format_args!("the file has {} bytes, and had {} when it was stored", report.bytes, kept.bytes));
     }
     staged.sync()?;
     let path = staged.commit(existing)?;

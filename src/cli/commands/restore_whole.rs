@@ -61,7 +61,7 @@ pub(crate) fn run(
         return nothing_to_undo(verb, &work, &*archive, ui);
     }
     if *which == Which::All && has_lost_past(&work.reading, &*archive)? {
-        ui.warning(format_args!("{}: {LOST_PAST}; it is restored to what the archive has", work.reading.name));
+        ui.warning(format_args!("{}: {LOST_PAST}; restored to the oldest state in the archive", work.reading.name));
     }
     let history = work.reading.past.history.clone();
     let operations = lineage(&history, &*archive)?;
@@ -89,11 +89,11 @@ pub(crate) fn run(
         }
         Some((Some(_), path)) if verb == "restore" && *which == Which::All && work.reading.has_grown() => {
             return Err(CommandError::from(anyhow!(
-                "restore {} without a place: entries were added to {} since, which the source does not have",
+                "{} exists and lacks entries that were appended to {} since",
                 path.display(),
                 work.reading.name
             ))
-            .hint("name a place for the source with these entries behind it: -o FILE, or --in-place"));
+            .hint("use -o FILE or --in-place to restore with these entries"));
         }
         Some((None, path)) if *which == Which::All => {
             placed = Some(with_output(rewriting, Output::File(path, Existing::Respect)));
@@ -136,6 +136,7 @@ fn with_output(rewriting: &Rewriting, output: Output) -> Rewriting {
         on_server: rewriting.on_server,
         keep_max: rewriting.keep_max,
         shelf: rewriting.shelf.clone(),
+        typed_archive: rewriting.typed_archive.clone(),
         mode: rewriting.mode,
         reporting: rewriting.reporting.clone(),
     }
@@ -154,24 +155,21 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
         }
         Which::One(given) => {
             let Some(operation) = archive.operation(given)? else {
-                return Err(CommandError::from(anyhow!("undo the operation {given}: the archive has none of that id"))
-                    .hint("`ctxc log SESSION` lists the operations of a session"));
+                return Err(CommandError::from(anyhow!("no operation {given} in the archive"))
+                    .hint("run `ctxc log SESSION` to list its operations"));
             };
             let id = operation.id;
             if history.get(&id).is_none() {
-                return Err(CommandError::from(anyhow!("undo the operation {id}: this session does not come of it"))
-                    .hint("`ctxc log SESSION` lists the operations of a session"));
+                return Err(CommandError::from(anyhow!("operation {id} does not belong to this session"))
+                    .hint("run `ctxc log SESSION` to list its operations"));
             }
             if let Some(by) = history.standing().find(|operation| operation.undoes.contains(&id)) {
-                return Err(CommandError::from(anyhow!(
-                    "undo the operation {id}: the operation {} has undone it already",
-                    by.operation
-                ))
-                .hint(format!("`ctxc undo SESSION --op {}` does it again", by.operation)));
+                return Err(CommandError::from(anyhow!("operation {id} was already undone by {}", by.operation))
+                    .hint(format!("run `ctxc undo SESSION --op {}` to redo it", by.operation)));
             }
             if history.undone().contains(id.as_str()) {
-                return Err(CommandError::from(anyhow!("undo the operation {id}: it is undone already"))
-                    .hint("`ctxc log SESSION` lists the operations of a session"));
+                return Err(CommandError::from(anyhow!("operation {id} is already undone"))
+                    .hint("run `ctxc log SESSION` to list its operations"));
             }
             vec![id]
         }
@@ -185,12 +183,8 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
         (Some(_), Later::Undo) => Ok(ids.into_iter().chain(standing.into_iter().map(|it| it.later)).collect()),
         (Some(first), Later::Refuse) => {
             let list: Vec<&str> = standing.iter().map(|it| it.later.as_str()).collect();
-            Err(CommandError::from(anyhow!(
-                "undo the operation {} alone: the operation {} was done to what it inserted",
-                first.earlier,
-                list.join(", ")
-            ))
-            .hint("undo both with --with-later"))
+            Err(CommandError::from(anyhow!("cannot undo {} alone: {} depends on it", first.earlier, list.join(", ")))
+                .hint("use --with-later to undo both"))
         }
     }
 }
@@ -267,7 +261,7 @@ fn tell_untouched(
         Form::Json => ui.data_line(serde_json::to_string(report)?)?,
         Form::Text => ui.data_line(path.display())?,
     }
-    ui.status(format_args!("the source of {} is there, as it was: {}", report.rewritten.source, path.display()));
+    ui.status(format_args!("the source of {} is unchanged: {}", report.rewritten.source, path.display()));
     if let Some(id) = session_id(path) {
         say_resume(id, path, ui);
     }
@@ -286,11 +280,11 @@ fn nothing_to_undo(
     let mut report = report(verb, work, &[], &[], archive)?;
     if has_lost_past(&work.reading, archive)? {
         report.rewritten.unchanged = Some(LOST_PAST.to_owned());
-        ui.status(format_args!("nothing changed of {name}: {LOST_PAST}"));
+        ui.status(format_args!("nothing changed in {name}: {LOST_PAST}"));
     } else {
-        let reason = "it is the source itself";
+        let reason = "the source itself: nothing was removed from it";
         report.rewritten.unchanged = Some(reason.to_owned());
-        ui.status(format_args!("nothing changed: nothing has been taken out of {name}, {reason}"));
+        ui.status(format_args!("nothing changed: {name} is {reason}"));
     }
     let mut input = input::open(&rewriting.source)?;
     let path = match &rewriting.output {

@@ -43,7 +43,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let mut work = Work::open(&settings.rewriting, ui)?;
     let fingerprint = plan_file::name_of(work.reading.index.fingerprint);
     if settings.fingerprint.as_ref().is_some_and(|planned| *planned != fingerprint) {
-        return Err(CommandError::from(anyhow!("carry out the plan: {} is not what it was", work.reading.name))
+        return Err(CommandError::from(anyhow!("{} has changed since the plan was made", work.reading.name))
             .hint("make a new plan with --dry-run"));
     }
     if settings.rewriting.mode == Mode::Do {
@@ -137,7 +137,7 @@ impl Fold<'_, '_> {
         let pruned = prune(&reading.file, &reading.index, &reading.chain, &pruning, &settings.shelf, &mut self.rewrite)
             .with_context(|| format!("read {}", reading.name))?;
         if pruned.keeps_dead {
-            ui.warning("the entries off the live chain stay, for the newest message is one of them");
+            ui.warning("inactive entries are kept: the newest message is one of them");
         }
         if reach == ThinkingReach::Everywhere {
             self.reach = reach;
@@ -174,7 +174,7 @@ impl Fold<'_, '_> {
 
     fn compact(&mut self, stage: &CompactStage, size: Tokens) -> Result<Did, CommandError> {
         let configured = self.settings.summaries.as_ref();
-        let configured = configured.ok_or_else(|| CommandError::config(anyhow!("compact: nothing says how")))?;
+        let configured = configured.ok_or_else(|| CommandError::config(anyhow!("no summarization settings")))?;
         let mut summaries = Summaries {
             summarizing: configured.summarizing.clone(),
             chunk_size: NonZeroUsize::new(stage.chunk_size).unwrap_or(NonZeroUsize::MIN),
@@ -211,7 +211,7 @@ fn selection(stage: &CompressStage) -> Result<Selection, CommandError> {
         None => Roles::Both,
         Some("user") => Roles::User,
         Some("assistant") => Roles::Assistant,
-        Some(other) => return Err(CommandError::usage(anyhow!("find the role {other:?}: it is user or assistant"))),
+        Some(other) => return Err(CommandError::usage(anyhow!("unknown role {other:?}: use user or assistant"))),
     };
     Ok(Selection {
         bands: stage.bands.parse().map_err(CommandError::usage)?,

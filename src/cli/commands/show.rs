@@ -35,8 +35,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let reading = Reading::of(&settings.source, ui)?;
     let n_turns = turns(&reading.index, &reading.chain).len();
     if let Some(turn) = settings.turn.filter(|turn| *turn >= n_turns) {
-        return Err(CommandError::usage(anyhow!("show turn {turn} of {}: it has {n_turns}", reading.name))
-            .hint("turns count from 0; ctxc stats lists them"));
+        return Err(CommandError::usage(anyhow!("no turn {turn} in {}: it has {n_turns}", reading.name))
+            .hint("turns count from 0; run `ctxc stats` to list them"));
     }
     let wanted = settings.search.as_deref().map(folded);
     let fits = |shown: &Shown| {
@@ -64,7 +64,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let show = Show::new(reading.name, messages, settings.length);
     tell(&settings.reporting, ui, &show, &show)?;
     if show.messages.is_empty() {
-        ui.status(format_args!("no message of {} fits", show.source));
+        ui.status(format_args!("no matching messages in {}", show.source));
     }
     Ok(Completion::Full)
 }

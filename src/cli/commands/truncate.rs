@@ -34,10 +34,10 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let mut report = TruncateReport::new(work.rewritten("truncate"), &strategy, &truncated);
     if strategy.is_over(truncated.truncation.size) && calibration.overhead >= settings.target {
         ui.warning(format_args!(
-            "what stands before the first message is {} by itself: no cut comes below the target",
+            "the overhead before the first message is {}: the target cannot be reached",
             tokens(calibration.overhead)
         ));
-        ui.hint("--tokens chars4 counts the messages alone");
+        ui.hint("--tokens chars4 counts only the messages");
     }
     let unchanged = report.why_unchanged();
     work.finish(rewrite, thinking.reach, &unchanged, &mut report.rewritten)?;

@@ -88,8 +88,7 @@ impl Layer {
         for key in KEYS.into_iter().filter(|key| key.form != Form::FileOnly) {
             let name = key.variable();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
-            let value =
-                value.into_string().map_err(|_| CommandError::config(anyhow!("read {name}: it is no UTF-8")))?;
+            let value = value.into_string().map_err(|_| CommandError::config(anyhow!("{name} is not valid UTF-8")))?;
             let value = match key.form {
                 Form::Text | Form::Path | Form::FileOnly => Value::String(value),
                 Form::Secret => {
@@ -100,7 +99,7 @@ impl Layer {
                     Value::Array(value.split(',').map(|piece| Value::String(piece.trim().to_owned())).collect())
                 }
                 Form::Number => number(&value)
-                    .ok_or_else(|| CommandError::config(anyhow!("take {value:?} for {name}: it is no number")))?,
+                    .ok_or_else(|| CommandError::config(anyhow!("{name} must be a number, not {value:?}")))?,
             };
             layer.table.insert(key.name.to_owned(), value);
         }
@@ -127,7 +126,7 @@ impl Layer {
         };
         let pairs = pairs(&text).map_err(|error| {
             let place = place(error.span().map(|span| span.start));
-            CommandError::config(anyhow!("read the configuration {place}: {}", error.message()))
+            CommandError::config(anyhow!("invalid configuration in {place}: {}", error.message()))
         })?;
         let mut layer = Self::empty(source);
         for Pair { name, at, value } in pairs {
@@ -137,7 +136,7 @@ impl Layer {
             };
             if key.scope == Scope::Personal && matches!(layer.source, Source::Project(_)) {
                 return Err(CommandError::config(anyhow!(
-                    "read the configuration {place}: a project may not set {name:?}"
+                    "invalid configuration in {place}: a project cannot set {name:?}"
                 ))
                 .hint(match key.form {
                     Form::FileOnly => "set it in your own configuration".to_owned(),
@@ -212,7 +211,7 @@ impl Layer {
 
     /// The error of a value that has the wrong form.
     pub(super) fn wrong(&self, error: &toml::de::Error) -> CommandError {
-        CommandError::config(anyhow!("take the configuration of {}: {}", self.source, error.message()))
+        CommandError::config(anyhow!("invalid configuration in {}: {}", self.source, error.message()))
     }
 }
 
@@ -241,7 +240,7 @@ pub(crate) const SET: &str = "(set)";
 
 /// The error of a key that there is not.
 fn unknown(name: &str, place: &str) -> CommandError {
-    let error = CommandError::config(anyhow!("read the configuration {place}: there is no key {name:?}"));
+    let error = CommandError::config(anyhow!("invalid configuration in {place}: unknown key {name:?}"));
     let of_section = |section: &str| {
         let keys = KEYS.iter().filter_map(|key| key.name.strip_prefix(section)?.strip_prefix('.'));
         keys.collect::<Vec<_>>().join(", ")

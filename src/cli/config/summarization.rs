@@ -68,13 +68,13 @@ impl Summarization {
 
     /// Refuses what makes no sense.
     pub(super) fn validate(&self) -> Result<(), CommandError> {
-        let refuse = |what: String| Err(CommandError::config(anyhow!("take {what}")));
+        let refuse = |what: String| Err(CommandError::config(anyhow!("{what}")));
         if self.chunk_size == 0 {
-            return refuse("0 for summarization.chunk_size: a chunk has a message at least".to_owned());
+            return refuse("summarization.chunk_size must be at least 1".to_owned());
         }
         if self.max_summary_tokens < LEAST_TOKENS {
             let tokens = self.max_summary_tokens;
-            return refuse(format!("{tokens} for summarization.max_summary_tokens: it is below {LEAST_TOKENS}"));
+            return refuse(format!("summarization.max_summary_tokens must be at least {LEAST_TOKENS}, not {tokens}"));
         }
         for (name, number) in [
             ("chunk_size", self.chunk_size),
@@ -82,13 +82,13 @@ impl Summarization {
             ("max_summary_tokens", self.max_summary_tokens),
         ] {
             if number > 10_000_000 {
-                return refuse(format!("{number} for summarization.{name}: it is above 10000000"));
+                return refuse(format!("summarization.{name} must be at most 10000000, not {number}"));
             }
         }
         if !(self.context_budget > 0.0 && self.context_budget <= 1.0) {
             let budget = self.context_budget;
             return refuse(format!(
-                "{budget} for summarization.context_budget: it is no number above 0 and up to 1, such as 0.8"
+                "summarization.context_budget must be above 0 and at most 1, such as 0.8, not {budget}"
             ));
         }
         Ok(())

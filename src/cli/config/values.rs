@@ -146,9 +146,7 @@ impl Config {
     fn validate(self) -> Result<Self, CommandError> {
         for (name, part) in [("threshold", self.threshold), ("headroom", self.headroom)] {
             if !(part > 0.0 && part <= 1.0) {
-                return Err(CommandError::config(anyhow!(
-                    "take {part} for {name}: it is no number above 0 and up to 1, such as 0.85"
-                )));
+                return Err(CommandError::config(anyhow!("{name} must be above 0 and at most 1, not {part}")));
             }
         }
         // As doubles: each limit is far below 2^52.
@@ -156,12 +154,12 @@ impl Config {
         for (name, seconds, least) in timeouts {
             if !(least..=86_400.0).contains(&seconds) {
                 return Err(CommandError::config(anyhow!(
-                    "take {seconds} for {name}: it is no number of seconds up to a day"
+                    "{name} must be a number of seconds, at most a day, not {seconds}"
                 )));
             }
         }
         if let Some(cost) = self.max_cost.filter(|cost| !(0.0..=1e6).contains(cost)) {
-            return Err(CommandError::config(anyhow!("take {cost} for max_cost: it is no amount of money")));
+            return Err(CommandError::config(anyhow!("max_cost must be an amount in USD, not {cost}")));
         }
         for (name, number, least, most) in [
             ("concurrency", u64::from(self.concurrency), 1, 1_000),
@@ -173,13 +171,11 @@ impl Config {
             ("context_window", self.context_window, 1, 1_000_000_000),
         ] {
             if !(least..=most).contains(&number) {
-                return Err(CommandError::config(anyhow!(
-                    "take {number} for {name}: it is no number from {least} to {most}"
-                )));
+                return Err(CommandError::config(anyhow!("{name} must be from {least} to {most}, not {number}")));
             }
         }
         if let Some(text) = &self.keep_max {
-            quantity::size(text).map_err(|error| CommandError::config(anyhow!("take keep_max: {error}")))?;
+            quantity::size(text).map_err(|error| CommandError::config(anyhow!("keep_max: {error}")))?;
         }
         self.summarization.validate()?;
         Ok(self)

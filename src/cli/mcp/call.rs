@@ -57,7 +57,7 @@ impl Call {
             Tool::MemoryRead => {
                 let query = arguments.string("query")?.unwrap_or_default();
                 if query.trim().is_empty() {
-                    return Err(arguments.wrong("it has no `query`").hint("give the words to look for"));
+                    return Err(arguments.wrong("it has no `query`").hint("give words to search for"));
                 }
                 let limit = arguments.number("limit", u64::from(HITS.1))?;
                 let limit = limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(HITS.0);
@@ -158,7 +158,7 @@ impl Arguments<'_> {
     }
 
     fn wrong(self, what: &str) -> CommandError {
-        CommandError::usage(anyhow!("take the call of {}: {what}", self.tool.name()))
+        CommandError::usage(anyhow!("invalid call of {}: {what}", self.tool.name()))
     }
 }
 
@@ -171,12 +171,12 @@ fn aim(action: Action, (typed, summary): (String, Option<String>)) -> Result<Aim
     let summary = summary.filter(|summary| !summary.trim().is_empty());
     match (action, &summary) {
         (Action::Distill, None) => {
-            let error = CommandError::usage(anyhow!("distill `{typed}`: a summary is required, and it has none"));
-            return Err(error.hint("give it as the second of the pair, [target, summary]; nothing was changed"));
+            let error = CommandError::usage(anyhow!("`{typed}` has no summary"));
+            return Err(error.hint("give it as the second of the pair: [target, summary]; nothing was changed"));
         }
         (Action::Discard, Some(_)) => {
-            let error = CommandError::usage(anyhow!("discard `{typed}`: it has a summary, which would be lost"));
-            return Err(error.hint("leave the summary out, or distill; nothing was changed"));
+            let error = CommandError::usage(anyhow!("`{typed}` has a summary, but discard takes none"));
+            return Err(error.hint("use the action distill to keep a summary; nothing was changed"));
         }
         (Action::Distill, Some(_)) | (Action::Discard, None) | (Action::Restore, _) => {}
     }
@@ -251,9 +251,13 @@ mod tests {
             (Tool::Context, json!({"action": "discard", "targets": {"r_a1b2c": null}}), "are no array"),
             (Tool::Context, json!({"action": "discard", "targets": [["r_a1b2c"], [1]]}), "number 2 of its `targets`"),
             (Tool::Context, json!({"action": "discard", "targets": [["neither"]]}), "context_refs lists handles"),
-            (Tool::Context, json!({"action": "discard", "targets": [["r_a1b2c", "s"]]}), "would be lost"),
-            (Tool::Context, json!({"action": "distill", "targets": [["r_a1b2c"]]}), "a summary is required"),
-            (Tool::Context, json!({"action": "distill", "targets": [["r_a1b2c", " "]]}), "a summary is required"),
+            (
+                Tool::Context,
+                json!({"action": "discard", "targets": [["r_a1b2c", "s"]]}),
+                "has a summary, but discard takes none",
+            ),
+            (Tool::Context, json!({"action": "distill", "targets": [["r_a1b2c"]]}), "has no summary"),
+            (Tool::Context, json!({"action": "distill", "targets": [["r_a1b2c", " "]]}), "has no summary"),
             (
                 Tool::Context,
                 json!({"action": "discard", "targets": [["r_a1b2c"]], "all": true}),

@@ -114,7 +114,7 @@ fn narrowed(calling: Vec<Calling>, settings: &Settings, request: &Request) -> Ve
 
 fn unknown(all: &[Candidate], request: &Request) -> CommandError {
     let error = CommandError::from(anyhow!(
-        "tell which session calls {}: no session of this project ends in that call",
+        "cannot tell which session calls {}: no session of this project ends in that call",
         request.tool.name()
     ));
     let error = if all.is_empty() {
@@ -126,7 +126,7 @@ fn unknown(all: &[Candidate], request: &Request) -> CommandError {
 }
 
 fn ambiguous(several: &[PathBuf]) -> CommandError {
-    CommandError::from(anyhow!("tell which session this call comes from: {} end in it", several.len()))
+    CommandError::from(anyhow!("cannot tell which session this call comes from: {} end in it", several.len()))
         .hint(list("they are", several.iter().map(|path| path.display().to_string())))
         .hint("call again when the others are done, or start the server with `ctxc mcp --session SESSION`")
 }

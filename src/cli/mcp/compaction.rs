@@ -22,8 +22,8 @@ use crate::report::rewritten::Rewritten;
 /// When anything fails; then nothing was written.
 pub(super) fn answer(subject: Subject, settings: &Settings, ui: &Ui) -> Result<(Answer, Rewritten), CommandError> {
     let summaries = settings.summaries.as_ref().map_err(|error| {
-        CommandError::config(anyhow!("compact the session: {}", error.text()))
-            .hint("mend the configuration, or start the server with `ctxc mcp --engine extract`, which works offline")
+        CommandError::config(anyhow!("cannot compact the session: {}", error.sentence()))
+            .hint("fix the configuration, or start the server with `ctxc mcp --engine extract`, which works offline")
     })?;
     let rewriting = rewriting(&subject, settings);
     let asked = compact::Settings { rewriting, summaries: summaries.clone(), trigger: Trigger::OverBudget };
@@ -44,7 +44,7 @@ fn refuse_without_consent(engine: &EngineChoice) -> Result<(), CommandError> {
             let Asking { server, .. } = &**asking;
             let host = server.endpoint.host();
             Err(CommandError::config(anyhow!(
-                "compact by the engine chat: nobody can be asked whether messages may be sent to {host}"
+                "--yes is required to send messages to {host} without a terminal"
             ))
             .hint("set engine = \"chat\" in your own ctxc.toml, or start the server with `ctxc mcp --yes`; `--engine extract` sends nothing"))
         }
@@ -71,6 +71,5 @@ fn told(compacted: &CompactStats, rewritten: &Rewritten) -> Value {
     data
 }
 
-const NOTE: &str = "The running session goes on as it was, for its client holds the history in memory: tell the person \
-    to end it and to run the command. Later calls of these tools act on the new session, with what has been added here \
-    since. What went is found with memory_read.";
+const NOTE: &str = "The running session does not change: ask the person to end it and resume the new one. Later calls \
+    of these tools act on the new session, with what has been added here since. memory_read finds what was compacted";

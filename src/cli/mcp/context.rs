@@ -40,7 +40,7 @@ pub(super) fn answer(
             let what = restore::What::Items(Vec::new());
             let cutting::Settings { rewriting, aims, .. } = cutting(cutting::Action::Discard);
             let settings = restore::Settings { rewriting, what, roles, matches, archive, later: Later::Refuse };
-            stored::open_existing(&settings.archive).map_err(|error| nothing_out(&error.text()))?;
+            stored::open_existing(&settings.archive).map_err(|error| nothing_out(&error.sentence()))?;
             let work = Work::of(&settings.rewriting, subject.reading, ui)?;
             let report = restore_items::restore(&settings, &aims, work).map_err(|error| {
                 let is_untouched = matches!(error.cause::<ApplyError>(), Some(ApplyError::NoOperation(_)));
@@ -59,8 +59,9 @@ pub(super) fn answer(
 
 /// The error of a session of which nothing could be brought back.
 fn nothing_out(reason: &str) -> CommandError {
-    CommandError::from(anyhow!("restore: nothing has been taken out of this session ({reason})"))
-        .hint("context_refs shows what is cut; where another archive was used, start the server with `ctxc mcp --archive URL`")
+    CommandError::from(anyhow!("nothing was removed from this session ({reason})")).hint(
+        "context_refs lists removed items; if another archive was used, start the server with `ctxc mcp --archive URL`",
+    )
 }
 
 fn cut(settings: &cutting::Settings, subject: Subject, ui: &Ui) -> Result<(String, Rewritten, Outcome), CommandError> {

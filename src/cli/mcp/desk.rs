@@ -12,7 +12,6 @@ use super::{caller, compaction, context, memory, refs, stats};
 use crate::apply::{ApplyError, Shelf};
 use crate::cli::args::Estimate;
 use crate::cli::error::CommandError;
-use crate::cli::landing::resume_words;
 use crate::cli::settings::{Consent, Meaning, Summaries};
 use crate::cli::ui::Ui;
 use crate::report::rewritten::Rewritten;
@@ -119,10 +118,9 @@ fn has_changed(error: &CommandError) -> bool {
 
 /// Where the result is, and how to go on in it; nothing where nothing was written.
 pub(super) fn told(rewritten: &Rewritten) -> String {
-    let (Some(id), Some(path)) = (&rewritten.session_id, &rewritten.output) else { return String::new() };
+    let Some(id) = rewritten.session_id.as_ref().filter(|_| rewritten.output.is_some()) else { return String::new() };
     format!(
-        "new session: {id}\n{}\nthis session itself goes on as it was, for its client holds the history in memory; \
-         later calls of these tools act on the new session, with what has been added here since",
-        resume_words(id, path.as_ref())
+        "new session: {id}\nthe running session does not change; later calls of these tools act on the new session, with \
+         what was added here since"
     )
 }

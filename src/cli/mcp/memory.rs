@@ -1,4 +1,4 @@
-//! `memory_read`: what was taken out of the session and of those that it was made from, by its words (AC4.3) and, where
+//! `memory_read`: what was removed from the session and from those that it was made from, by its words (AC4.3) and, where
 //! a server for embeddings is configured, by what it means (A-05).
 
 use std::collections::HashSet;
@@ -25,7 +25,7 @@ use crate::text::Stopped;
 const ENTRY: usize = 1_500;
 /// How many digits of a digest name an entry.
 const DIGITS: usize = 12;
-const NOTHING_YET: &str = "nothing has been taken out of this session yet: all of it is in the context";
+const NOTHING_YET: &str = "nothing was removed from this session yet: all of it is in the context";
 /// What is found for each entry that is wanted: some are none of what was said.
 const SPARE: u32 = 4;
 
@@ -38,7 +38,7 @@ pub(super) fn answer(
 ) -> Result<Answer, CommandError> {
     let asked = Query { text: query, kind: None, speaker: None, sessions: &[], limit: limit.saturating_mul(SPARE) };
     if !asked.has_words() {
-        return Err(CommandError::usage(anyhow!("search for {query:?}: it has no letter and no digit"))
+        return Err(CommandError::usage(anyhow!("the query {query:?} has no letters or digits"))
             .hint("give a word or a part of one"));
     }
     let Ok(mut archive) = stored::open_existing(&settings.archive) else { return Ok(Answer::text(NOTHING_YET)) };
@@ -60,7 +60,7 @@ pub(super) fn answer(
     let said = said.filter(|hit| texts.insert((hit.document.kind, hit.document.text.clone()))).take(limit as usize);
     let said: Vec<Hit> = said.collect();
     if said.is_empty() {
-        return Ok(Answer::text(format!("nothing that was taken out of this session has the words {query:?}")));
+        return Ok(Answer::text(format!("no match for {query:?} in what was removed from this session")));
     }
     let mut text = format!("{}, best first", counted(said.len() as u64, "entry").replace("entrys", "entries"));
     if let Some(meant) = meant {
@@ -78,7 +78,7 @@ fn by_meaning<'s>(settings: &'s Settings, ui: &Ui) -> Option<&'s Meaning> {
     match &settings.meaning {
         Ok(Some(meaning)) if meaning.consent == Consent::Ask && meaning.server.place == Place::Elsewhere => {
             ui.warning(format_args!(
-                "the search goes by words alone: nobody can be asked whether texts may be sent to {}; name it under \
+                "searching by words only: sending texts to {} was not allowed; configure it under \
                  [embeddings] in your own ctxc.toml, or start the server with `ctxc mcp --yes`",
                 meaning.server.host
             ));
@@ -86,7 +86,7 @@ fn by_meaning<'s>(settings: &'s Settings, ui: &Ui) -> Option<&'s Meaning> {
         }
         Ok(meaning) => meaning.as_ref(),
         Err(error) => {
-            ui.warning(format_args!("the search goes by words alone: cannot {}", error.text()));
+            ui.warning(format_args!("searching by words only: {}", error.sentence()));
             None
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::tools::Tool;
-use crate::apply::{Stopgap, ThinkingPolicy, answers};
+use crate::apply::{Shelf, Stopgap, ThinkingPolicy, answers};
 use crate::cli::error::CommandError;
 use crate::cli::reading::Reading;
 use crate::cli::settings::{Form, Keep, Mode, Output, Reporting, Rewriting};
@@ -91,6 +91,10 @@ pub(super) fn rewriting(subject: &Subject, settings: &super::Settings) -> Rewrit
         // Nobody reads a warning there who could do something about it.
         keep_max: None,
         shelf: settings.shelf.clone(),
+        typed_archive: match &settings.shelf {
+            Shelf::At(url) => Some(url.clone()),
+            Shelf::Default | Shelf::Nowhere => None,
+        },
         mode: Mode::Do,
         reporting: Reporting { form: Form::Text, report: None },
     }

@@ -50,11 +50,11 @@ impl Tool {
 
     pub(super) const fn title(self) -> &'static str {
         match self {
-            Self::Context => "Discard, distill or restore parts of the context",
+            Self::Context => "Discard, distill or restore items",
             Self::CompactContext => "Compact the context",
-            Self::MemoryRead => "Search what was taken out of the context",
-            Self::ContextStats => "Measure the context",
-            Self::ContextRefs => "List what can be named",
+            Self::MemoryRead => "Search removed content",
+            Self::ContextStats => "Show token usage",
+            Self::ContextRefs => "List tool calls and messages",
         }
     }
 
@@ -68,34 +68,33 @@ impl Tool {
     pub(super) const fn description(self) -> &'static str {
         match self {
             Self::Context => {
-                "Take parts of this session's history out of the context, or bring them back. \
-                 `discard` leaves a placeholder where a tool result or a message was, `distill` puts your summary there, \
-                 `restore` brings the original back, byte for byte. A target is the handle of a tool call, such as \
-                 \"r_3f9a1\" (context_refs lists them), or the start and the end of a message with an ellipsis between, such \
-                 as \"Let me explain...edge cases\"; case, white space and punctuation at the end do not count. One action \
-                 for all targets of a call, any mix and number of targets. Nothing is lost: originals are archived. \
-                 The running session does not change: the result is a new session, whose id and resume command are \
-                 returned; later calls go on from it."
+                "Remove parts of this session from the context, or restore them. `discard` replaces tool results and \
+                 messages by placeholders, `distill` by your summary, `restore` puts the original back, byte for byte. A \
+                 target is the handle of a tool call, such as \"r_3f9a1\" (see context_refs), or the start and the end of \
+                 a message joined by an ellipsis, such as \"Let me explain...edge cases\"; case, white space and trailing \
+                 punctuation are ignored. One action per call, any number of targets. Originals are archived. The running \
+                 session does not change: the result is a new session, whose id and resume command are returned. Later \
+                 calls act on it."
             }
             Self::CompactContext => {
-                "Compact this session: its older messages are summarised, and the summaries take their place in a new \
-                 session, whose id and resume command are returned. The newest messages stay as they are. Call it when the \
-                 context fills up; while it is within its budget nothing changes, and all figures are zero. Nothing is lost: \
-                 memory_read finds what went. The running session does not change; later calls go on from the new one."
+                "Compact this session: older messages are replaced by summaries in a new session, whose id and resume \
+                 command are returned. The newest messages stay as they are. Use it when the context fills up; within the \
+                 budget nothing changes and all figures are zero. memory_read finds what was compacted. The running \
+                 session does not change; later calls act on the new one."
             }
             Self::MemoryRead => {
-                "Search everything that was taken out of this session and of those it was made from: original messages and \
-                 tool results, and summaries of compacted ones. Give a few words, a name or a path; there is no syntax. \
-                 Returns the best matches with the text around them and the id that shows each whole."
+                "Search everything that was removed from this session and its predecessors: original messages, tool \
+                 results, and summaries of compacted messages. Give a few words, a name or a path; there is no query \
+                 syntax. Returns the best matches with their surroundings, and an id for each."
             }
             Self::ContextStats => {
-                "Measure this session's context: its size in tokens, estimated and as last recorded, and what takes the \
-                 room, by kind of content and by tool. Use it before deciding what to discard or distill."
+                "Show the token usage of this session: the context size, estimated and as last recorded, by kind of \
+                 content and by tool. Use it before deciding what to discard or distill."
             }
             Self::ContextRefs => {
-                "List what `context` can name in this session, newest first: tool calls by their handles, with what they \
-                 were about, the tokens of their results and whether these are live or cut. With \"list\": \"messages\" the \
-                 messages, with a pattern for each."
+                "List the items of this session that `context` accepts, newest first: tool calls by handle, with their \
+                 argument, the tokens of their results, and their state. With \"list\": \"messages\", list messages with \
+                 a pattern for each."
             }
         }
     }
@@ -118,7 +117,7 @@ impl Tool {
                     "action": {
                         "type": "string",
                         "enum": ["discard", "distill", "restore"],
-                        "description": "What to do with all of the targets"
+                        "description": "Action for all targets"
                     },
                     "targets": {
                         "type": "array",
@@ -179,7 +178,7 @@ impl Tool {
                     "tokensEstimateBefore": count("The size of the context before, in tokens"),
                     "tokensEstimateAfter": count("Its size after"),
                     "session": { "type": ["string", "null"], "description": "The id of the new session" },
-                    "resume": { "type": "string", "description": "How the person goes on in it" },
+                    "resume": { "type": "string", "description": "Command that resumes it" },
                     "note": { "type": "string" },
                     "unchanged": { "type": "string", "description": "Why nothing changed, where nothing did" }
                 },
@@ -192,9 +191,9 @@ impl Tool {
 
 /// What the server says of itself when a client connects.
 pub(super) const INSTRUCTIONS: &str = "\
-These tools shrink the context of this session without losing anything. Look with context_stats and context_refs, take \
-out what is not needed any more with context, compact the whole with compact_context, and find what was taken out with memory_read. The running \
-session never changes: what is made is a new session, and the person goes on in it with the command that the result names.";
+These tools shrink the context of this session without losing anything. Look with context_stats and context_refs, remove \
+what is no longer needed with context, compact the whole with compact_context, and find removed content with memory_read. The \
+running session never changes: each result is a new session, which the user resumes with the command in the result.";
 
 #[cfg(test)]
 mod tests {

@@ -13,10 +13,10 @@ pub struct Endpoint(Url);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnEndpoint {
     /// It is no URL of the web.
-    #[error("take {0:?} as a base URL: it is not of the form https://HOST/v1")]
+    #[error("parse the base URL {0:?}: expected https://HOST/v1")]
     Form(String),
     /// It has a user or a password in it, which is not repeated here.
-    #[error("take the base URL: it has a user or a password in it")]
+    #[error("use the base URL: it contains a user or a password")]
     Credentials,
 }
 

@@ -11,7 +11,7 @@ pub struct Key(String);
 
 /// A key that no header can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("take the key: it is empty, or has a line end or another character that no key has")]
+#[error("the API key is empty or has invalid characters")]
 pub struct NotAKey;
 
 impl FromStr for Key {

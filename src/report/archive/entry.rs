@@ -16,13 +16,13 @@ use crate::text::Digest;
 pub enum Entry {
     /// What was done.
     Operation(Box<OperationEntry>),
-    /// A line that was taken out.
+    /// A line that was removed.
     Line(LineEntry),
     /// Something else that is kept.
     Record(RecordEntry),
 }
 
-/// A line that was taken out.
+/// A line that was removed.
 #[derive(Clone, Debug, Serialize)]
 pub struct LineEntry {
     schema: u32,
@@ -85,7 +85,7 @@ impl LineEntry {
         let entry = self.uuid.as_deref().map_or("an entry without uuid".to_owned(), |uuid| format!("entry {uuid}"));
         match self.operations.as_slice() {
             [] => entry,
-            operations => format!("{entry}, taken out by {}", operations.join(", ")),
+            operations => format!("{entry}, removed by {}", operations.join(", ")),
         }
     }
 }

@@ -90,7 +90,7 @@ impl fmt::Display for FoundEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, kind, session, speaker, time, operation, snippet } = self;
         write!(f, "{id}  {}  {kind}", time.as_deref().unwrap_or("-"))?;
-        for (label, value) in [("by", speaker), ("session", session), ("taken out by", operation)] {
+        for (label, value) in [("by", speaker), ("session", session), ("removed by", operation)] {
             if let Some(value) = value {
                 write!(f, "  {label} {value}")?;
             }

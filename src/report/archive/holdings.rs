@@ -90,7 +90,7 @@ impl Holdings {
 impl fmt::Display for Holdings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.operations.is_empty() {
-            let mut table = Table::new(&["operation", "time", "verb", "before", "after", "cuts", "session"]);
+            let mut table = Table::new(&["operation", "time", "verb", "before", "after", "items", "session"]);
             for row in &self.operations {
                 let tokens = |tokens: Option<u64>| tokens.map_or(Cell::Text("-".to_owned()), Cell::Count);
                 table.push(vec![
@@ -108,7 +108,7 @@ impl fmt::Display for Holdings {
         if !self.sessions.is_empty() {
             let mut table = Table::new(&["session", "size", "stored", "file", "title"]);
             for row in &self.sessions {
-                let file = if row.is_there { "there" } else { "gone" };
+                let file = if row.is_there { "exists" } else { "deleted" };
                 let sizes = [Cell::Bytes(row.bytes), Cell::Bytes(row.stored_bytes)];
                 let id = row.id.chars().take(8).collect::<String>();
                 let cells = [id.into()].into_iter().chain(sizes).chain([file.into(), row.title.as_str().into()]);

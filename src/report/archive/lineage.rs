@@ -70,16 +70,16 @@ impl fmt::Display for Log {
             }
             writeln!(f)?;
             if step.added_since {
-                writeln!(f, "  more was added to its output since")?;
+                writeln!(f, "  its output has grown since")?;
             }
             writeln!(f, "  {source}")?;
             writeln!(f, "  -> {output}")?;
             writeln!(f, "  {command}")?;
             for undone in &step.undoes {
-                writeln!(f, "  undid {undone}")?;
+                writeln!(f, "  undoes {undone}")?;
             }
             if *cuts > 0 {
-                writeln!(f, "  {} cut or given back, {} still out", counted(*cuts, "item"), step.open_cuts)?;
+                writeln!(f, "  {} removed or restored, {} still removed", counted(*cuts, "item"), step.open_cuts)?;
             }
         }
         Ok(())

@@ -88,20 +88,20 @@ impl fmt::Display for Swept {
         write!(f, "{head} from {}: {results}, {}", self.archive, counted(self.expired, "expired record"))?;
         if self.originals > 0 {
             let of = counted(self.operations, "operation");
-            write!(f, ", what {of} took out ({})", counted(self.originals, "line"))?;
+            write!(f, ", originals of {of} ({})", counted(self.originals, "line"))?;
         }
-        let n_gone = self.sessions.iter().filter(|session| session.spared_for.is_none()).count() as u64;
-        if n_gone > 0 {
-            write!(f, ", {} with what was made of them", counted(n_gone, "session"))?;
+        let n_dropped = self.sessions.iter().filter(|session| session.spared_for.is_none()).count() as u64;
+        if n_dropped > 0 {
+            write!(f, ", {} with their history", counted(n_dropped, "session"))?;
         }
-        write!(f, ", {} that nothing refers to ({})", counted(self.lines, "line"), bytes(self.bytes))?;
+        write!(f, ", {} ({})", counted(self.lines, "unreferenced line"), bytes(self.bytes))?;
         if let Some((before, after)) = self.file_bytes {
-            write!(f, "; the file had {}, it has {}", bytes(before), bytes(after))?;
+            write!(f, "; file {} -> {}", bytes(before), bytes(after))?;
         }
         for Session { id, title, spared_for } in &self.sessions {
             match spared_for {
                 None => write!(f, "\n  {id}  {title}")?,
-                Some(path) => write!(f, "\n  {id}  {title}: stays, for {path} is there and can be undone")?,
+                Some(path) => write!(f, "\n  {id}  {title} (kept: {path} can be undone)")?,
             }
         }
         Ok(())

@@ -41,8 +41,8 @@ impl fmt::Display for DeleteReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { buffer, sequence, deleted, holds, .. } = self;
         match sequence {
-            Some(sequence) => writeln!(f, "deleted utterance {sequence} of the buffer {buffer}, which holds {holds}"),
-            None => writeln!(f, "deleted the buffer {buffer}: {} and the summary", counted(*deleted, "utterance")),
+            Some(sequence) => writeln!(f, "deleted utterance {sequence} from buffer {buffer}: {holds}"),
+            None => writeln!(f, "deleted buffer {buffer}: {} and its summary", counted(*deleted, "utterance")),
         }
     }
 }

@@ -89,7 +89,7 @@ impl fmt::Display for FillReport {
         writeln!(f, "utterances  {} of {}", count(utterances), count(size.into()))?;
         writeln!(f, "tokens      {} of {}", count(total_tokens.0), count(max_tokens.0))?;
         writeln!(f, "summary     {} of {}", count(summary_token_count.0), tokens(summary_tokens))?;
-        writeln!(f, "summarised  {}", counted(self.holds.summarised, "utterance"))?;
+        writeln!(f, "summarized  {}", counted(self.holds.summarised, "utterance"))?;
         writeln!(f, "waiting     {}", counted(self.holds.waiting, "utterance"))
     }
 }

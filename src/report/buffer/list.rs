@@ -39,7 +39,7 @@ impl fmt::Display for Buffers {
         if self.rows.is_empty() {
             return Ok(());
         }
-        let mut table = Table::new(&["buffer", "utterances", "tokens", "summarised", "summary tokens", "waiting"]);
+        let mut table = Table::new(&["buffer", "utterances", "tokens", "summarized", "summary tokens", "waiting"]);
         for Row { buffer, holds } in &self.rows {
             table.push(vec![
                 buffer.as_str().into(),

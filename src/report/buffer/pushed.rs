@@ -73,13 +73,13 @@ impl PushReport {
         let folded = match self.folded {
             0 => String::new(),
             n => format!(
-                "; {} summarised by {engine}, in {} of {}",
+                "; {} summarized by {engine}, in {} of {}",
                 count(n),
                 count(self.holds.summary_token_count.0),
                 tokens(self.holds.summary_tokens)
             ),
         };
-        format!("the buffer {} holds {}{evicted}{folded}", self.buffer, self.holds)
+        format!("buffer {}: {}{evicted}{folded}", self.buffer, self.holds)
     }
 }
 

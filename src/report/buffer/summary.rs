@@ -40,7 +40,7 @@ impl SummaryReport {
         let Fill { summarised, summary_tokens, .. } = self.holds;
         let of = counted(summarised, "utterance");
         format!(
-            "{} of {}, for {of} that left the buffer {}",
+            "{} of {}, for {of} evicted from buffer {}",
             count(self.token_count.0),
             tokens(summary_tokens),
             self.buffer

@@ -62,6 +62,6 @@ fn cells(row: &TaskRow) -> Vec<Cell> {
 fn calls(row: &TaskRow) -> [Cell; 4] {
     let Some(calls) = &row.calls else { return ["-"; 4].map(Cell::from) };
     let cost = if calls.cost_usd == Usd::ZERO { "-".to_owned() } else { calls.cost_usd.to_string() };
-    let time = if calls.cached { "there already".to_owned() } else { format!("{:.1} s", calls.seconds) };
+    let time = if calls.cached { "cached".to_owned() } else { format!("{:.1} s", calls.seconds) };
     [Cell::Count(calls.attempts.into()), Cell::Text(time), Cell::Text(calls.model.clone()), Cell::Text(cost)]
 }

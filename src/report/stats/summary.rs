@@ -15,12 +15,12 @@ impl Stats {
         line("session", &self.file)?;
         line("size", &format_args!("{} in {}", bytes(size.bytes), counted(size.lines, "line")))?;
         if counts.messages == 0 {
-            line("messages", &"none: there is nothing to resume")?;
+            line("messages", &"none: nothing to resume")?;
             return line("problems", &self.problems_text());
         }
         let share = |n, part| format!("{} ({}) in {}", bytes(n), percent(n, size.bytes), counted(part, "line"));
-        line("live", &share(size.live_bytes, size.live_lines))?;
-        line("dead", &share(size.dead_bytes, size.dead_lines))?;
+        line("active", &share(size.live_bytes, size.live_lines))?;
+        line("inactive", &share(size.dead_bytes, size.dead_lines))?;
         line(
             "messages",
             &format_args!(
@@ -34,7 +34,7 @@ impl Stats {
         line("context", &self.context)?;
         match &self.measured {
             Some(measured) => line("measured", measured)?,
-            None => line("measured", &"nothing: the client recorded no usage on the live chain")?,
+            None => line("measured", &"none: the client recorded no usage")?,
         }
         line("start", &self.start)?;
         line("problems", &self.problems_text())
@@ -53,8 +53,8 @@ impl Display for ContextSize {
         let Self { chars4, calibrated, factor, factor_from_steps, overhead } = self;
         write!(f, "{} (calibrated: {} by chars4 x {factor:.2}", tokens(*calibrated), tokens(*chars4))?;
         match factor_from_steps {
-            0 => f.write_str(", the default, for there is no usage to learn from")?,
-            n => write!(f, ", learnt from {}", counted(*n as u64, "step"))?,
+            0 => f.write_str(", the default without recorded usage")?,
+            n => write!(f, ", from {}", counted(*n as u64, "step"))?,
         }
         if *overhead > Tokens::ZERO {
             write!(f, ", + {} before the first message", tokens(*overhead))?;
@@ -67,12 +67,12 @@ impl Display for Measured {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { line, tokens: measured, estimate, lowered_from } = self;
         match lowered_from {
-            None => write!(f, "{} by the client at line {line}", tokens(*measured))?,
+            None => write!(f, "{} by the client, line {line}", tokens(*measured))?,
             Some(before) => {
-                write!(f, "{} at line {line}, lowered by ctxc from {}", tokens(*measured), tokens(*before))?;
+                write!(f, "{}, lowered by ctxc from {}, line {line}", tokens(*measured), tokens(*before))?;
             }
         }
-        write!(f, "; the estimate there is {}", tokens(*estimate))?;
+        write!(f, "; estimate {}", tokens(*estimate))?;
         match estimate.cmp(measured) {
             Ordering::Less => write!(f, " ({} less)", percent((*measured - *estimate).0, measured.0)),
             Ordering::Equal => f.write_str(" (the same)"),
@@ -84,11 +84,11 @@ impl Display for Measured {
 impl Display for Start {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nowhere => f.write_str("nowhere: there is no message"),
-            Self::Root { line } => write!(f, "at the first entry, line {line}"),
-            Self::CompactBoundary { line } => write!(f, "at the compact boundary in line {line}"),
-            Self::MissingParent { line } => write!(f, "at line {line}, whose parent is not in the file"),
-            Self::Cycle { line } => write!(f, "at line {line}, whose parents lead in a circle"),
+            Self::Nowhere => f.write_str("none: there is no message"),
+            Self::Root { line } => write!(f, "first entry, line {line}"),
+            Self::CompactBoundary { line } => write!(f, "compact boundary, line {line}"),
+            Self::MissingParent { line } => write!(f, "line {line}, whose parent is missing"),
+            Self::Cycle { line } => write!(f, "line {line}, whose parents form a cycle"),
         }
     }
 }

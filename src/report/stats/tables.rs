@@ -52,7 +52,7 @@ impl Stats {
     fn tools_table(&self) -> Table {
         let mut table = Table::new(&["tool", "calls", "inputs", "results", "chars4", "calibrated", "share", ""]);
         for row in &self.tools {
-            let name = if row.tool.is_empty() { "(call not live)" } else { &row.tool };
+            let name = if row.tool.is_empty() { "(inactive call)" } else { &row.tool };
             let inputs = Cell::Count(row.inputs.chars4.0);
             let results = Cell::Count(row.results.chars4.0);
             let both = Estimates { chars4: row.chars4(), calibrated: row.inputs.calibrated + row.results.calibrated };

@@ -99,7 +99,8 @@ fn a_04_what_several_write_and_index_at_once_is_all_found() {
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_07_a_sweep_and_deposits_do_not_meet() {
     on_a_server(|url| {
-        let everything = Cleanup::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(1));
+        let everything =
+            Cleanup::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(24)));
         open(url);
         thread::scope(|scope| {
             for n in 0..3 {

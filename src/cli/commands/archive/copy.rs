@@ -36,14 +36,12 @@ struct Report<'a> {
 
 pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, CommandError> {
     if settings.to == ArchiveUrl::Memory {
-        return Err(CommandError::usage(anyhow!(
-            "copy the archive into memory: it would be gone when the command ends"
-        ))
-        .hint("name a file with --to sqlite:PATH, or a server with --to postgres://USER:PASSWORD@HOST/DATABASE"));
+        return Err(CommandError::usage(anyhow!("cannot copy into memory: it is gone when the command ends"))
+            .hint("use --to sqlite:PATH, or --to postgres://USER:PASSWORD@HOST/DATABASE"));
     }
     if is_same(desk.place, &settings.to) {
-        return Err(CommandError::usage(anyhow!("copy the archive {} into itself", place(desk.place)))
-            .hint("name another one with --to"));
+        return Err(CommandError::usage(anyhow!("cannot copy the archive {} into itself", place(desk.place)))
+            .hint("use another --to"));
     }
     let mut to = open(&settings.to)?;
     let mut bar: Option<Progress> = None;
@@ -58,12 +56,12 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
     let Copied { operations, originals, records, objects, present } = copied;
     let to = settings.to.to_string();
     desk.ui.status(format_args!(
-        "copied {} with {}, {}, and {}; {} there already",
+        "copied {} with {}, {}, and {}; {} present",
         counted(operations, "operation"),
         counted(originals, "original"),
         counted(records, "record"),
         counted(objects, "object"),
-        if present == 1 { "1 was".to_owned() } else { format!("{present} were") },
+        if present == 1 { "1 was already".to_owned() } else { format!("{present} were already") },
     ));
     let report = Report {
         schema: 1,

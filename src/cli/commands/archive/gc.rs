@@ -17,9 +17,9 @@ use crate::version::{Lineage, VersionError, lineages};
 /// What may go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// Originals of operations of more than so many days too.
-    pub(crate) original_days: Option<u32>,
-    /// Sessions too with which nothing was done for so long.
+    /// Also drop originals of operations older than this.
+    pub(crate) original_age: Option<SignedDuration>,
+    /// Also drop sessions that were not used for this long.
     pub(crate) session_age: Option<SignedDuration>,
     pub(crate) mode: Mode,
     pub(crate) consent: Consent,
@@ -36,7 +36,7 @@ pub(crate) enum Consent {
 
 pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion, CommandError> {
     let now = Timestamp::now();
-    let cleanup = Cleanup::at(now, settings.original_days);
+    let cleanup = Cleanup::at(now, settings.original_age);
     let before = settings.session_age.map(|age| now.checked_sub(age).unwrap_or(Timestamp::MIN));
     let old = before.map(|before| Old::find(&*desk.archive, before)).transpose()?.unwrap_or_default();
     let counted = desk.archive.sweep(&cleanup, Sweep::Count)?;
@@ -77,10 +77,10 @@ fn is_confirmed(counted: &Dropped, n_sessions: u64, desk: &Desk<'_>) -> Result<b
     } else {
         String::new()
     };
-    let question = format!("drop {what}{of} from {}, which can never be restored afterwards?", desk.url);
+    let question = format!("drop {what}{of} from {}? They can never be restored.", desk.url);
     desk.ui.confirm(&question)?.ok_or_else(|| {
-        CommandError::usage(anyhow!("drop {what} from {}: nobody can be asked", desk.url))
-            .hint("run it on a terminal, or give --yes; --dry-run shows what would go")
+        CommandError::usage(anyhow!("--yes is required to drop {what} from {} without a terminal", desk.url))
+            .hint("use --dry-run to see what would be dropped")
     })
 }
 

@@ -104,7 +104,7 @@ impl Desk<'_> {
         let missing = match self.places.map(|places| session::find(asked, places)) {
             Some(Ok(found)) => return Ok(ancestors(&session_names(&input::open(&found)?)?, operations)),
             Some(Err(error)) => CommandError::from(error),
-            None => anyhow!("find session {asked:?}: the archive has none whose id begins so").into(),
+            None => anyhow!("no session matches {asked:?} in the archive").into(),
         };
         // Summaries are kept under the id that their messages have, whatever the file was called.
         let batches = self.archive.records(&RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() })?;
@@ -118,11 +118,10 @@ impl Desk<'_> {
         match beginning.as_slice() {
             [] => Err(missing),
             // A whole id sorts before those that go on.
-            [first, _, ..] if first != asked => Err(CommandError::usage(anyhow!(
-                "tell which session {asked:?} is: the archive has {}",
-                beginning.join(", ")
-            ))
-            .hint("give more of the id")),
+            [first, _, ..] if first != asked => {
+                Err(CommandError::usage(anyhow!("session id {asked:?} is ambiguous: {}", beginning.join(", ")))
+                    .hint("use a longer prefix"))
+            }
             [first, ..] => Ok(ancestors(std::slice::from_ref(first), operations)),
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
         limit: settings.limit,
     };
     if !query.has_words() {
-        return Err(CommandError::usage(anyhow!("search for {:?}: it has no letter and no digit", settings.query))
+        return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", settings.query))
             .hint("give a word or a part of one"));
     }
     let sessions = match &settings.session {
@@ -45,7 +45,7 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
     let found = Found::new(&settings.query, hits, meant);
     tell(desk.reporting, desk.ui, &found, &found)?;
     if found.hits.is_empty() {
-        desk.ui.status(format_args!("nothing in {} has the words {:?}", desk.url, settings.query));
+        desk.ui.status(format_args!("no match in {} for {:?}", desk.url, settings.query));
     }
     if let Some(first) = found.hits.first() {
         desk.ui.hint(format_args!("ctxc archive show {} shows the first one whole", first.id()));

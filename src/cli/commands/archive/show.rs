@@ -1,4 +1,4 @@
-//! `ctxc archive show`: show an operation, an entry that was taken out, or a record.
+//! `ctxc archive show`: show an operation, an entry that was removed, or a record.
 
 use std::io::Write;
 
@@ -48,7 +48,7 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
                 let batch = NamedBatch::of(record.clone());
                 desk.ui.status(&batch.label);
                 if let Some(over) = over(&*desk.archive, &batch)? {
-                    desk.ui.status(format_args!("summarised again in {over}"));
+                    desk.ui.status(format_args!("merged in {over}"));
                 }
             }
             Entry::Record(RecordEntry::new(record))
@@ -60,8 +60,8 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
             return Ok(Completion::Full);
         }
         (Named::Operation(_) | Named::Document(DocumentId::Record(..)), Form::Raw) => {
-            return Err(CommandError::usage(anyhow!("show {} byte for byte: it is no line", settings.id))
-                .hint("leave --raw out"));
+            return Err(CommandError::usage(anyhow!("--raw only works for lines, and {} is none", settings.id))
+                .hint("run it without --raw"));
         }
     };
     tell(desk.reporting, desk.ui, &entry, &entry)?;
@@ -74,7 +74,7 @@ fn line(digest: Digest, settings: &Settings, desk: &Desk<'_>) -> Result<Completi
     let line = LineEntry::new(digest, line.len() as u64, &originals, texts(&line));
     desk.ui.status(line.origin());
     if line.is_silent() {
-        desk.ui.hint("it has no text that could be shown; --raw prints the line as it is");
+        desk.ui.hint("it has no text; use --raw to print the line");
     }
     let entry = Entry::Line(line);
     tell(desk.reporting, desk.ui, &entry, &entry)?;
@@ -106,14 +106,17 @@ fn named(id: &str, desk: &Desk<'_>) -> Result<Named, CommandError> {
     }
     match (names.as_slice(), found) {
         ([_], Some(found)) => Ok(found),
-        ([], _) => Err(CommandError::from(anyhow!("show {id}: nothing in {} begins so", desk.url))
-            .hint("ctxc archive list names operations, ctxc archive search finds entries; give --archive if another archive was used")),
-        (several, _) => Err(CommandError::usage(anyhow!("tell what {id:?} is: {} begin so", several.join(", ")))
-            .hint("give more of the id")),
+        ([], _) => Err(CommandError::from(anyhow!("no match for {id} in {}", desk.url)).hint(
+            "run `ctxc archive list` or `ctxc archive search` to find ids; use --archive if another archive was used",
+        )),
+        (several, _) => {
+            Err(CommandError::usage(anyhow!("id {id:?} is ambiguous: {}", several.join(", ")))
+                .hint("use a longer prefix"))
+        }
     }
 }
 
 /// The error for what has gone since it was found.
 fn unknown(settings: &Settings, desk: &Desk<'_>) -> CommandError {
-    anyhow!("show {}: it is no longer in {}", settings.id, desk.url).into()
+    anyhow!("{} is no longer in {}", settings.id, desk.url).into()
 }

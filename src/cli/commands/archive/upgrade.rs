@@ -21,8 +21,7 @@ struct Report<'a> {
 }
 
 pub(super) fn run(place: &ArchiveUrl, url: &str, reporting: &Reporting, ui: &Ui) -> Result<Completion, CommandError> {
-    let Upgraded { schema, grants } =
-        upgrade(place)?.ok_or_else(|| anyhow!("upgrade the archive {url}: there is none"))?;
+    let Upgraded { schema, grants } = upgrade(place)?.ok_or_else(|| anyhow!("no archive at {url}"))?;
     let (from, to) = schema.unzip();
     let report = Report { schema: 1, verb: "archive upgrade", archive: url, from, to, grants: &grants };
     report_file(reporting, &report)?;

@@ -45,7 +45,7 @@ pub(super) fn run(what: What, mut desk: Desk<'_>) -> Result<Completion, CommandE
     tell(desk.reporting, desk.ui, &report, &report)?;
     match left {
         Some(Deleted::Summarised) => {
-            desk.ui.warning("it had been summarised before: what the summary says of it stays there");
+            desk.ui.warning("it was summarized before: the summary still mentions it");
         }
         Some(Deleted::Held | Deleted::Waiting) | None => {}
     }
@@ -55,6 +55,6 @@ pub(super) fn run(what: What, mut desk: Desk<'_>) -> Result<Completion, CommandE
 fn is_confirmed(desk: &Desk<'_>) -> Result<bool, CommandError> {
     let what = format!("delete the buffer {} from {}", desk.name, desk.place());
     desk.ui.confirm(&format!("{what}, with all that was ever in it?"))?.ok_or_else(|| {
-        CommandError::usage(anyhow!("{what}: nobody can be asked")).hint("run it on a terminal, or give --yes")
+        CommandError::usage(anyhow!("--yes is required to {what} without a terminal")).hint("nothing was deleted")
     })
 }

@@ -36,10 +36,10 @@ pub(super) fn fill(
     if let Err(error) = &settled
         && matches!(error.kind(), Kind::Interrupted | Kind::ClosedPipe)
     {
-        let hint = "what was pushed is in the buffer; the next push summarises what it evicted";
+        let hint = "the push is in the buffer; the next push summarizes what it evicted";
         return settled.map(|_| Completion::Full).map_err(|error| error.hint(hint));
     }
-    let outcome = settled.as_ref().map_err(CommandError::text);
+    let outcome = settled.as_ref().map_err(CommandError::sentence);
     let report = PushReport::new(verb, desk.name.to_string(), &pushed, outcome);
     tell(desk.reporting, desk.ui, &report, &report)?;
     desk.ui.status(report.summary(engine_name));
@@ -76,10 +76,10 @@ fn warn(report: &PushReport, error: Option<CommandError>, ui: &Ui) {
     let waiting = report.holds().waiting();
     let were = if waiting == 1 { "was" } else { "were" };
     ui.warning(format_args!(
-        "{} that left the buffer {were} not summarised: cannot {}",
+        "{} evicted from the buffer {were} not summarized: {}",
         counted(waiting, "utterance"),
-        error.text(),
+        error.sentence(),
     ));
     error.hints().iter().for_each(|hint| ui.hint(hint));
-    ui.hint("they are in the archive, and the next push tries again");
+    ui.hint("they are in the archive; the next push tries again");
 }

@@ -16,7 +16,7 @@ pub(super) fn run(desk: &Desk<'_>) -> Result<Completion, CommandError> {
     let report = Buffers::new(&states, desk.ui.look());
     tell(desk.reporting, desk.ui, &report, &report)?;
     if states.is_empty() {
-        desk.ui.status(format_args!("there is no buffer in {}", desk.place()));
+        desk.ui.status(format_args!("no buffers in {}", desk.place()));
     }
     Ok(Completion::Full)
 }

@@ -25,7 +25,7 @@ impl Settings {
         let messages = read_spoken(&reading.file, &reading.index, &reading.chain)
             .with_context(|| format!("read {}", reading.name))?;
         if messages.is_empty() {
-            ui.status(format_args!("nothing is said in {}", reading.name));
+            ui.status(format_args!("no messages in {}", reading.name));
         }
         Ok(messages.into_iter().map(utterance).collect())
     }

@@ -35,8 +35,7 @@ impl Settings {
             Said::StandardInput => standard_input()?,
         };
         if text.is_empty() {
-            return Err(CommandError::usage(anyhow!("push an utterance: it is empty"))
-                .hint("give TEXT, or pipe it into the command"));
+            return Err(CommandError::usage(anyhow!("the utterance is empty")).hint("give TEXT, or pipe it in"));
         }
         Ok(Spoken { speaker: self.speaker, turn: self.turn, time: None, text })
     }
@@ -49,15 +48,14 @@ pub(super) fn run(settings: Settings, spoken: Spoken, desk: Desk<'_>) -> Result<
 fn standard_input() -> Result<String, CommandError> {
     let mut input = io::stdin().lock();
     if input.is_terminal() {
-        return Err(CommandError::usage(anyhow!("push an utterance: none is given"))
-            .hint("give TEXT, or pipe it into the command"));
+        return Err(CommandError::usage(anyhow!("no utterance given")).hint("give TEXT, or pipe it in"));
     }
     let mut bytes = Vec::new();
     while_waiting(|| input.read_to_end(&mut bytes)).context("read standard input")?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let lines = error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
-        CommandError::from(anyhow!("push standard input: byte {}, in line {}, is no UTF-8", at + 1, lines + 1))
-            .hint("nothing was pushed; convert it first, for example with iconv -t UTF-8")
+        CommandError::from(anyhow!("standard input is not valid UTF-8 at byte {}, line {}", at + 1, lines + 1))
+            .hint("convert it first, for example with iconv -t UTF-8")
     })
 }

@@ -35,7 +35,7 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
     if let Which::Found { query, .. } = which
         && !(Query { text: query, kind: None, speaker: None, sessions: &[], limit: 1 }).has_words()
     {
-        return Err(CommandError::usage(anyhow!("search for {query:?}: it has no letter and no digit"))
+        return Err(CommandError::usage(anyhow!("the query {query:?} has no letters or digits"))
             .hint("give a word or a part of one"));
     }
     let contents = buffer::contents(&*desk.archive, desk.name)?;
@@ -50,11 +50,11 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
     let report = Utterances::new(verb, desk.name.to_string(), query, &utterances);
     tell(desk.reporting, desk.ui, &report, &report)?;
     if contents.utterances.is_empty() {
-        desk.ui.status(format_args!("the buffer {} in {} is empty", desk.name, desk.place()));
+        desk.ui.status(format_args!("buffer {} in {} is empty", desk.name, desk.place()));
     } else if report.is_empty() {
         let by = speaker.map(|speaker| format!(" by {speaker}")).unwrap_or_default();
         let with = query.map(|query| format!(" with the words {query:?}")).unwrap_or_default();
-        desk.ui.status(format_args!("the buffer {} holds nothing{by}{with}", desk.name));
+        desk.ui.status(format_args!("no utterances{by}{with} in buffer {}", desk.name));
     }
     Ok(Completion::Full)
 }

@@ -75,7 +75,7 @@ pub(crate) fn run(settings: Settings, ui: &Ui) -> Result<Completion, CommandErro
 /// Opens the archive at `url`, which is made where there is none yet.
 fn open_to_fill(url: &str, ui: &Ui) -> Result<Box<dyn Archive>, CommandError> {
     if let Ok(ArchiveUrl::Memory) = url.parse() {
-        ui.warning("an archive in memory is gone when this command ends; name a file with --archive sqlite:PATH");
+        ui.warning("an archive in memory is gone when this command ends; use --archive sqlite:PATH");
     }
     stored::open(url)
 }
