@@ -35,7 +35,9 @@ pub(in super::super::super) fn summarize(fold: &Fold<'_>) -> String {
     }
     let texts =
         parts.iter().map(Part::text).chain(fold.messages.iter().map(|said| said.text.as_str())).chain([existing]);
-    let first = texts.map(str::trim).find(|text| !text.is_empty()).unwrap_or_default();
+    // A mark would be cut in two where there is no room for anything else.
+    let texts = texts.map(|text| text.trim().trim_start_matches(MARK).trim_start());
+    let first = texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
     head(first, room)
 }
 

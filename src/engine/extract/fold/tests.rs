@@ -198,6 +198,12 @@ fn texts() -> impl Strategy<Value = String> {
         .prop_map(|pieces| pieces.into_iter().map(|(piece, end)| piece + &end).collect())
 }
 
+// F-04: found by the property below.
+#[test]
+fn no_mark_is_cut_in_two_where_nothing_else_fits() {
+    assert_eq!(fold("", &[said("user", "A.\n")], 1), "A.");
+}
+
 proptest! {
     // F-04, H-04, E-01, E-02
     #[test]
