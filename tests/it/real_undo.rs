@@ -77,7 +77,9 @@ impl Journey {
         let live = refs["calls"].as_array().unwrap().iter().filter(|call| call["state"] == "live");
         let handles = live.filter_map(|call| call["handle"].as_str());
         let patterns = refs["messages"].as_array().unwrap().iter().filter_map(|text| text["pattern"].as_str());
-        let all: Vec<&str> = handles.chain(patterns).collect();
+        // Where a target ends and its summary begins does not show if the target has an equals sign (P-04).
+        let can_be_named = |target: &&str| verb != "distill" || !target.contains('=');
+        let all: Vec<&str> = handles.chain(patterns).filter(can_be_named).collect();
         let summary = if verb == "distill" { "=In short." } else { "" };
         let targets: Vec<String> =
             (0..all.len().min(5)).map(|_| format!("{}{summary}", self.dice.pick(&all))).collect();
