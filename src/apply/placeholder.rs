@@ -29,9 +29,11 @@ pub(super) fn is_whole_placeholder(text: &str) -> bool {
         Some(_) => return false,
         None => said,
     };
-    let unit = [" tokens", " token", " characters removed"].into_iter().find_map(|unit| said.strip_suffix(unit));
+    // What is removed today was taken out in files of the first version.
+    let units = [" tokens", " token", " characters removed", " characters taken out"];
+    let unit = units.into_iter().find_map(|unit| said.strip_suffix(unit));
     let ends_in_number = |said: &str| said.ends_with(|last: char| last.is_ascii_digit());
-    matches!(said, "removed" | "superseded" | "masked") || unit.is_some_and(ends_in_number)
+    matches!(said, "removed" | "taken out" | "superseded" | "masked") || unit.is_some_and(ends_in_number)
 }
 
 /// Whether ` 3f9a1c2b7d4e`, with or without an archive behind it, is what `text` is.
@@ -148,6 +150,21 @@ mod tests {
             line: Digest::of(b"line"),
             shelf,
         }
+    }
+
+    // N-05, N-08
+    #[test]
+    fn n_08_placeholders_of_the_first_version_are_known() {
+        let first_version = [
+            "[ctxc: Read a.rs taken out, 9 tokens]",
+            "[ctxc: Read a.rs taken out, 1,234 tokens; ctxc archive show 0123456789ab]",
+            "[ctxc: 300 characters taken out]",
+            "[ctxc: taken out]",
+        ];
+        for text in first_version {
+            assert!(is_whole_placeholder(text), "{text}");
+        }
+        assert!(!is_whole_placeholder("[ctxc: Read a.rs was taken out of the list]"));
     }
 
     // P-03
