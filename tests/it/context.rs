@@ -282,7 +282,7 @@ fn p_02_a_pattern_that_fits_several_messages_is_refused_with_a_list() {
     exit code: 1
     ----- standard output
     ----- standard error
-    error: cannot discard `Go...on`: it matches 5 messages
+    error: cannot discard `Go...on`: it matches 5 messages, nothing was changed
     hint: give more of the text of one of these, or --all-matches for all of them:
       line 9: Go on
       line 11: Go on

@@ -100,7 +100,12 @@ fn n_10_what_cannot_be_kept_is_no_reason_to_leave_the_others_out() {
     let stage = Stage::new().session("session-small").session("codex-rollout").session_with("empty", b"");
     let run = stage.run(["keep", "--all"]).ended(3);
     assert_eq!(run.stdout, format!("{}\n", stage.id_of("session-small")).into_bytes());
-    assert!(run.stderr.contains(" was not stored: "), "{}", run.stderr);
+    let reason = ".jsonl was not stored: ";
+    assert!(
+        run.stderr.contains(reason) && run.stderr.contains("is a Codex session, not a Claude Code one"),
+        "{}",
+        run.stderr
+    );
     let refused = stage.run(["keep", &stage.id_of("codex-rollout")]).ended(1);
     assert!(refused.stderr.contains(" session, not a Claude Code one"), "{}", refused.stderr);
     stage.run(["keep"]).ended(2);

@@ -136,7 +136,7 @@ fn m_03_errors_come_back_as_results() {
     let restored = refused(json!({"action": "restore", "targets": [[read]]}));
     assert!(restored.starts_with("error: nothing was removed from this session"), "{restored}");
     let several = refused(json!({"action": "discard", "targets": [["Go on...Go on"]]}));
-    assert!(several.contains("it matches 5 messages\nhint: give more of the text"), "{several}");
+    assert!(several.contains("it matches 5 messages, nothing was changed\nhint: give more of the text"), "{several}");
     assert!(!several.contains("--all-matches"), "{several}");
     let reply = agent.call("context", json!({"action": "discard", "targets": [["Non-existent...pattern"]]})).done();
     assert_snapshot!(reply.text, @"

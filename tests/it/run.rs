@@ -159,7 +159,7 @@ fn what_is_no_plan_is_refused() {
         ("plan = 7\nfingerprint = \"x\"\n", "format 7, this version reads 1"),
         ("fingerprint = \"x\"\n", "missing field `plan`"),
         (&plan.replace("protect_steps", "protect_step"), "unknown field `protect_step`"),
-        (&plan.replace("\"hash\"", "\"hsah\""), "rule `hsah`"),
+        (&plan.replace("\"hash\"", "\"hsah\""), "cannot use the rule `hsah`"),
     ];
     for (text, message) in cases {
         fs::write(stage.path("plan.toml"), text).unwrap();

@@ -134,7 +134,7 @@ fn items(
 ) -> Result<Vec<Vec<Item>>, CommandError> {
     let item = |text: &Text| Item::Text(text.line);
     let refused = |typed: &str, n_fitting: usize, what: &str| {
-        anyhow!("cannot {} `{typed}`: it matches {n_fitting} {what}", action.verb())
+        anyhow!("cannot {} `{typed}`: it matches {n_fitting} {what}, nothing was changed", action.verb())
     };
     let of_one = |(aim, named): (&Aim, Named)| match named {
         Named::Nothing => Ok(Vec::new()),

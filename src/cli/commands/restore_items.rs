@@ -117,7 +117,8 @@ fn places(
             };
             let n_fitting = places.len();
             let rows = places.iter().filter_map(|at| open.get(*at)).map(|cut| cut.name.clone());
-            Err(CommandError::from(anyhow!("`{}` matches {n_fitting} {what}", aim.typed)).hint(list(hint, rows)))
+            Err(CommandError::from(anyhow!("`{}` matches {n_fitting} {what}, nothing was changed", aim.typed))
+                .hint(list(hint, rows)))
         }
     };
     aims.iter().zip(recalled).map(of_one).collect()
