@@ -130,6 +130,10 @@ impl Scene {
     fn take(&mut self, at: usize, report: &Value, operation: Option<usize>) -> Result<usize, String> {
         let Some(output) = report["output"].as_str() else { return Ok(at) };
         let path = self.stage.path("").join(output);
+        if self.documents[at].is_version && self.documents[at].path != path {
+            // What was read is kept with all that a client wrote behind it, and is recognised by that from now on.
+            self.documents[at].n_version = self.read(at).keys().len();
+        }
         let mut document = self.documents[at].at(path.clone());
         document.history.extend(operation);
         document.is_version |= operation.is_some();
