@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use ctxc::engine::chat::{Chat, Models, Settings};
 use ctxc::engine::{Ask, Engine, Fold, Reply, Replying};
-use ctxc::plan::{Level, Task, TaskPart};
 use ctxc::run::{End, Order, Questions, Ran, Terms, Timeouts, run};
+use ctxc::run::{Level, Task, TaskPart};
 use ctxc::text::{Redactor, Tokens, chars4};
 use ctxc::transcript::{LineNo, TurnIdx};
 use nix::sys::resource::{UsageWho, getrusage};

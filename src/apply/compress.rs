@@ -10,8 +10,9 @@ use super::person::{asking_calls, is_persons_refusal};
 use super::placeholder::is_placeholder;
 use super::rewrite::Rewrite;
 use crate::archive::Cut;
-use crate::plan::{Candidate, Handles, Task, TaskPart};
+use crate::plan::{Candidate, Handles};
 use crate::run::Outcome;
+use crate::run::{Task, TaskPart};
 use crate::text::Tokens;
 use crate::transcript::edit::{replace_text, replace_tool_result};
 use crate::transcript::entry;
@@ -61,7 +62,7 @@ pub fn read_tasks(
             texts.extend(open.map(|(at, text)| (TaskPart::ToolResult(at), text)));
         }
         for (part, text) in texts.into_iter().filter(|(_, text)| !text.is_empty() && !is_placeholder(text)) {
-            match Task::new(candidate, part, text, min_tokens) {
+            match candidate.task(part, text, min_tokens) {
                 Some(task) => tasks.tasks.push(task),
                 None => tasks.n_skipped += 1,
             }

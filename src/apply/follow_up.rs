@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io;
 
 use super::GrownRun;
-use super::ThinkingPolicy;
 use super::close_loop::closing_entries;
 use super::gauge::{Change, Gauge, move_gauge};
 use super::pointers::mend_pointers;
@@ -16,6 +15,7 @@ use super::thinking::{Bound, ThinkingReach, ThinkingRemoved, open_loop, remove_t
 use crate::text::Tokens;
 use crate::transcript::scan::Kind;
 use crate::transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals, context_tokens};
+use crate::version::ThinkingPolicy;
 
 /// What followed from the edits.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io;
 
 use super::Rewrite;
-use super::ThinkingPolicy;
 use super::close_loop::closing_entries;
 use super::follow_up::Thinking;
 use super::thinking::{ThinkingReach, open_loop};
 use crate::text::Tokens;
 use crate::transcript::{Chain, Flags, Index, Messages, Owner, Totals};
+use crate::version::ThinkingPolicy;
 
 /// Which thinking counts.
 pub(super) struct Outlook {

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::sync::atomic::AtomicBool;
 
-use super::{ApplyError, NewSession, Rewrite, Thinking, follow_up, pass, title_line, unnamed_file};
+use super::{ApplyError, NewSession, Rewrite, Thinking, follow_up, pass, unnamed_file};
 use crate::archive::{self, ArchiveUrl};
 use crate::transcript::edit::replace_text;
 use crate::transcript::scan::Scan;
 use crate::transcript::{Calibration, Chain, Groups, Index, read_line, turns};
+use crate::version::title_line;
 use crate::version::{self, Appended, Deposited, Layout, Recorded, Recorder, State, Step, Version};
 
 /// Whether any bytes survive: a rewrite without an edit gives the same bytes, and one that edits every live text, takes

@@ -1,7 +1,7 @@
 //! Numbers in as few bytes as they need: seven bits a byte, the lowest first, the high bit set while more follow.
 
 /// Appends `number` to `bytes`.
-pub(crate) fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
+pub fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
     loop {
         let [low, ..] = number.to_le_bytes();
         number >>= 7;
@@ -13,7 +13,7 @@ pub(crate) fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Takes a number off the front of `bytes`; `None` where they end within it or it has more than 64 bits.
-pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+pub fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
@@ -31,7 +31,7 @@ pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// Takes `N` bytes off the front of `bytes`; `None` where there are fewer.
-pub(crate) fn take_array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+pub fn take_array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (array, rest) = bytes.split_first_chunk::<N>()?;
     *bytes = rest;
     Some(*array)

@@ -8,7 +8,7 @@
 
 mod body;
 mod cleanup;
-pub(crate) mod codec;
+pub mod codec;
 mod copy;
 mod cuts;
 mod document;
@@ -35,7 +35,9 @@ mod url;
 mod waiting;
 
 #[cfg(test)]
-pub(crate) mod suite;
+mod suite;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use cleanup::{Cleanup, Contents, Dropped, RESULT_DAYS, Sweep};
 pub use copy::{Copied, copy, copy_object};

@@ -14,12 +14,12 @@ use super::ui::Ui;
 use crate::apply::{
     self, BaseFile, Before, Destination, Done, Errand, Keeping, NewSession, Rebased, Rewrite, carry_out,
 };
-use crate::apply::{title_after, title_line};
 use crate::archive::{Archive, hide_password};
 use crate::report::keep::DepositSize;
 use crate::transcript::Chain;
 use crate::transcript::session::{session_id, sidecar_dir};
 use crate::version::{self, Deposited, Edits, KeptSession, Layout, Recorder};
+use crate::version::{title_after, title_line};
 
 /// A new session: its id, and the file that it will be.
 pub(super) struct Fresh {

@@ -15,15 +15,15 @@ use super::stored;
 use super::tell::{self, report_file};
 use super::ui::Ui;
 use crate::apply::{
-    Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingPolicy, ThinkingReach,
-    ThinkingRemoved, follow_up, has_placeholder, own_edits, recorded_context, shell_word, title_line, title_of,
-    unchanged_tokens, with_session,
+    Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
+    has_placeholder, own_edits, recorded_context, shell_word, title_of, unchanged_tokens, with_session,
 };
 use crate::archive::Archive;
 use crate::report::rewritten::{BeforeAfter, Rewritten};
 use crate::text::{Digest, Tokens};
 use crate::transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals};
 use crate::version::{Edits, own_title};
+use crate::version::{ThinkingPolicy, title_line};
 
 /// What is said of a session that has placeholders in a source.
 pub(super) const LOST_PAST: &str = "already edited by ctxc, and its original is not in this archive";

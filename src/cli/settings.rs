@@ -8,12 +8,13 @@ use uuid::Uuid;
 use super::args::Estimate;
 use super::places::Environment;
 use super::ui::Ui;
-use crate::apply::{Shelf, ThinkingPolicy};
+use crate::apply::Shelf;
 use crate::archive::EmbeddingServer;
 use crate::engine::{Price, Prices, chat};
 use crate::run::Terms;
 use crate::text::{Redactor, Tokens};
 use crate::transcript::session::Found;
+use crate::version::ThinkingPolicy;
 
 /// What every command that rewrites a session needs.
 #[derive(Debug)]

@@ -14,9 +14,9 @@ use super::stored;
 use super::ui::Ui;
 use crate::engine::chat::Chat;
 use crate::engine::{EngineError, Extract, Usd};
-use crate::plan::Task;
 use crate::report::calls::{Calls, CallsReport};
 use crate::report::size::{count, counted};
+use crate::run::Task;
 use crate::run::{Cache, End, Event, Outcome, Questions, Ran, Spent, run, run_at_once};
 use crate::text::Stopped;
 

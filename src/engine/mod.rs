@@ -9,7 +9,7 @@ mod extract;
 mod fold;
 mod outcome;
 mod price;
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 mod scripted;
 mod usd;
 
@@ -24,8 +24,8 @@ pub use error::{EngineError, Fault, Remedy};
 pub use extract::Extract;
 pub use fold::{Fold, Said};
 pub use price::{Call, CostRange, NotAPrice, Price, Prices, UnknownPrice};
-#[cfg(test)]
-pub(crate) use scripted::Scripted;
+#[cfg(any(test, feature = "testing"))]
+pub use scripted::Scripted;
 pub use usd::{NotUsd, Usd};
 
 /// One text to shrink.

@@ -7,34 +7,34 @@ use super::{Ask, Engine, EngineError, Fault, Fold, Reply, Replying, Said};
 
 /// Answers each job with the next of its lines: a text, or the reason why there is none.
 #[derive(Debug)]
-pub(crate) struct Scripted {
+pub struct Scripted {
     lines: RefCell<VecDeque<Result<String, String>>>,
     folds: RefCell<Vec<Folded>>,
 }
 
 /// What it was asked to fold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Folded {
+pub struct Folded {
     /// The summary so far.
-    pub(crate) existing: String,
+    pub existing: String,
     /// The messages.
-    pub(crate) messages: Vec<Said>,
+    pub messages: Vec<Said>,
 }
 
 impl Scripted {
     /// An engine with these answers, in their order.
-    pub(crate) fn new<'a>(lines: impl IntoIterator<Item = Result<&'a str, &'a str>>) -> Self {
+    pub fn new<'a>(lines: impl IntoIterator<Item = Result<&'a str, &'a str>>) -> Self {
         let lines = lines.into_iter().map(|line| line.map(str::to_owned).map_err(str::to_owned));
         Self { lines: RefCell::new(lines.collect()), folds: RefCell::default() }
     }
 
     /// How many answers nobody has asked for.
-    pub(crate) fn n_left(&self) -> usize {
+    pub fn n_left(&self) -> usize {
         self.lines.borrow().len()
     }
 
     /// What it was asked to fold, in order.
-    pub(crate) fn folds(&self) -> Vec<Folded> {
+    pub fn folds(&self) -> Vec<Folded> {
         self.folds.borrow().clone()
     }
 

@@ -3,40 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::text::Tokens;
-
-/// How far the messages of a band are compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// To 35 % of the tokens.
-    Compress,
-    /// To 10 %.
-    Heavy,
-    /// To so many percent, 1 to 99.
-    Percent(u8),
-}
-
-impl Level {
-    /// The part of the tokens that shall be left, in percent.
-    #[must_use]
-    pub const fn percent(self) -> u8 {
-        match self {
-            Self::Compress => 35,
-            Self::Heavy => 10,
-            Self::Percent(percent) => percent,
-        }
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Compress => f.write_str("compress"),
-            Self::Heavy => f.write_str("heavy"),
-            Self::Percent(percent) => write!(f, "{percent}%"),
-        }
-    }
-}
+use crate::run::Level;
 
 /// A range of positions, in whole percents of the turns, with its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,27 +114,6 @@ impl FromStr for Band {
     }
 }
 
-impl Level {
-    fn named(text: &str) -> Option<Self> {
-        match text {
-            "compress" => Some(Self::Compress),
-            "heavy" | "heavy-compress" => Some(Self::Heavy),
-            _ => {
-                let number = text.strip_suffix('%')?;
-                let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
-                number.parse().ok().filter(|percent| is_number && (1..100).contains(percent)).map(Self::Percent)
-            }
-        }
-    }
-}
-
-/// The size that a text of `tokens` shall come down to: never below 15 tokens (B-01), and rounded to the nearest.
-#[must_use]
-pub fn target(tokens: Tokens, level: Level) -> Tokens {
-    let part = (tokens.0 * u64::from(level.percent()) + 50) / 100;
-    Tokens(part.max(15))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,17 +190,6 @@ mod tests {
     }
 
     // B-01
-    #[test]
-    fn targets_are_never_below_15_tokens() {
-        for (tokens, level, expected) in [
-            (1000, Level::Compress, 350),
-            (1000, Level::Heavy, 100),
-            (100, Level::Heavy, 15),
-            (20, Level::Percent(90), 18),
-        ] {
-            assert_eq!(target(Tokens(tokens), level), Tokens(expected));
-        }
-    }
 
     proptest! {
         // B-02: the whole range takes every turn, and splitting it in two splits the turns.

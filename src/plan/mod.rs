@@ -24,7 +24,7 @@ mod view;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use any::{reads_any_shell, reads_any_test_report};
-pub use band::{Band, BandError, Bands, Level};
+pub use band::{Band, BandError, Bands};
 pub use batch::Batch;
 pub use call::{Access, Answer, Call, Lines, Place, Repeat, Subject, TodoKind};
 pub use effects::{effects, folders, only_looks, tells_its_end};
@@ -38,7 +38,7 @@ pub use stage::{CompactStage, CompressStage, PlannedCut, PlannedText, PruneStage
 pub use step::Step;
 pub use supersede::{NotARule, Rule, Superseded, supersede};
 pub use target::{NotATarget, Target};
-pub use task::{Candidate, Include, Roles, Selection, Task, TaskPart, candidates, target};
+pub use task::{Candidate, Include, Roles, Selection, candidates};
 pub use test_report::TestReport;
 pub use test_run::{Reach, Runner, TestRun, shows_its_end};
 pub use truncate::{As, Kept, Message, Opening, TopDownTruncation, Truncation, Unchanged};

@@ -1,10 +1,9 @@
-//! Tasks: the texts that are to be compressed.
+//! Which texts are to be compressed.
 
-use super::{Bands, Level};
+use super::Bands;
+use crate::run::{Level, Task, TaskPart, target};
 use crate::text::{Tokens, chars4};
 use crate::transcript::{Chain, Flags, Index, LineNo, Turn, TurnIdx};
-
-pub use super::band::target;
 
 /// Whose messages are compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,41 +55,13 @@ pub struct Candidate {
     pub wants_results: bool,
 }
 
-/// Which text of an entry a task is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TaskPart {
-    /// The text of the message.
-    Text,
-    /// The tool result at this place among the blocks of its scan.
-    ToolResult(usize),
-}
-
-/// One text to compress.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Task {
-    /// The entry that holds the text.
-    pub line: LineNo,
-    /// Which of its texts it is.
-    pub part: TaskPart,
-    /// The turn of the entry.
-    pub turn: TurnIdx,
-    /// How far the text is compressed.
-    pub level: Level,
-    /// The text.
-    pub text: String,
-    /// Its size, in `chars4` tokens.
-    pub tokens: Tokens,
-    /// The size that it shall come down to.
-    pub target: Tokens,
-}
-
-impl Task {
+impl Candidate {
     /// The task for `text`, or `None` when it has fewer than `min_tokens`.
     #[must_use]
-    pub fn new(candidate: &Candidate, part: TaskPart, text: String, min_tokens: Tokens) -> Option<Self> {
+    pub fn task(&self, part: TaskPart, text: String, min_tokens: Tokens) -> Option<Task> {
         let tokens = chars4(&text);
-        let Candidate { line, turn, level, .. } = *candidate;
-        (tokens >= min_tokens).then(|| Self { line, part, turn, level, target: target(tokens, level), text, tokens })
+        let Self { line, turn, level, .. } = *self;
+        (tokens >= min_tokens).then(|| Task { line, part, turn, level, target: target(tokens, level), text, tokens })
     }
 }
 

@@ -9,8 +9,9 @@ use super::facts::{FactsReader, FactsReport, Lost, TaskFacts};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted, percent};
 use super::table::{Cell, Look, Table};
-use crate::plan::{Bands, Task, TaskPart};
+use crate::plan::Bands;
 use crate::run::Outcome;
+use crate::run::{Task, TaskPart};
 use crate::text::Tokens;
 use crate::transcript::Index;
 

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::size::{count, percent};
-use crate::plan::Task;
 use crate::run::Outcome;
+use crate::run::Task;
 use crate::text::{Fact, FactCounts, FactsKept, Redactor};
 
 /// How much of the facts that were lost is told.

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::{Kept, Outcome};
-use crate::plan::Task;
+use crate::run::Task;
 use crate::text::FactsKept;
 
 /// The share of its facts that a text has to keep, between 0 and 1.
@@ -44,7 +44,7 @@ impl FromStr for MinKept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Level, TaskPart};
+    use crate::run::{Level, TaskPart};
     use crate::text::{FactCount, Tokens, chars4};
     use crate::transcript::{LineNo, TurnIdx};
 

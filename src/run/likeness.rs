@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::Kept;
 use crate::engine::Origin;
-use crate::plan::Task;
+use crate::run::Task;
 use crate::text::{FactsKept, facts, is_ideograph};
 
 /// Of the words of a reply at least one in so many stands in the original. Honest ones share two in three.
@@ -88,7 +88,7 @@ fn is_telling(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Level, TaskPart};
+    use crate::run::{Level, TaskPart};
     use crate::text::{Tokens, chars4};
     use crate::transcript::{LineNo, TurnIdx};
 

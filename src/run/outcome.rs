@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::plan::Task;
+use crate::run::Task;
 use crate::text::{FactCount, Tokens, chars4};
 
 /// What came of a task.
@@ -112,7 +112,7 @@ pub(super) fn is_error_text(reply: &str, original: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Level, TaskPart};
+    use crate::run::{Level, TaskPart};
     use crate::transcript::{LineNo, TurnIdx};
 
     fn outcome(text: &str, reply: &str) -> Outcome {

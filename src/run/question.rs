@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::cache::{self, Cache};
 use crate::archive::ArchiveError;
 use crate::engine::{Ask, CostRange, Engine, Inquiry, Job, Origin, Price, Usd};
-use crate::plan::{Task, TaskPart};
+use crate::run::{Task, TaskPart};
 use crate::text::{Digest, Redacted, Redactor, Tokens};
 
 /// All that is asked for some tasks.

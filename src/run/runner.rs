@@ -13,7 +13,7 @@ use super::window::{Item, Step, window};
 use super::{Kept, Outcome};
 use crate::archive::ArchiveError;
 use crate::engine::{Engine, EngineError, Fault};
-use crate::plan::Task;
+use crate::run::Task;
 use crate::text::{Placeholder, Redacted, chars4};
 
 /// What the runner tells while it works.
@@ -223,8 +223,8 @@ fn judge(
 mod tests {
     use super::*;
     use crate::engine::Scripted;
-    use crate::plan::{Level, TaskPart};
     use crate::run::Kept;
+    use crate::run::{Level, TaskPart};
     use crate::text::{Tokens, chars4};
     use crate::transcript::{LineNo, TurnIdx};
 

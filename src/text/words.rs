@@ -4,6 +4,7 @@
 //! letters and digits with the joiners that hold a path, an identifier or a number together; Chinese,
 //! Japanese and Korean characters come in runs of their own, since no space parts their words.
 
+use super::ideograph::is_ideograph;
 use super::shape::{self, Shape};
 
 /// One word of a text.
@@ -29,13 +30,6 @@ pub fn fold_hash(word: &str) -> u64 {
         (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0000_0100_0000_01b3)
     });
     hash ^ (hash >> 32)
-}
-
-/// Whether `c` belongs to a script that is written without spaces and read by character.
-#[must_use]
-pub const fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{9fff}'
-        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}')
 }
 
 struct Words<'t> {

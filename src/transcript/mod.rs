@@ -42,7 +42,7 @@ pub use open_calls::{OpenCall, open_calls};
 pub use preserved::PreservedSegment;
 pub use prompt::{Prompt, is_notification};
 pub use random::read_line;
-pub(crate) use reading::LEADING_PARENT;
+pub use reading::LEADING_PARENT;
 pub use record::{Flags, IdHash, LineNo, MessageIdx, Parent, Record, SessionAt};
 pub use revisit::revisit;
 pub use span::Span;

@@ -9,7 +9,7 @@ use super::scan::{Block, BlockKind, Form, Kind, Scan};
 use crate::text::{Tokens, json_string};
 
 /// How the client starts a chained entry.
-pub(crate) const LEADING_PARENT: &[u8] = br#"{"parentUuid":"#;
+pub const LEADING_PARENT: &[u8] = br#"{"parentUuid":"#;
 
 /// What a record takes from its line alone.
 pub(super) struct Reading {

@@ -51,7 +51,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::archive::suite::samples::on_each_backend;
+    use crate::archive::testing::on_each_backend;
     use crate::archive::{ArchiveUrl, open};
     use crate::transcript::Index;
     use crate::version::{deposit, recognise, session_sizes};

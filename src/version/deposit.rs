@@ -182,7 +182,7 @@ fn put(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::suite::samples::on_each_backend;
+    use crate::archive::testing::on_each_backend;
     use crate::archive::{Cleanup, ObjectKind, Sweep};
     use crate::text::Digest;
     use crate::version::keys;

@@ -27,5 +27,7 @@ mod writer;
 
 pub(super) use store::Postgres;
 
+#[cfg(any(test, feature = "testing"))]
+pub(super) mod testing;
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use super::samples::{on_each_backend, operation, recipe, removed};
+use super::samples::{operation, recipe, removed};
+use crate::archive::testing::on_each_backend;
 use crate::archive::{
     Archive, ArchiveUrl, Cleanup, Copied, Document, Kind, LineId, Object, ObjectKind, Record, RecordFilter, Sweep,
     copy, open,

@@ -1,6 +1,7 @@
 //! What a deposit shows and forgets.
 
-use super::samples::{on_each_backend, operation, recipe, removed, replaced};
+use super::samples::{operation, recipe, removed, replaced};
+use crate::archive::testing::on_each_backend;
 use crate::archive::{ArchiveError, Kind};
 use crate::text::Digest;
 

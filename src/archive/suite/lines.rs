@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 
-use super::samples::{on_each_backend, operation, removed};
+use super::samples::{operation, removed};
+use crate::archive::testing::on_each_backend;
 use crate::archive::{Archive, ArchiveError, Cleanup, LineId, Object, ObjectKind, Query, Sweep};
 use crate::text::Digest;
 

@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use super::samples::{on_each_backend, removed};
+use super::samples::removed;
+use crate::archive::testing::on_each_backend;
 use crate::archive::{Archive, ArchiveError, Cleanup, Document, DocumentId, Kind, Query, Record, Sweep, Vector};
 use crate::text::Digest;
 

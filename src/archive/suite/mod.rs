@@ -1,7 +1,7 @@
 //! One suite for every backend: what a deposit keeps, shows and forgets.
 
 pub(in crate::archive) mod holdings;
-pub(crate) mod samples;
+pub(super) mod samples;
 
 mod copies;
 mod deposits;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::samples::{on_each_backend, operation, recipe, record};
+use super::samples::{operation, recipe, record};
+use crate::archive::testing::on_each_backend;
 use crate::archive::{ArchiveError, FileRef, Operation, lineage};
 use crate::text::Digest;
 

@@ -1,6 +1,7 @@
 //! Lines and the notes of who took them out.
 
-use super::samples::{on_each_backend, operation, record, removed, replaced};
+use super::samples::{operation, record, removed, replaced};
+use crate::archive::testing::on_each_backend;
 use crate::archive::{Archive, Original};
 use crate::text::Digest;
 

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::samples::{on_each_backend, operation, removed};
+use super::samples::{operation, removed};
+use crate::archive::testing::on_each_backend;
 use crate::archive::{Archive, Cleanup, Document, DocumentId, Kind, Query, Record, RecordFilter, Sweep};
 use crate::text::Digest;
 

@@ -4,25 +4,8 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::archive::{Archive, ArchiveUrl, Cut, FileRef, Operation, Original, RecipeStep, open};
+use crate::archive::{Archive, Cut, FileRef, Operation, Original, RecipeStep};
 use crate::text::{Digest, Tokens};
-
-/// Runs `check` on an empty archive of each backend; on PostgreSQL where a server is named.
-pub(crate) fn on_each_backend(check: fn(&mut dyn Archive)) {
-    check(open(&ArchiveUrl::Memory).unwrap().as_mut());
-    let folder = tempfile::tempdir().unwrap();
-    check(open(&ArchiveUrl::Sqlite(folder.path().join("archive.sqlite"))).unwrap().as_mut());
-    #[cfg(feature = "postgres")]
-    if std::env::var_os("CTXC_TEST_POSTGRES").is_none() {
-        let thread = std::thread::current();
-        eprintln!("not on PostgreSQL, for CTXC_TEST_POSTGRES names no server: {}", thread.name().unwrap_or("a test"));
-        return;
-    }
-    #[cfg(feature = "postgres")]
-    crate::archive::postgres::tests::on_a_server(|url| {
-        check(open(&ArchiveUrl::Postgres(url.clone())).unwrap().as_mut());
-    });
-}
 
 /// The session files below a folder, in their order.
 pub(in crate::archive) fn sessions_below(folder: PathBuf) -> Vec<PathBuf> {

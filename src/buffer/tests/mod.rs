@@ -14,7 +14,7 @@ use super::{
     BufferError, Change, Contents, Deleted, Due, Name, Pushed, Settled, Speaker, Spoken, contents, delete, delete_all,
     names, push, search, settle,
 };
-use crate::archive::suite::samples::on_each_backend;
+use crate::archive::testing::on_each_backend;
 use crate::archive::{Archive, ArchiveUrl, Kind, Query, RecordFilter, copy, open};
 use crate::engine::{Engine, Extract, Scripted};
 use crate::run::{FoldFailure, Folding, Terms, fold_at_once};

@@ -8,7 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::apply::{ThinkingPolicy, n_names};
+use crate::apply::n_names;
 use crate::archive::hide_password;
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
@@ -17,6 +17,7 @@ use crate::cli::shelf::shelf;
 use crate::cli::stored;
 use crate::transcript::session::{self, By, Found, SessionError};
 use crate::version::KeptSession;
+use crate::version::ThinkingPolicy;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArg {

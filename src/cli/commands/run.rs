@@ -15,13 +15,14 @@ use crate::cli::shrinking::expect;
 use crate::cli::tell::report_file;
 use crate::cli::ui::Ui;
 use crate::plan::{
-    CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, Task, TaskPart,
-    TopDownTruncation, TruncateStage,
+    CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, TopDownTruncation,
+    TruncateStage,
 };
 use crate::report::prune::{CallRow, RuleRow};
 use crate::report::rewritten::BeforeAfter;
 use crate::report::run::{Did, RunReport, StageRow, TextRow, with_calls};
 use crate::run::Outcome;
+use crate::run::{Task, TaskPart};
 use crate::text::Tokens;
 use crate::transcript::turns;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::tools::Tool;
-use crate::apply::{Shelf, Stopgap, ThinkingPolicy, answers};
+use crate::apply::{Shelf, Stopgap, answers};
 use crate::cli::error::CommandError;
 use crate::cli::reading::Reading;
 use crate::cli::settings::{Form, Keep, Mode, Output, Reporting, Rewriting};
@@ -14,6 +14,7 @@ use crate::cli::stored;
 use crate::cli::ui::Ui;
 use crate::transcript::open_calls;
 use crate::transcript::session::{By, Found};
+use crate::version::ThinkingPolicy;
 
 /// A result that this server has made of a session.
 #[derive(Clone, Debug)]

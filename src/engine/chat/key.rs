@@ -33,7 +33,8 @@ impl Key {
     }
 
     /// The key itself, for a header that is made elsewhere.
-    pub(crate) fn reveal(&self) -> &str {
+    #[must_use]
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 

@@ -1,0 +1,78 @@
+//! How far a text is compressed.
+
+use std::fmt;
+
+use crate::text::Tokens;
+
+/// How far the messages of a band are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// To 35 % of the tokens.
+    Compress,
+    /// To 10 %.
+    Heavy,
+    /// To so many percent, 1 to 99.
+    Percent(u8),
+}
+
+impl Level {
+    /// The part of the tokens that shall be left, in percent.
+    #[must_use]
+    pub const fn percent(self) -> u8 {
+        match self {
+            Self::Compress => 35,
+            Self::Heavy => 10,
+            Self::Percent(percent) => percent,
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compress => f.write_str("compress"),
+            Self::Heavy => f.write_str("heavy"),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
+impl Level {
+    /// The level of this name; `None` where there is none.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        match text {
+            "compress" => Some(Self::Compress),
+            "heavy" | "heavy-compress" => Some(Self::Heavy),
+            _ => {
+                let number = text.strip_suffix('%')?;
+                let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+                number.parse().ok().filter(|percent| is_number && (1..100).contains(percent)).map(Self::Percent)
+            }
+        }
+    }
+}
+
+/// The size that a text of `tokens` shall come down to: never below 15 tokens (B-01), and rounded to the nearest.
+#[must_use]
+pub fn target(tokens: Tokens, level: Level) -> Tokens {
+    let part = (tokens.0 * u64::from(level.percent()) + 50) / 100;
+    Tokens(part.max(15))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_never_below_15_tokens() {
+        for (tokens, level, expected) in [
+            (1000, Level::Compress, 350),
+            (1000, Level::Heavy, 100),
+            (100, Level::Heavy, 15),
+            (20, Level::Percent(90), 18),
+        ] {
+            assert_eq!(target(Tokens(tokens), level), Tokens(expected));
+        }
+    }
+}
