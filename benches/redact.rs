@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ctxc::text::Redactor;
+use ctxc::redact::Redactor;
 use serde_json::Value;
 
 fn main() {

@@ -19,9 +19,10 @@ use std::time::{Duration, Instant};
 
 use ctxc::engine::chat::{Chat, Models, Settings};
 use ctxc::engine::{Ask, Engine, Fold, Reply, Replying};
+use ctxc::redact::Redactor;
 use ctxc::run::{End, Order, Questions, Ran, Terms, Timeouts, run};
 use ctxc::run::{Level, Task, TaskPart};
-use ctxc::text::{Redactor, Tokens, chars4};
+use ctxc::text::{Tokens, chars4};
 use ctxc::transcript::{LineNo, TurnIdx};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;

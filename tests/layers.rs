@@ -12,16 +12,18 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[(&str, u8)] = &[
     ("text", 0),
     ("transcript", 1),
-    ("engine", 2),
+    ("language", 1),
+    ("redact", 1),
+    ("engine", 3),
     ("archive", 2),
-    ("run", 3),
+    ("run", 4),
     ("version", 3),
-    ("plan", 4),
-    ("apply", 5),
-    ("buffer", 5),
-    ("report", 6),
-    ("cli", 7),
-    ("mcp", 7),
+    ("plan", 5),
+    ("apply", 6),
+    ("buffer", 6),
+    ("report", 7),
+    ("cli", 8),
+    ("mcp", 8),
 ];
 
 /// A file under `src/`, without its tests, comments and the text of its strings.

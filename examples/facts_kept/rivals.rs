@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use ctxc::text::{Shape, Tokens, chars4, pairs, segment, words};
+use ctxc::language::{Shape, pairs, segment, words};
+use ctxc::text::{Tokens, chars4};
 
 /// The text cut off at the target.
 pub(crate) fn head(text: &str, target: Tokens) -> String {

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use ctxc::text::{Carried, Classes, FactKind, Piece, PieceKind, classes, facts, is_ideograph, segment, words};
+use ctxc::language::{Carried, Classes, FactKind, Piece, PieceKind, classes, facts, segment, words};
+use ctxc::text::is_ideograph;
 
 /// The kinds of facts in the order of the table.
 pub(crate) const KINDS: [&str; 12] = [

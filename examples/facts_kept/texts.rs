@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::error::Error;
 use std::fs;
 
-use ctxc::text::{Tokens, chars4, is_ideograph, without_envelopes};
+use ctxc::language::without_envelopes;
+use ctxc::text::{Tokens, chars4, is_ideograph};
 use serde_json::Value;
 
 /// Texts below this many tokens are left out.

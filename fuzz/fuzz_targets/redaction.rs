@@ -4,5 +4,5 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    assert!(ctxc::text::redacts_any(data));
+    assert!(ctxc::redact::redacts_any(data));
 });

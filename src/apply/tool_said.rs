@@ -10,8 +10,9 @@ use super::describe::Described;
 use super::input::Input;
 use super::typed::{inside, without};
 use crate::engine::{Said, digest};
+use crate::language::reports_error;
 use crate::plan::{Script, only_looks, without_cd};
-use crate::text::{Tokens, chars4, reports_error};
+use crate::text::{Tokens, chars4};
 
 /// The most characters of a call.
 const CALL: usize = 120;

@@ -12,9 +12,10 @@ use crate::archive::{
     Archive, DocumentId, EmbedError, Embedder, Hit, MissingError, Place, Query, Sent, embed_missing, embed_query, fuse,
     prepared, sendable,
 };
+use crate::redact::Redactor;
 use crate::report::archive::Meant;
 use crate::report::size::{count, counted};
-use crate::text::{Redactor, Stopped, Tokens, chars4};
+use crate::text::{Stopped, Tokens, chars4};
 
 /// How many entries get a vector in one search. Who searches waits for them.
 const MOST_AT_ONCE: u32 = 1000;

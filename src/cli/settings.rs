@@ -11,8 +11,9 @@ use super::ui::Ui;
 use crate::apply::Shelf;
 use crate::archive::EmbeddingServer;
 use crate::engine::{Price, Prices, chat};
+use crate::redact::Redactor;
 use crate::run::Terms;
-use crate::text::{Redactor, Tokens};
+use crate::text::Tokens;
 use crate::transcript::session::Found;
 use crate::version::ThinkingPolicy;
 

@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use super::extract::within;
 use super::outcome::{is_done, outcome};
-use crate::text::{Tokens, chars4, grouped, without_colors, without_envelopes};
+use crate::language::without_envelopes;
+use crate::text::{Tokens, chars4, grouped, without_colors};
 
 /// What stands for the rest of a line.
 const MORE_OF_LINE: &str = "[...]";

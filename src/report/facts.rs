@@ -5,9 +5,10 @@ use std::fmt;
 use serde::Serialize;
 
 use super::size::{count, percent};
+use crate::language::{Fact, FactCounts, FactsKept};
+use crate::redact::Redactor;
 use crate::run::Outcome;
 use crate::run::Task;
-use crate::text::{Fact, FactCounts, FactsKept, Redactor};
 
 /// How much of the facts that were lost is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use super::{Kept, Outcome};
+use crate::language::FactsKept;
 use crate::run::Task;
-use crate::text::FactsKept;
 
 /// The share of its facts that a text has to keep, between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,8 +44,9 @@ impl FromStr for MinKept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::FactCount;
     use crate::run::{Level, TaskPart};
-    use crate::text::{FactCount, Tokens, chars4};
+    use crate::text::{Tokens, chars4};
     use crate::transcript::{LineNo, TurnIdx};
 
     const TEXT: &str = "The run of src/run/gate.rs took 120 ms in v1.2.3, and parse_all was called 35 times.";

@@ -6,8 +6,9 @@ use std::collections::HashSet;
 
 use super::Kept;
 use crate::engine::Origin;
+use crate::language::{FactsKept, facts};
 use crate::run::Task;
-use crate::text::{FactsKept, facts, is_ideograph};
+use crate::text::is_ideograph;
 
 /// Of the words of a reply at least one in so many stands in the original. Honest ones share two in three.
 const SHARED: usize = 3;

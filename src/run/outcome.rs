@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use crate::language::FactCount;
 use crate::run::Task;
-use crate::text::{FactCount, Tokens, chars4};
+use crate::text::{Tokens, chars4};
 
 /// What came of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use super::cache::{self, Cache};
 use crate::archive::ArchiveError;
 use crate::engine::{Ask, CostRange, Engine, Inquiry, Job, Origin, Price, Usd};
+use crate::redact::{Redacted, Redactor};
 use crate::run::{Task, TaskPart};
-use crate::text::{Digest, Redacted, Redactor, Tokens};
+use crate::text::{Digest, Tokens};
 
 /// All that is asked for some tasks.
 #[derive(Default)]

@@ -13,8 +13,9 @@ use super::window::{Item, Step, window};
 use super::{Kept, Outcome};
 use crate::archive::ArchiveError;
 use crate::engine::{Engine, EngineError, Fault};
+use crate::redact::{Placeholder, Redacted};
 use crate::run::Task;
-use crate::text::{Placeholder, Redacted, chars4};
+use crate::text::chars4;
 
 /// What the runner tells while it works.
 #[derive(Debug)]

@@ -4,7 +4,8 @@
 //! were cached under the old one are not taken for those of the new.
 
 use crate::engine::{Ask, Origin};
-use crate::text::{Digest, PieceKind, segment};
+use crate::language::{PieceKind, segment};
+use crate::text::Digest;
 
 /// The version of the prompts.
 pub const PROMPT_VERSION: &str = "1";

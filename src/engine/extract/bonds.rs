@@ -2,7 +2,7 @@
 //! its subject in the one before (K-03).
 
 use super::announce::announces;
-use crate::text::{Join, Piece, PieceKind};
+use crate::language::{Join, Piece, PieceKind};
 
 /// The longest answer that says nothing without its question, in bytes.
 const SHORT_ANSWER: usize = 40;
@@ -84,7 +84,7 @@ fn points_back(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::segment;
+    use crate::language::segment;
 
     // K-03
     #[test]

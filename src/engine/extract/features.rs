@@ -1,6 +1,6 @@
 //! What each piece carries: its words and facts with their weights, its classes, its size.
 
-use crate::text::{
+use crate::language::{
     Classes, HashedMap, Piece, Shape, Word, fold_hash, lays_down, pairs, quoted, reports_error, vocabulary, words,
 };
 

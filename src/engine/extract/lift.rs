@@ -5,7 +5,7 @@ use super::bonds::is_question;
 use super::features::Carries;
 use super::reading::Reading;
 use super::worth::ratio;
-use crate::text::{Join, Piece, PieceKind};
+use crate::language::{Join, Piece, PieceKind};
 
 /// What kind and place do to the value of a piece: `value * factor + bonus`.
 #[derive(Clone, Copy, Debug, PartialEq)]

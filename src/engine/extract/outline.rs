@@ -1,6 +1,6 @@
 //! Under what each piece stands: heading, list introduction, enclosing item, table head, code fence.
 
-use crate::text::{Join, Piece, PieceKind};
+use crate::language::{Join, Piece, PieceKind};
 
 /// The piece that each piece stands under, by index. A parent always comes before its children.
 pub(super) fn parents(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
@@ -123,7 +123,7 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::segment;
+    use crate::language::segment;
 
     #[test]
     fn every_piece_knows_what_it_stands_under() {

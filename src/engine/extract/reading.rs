@@ -2,7 +2,7 @@
 
 use super::features::{Features, Weights};
 use super::{bonds, features, outline, repeats};
-use crate::text::{Piece, PieceKind, segment};
+use crate::language::{Piece, PieceKind, segment};
 
 /// A text read and ready to choose from. All lists have one slot for each piece.
 pub(super) struct Reading<'t> {

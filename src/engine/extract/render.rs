@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::reading::Reading;
 use super::select::Choice;
-use crate::text::{Join, PieceKind};
+use crate::language::{Join, PieceKind};
 
 /// The mark that stands for what was left out.
 pub(super) const MARK: &str = "[...]";

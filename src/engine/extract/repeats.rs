@@ -1,6 +1,6 @@
 //! Repeated and nearly equal lines, folded to the first of them with a count.
 
-use crate::text::{HashedMap, Join, Piece, PieceKind, fold_hash};
+use crate::language::{HashedMap, Join, Piece, PieceKind, fold_hash};
 
 /// For each piece: how often it comes, 0 for all but the first of its kind.
 pub(super) fn counts(pieces: &[Piece<'_>]) -> Vec<u32> {
@@ -64,7 +64,7 @@ fn template(line: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::segment;
+    use crate::language::segment;
 
     // E-03
     #[test]

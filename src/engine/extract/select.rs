@@ -16,7 +16,7 @@ use super::features::Carries;
 use super::lift::{LEAST_WEIGHT, is_courtesy};
 use super::reading::Reading;
 use super::worth::{CLASS_SHARE, MARK_UNITS, Worth, ratio};
-use crate::text::{Classes, PieceKind};
+use crate::language::{Classes, PieceKind};
 
 /// A piece that is kept, whole or in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::reading::Reading;
 use super::select::Choice;
-use crate::text::PieceKind;
+use crate::language::PieceKind;
 
 /// `choices` in the order of the text, without frames that hold nothing, and with the closing line of every fence.
 pub(super) fn tidy(reading: &Reading<'_>, choices: &[Choice]) -> Vec<Choice> {

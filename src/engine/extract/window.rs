@@ -1,7 +1,8 @@
 //! Cutting inside a piece, for the case that no whole piece is short enough.
 
 use super::features::{tokens, units};
-use crate::text::{is_ideograph, words};
+use crate::language::words;
+use crate::text::is_ideograph;
 
 /// The best part of `piece` of at most `limit` UTF-16 units, as a byte range: whole words in a row, by clauses
 /// where it can be. `None` when not even one word fits. `weigh` gives the feature that a token stands for and what it is still worth.

@@ -13,7 +13,7 @@ use super::features::units;
 use super::lift::{Lift, Lifts, lifts};
 use super::reading::Reading;
 use super::window;
-use crate::text::{Classes, PieceKind};
+use crate::language::{Classes, PieceKind};
 
 /// The UTF-16 units that an omission mark takes inside a line, with its space.
 pub(super) const MARK_UNITS: usize = 6;

@@ -16,8 +16,8 @@ use super::*;
 use crate::archive::{ArchiveUrl, Kind, RecordFilter, open};
 use crate::engine::chat::{Chat, Models, Settings};
 use crate::engine::{Ask, Extract, Inquiry, Price, Replying, Scripted, Usd};
+use crate::redact::Redactor;
 use crate::run::{Cache, Order, Timeouts};
-use crate::text::Redactor;
 
 const LIMIT: Tokens = Tokens(64);
 

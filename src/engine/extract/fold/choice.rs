@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::section::Section;
 use super::source::{Candidate, Group, Sources};
 use super::summary::heading_units;
-use crate::text::Classes;
+use crate::language::Classes;
 
 /// What a section is worth besides what is new in an item of it, and how much of the room it may take before that fades.
 const fn lift(section: Section) -> Lift {

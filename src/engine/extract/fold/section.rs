@@ -1,6 +1,6 @@
 //! The headings of a summary.
 
-use crate::text::{Classes, reports_error};
+use crate::language::{Classes, reports_error};
 
 /// What an item of a summary is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

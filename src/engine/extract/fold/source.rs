@@ -11,7 +11,7 @@ use super::super::repeats;
 use super::section::Section;
 use super::summary::{self, item_units};
 use crate::engine::Fold;
-use crate::text::{Classes, Join, Piece, PieceKind, fold_hash, reports_error, segment};
+use crate::language::{Classes, Join, Piece, PieceKind, fold_hash, reports_error, segment};
 
 /// What may become an item.
 pub(super) struct Candidate<'t> {

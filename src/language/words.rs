@@ -4,8 +4,8 @@
 //! letters and digits with the joiners that hold a path, an identifier or a number together; Chinese,
 //! Japanese and Korean characters come in runs of their own, since no space parts their words.
 
-use super::ideograph::is_ideograph;
 use super::shape::{self, Shape};
+use crate::text::is_ideograph;
 
 /// One word of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,19 @@
+//! What words, sentences and lines of a text are, and which facts it holds; knows nothing of transcripts.
+
+mod class;
+mod envelope;
+mod facts;
+mod facts_kept;
+mod looks;
+mod segment;
+mod sentence;
+mod shape;
+mod words;
+
+pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vocabulary};
+pub use envelope::without_envelopes;
+pub use facts::{Carried, Fact, FactKind, facts, quoted};
+pub use facts_kept::{FactCount, FactCounts, FactsKept};
+pub use segment::{Join, Piece, PieceKind, segment};
+pub use shape::Shape;
+pub use words::{Word, fold_hash, words};
