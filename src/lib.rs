@@ -21,6 +21,7 @@ pub mod plan;
 pub mod redact;
 pub mod report;
 pub mod run;
-pub mod text;
-pub mod transcript;
 pub mod version;
+
+pub use ctxc_transcript as transcript;
+pub use ctxc_transcript::text;

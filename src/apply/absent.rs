@@ -7,9 +7,9 @@ use super::portions::Portions;
 use super::{ApplyError, OpenCut};
 use crate::archive::{Archive, Operation};
 use crate::plan::{Fits, Handle, Handles, Roles, Target};
-use crate::text::{Pattern, Patterns, Tokens};
-use crate::transcript::scan::{BlockKind, Kind, Scan};
-use crate::transcript::{IdHash, Index, LineNo};
+use ctxc_transcript::scan::{BlockKind, Kind, Scan};
+use ctxc_transcript::text::{Pattern, Patterns, Tokens};
+use ctxc_transcript::{IdHash, Index, LineNo};
 
 /// Looks among what the operations of `lineage` took out, the newest first, for what each of `targets` names. Of what it
 /// names several of, the first is given, as the operation that took it out would have cut it.

@@ -11,8 +11,8 @@ use super::check::is_dropped;
 use super::model::enforces_prefix;
 use super::problem::{Detail, Problem, ProblemKind};
 use super::thinking::open_loop;
-use crate::transcript::scan::{BlockKind, Kind, Scan};
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, revisit};
+use ctxc_transcript::scan::{BlockKind, Kind, Scan};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, revisit};
 
 /// What the model sees of a live chain, in the order of the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

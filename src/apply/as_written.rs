@@ -6,8 +6,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use super::ApplyError;
 use super::write::unnamed_file;
 use crate::archive::{Archive, ArchiveError, LineId};
-use crate::text::Digest;
 use crate::version::{Appended, Known, State, Version};
+use ctxc_transcript::text::Digest;
 
 /// The transcripts in which the lines of a known session were written: the source first, then each version that a client
 /// went on from, with what it added.

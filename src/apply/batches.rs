@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::{Archive, ArchiveError, Document, Kind, Record, RecordFilter};
 use crate::plan::{Batch, Ledger};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// A batch with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use uuid::Uuid;
 use super::compact::Compaction;
 use super::entry_fields::envelope;
 use super::pointers::uuid_of;
-use crate::text::json_string;
-use crate::transcript::scan::{Kind, Scan, each_field, each_string};
-use crate::transcript::{Chain, Flags, Index, LineNo, entry, read_line};
+use ctxc_transcript::scan::{Kind, Scan, each_field, each_string};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, entry, read_line};
 
 /// The time of entries among which none has one: clients want one, and this cannot pass for newer than any other.
 const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";

@@ -12,9 +12,9 @@ use super::person::{is_asking, is_persons_refusal};
 use super::placeholder::is_placeholder;
 use super::read_note::ReadNote;
 use crate::plan::{Access, Answer, Call, Handles, Lines, Place, Protected, Subject};
-use crate::text::{Tokens, json_digest, json_string};
-use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, result_blocks, revisit, turn_at, turns};
+use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use ctxc_transcript::text::{Tokens, json_digest, json_string};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, result_blocks, revisit, turn_at, turns};
 
 /// The live tool calls of a transcript.
 #[derive(Debug, Default)]

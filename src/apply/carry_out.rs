@@ -14,10 +14,10 @@ use super::problem::{Problem, new_problems};
 use super::write::{Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file};
 use super::{ApplyError, Rewrite};
 use crate::archive::{Archive, FileRef, Operation, Original};
-use crate::text::{Digest, Tokens, json_string};
-use crate::transcript::scan::{Kind, Scan};
-use crate::transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
 use crate::version::{Edits, Inserted, KeptSession, Recorded, Recorder, Step, Version};
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::text::{Digest, Tokens, json_string};
+use ctxc_transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
 
 /// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
 const REST: u64 = 30;

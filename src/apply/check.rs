@@ -7,7 +7,7 @@
 use super::head::check_head;
 use super::pairing::check_pairs;
 use super::problem::{Detail, Problem, ProblemKind};
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, Parent, PreservedSegment, Record};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, Parent, PreservedSegment, Record};
 
 /// The problems of a transcript whose live chain is `chain`, in the order of their lines.
 #[must_use]

@@ -10,8 +10,8 @@ use super::Rewrite;
 use super::entry_fields::{envelope, field};
 use super::pointers::uuid_of;
 use super::settle::{Stopgap, answers_behind};
-use crate::text::json_string;
-use crate::transcript::{Chain, Index, LineNo, read_line};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Chain, Index, LineNo, read_line};
 
 /// What the entry says.
 const TEXT: &str = "(The session was shortened here. I go on from the results above.)";

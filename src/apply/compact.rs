@@ -13,9 +13,9 @@ use super::dependents::drop_dependents;
 use super::own_edits::{Lines, own_edits};
 use super::rebase::Draft;
 use super::{Rewrite, Scope};
-use crate::text::Tokens;
-use crate::transcript::{Chain, Flags, Index, LineNo, LineSet, context_tokens};
 use crate::version::{Address, Edit};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, context_tokens};
 
 /// What takes the place of the oldest messages.
 #[derive(Clone, Copy, Debug)]

@@ -16,12 +16,12 @@ use super::pointers::uuid_of;
 use super::relink::relinks;
 use super::revived::{drop_revived, keep_healed};
 use crate::archive::Cut;
-use crate::text::{Digest, Tokens, json_string};
-use crate::transcript::edit::{Splice, render};
-use crate::transcript::scan::{BlockKind, Scan};
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Parent, Part};
-use crate::transcript::{context_tokens, measure, read_line, revisit};
 use crate::version::{Active, Address, Edit, Group, History, Inserted, Layout, Run, Step, ThinkingPolicy, Version};
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::text::{Digest, Tokens, json_string};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Parent, Part};
+use ctxc_transcript::{context_tokens, measure, read_line, revisit};
 
 /// A session with the operations of a history, to be written.
 #[derive(Debug)]

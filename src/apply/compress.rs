@@ -13,11 +13,11 @@ use crate::archive::Cut;
 use crate::plan::{Candidate, Handles};
 use crate::run::Outcome;
 use crate::run::{Task, TaskPart};
-use crate::text::Tokens;
-use crate::transcript::edit::{replace_text, replace_tool_result};
-use crate::transcript::entry;
-use crate::transcript::scan::Scan;
-use crate::transcript::{IdHash, Index, LineNo, read_line};
+use ctxc_transcript::edit::{replace_text, replace_tool_result};
+use ctxc_transcript::entry;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{IdHash, Index, LineNo, read_line};
 
 /// The texts that are to be compressed.
 #[derive(Debug, Default)]

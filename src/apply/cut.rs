@@ -5,11 +5,11 @@ use jiff::Timestamp;
 use super::Rewrite;
 use super::leaves::{Reader, shorten_leaves};
 use crate::archive::Cut;
-use crate::text::json_string::{encoded_units, utf16_units};
-use crate::text::{Digest, Tokens, chars4, json_string};
-use crate::transcript::edit::{Splice, replace_text};
-use crate::transcript::scan::{BlockKind, Scan, each_field};
-use crate::transcript::{LineNo, Span, entry, result_tokens};
+use ctxc_transcript::edit::{Splice, replace_text};
+use ctxc_transcript::scan::{BlockKind, Scan, each_field};
+use ctxc_transcript::text::json_string::{encoded_units, utf16_units};
+use ctxc_transcript::text::{Digest, Tokens, chars4, json_string};
+use ctxc_transcript::{LineNo, Span, entry, result_tokens};
 
 /// A line of the source, read and scanned.
 #[derive(Clone, Copy, Debug)]
@@ -219,7 +219,7 @@ fn text_tokens(page: Page<'_>) -> Tokens {
 mod tests {
     use super::*;
     use crate::apply::placeholder::Shelf;
-    use crate::transcript::edit::render;
+    use ctxc_transcript::edit::render;
 
     const LABEL: Label<'_> = Label { name: "r_12345", rule: "discard" };
 
@@ -241,7 +241,7 @@ mod tests {
         let rendered = render(line.as_bytes(), &splices).unwrap();
         let total = |bytes: &[u8]| {
             let mut sum = 0;
-            crate::transcript::measure(&Scan::of(bytes), bytes, |_, tokens| sum += tokens.0.cast_signed());
+            ctxc_transcript::measure(&Scan::of(bytes), bytes, |_, tokens| sum += tokens.0.cast_signed());
             sum
         };
         let saved = total(line.as_bytes()) - total(&rendered);

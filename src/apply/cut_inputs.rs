@@ -9,8 +9,8 @@ use super::cut::{Label, Page, cut_input};
 use super::placeholder::Shelf;
 use crate::archive::Cut;
 use crate::plan::Place;
-use crate::transcript::scan::Scan;
-use crate::transcript::{Index, LineSet, revisit};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Index, LineSet, revisit};
 
 /// The name of this way to cut.
 pub(super) const INPUTS: &str = "inputs";

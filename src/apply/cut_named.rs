@@ -11,9 +11,9 @@ use super::placeholder::{Placeholder, Shelf, is_placeholder};
 use super::{Calls, Rewrite};
 use crate::archive::Cut;
 use crate::plan::{Access, Place};
-use crate::text::{Tokens, chars4};
-use crate::transcript::scan::{Kind, Scan};
-use crate::transcript::{Index, LineNo, LineSet, revisit};
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::{Index, LineNo, LineSet, revisit};
 
 /// Something that is to be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

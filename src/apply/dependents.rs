@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Rewrite;
-use crate::transcript::{Chain, Index, LineNo, Parent};
+use ctxc_transcript::{Chain, Index, LineNo, Parent};
 
 /// What becomes of a dead entry.
 #[derive(Clone, Copy, PartialEq, Eq)]

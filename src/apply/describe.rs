@@ -7,9 +7,9 @@ use std::io;
 use super::cut::Page;
 use super::input::Input;
 use crate::plan::Place;
-use crate::text::clipped;
-use crate::transcript::scan::Scan;
-use crate::transcript::{Index, LineSet, revisit};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::clipped;
+use ctxc_transcript::{Index, LineSet, revisit};
 
 /// What people know a call by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use super::placeholder::is_placeholder;
 use crate::archive::{Document, Kind};
-use crate::text::json_string;
-use crate::transcript::scan::{self, Block, BlockKind, Form, Scan, each_string};
-use crate::transcript::{Span, entry};
+use ctxc_transcript::scan;
+use ctxc_transcript::scan::{Block, BlockKind, Form, Scan, each_string};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Span, entry};
 
 /// One text of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]

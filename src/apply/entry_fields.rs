@@ -1,7 +1,7 @@
 //! What an entry that ctxc writes takes over from one that stands beside it.
 
-use crate::text::json_string;
-use crate::transcript::scan::each_field;
+use ctxc_transcript::scan::each_field;
+use ctxc_transcript::text::json_string;
 
 /// The fields that clients write on every entry, in the order in which they do.
 const FIELDS: [&str; 9] =

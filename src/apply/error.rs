@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::archive::ArchiveError;
-use crate::transcript::edit::Overlap;
 use crate::version::VersionError;
+use ctxc_transcript::edit::Overlap;
 
 /// Why a rewrite was not carried out. Nothing has changed then, but where the message says otherwise.
 #[derive(Debug, thiserror::Error)]

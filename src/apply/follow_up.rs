@@ -12,10 +12,10 @@ use super::replacements::mend_replacements;
 use super::revived::keep_skipped;
 use super::rewrite::Rewrite;
 use super::thinking::{Bound, ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
-use crate::text::Tokens;
-use crate::transcript::scan::Kind;
-use crate::transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals, context_tokens};
 use crate::version::ThinkingPolicy;
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals, context_tokens};
 
 /// What followed from the edits.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io;
 
 use super::Rewrite;
-use crate::text::Tokens;
-use crate::transcript::edit::Splice;
-use crate::transcript::scan::{Scan, each_element, each_field};
-use crate::transcript::{Chain, Flags, Index, Span, Usage, each_count, read_line};
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::scan::{Scan, each_element, each_field};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Flags, Index, Span, Usage, each_count, read_line};
 
 /// What the client will take as the size of its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -128,7 +128,7 @@ fn lowered_counts(object: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::edit::render;
+    use ctxc_transcript::edit::render;
 
     // S-06
     #[test]

@@ -5,8 +5,8 @@ use std::io;
 
 use super::Rewrite;
 use super::pointers::{forget_segment, point_at, uuid_of};
-use crate::transcript::scan::Kind;
-use crate::transcript::{Chain, Flags, Index, LineNo, Parent, PreservedSegment};
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent, PreservedSegment};
 
 /// Links what is left, whose first entry is `first`, behind an `opener` where there is one. The links around what goes would
 /// lead there by themselves, unless they lead in a circle, or boundaries keep parts of what stands before them.

@@ -2,8 +2,8 @@
 
 use super::check::is_dropped;
 use super::problem::{Detail, Problem, ProblemKind};
-use crate::transcript::scan::Kind;
-use crate::transcript::{Chain, ChainEnd, Flags, IdHash, Index, LineNo};
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::{Chain, ChainEnd, Flags, IdHash, Index, LineNo};
 
 /// Finds what is wrong with the start of the live chain.
 ///

@@ -9,10 +9,10 @@ use super::cut::{Label, Page, is_cut};
 use super::placeholder::{Placeholder, Shelf};
 use crate::archive::Cut;
 use crate::plan::{Access, Call, Horizon, Place};
-use crate::text::{Tokens, chars4, json_string};
-use crate::transcript::edit::Splice;
-use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
-use crate::transcript::{Chain, Flags, Index, LineSet, Turn, block_tokens, revisit};
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use ctxc_transcript::text::{Tokens, chars4, json_string};
+use ctxc_transcript::{Chain, Flags, Index, LineSet, Turn, block_tokens, revisit};
 
 /// The name of this way to cut.
 pub(super) const RULE: &str = "images";

@@ -1,9 +1,9 @@
 //! The parameters of a tool call: what the call is about, and what people know it by.
 
 use crate::plan::{Lines, Repeat, Subject, TodoKind};
-use crate::text::{is_rooted, json_string, on_one_line, resolve, within};
-use crate::transcript::IdHash;
-use crate::transcript::scan::each_field;
+use ctxc_transcript::IdHash;
+use ctxc_transcript::scan::each_field;
+use ctxc_transcript::text::{is_rooted, json_string, on_one_line, resolve, within};
 
 /// How many lines a client reads of a file when it is not told.
 const DEFAULT_LINES: u32 = 2000;

@@ -7,11 +7,11 @@ use super::OpenCut;
 use super::composed::measured;
 use super::rebase::Rebased;
 use crate::archive::Cut;
-use crate::text::{Tokens, json_string};
-use crate::transcript::edit::{Splice, render};
-use crate::transcript::scan::{BlockKind, Scan};
-use crate::transcript::{IdHash, LineNo, Span, read_line};
 use crate::version::{Active, Edit, GivenBack, History, Newest};
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::text::{Tokens, json_string};
+use ctxc_transcript::{IdHash, LineNo, Span, read_line};
 
 /// What became of an item that was to be given back.
 #[derive(Clone, Debug, PartialEq, Eq)]

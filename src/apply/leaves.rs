@@ -3,11 +3,12 @@
 //! The client draws `toolUseResult` on the screen with few checks (format: "UI/loader crashes"), so no field goes and
 //! none changes its type; only the insides of long strings do.
 
-use crate::text::grouped;
-use crate::text::json_string::{self, utf16_units};
-use crate::transcript::Span;
-use crate::transcript::edit::Splice;
-use crate::transcript::scan::each_string_place;
+use ctxc_transcript::Span;
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::scan::each_string_place;
+use ctxc_transcript::text::grouped;
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::text::json_string::utf16_units;
 
 /// From how many bytes on a string is long.
 const LONG: usize = 200;
@@ -61,7 +62,7 @@ fn short(key: &[u8], raw: &[u8], reader: Reader<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::edit::render;
+    use ctxc_transcript::edit::render;
 
     fn shortened(value: &str) -> String {
         let splices = shorten_leaves(value.as_bytes(), Span::new(0, value.len()), Reader::Client);

@@ -14,9 +14,9 @@ use crate::plan::{
     Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, effects, folders, only_looks,
     shows_its_end, tells_its_end, without_cd, without_tail,
 };
-use crate::text::{is_rooted, resolve};
-use crate::transcript::scan::{Block, BlockKind, Kind, each_field};
-use crate::transcript::{Index, LineNo, entry};
+use ctxc_transcript::scan::{Block, BlockKind, Kind, each_field};
+use ctxc_transcript::text::{is_rooted, resolve};
+use ctxc_transcript::{Index, LineNo, entry};
 
 /// What was done in `lines`, which stand in the order of the conversation. Calls count by their results, so both have to
 /// be among the lines. Calls that failed have done nothing but fail, and commands that only look are left out.
@@ -257,7 +257,7 @@ mod tests {
     use super::super::lines::file_of;
     use super::super::samples::conversation;
     use super::*;
-    use crate::text::Tokens;
+    use ctxc_transcript::text::Tokens;
 
     fn told(calls: &[(&str, &str, &str, &str)]) -> String {
         let (file, index, lines) = file_of(&conversation(calls));

@@ -11,11 +11,11 @@ use super::ApplyError;
 use super::close_loop::ANSWER;
 use super::write::unnamed_file;
 use crate::archive::{Archive, ObjectKind, Operation, RecipeStep, lineage};
-use crate::text::Digest;
-use crate::transcript::edit::{Splice, render};
-use crate::transcript::scan::{Kind, Scan};
-use crate::transcript::{Index, LineNo, Span};
 use crate::version::{self, Address, Deposited, Edit, Edits, Inserted, LineKey, Run, State, Step, Sum, Version};
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::text::Digest;
+use ctxc_transcript::{Index, LineNo, Span};
 
 /// A line with its end, or without one where it is the last of a file that lacks it.
 type Line = Vec<u8>;

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 
 use super::cut::Page;
-use crate::transcript::scan::Scan;
-use crate::transcript::{Index, LineNo, read_line};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Index, LineNo, read_line};
 
 #[cfg(test)]
 pub(super) use tests::file_of;
@@ -35,7 +35,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::transcript::Chain;
+    use ctxc_transcript::Chain;
 
     /// A file of `text`, its index, and the lines of its live chain.
     pub(in super::super) fn file_of(text: &str) -> (File, Index, Vec<LineNo>) {

@@ -6,9 +6,9 @@ use std::io;
 use super::Calls;
 use super::cut::Page;
 use crate::plan::{Fits, Roles, Target};
-use crate::text::{Patterns, clipped, json_string, on_one_line};
-use crate::transcript::scan::{BlockKind, Kind, Scan};
-use crate::transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
+use ctxc_transcript::scan::{BlockKind, Kind, Scan};
+use ctxc_transcript::text::{Patterns, clipped, json_string, on_one_line};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
 
 /// What a target names.
 #[derive(Clone, Debug, PartialEq, Eq)]

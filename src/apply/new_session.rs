@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io;
 
 use super::typed::typed;
-use crate::text::{clipped, json_string, on_one_line};
-use crate::transcript::edit::{Splice, render};
-use crate::transcript::entry;
-use crate::transcript::scan::{Kind, Scan, each_field};
-use crate::transcript::{Chain, Flags, Index, read_line};
 use crate::version::without_suffix;
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::entry;
+use ctxc_transcript::scan::{Kind, Scan, each_field};
+use ctxc_transcript::text::{clipped, json_string, on_one_line};
+use ctxc_transcript::{Chain, Flags, Index, read_line};
 
 /// The session that a rewrite makes.
 #[derive(Clone, Debug, PartialEq, Eq)]

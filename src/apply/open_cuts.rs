@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::archive::{Cut, Operation};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// An item that is cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ fn first_cut(cut: &Cut, operation: &Operation) -> OpenCut {
 mod tests {
     use super::*;
     use crate::archive::FileRef;
-    use crate::text::Digest;
+    use ctxc_transcript::text::Digest;
     use jiff::Timestamp;
 
     fn operation(id: &str, cuts: &[(&str, Option<&str>, &str)]) -> Operation {

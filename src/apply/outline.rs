@@ -6,9 +6,9 @@ use std::io;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::text::Tokens;
-use crate::transcript::scan::Scan;
-use crate::transcript::{Chain, IdHash, Index, LineNo, context_tokens, read_line};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, IdHash, Index, LineNo, context_tokens, read_line};
 
 /// The live entries of a transcript, as far as they are compared.
 #[derive(Clone, Debug, Default)]

@@ -7,9 +7,9 @@ use super::Rewrite;
 use super::close_loop::closing_entries;
 use super::follow_up::Thinking;
 use super::thinking::{ThinkingReach, open_loop};
-use crate::text::Tokens;
-use crate::transcript::{Chain, Flags, Index, Messages, Owner, Totals};
 use crate::version::ThinkingPolicy;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Flags, Index, Messages, Owner, Totals};
 
 /// Which thinking counts.
 pub(super) struct Outlook {

@@ -1,10 +1,10 @@
 //! What a plan does to a transcript, as edits of the lines that the archive has of it.
 
 use super::Rewrite;
-use crate::transcript::edit::Splice;
-use crate::transcript::scan::Kind;
-use crate::transcript::{Flags, Index, LineNo};
 use crate::version::{Address, Edit, Version, compose};
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::{Flags, Index, LineNo};
 
 /// Which lines of a session those of a file are.
 #[derive(Clone, Debug, Default)]

@@ -2,8 +2,8 @@
 
 use super::check::is_dropped;
 use super::problem::{Detail, Problem, ProblemKind};
-use crate::transcript::scan::Kind;
-use crate::transcript::{Chain, IdHash, Index, LineNo, MessageIdx};
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::{Chain, IdHash, Index, LineNo, MessageIdx};
 
 /// One end of a live call, by its place in the conversation. They sort by call, the results of one behind its calls.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

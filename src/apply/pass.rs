@@ -13,11 +13,11 @@ use super::pointers::uuid_of;
 use super::relink::relinks;
 use super::stream::{CHUNK, Sink, Source};
 use super::{ApplyError, NewSession, Rewrite};
-use crate::text::json_string;
-use crate::transcript::edit::{Splice, render};
-use crate::transcript::scan::{Kind, Scan};
-use crate::transcript::{Fingerprint, Index, LineNo, LineSet, Record, SessionAt, Span};
 use crate::version::{Inserted, Recorder, is_own_title};
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Fingerprint, Index, LineNo, LineSet, Record, SessionAt, Span};
 
 /// How many uuids of heirs are remembered. Heirs have their children close behind them; what is no longer known is read
 /// again.

@@ -7,9 +7,9 @@ use std::io::{self, Seek};
 use super::document::texts_of;
 use super::placeholder::is_whole_placeholder;
 use crate::archive::Archive;
-use crate::transcript::LineReader;
-use crate::transcript::scan::Scan;
 use crate::version::{State, VersionError};
+use ctxc_transcript::LineReader;
+use ctxc_transcript::scan::Scan;
 
 /// What every line has in it that holds a placeholder: nothing of it is escaped in JSON.
 const MARK: &[u8] = b"[ctxc";

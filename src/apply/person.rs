@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use crate::transcript::{IdHash, Index};
+use ctxc_transcript::{IdHash, Index};
 
 /// The tools that ask the person.
 const ASKING: [&str; 3] = ["AskUserQuestion", "ExitPlanMode", "exit_plan_mode"];

@@ -1,6 +1,6 @@
 //! What stands where something was removed: one line that says what it was, how large, and the command that shows it.
 
-use crate::text::{Digest, Tokens, chars4, grouped};
+use ctxc_transcript::text::{Digest, Tokens, chars4, grouped};
 
 /// How every text starts that stands in the place of another.
 const START: &str = "[ctxc";

@@ -2,8 +2,8 @@
 
 use memchr::memmem;
 
-use crate::transcript::scan::Scan;
-use crate::transcript::{Flags, IdHash, LEADING_PARENT, Record, Span};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Flags, IdHash, LEADING_PARENT, Record, Span};
 
 /// The uuid of a line as it stands between its quotes, `known` being its digest.
 pub(super) fn raw_uuid(text: &[u8], known: IdHash) -> &[u8] {
@@ -29,7 +29,7 @@ pub(super) fn leading_parent(text: &[u8], record: &Record) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::{Index, LineNo};
+    use ctxc_transcript::{Index, LineNo};
 
     fn record(line: &str) -> Record {
         *Index::build(line.as_bytes()).unwrap().record(LineNo(0))

@@ -6,10 +6,10 @@ use std::io;
 
 use super::Rewrite;
 use super::relink::surviving_ancestor;
-use crate::text::json_string;
-use crate::transcript::edit::Splice;
-use crate::transcript::scan::{Kind, Scan, each_field};
-use crate::transcript::{IdHash, Index, LineNo, Parent, PreservedSegment, read_line};
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::scan::{Kind, Scan, each_field};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{IdHash, Index, LineNo, Parent, PreservedSegment, read_line};
 
 /// Mends every reference to a line that `rewrite` drops: titles and last prompts move to the nearest ancestor that
 /// stays, or go where there is none; snapshots of files go with their message; compact boundaries forget the entry.

@@ -2,7 +2,7 @@
 //! alone.
 
 use crate::archive::{Archive, ArchiveError};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// How many bytes are asked for at once, a single longer line aside.
 const BYTES: u64 = 1 << 20;

@@ -15,9 +15,9 @@ use super::unseen::{Gone, drop_dead, drop_progress, shorten_copies};
 use crate::archive::Cut;
 use crate::engine::digest;
 use crate::plan::{Access, Call, Horizon, Place, Protected, Rule, Superseded, supersede};
-use crate::text::{Digest, Tokens, chars4};
-use crate::transcript::scan::Scan;
-use crate::transcript::{Chain, Index, LineNo, LineSet, revisit, turns};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::{Digest, Tokens, chars4};
+use ctxc_transcript::{Chain, Index, LineNo, LineSet, revisit, turns};
 
 /// How many characters of an argument a placeholder has: the call itself stands before it.
 const ARGUMENT_LEN: usize = 40;

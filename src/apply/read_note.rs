@@ -2,8 +2,8 @@
 
 use super::cut::Page;
 use crate::plan::Lines;
-use crate::transcript::Span;
-use crate::transcript::scan::each_field;
+use ctxc_transcript::Span;
+use ctxc_transcript::scan::each_field;
 
 /// What the client's copy of a result says of a file that was read.
 #[derive(Default)]

@@ -10,11 +10,11 @@ use super::pass;
 use super::write::unnamed_file;
 use super::{ApplyError, Before, Rewrite};
 use crate::archive::{Archive, ObjectKind};
-use crate::text::Digest;
-use crate::transcript::{Chain, Index};
 use crate::version::{
     Appended, Base, History, Inserted, Known, Layout, LineKey, Recorder, Run, State, Step, Sum, Tail, Version,
 };
+use ctxc_transcript::text::Digest;
+use ctxc_transcript::{Chain, Index};
 
 /// A session with the operations of a history, read from the archive or from the file itself.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl Made<'_> {
         let base = match (self.archive, self.known) {
             (Some(archive), Some(Known { state, version: Some(_), n_lines })) => {
                 let n_new = self.index.n_lines().saturating_sub(*n_lines);
-                let start = if n_new > 0 { self.index.offset(crate::transcript::LineNo(*n_lines)) } else { 0 };
+                let start = if n_new > 0 { self.index.offset(ctxc_transcript::LineNo(*n_lines)) } else { 0 };
                 let tail = (n_new > 0).then_some(Tail { file: self.file, start, n_lines: n_new });
                 Base::read(archive, state, tail, &active)?
             }
@@ -219,7 +219,7 @@ impl Rebased {
     pub fn keys(&self) -> Result<Vec<LineKey>, ApplyError> {
         let keys = crate::version::keys(&self.base.file, &self.composed.index).map_err(ApplyError::Read)?;
         let layout = &self.base.layout;
-        let stored = (0u32..).map(crate::transcript::LineNo).zip(keys);
+        let stored = (0u32..).map(ctxc_transcript::LineNo).zip(keys);
         Ok(stored.filter(|(line, _)| layout.inserted(*line).is_none()).map(|(_, key)| key).collect())
     }
 

@@ -10,9 +10,9 @@ use super::named::texts;
 use super::{ApplyError, Calls, Named, OpenCut, find_named, read_calls};
 use crate::archive::{Archive, ArchiveError};
 use crate::plan::{Fits, Handle, Handles, Protected, Roles, Target};
-use crate::text::{Pattern, Patterns};
-use crate::transcript::scan::{Kind, Scan};
-use crate::transcript::{Chain, Index, LineNo};
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::text::{Pattern, Patterns};
+use ctxc_transcript::{Chain, Index, LineNo};
 
 /// What a target names among the cuts.
 #[derive(Clone, Debug, PartialEq, Eq)]

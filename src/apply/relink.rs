@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Rewrite;
-use crate::transcript::{Index, LineNo, MessageIdx, Parent};
+use ctxc_transcript::{Index, LineNo, MessageIdx, Parent};
 
 /// The new parent of every entry that stays and hangs elsewhere afterwards; `None` makes it a root.
 #[must_use]

@@ -9,10 +9,10 @@ use std::io;
 
 use super::Rewrite;
 use crate::archive::Cut;
-use crate::text::json_string;
-use crate::transcript::edit::{Fate, Splice, remove_elements};
-use crate::transcript::scan::{Kind, each_element, each_field};
-use crate::transcript::{Index, LineNo, Span, read_line};
+use ctxc_transcript::edit::{Fate, Splice, remove_elements};
+use ctxc_transcript::scan::{Kind, each_element, each_field};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Index, LineNo, Span, read_line};
 
 /// Takes out the replacements of the results that `rewrite` cuts.
 ///
@@ -73,7 +73,7 @@ fn call_of(line: &[u8], span: Span) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::edit::render;
+    use ctxc_transcript::edit::render;
 
     // format: "How resume rebuilds", 8
     #[test]

@@ -8,10 +8,10 @@ use std::io;
 use super::Rewrite;
 use super::follow_up::settle;
 use super::relink::relinks;
-use crate::transcript::edit::render;
-use crate::transcript::scan::Scan;
-use crate::transcript::{Chain, ChainEnd, Index, LineNo, MessageIdx, WHOLE_LIMIT, read_line};
 use crate::version::Layout;
+use ctxc_transcript::edit::render;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, MessageIdx, WHOLE_LIMIT, read_line};
 
 /// Links what a resume links anew because it skips what stands before a boundary, so that the result does not hang on what it
 /// skips, and leaves out what would become live otherwise: the result may be so short that a client looks at all of it (C-09).

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::NewSession;
 use crate::archive::{Cut, Record};
-use crate::text::Tokens;
-use crate::transcript::edit::Splice;
-use crate::transcript::{Chain, Index, LineNo, LineSet, Totals};
 use crate::version::ThinkingPolicy;
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Index, LineNo, LineSet, Totals};
 
 /// What is to change in a transcript. Every line that it does not name is written byte for byte.
 #[derive(Clone, Debug, Default)]

@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use super::{ApplyError, NewSession, Rewrite, Thinking, follow_up, pass, unnamed_file};
 use crate::archive::{self, ArchiveUrl};
-use crate::transcript::edit::replace_text;
-use crate::transcript::scan::Scan;
-use crate::transcript::{Calibration, Chain, Groups, Index, read_line, turns};
 use crate::version::title_line;
 use crate::version::{self, Appended, Deposited, Layout, Recorded, Recorder, State, Step, Version};
+use ctxc_transcript::edit::replace_text;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Calibration, Chain, Groups, Index, read_line, turns};
 
 /// Whether any bytes survive: a rewrite without an edit gives the same bytes, and one that edits every live text, takes
 /// thinking out and makes a new session is recognised and rendered again from the archive, as is its source (T-01, N-01, N-05).

@@ -12,8 +12,8 @@ use super::lines::each_line;
 use super::tool_said::{Asked, Printed, aside, orphan, said};
 use super::typed::{asks, inside, queued, typed};
 use crate::engine::Said;
-use crate::transcript::scan::{BlockKind, Kind};
-use crate::transcript::{Index, LineNo, Prompt, entry};
+use ctxc_transcript::scan::{BlockKind, Kind};
+use ctxc_transcript::{Index, LineNo, Prompt, entry};
 
 /// What was said in one line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ mod tests {
     use super::super::lines::file_of;
     use super::super::samples::conversation;
     use super::*;
-    use crate::transcript::Chain;
+    use ctxc_transcript::Chain;
 
     /// What is said, one after the other: `<speaker> text`.
     fn told(file: &File, index: &Index, lines: &[LineNo]) -> String {

@@ -10,7 +10,7 @@ use super::ledger::read_ledger;
 use super::said::read_said;
 use crate::engine::Said;
 use crate::plan::{Batch, chunks, split};
-use crate::transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner};
 
 /// What is compacted of a conversation.
 #[derive(Clone, Debug)]

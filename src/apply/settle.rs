@@ -11,9 +11,9 @@ use super::entry_fields::{envelope, field};
 use super::pairing::check_pairs;
 use super::pointers::uuid_of;
 use super::problem::ProblemKind;
-use crate::text::json_string;
-use crate::transcript::scan::{BlockKind, Scan};
-use crate::transcript::{Chain, IdHash, Index, LineNo, read_line};
+use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Chain, IdHash, Index, LineNo, read_line};
 
 /// What stands in the place of a result that is still to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(super) fn answers_behind(
         let scan = Scan::of(bytes);
         for block in scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
             let raw =
-                |span: Option<crate::transcript::Span>| span.and_then(|span| span.string(bytes)).unwrap_or_default();
+                |span: Option<ctxc_transcript::Span>| span.and_then(|span| span.string(bytes)).unwrap_or_default();
             let id = raw(block.tool_id);
             if !open.contains(&(line, IdHash::of(id))) {
                 continue;

@@ -10,9 +10,10 @@ use super::cut::Page;
 use super::document::texts_of;
 use super::typed::{queued, typed};
 use crate::archive::Kind;
-use crate::text::json_string;
-use crate::transcript::scan::{self, Scan, each_field};
-use crate::transcript::{Chain, Index, LineNo, Prompt, TurnIdx, is_notification, read_line, turn_at, turns};
+use ctxc_transcript::scan;
+use ctxc_transcript::scan::{Scan, each_field};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Chain, Index, LineNo, Prompt, TurnIdx, is_notification, read_line, turn_at, turns};
 
 /// Who says something, as people tell it apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]

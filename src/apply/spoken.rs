@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use super::cut::Page;
 use super::shown::{Shown, Speaker, texts_in};
 use crate::archive::Kind;
-use crate::transcript::scan::{self, Scan};
-use crate::transcript::{Chain, Index, LineSet, Messages, Owner, TurnIdx, revisit, turn_at, turns};
+use ctxc_transcript::scan;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Chain, Index, LineSet, Messages, Owner, TurnIdx, revisit, turn_at, turns};
 
 /// What one speaker said in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::prune::{Extra, LEAST_SAVED, Mask, Pruning};
 use super::thinking::ThinkingReach;
 use crate::plan::{BadGlob, NotARule, Preset, Protected, PruneStage, Rule};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// The name of removing all thinking, among what else goes.
 const THINKING: &str = "thinking";

@@ -5,8 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::AtomicBool;
 
 use super::ApplyError;
-use crate::text::Stopped;
-use crate::transcript::{Fingerprint, Fingerprinter};
+use ctxc_transcript::text::Stopped;
+use ctxc_transcript::{Fingerprint, Fingerprinter};
 
 /// How much is read or written at once.
 pub(super) const CHUNK: usize = 256 * 1024;

@@ -9,11 +9,11 @@ use std::io;
 
 use super::Rewrite;
 use super::follow_up::Bounds;
-use crate::text::Tokens;
-use crate::text::json_string::utf16_units;
-use crate::transcript::edit::{Fate, Splice, remove_elements, render};
-use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
-use crate::transcript::{Chain, Flags, Index, LineNo, LineSet, Span, read_line};
+use ctxc_transcript::edit::{Fate, Splice, remove_elements, render};
+use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::text::json_string::utf16_units;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Span, read_line};
 
 /// How far back thinking goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

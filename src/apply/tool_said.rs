@@ -12,7 +12,7 @@ use super::typed::{inside, without};
 use crate::engine::{Said, digest};
 use crate::language::reports_error;
 use crate::plan::{Script, only_looks, without_cd};
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// The most characters of a call.
 const CALL: usize = 120;

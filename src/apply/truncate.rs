@@ -10,9 +10,9 @@ use super::follow_up::Thinking;
 use super::hang::{hang, mend_tips};
 use super::outlook::{Outlook, Sizes};
 use crate::plan::{As, Kept, Message, Opening, TopDownTruncation, Truncation};
-use crate::text::Tokens;
-use crate::transcript::scan::Kind;
-use crate::transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
 
 /// What was cut.
 #[derive(Clone, Copy, Debug)]

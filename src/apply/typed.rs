@@ -1,9 +1,9 @@
 //! What a person typed, without what the client puts around it.
 
 use super::cut::Page;
-use crate::text::json_string;
-use crate::transcript::Prompt;
-use crate::transcript::scan::each_field;
+use ctxc_transcript::Prompt;
+use ctxc_transcript::scan::each_field;
+use ctxc_transcript::text::json_string;
 
 /// Tags of the client whose text is not the person's.
 const FOREIGN: [&str; 4] = ["system-reminder", "ide_opened_file", "ide_selection", "local-command-caveat"];

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io;
 
 use super::Rewrite;
-use crate::text::Tokens;
-use crate::transcript::edit::render;
-use crate::transcript::scan::Scan;
-use crate::transcript::{Chain, Index, LineNo, context_tokens, read_line};
+use ctxc_transcript::edit::render;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Index, LineNo, context_tokens, read_line};
 
 /// A transcript: its file, its index, and its live chain.
 type Transcript<'a> = (&'a File, &'a Index, &'a Chain);

@@ -5,8 +5,8 @@ use std::io;
 
 use super::Rewrite;
 use super::cut::{Page, shorten_copy};
-use crate::transcript::scan::{Kind, Scan};
-use crate::transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
 
 /// What went that the model does not see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A line as a database keeps it: compressed where that makes it smaller.
 
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// The line as it is.
 pub(super) const PLAIN: i64 = 0;

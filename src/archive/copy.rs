@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::{Archive, ArchiveError, DocumentId, Kind, LineId, Object, ObjectKind, Original, Record, StoredOriginal};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// How many lines or records are read at a time, and how many records are committed.
 const AT_A_TIME: usize = 256;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// An entry as a person reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -64,7 +64,7 @@ use std::path::Path;
 
 use error::other_dimension;
 
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// A store of originals, operations and records.
 ///

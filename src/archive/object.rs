@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::ArchiveError;
 use super::body::{Packer, Unpacker};
 use super::codec::{put_varint, take_varint};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// The length of each of the two checksums of an object in bytes.
 const CHECKSUM: usize = 8;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::text::{Digest, Tokens};
+use ctxc_transcript::text::{Digest, Tokens};
 
 /// One transcript as it was when an operation read or wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Originals: lines as they were before an operation took them out.
 
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// One line on its way into the archive.
 #[derive(Clone, Copy, Debug)]

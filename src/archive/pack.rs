@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::LineId;
 use super::codec::{put_varint, take_varint};
 use super::object::{put_ids, take_ids};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// At how many bytes of lines a pack is full. Half of it takes 3 % more space in all.
 pub(super) const FULL: usize = 2 << 20;

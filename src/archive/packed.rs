@@ -2,7 +2,7 @@
 
 use super::Record;
 use super::body::Unpacker;
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// The length of a checksum in bytes.
 const CHECKSUM: usize = 8;

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::{ArchiveError, Operation};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// How many of those that begin alike are looked for.
 pub(super) const AT_MOST: usize = 8;

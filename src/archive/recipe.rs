@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use super::codec::{put_varint, take_array, take_varint};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// One step of a recipe. The output is read from its first line on; each step says what the source has next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{Document, Kind};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// An entry that is no line of a transcript, such as a cached result.
 #[derive(Clone, Debug, PartialEq, Eq)]

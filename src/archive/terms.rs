@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::iter::successors;
 use std::ops::Range;
 
-use crate::text::is_ideograph;
+use ctxc_transcript::text::is_ideograph;
 
 /// The length to which a word is indexed, in characters: enough for a digest in hexadecimal. What is longer is no word.
 const LONGEST: usize = 80;

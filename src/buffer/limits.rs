@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// How much a buffer holds, and how long the summary of the rest may be. Tokens are `chars4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

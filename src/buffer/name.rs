@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// What the sessions of buffers begin with, by which an archive lists what it holds.
 const PREFIX: &str = "buffer:";

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::state::{Slip, changed_since};
 use super::{BufferError, Name, Speaker, State, Utterance};
 use crate::archive::{self, Archive, ArchiveUrl, Kind, Query, Record, RecordFilter};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// A buffer with all that it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::state::{Slip, changed_since, under_claim};
 use super::{BufferError, Name, State, Utterance};
 use crate::archive::Archive;
 use crate::engine::{Said, cut};
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// The most utterances that are folded at a time: as many as of messages (F-03).
 const CHUNK_SIZE: usize = 20;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BufferError, Limits, Name};
 use crate::archive::{Archive, ArchiveError, Document, Kind, Record};
-use crate::text::{Digest, Tokens, chars4};
+use ctxc_transcript::text::{Digest, Tokens, chars4};
 
 /// What is known of a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Name, Speaker};
 use crate::archive::{Document, Kind, Record};
-use crate::text::{Digest, Tokens, chars4};
+use ctxc_transcript::text::{Digest, Tokens, chars4};
 
 /// What somebody said, on its way into a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::archive::ArchiveUrl;
 use crate::engine::Usd;
 use crate::report::calls::CallsReport;
 use crate::report::size::{count, counted};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What is about to be sent.
 pub(super) struct Offer<'a> {

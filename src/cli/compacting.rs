@@ -9,8 +9,8 @@ use super::rewriting::Work;
 use super::settings::{EngineChoice, Keep, Mode, Summaries, Trigger};
 use crate::apply::{Compaction, NamedBatch, ReadChunk, Rewrite, Scope, compact, noted, own_edits, read_chunk};
 use crate::report::compact::{ChunkRow, CompactStats, Reason};
-use crate::text::{Stopped, Tokens, chars4};
 use crate::version::Edit;
+use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// Compacts what `rewrite` leaves of the session that `work` has read, whose context is of `size`, where that is called
 /// for. Afterwards `work` has the compacted conversation, and what is returned is still to be done to it. Nothing is

@@ -11,8 +11,8 @@ use crate::plan::{Selection, candidates};
 use crate::report::calls::Calls;
 use crate::run::Task;
 use crate::run::{MinKept, Outcome};
-use crate::text::Tokens;
-use crate::transcript::Turn;
+use ctxc_transcript::Turn;
+use ctxc_transcript::text::Tokens;
 
 /// The texts that `selection` wants, of what `rewrite` has left.
 pub(super) fn tasks(

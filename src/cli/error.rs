@@ -10,8 +10,8 @@ use super::interrupt::INTERRUPTED;
 use super::ui::Ui;
 use crate::apply::ApplyError;
 use crate::engine::{EngineError, Remedy};
-use crate::text::Stopped;
-use crate::transcript::session::{Candidate, SessionError};
+use ctxc_transcript::session::{Candidate, SessionError};
+use ctxc_transcript::text::Stopped;
 
 /// How a command ended that did what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use crate::report::size::count;
 use crate::run::{
     Cache, FoldEvent, FoldFailure, Folded, Folding, Precautions, PriceOf, Terms, expect_folds, fold_at_once, fold_with,
 };
-use crate::text::{Stopped, Tokens, chars4};
+use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// What would be asked to summarise `chunks`; `None` where no server would be.
 ///

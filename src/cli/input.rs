@@ -10,8 +10,9 @@ use anyhow::{Context, anyhow};
 
 use super::error::CommandError;
 use super::interrupt::while_waiting;
-use crate::transcript::foreign::{self, Foreign};
-use crate::transcript::session::Found;
+use ctxc_transcript::foreign;
+use ctxc_transcript::foreign::Foreign;
+use ctxc_transcript::session::Found;
 
 /// A session that is open for reading, at its beginning.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::text::Stopped;
+use ctxc_transcript::text::Stopped;
 
 /// The exit code of a program that was interrupted (U-02).
 pub(super) const INTERRUPTED: u8 = 130;

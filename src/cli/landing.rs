@@ -16,10 +16,10 @@ use crate::apply::{
 };
 use crate::archive::{Archive, hide_password};
 use crate::report::keep::DepositSize;
-use crate::transcript::Chain;
-use crate::transcript::session::{session_id, sidecar_dir};
 use crate::version::{self, Deposited, Edits, KeptSession, Layout, Recorder};
 use crate::version::{title_after, title_line};
+use ctxc_transcript::Chain;
+use ctxc_transcript::session::{session_id, sidecar_dir};
 
 /// A new session: its id, and the file that it will be.
 pub(super) struct Fresh {

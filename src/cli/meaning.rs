@@ -15,7 +15,7 @@ use crate::archive::{
 use crate::redact::Redactor;
 use crate::report::archive::Meant;
 use crate::report::size::{count, counted};
-use crate::text::{Stopped, Tokens, chars4};
+use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// How many entries get a vector in one search. Who searches waits for them.
 const MOST_AT_ONCE: u32 = 1000;

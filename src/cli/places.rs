@@ -12,7 +12,7 @@ use super::error::CommandError;
 use super::settings::Consent;
 use crate::archive::ArchiveUrl;
 use crate::engine::chat::{Endpoint, Key};
-use crate::transcript::session::Places;
+use ctxc_transcript::session::Places;
 
 /// The folder of ctxc in the folder for data.
 const APP: &str = "ctxc";

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::error::CommandError;
 use crate::cli::interrupt::while_waiting;
 use crate::plan::Stage;
-use crate::transcript::Fingerprint;
+use ctxc_transcript::Fingerprint;
 
 /// The form of plans that this version reads.
 const FORM: u32 = 1;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::ui::Ui;
-use crate::text::printable;
+use ctxc_transcript::text::printable;
 
 /// Work that is over sooner draws nothing.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -15,10 +15,10 @@ use super::stored;
 use super::ui::Ui;
 use crate::apply::{self, Before, Draft, Lines, Made, Origin};
 use crate::archive::{Archive, operation_id};
-use crate::text::{Digest, Stopped};
-use crate::transcript::session::Found;
-use crate::transcript::{Chain, Index};
 use crate::version::{self, Edit, Edits, History, Known};
+use ctxc_transcript::session::Found;
+use ctxc_transcript::text::{Digest, Stopped};
+use ctxc_transcript::{Chain, Index};
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
@@ -195,7 +195,7 @@ impl Reading {
         archive: Option<&dyn Archive>,
         ui: &Ui,
     ) -> Result<(), CommandError> {
-        let behind = crate::transcript::LineNo(self.made(archive).n_stored());
+        let behind = ctxc_transcript::LineNo(self.made(archive).n_stored());
         let before = version::Address::Stored(behind);
         let edits = Edits {
             operation: new_operation(Some("answers"), self.path.as_deref()),

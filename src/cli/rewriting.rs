@@ -20,10 +20,10 @@ use crate::apply::{
 };
 use crate::archive::Archive;
 use crate::report::rewritten::{BeforeAfter, Rewritten};
-use crate::text::{Digest, Tokens};
-use crate::transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals};
 use crate::version::{Edits, own_title};
 use crate::version::{ThinkingPolicy, title_line};
+use ctxc_transcript::text::{Digest, Tokens};
+use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals};
 
 /// What is said of a session that has placeholders in a source.
 pub(super) const LOST_PAST: &str = "already edited by ctxc, and its original is not in this archive";

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::text::printable;
+use ctxc_transcript::text::printable;
 
 /// Writes what is printable, and escapes for the rest. A character that is not whole yet waits for its end.
 #[derive(Debug)]

@@ -13,9 +13,9 @@ use crate::archive::EmbeddingServer;
 use crate::engine::{Price, Prices, chat};
 use crate::redact::Redactor;
 use crate::run::Terms;
-use crate::text::Tokens;
-use crate::transcript::session::Found;
 use crate::version::ThinkingPolicy;
+use ctxc_transcript::session::Found;
+use ctxc_transcript::text::Tokens;
 
 /// What every command that rewrites a session needs.
 #[derive(Debug)]

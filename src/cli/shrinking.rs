@@ -18,7 +18,7 @@ use crate::report::calls::{Calls, CallsReport};
 use crate::report::size::{count, counted};
 use crate::run::Task;
 use crate::run::{Cache, End, Event, Outcome, Questions, Ran, Spent, run, run_at_once};
-use crate::text::Stopped;
+use ctxc_transcript::text::Stopped;
 
 /// What came of tasks.
 pub(super) struct Shrunk {
@@ -115,7 +115,7 @@ fn questions(
 /// Says what goes where, and asks a person who has not said yes before.
 fn announce(questions: &Questions, asking: &Asking, ui: &Ui) -> Result<(), CommandError> {
     let expected = CallsReport::expected(questions, asking.server.endpoint.host());
-    let tokens = questions.open().map(|question| crate::text::chars4(question.text())).sum();
+    let tokens = questions.open().map(|question| ctxc_transcript::text::chars4(question.text())).sum();
     offer(&Offer { expected: &expected, tokens, noun: "text" }, asking, ui)
 }
 

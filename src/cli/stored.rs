@@ -13,8 +13,8 @@ use super::settings::Keep;
 use super::ui::Ui;
 use crate::archive::{self, Archive, ArchiveUrl, hide_password};
 use crate::report::size::bytes;
-use crate::transcript::session::session_id;
 use crate::version::{KeptSession, kept_sessions};
+use ctxc_transcript::session::session_id;
 
 /// Opens the archive at `url`, which is made where there is none yet.
 pub(super) fn open(url: &str) -> Result<Box<dyn Archive>, CommandError> {

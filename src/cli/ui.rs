@@ -16,7 +16,7 @@ use super::error::CommandError;
 use super::interrupt::while_waiting;
 use super::sanitizer::Sanitizer;
 use crate::report::table::Look;
-use crate::text::printable;
+use ctxc_transcript::text::printable;
 
 /// How much is said on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

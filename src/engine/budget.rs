@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::Usd;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What has been spent, what may still come of the calls under way, and the limit.
 #[derive(Clone, Copy, Debug, Default)]

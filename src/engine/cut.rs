@@ -2,7 +2,7 @@
 
 use super::Fold;
 use super::extract::{summarize, within};
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// `summary` in at most `limit` tokens: as it is, or the pieces of it that say the most, in their order.
 #[must_use]

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::extract::within;
 use super::outcome::{is_done, outcome};
 use crate::language::without_envelopes;
-use crate::text::{Tokens, chars4, grouped, without_colors};
+use ctxc_transcript::text::{Tokens, chars4, grouped, without_colors};
 
 /// What stands for the rest of a line.
 const MORE_OF_LINE: &str = "[...]";

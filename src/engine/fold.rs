@@ -1,6 +1,6 @@
 //! The second job of an engine: folding messages into a summary.
 
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// Messages to fold into one summary.
 #[derive(Clone, Copy, Debug)]

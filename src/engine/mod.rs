@@ -15,7 +15,7 @@ mod usd;
 
 use std::pin::Pin;
 
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 pub use budget::{Budget, OverBudget, Reservation};
 pub use cut::cut;

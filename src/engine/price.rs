@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Usd;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What a model costs, for a million tokens each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// A sum in US dollars, exact to a millionth of a millionth: prices of a million tokens have six decimals at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

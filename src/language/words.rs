@@ -5,7 +5,7 @@
 //! Japanese and Korean characters come in runs of their own, since no space parts their words.
 
 use super::shape::{self, Shape};
-use crate::text::is_ideograph;
+use ctxc_transcript::text::is_ideograph;
 
 /// One word of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Tool calls as far as decisions need them: digests and numbers, no text.
 
-use crate::text::Tokens;
-use crate::transcript::{IdHash, LineNo};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{IdHash, LineNo};
 
 /// Where a content block stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 
 use super::Action;
 use super::shell::{Command, Join, Script, Word};
-use crate::text::{is_rooted, resolve};
+use ctxc_transcript::text::{is_rooted, resolve};
 
 /// Programs that only look.
 const LOOKS: [&str; 46] = [

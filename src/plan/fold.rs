@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use crate::transcript::GroupIdx;
+use ctxc_transcript::GroupIdx;
 
 /// How many batches a view shows at either end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

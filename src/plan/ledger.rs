@@ -15,7 +15,7 @@ use self::latest::Latest;
 use self::todos::Todos;
 use super::test_report::TestReport;
 use super::test_run::TestRun;
-use crate::text::{Digest, on_one_line};
+use ctxc_transcript::text::{Digest, on_one_line};
 
 pub use self::todos::{Progress, TaskNews, Todo};
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{Answer, Call, Horizon, Lines, Repeat, Subject, TodoKind};
-use crate::transcript::IdHash;
+use ctxc_transcript::IdHash;
 
 /// Why a call is superseded. The rules stand in the order in which they claim calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -197,8 +197,8 @@ impl Reads {
 mod tests {
     use super::*;
     use crate::plan::{Access, Place};
-    use crate::text::Tokens;
-    use crate::transcript::LineNo;
+    use ctxc_transcript::LineNo;
+    use ctxc_transcript::text::Tokens;
     use proptest::prelude::*;
 
     const OPEN: Horizon = Horizon::new(u32::MAX, 0, 0, 0);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Handle;
-use crate::text::{NotAPattern, Pattern};
+use ctxc_transcript::text::{NotAPattern, Pattern};
 
 /// One thing that is named. What looks like a handle is one; anything else is the pattern of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]

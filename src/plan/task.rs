@@ -2,8 +2,8 @@
 
 use super::Bands;
 use crate::run::{Level, Task, TaskPart, target};
-use crate::text::{Tokens, chars4};
-use crate::transcript::{Chain, Flags, Index, LineNo, Turn, TurnIdx};
+use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, Turn, TurnIdx};
 
 /// Whose messages are compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub fn candidates(index: &Index, chain: &Chain, turns: &[Turn], selection: &Sele
         let Some(band) = selection.bands.of_turn(turn_idx, turns.len()) else { continue };
         for &line in turn.lines(chain) {
             let flags = index.record(line).flags;
-            let is_user = index.record(line).kind == crate::transcript::scan::Kind::User;
+            let is_user = index.record(line).kind == ctxc_transcript::scan::Kind::User;
             let is_wanted = match selection.roles {
                 Roles::Both => true,
                 Roles::User => is_user,

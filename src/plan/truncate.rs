@@ -3,8 +3,8 @@
 //! In go messages, each with its group and with what it could be as the first of a conversation, and an estimator; out
 //! comes where the rest starts. What a message holds is not known here, and no model is asked.
 
-use crate::text::Tokens;
-use crate::transcript::{Calibration, GroupIdx};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Calibration, GroupIdx};
 
 /// What a message is as the first of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

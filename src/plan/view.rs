@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Batch, Clip, Ledger};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What is said above what is told of the ledger.
 const STATE_IS: &str = "Derived from the tool calls, not summarized; newest first.";

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::size::{count, short};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// The price of what is read from the cache and of what is written to it, for a price of input of 100. Those of Anthropic for a
 /// cache of five minutes (platform.claude.com/docs/en/about-claude/pricing, the table of models); for one of an hour a write

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::size::{count, counted};
 use crate::engine::{CostRange, Usd};
 use crate::run::{Asked, Folded, Questions, Ran, Spent};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What was asked of a server, or would be.
 #[derive(Clone, Debug, Serialize)]

@@ -10,7 +10,7 @@ use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use crate::apply::{NamedBatch, Scope};
 use crate::plan::Batch;
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// What `ctxc compact` did, or would do.
 #[derive(Clone, Debug, Serialize)]

@@ -12,8 +12,8 @@ use super::table::{Cell, Look, Table};
 use crate::plan::Bands;
 use crate::run::Outcome;
 use crate::run::{Task, TaskPart};
-use crate::text::Tokens;
-use crate::transcript::Index;
+use ctxc_transcript::Index;
+use ctxc_transcript::text::Tokens;
 
 /// What `ctxc compress` did, or would do.
 #[derive(Clone, Debug, Serialize)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use crate::archive::Cut;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What was cut by name.
 #[derive(Clone, Debug, Serialize)]

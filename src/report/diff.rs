@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::show::printable;
 use super::size::{count, counted, tokens};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// How two transcripts differ.
 #[derive(Clone, Debug, Serialize)]

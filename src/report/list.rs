@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::table::{Cell, Look, Table};
 use super::when::to_second;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// Sessions.
 #[derive(Clone, Debug, Serialize)]

@@ -8,7 +8,7 @@ use super::rewritten::Rewritten;
 use super::size::{bytes, count, counted};
 use super::table::{Cell, Look, Table};
 use crate::apply::{Pruned, PrunedCall, PrunedRow, shortened};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What `ctxc prune` did, or would do.
 #[derive(Clone, Debug, Serialize)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::table::{Cell, Look, Table};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What can be named in a transcript.
 #[derive(Clone, Debug, Serialize)]

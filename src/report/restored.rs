@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What was brought back item by item.
 #[derive(Clone, Debug, Serialize)]

@@ -8,8 +8,8 @@ use super::cache::CacheCost;
 use super::keep::DepositSize;
 use super::size::{bytes, count, short, whole_percent};
 use crate::apply::{Consequences, Gauge, ThinkingRemoved};
-use crate::text::Tokens;
-use crate::transcript::{Calibration, Totals};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Calibration, Totals};
 
 /// What a rewrite did, or would do, whatever the verb.
 #[derive(Clone, Debug, Serialize)]

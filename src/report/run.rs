@@ -12,7 +12,7 @@ use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use crate::plan::Stage;
 use crate::run::Outcome;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What `ctxc run` did, or would do.
 #[derive(Clone, Debug, Serialize)]

@@ -8,7 +8,7 @@ use super::size::{self, counted};
 use super::when::to_second;
 use crate::apply::{Shown, Speaker};
 use crate::archive::Kind;
-use crate::text::{Tokens, chars4, without_colors};
+use ctxc_transcript::text::{Tokens, chars4, without_colors};
 
 /// How many lines are shown of what is no prompt and no answer.
 const LINES: usize = 12;

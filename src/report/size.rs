@@ -1,8 +1,8 @@
 //! Figures for people: `1,234 tokens`, `12.3 MB`, `99.9 %`. No figure is rounded into something that is not so.
 
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
-pub use crate::text::grouped as count;
+pub use ctxc_transcript::text::grouped as count;
 
 /// `n` and what it counts: `1 turn`, `1,234 turns`. The plural is the noun with an `s`.
 #[must_use]

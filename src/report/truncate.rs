@@ -8,8 +8,8 @@ use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use crate::apply::Truncated;
 use crate::plan::{Kept, TopDownTruncation, Unchanged};
-use crate::text::Tokens;
-use crate::transcript::LineNo;
+use ctxc_transcript::LineNo;
+use ctxc_transcript::text::Tokens;
 
 /// What `ctxc truncate` did, or would do.
 #[derive(Clone, Debug, Serialize)]

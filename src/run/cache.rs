@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::question::Question;
 use crate::archive::{Archive, ArchiveError, Document, Kind, Record};
 use crate::engine::{Fold, Inquiry};
-use crate::text::{Digest, Tokens};
+use ctxc_transcript::text::{Digest, Tokens};
 
 /// A store of results, each under a digest of everything that it depends on.
 pub struct Cache<'a> {

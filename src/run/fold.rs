@@ -16,7 +16,7 @@ use super::terms::{End, Terms};
 use super::window::{Course, Item, Step, window_of};
 use crate::archive::ArchiveError;
 use crate::engine::{Engine, EngineError, Fault, Fold, Reply, Said, cut};
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// How messages are folded.
 pub struct Folding<'a> {

@@ -46,8 +46,8 @@ mod tests {
     use super::*;
     use crate::language::FactCount;
     use crate::run::{Level, TaskPart};
-    use crate::text::{Tokens, chars4};
-    use crate::transcript::{LineNo, TurnIdx};
+    use ctxc_transcript::text::{Tokens, chars4};
+    use ctxc_transcript::{LineNo, TurnIdx};
 
     const TEXT: &str = "The run of src/run/gate.rs took 120 ms in v1.2.3, and parse_all was called 35 times.";
 

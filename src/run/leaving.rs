@@ -7,7 +7,7 @@ use super::spent::Spent;
 use crate::archive::ArchiveError;
 use crate::engine::{CostRange, Engine, Fold, Inquiry, Price, Said, Usd};
 use crate::redact::{ForeignPlaceholder, Redacted, Redactor};
-use crate::text::{Digest, Tokens, chars4};
+use ctxc_transcript::text::{Digest, Tokens, chars4};
 
 /// The price of a model, where it is known.
 pub type PriceOf<'a> = &'a dyn Fn(&str) -> Option<Price>;

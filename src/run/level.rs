@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// How far the messages of a band are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

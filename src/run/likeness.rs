@@ -8,7 +8,7 @@ use super::Kept;
 use crate::engine::Origin;
 use crate::language::{FactsKept, facts};
 use crate::run::Task;
-use crate::text::is_ideograph;
+use ctxc_transcript::text::is_ideograph;
 
 /// Of the words of a reply at least one in so many stands in the original. Honest ones share two in three.
 const SHARED: usize = 3;
@@ -90,8 +90,8 @@ fn is_telling(word: &str) -> bool {
 mod tests {
     use super::*;
     use crate::run::{Level, TaskPart};
-    use crate::text::{Tokens, chars4};
-    use crate::transcript::{LineNo, TurnIdx};
+    use ctxc_transcript::text::{Tokens, chars4};
+    use ctxc_transcript::{LineNo, TurnIdx};
 
     fn judged(text: &str, origin: Origin, percent: u64, reply: &str) -> Option<Kept> {
         let tokens = chars4(text);

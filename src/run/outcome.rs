@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::language::FactCount;
 use crate::run::Task;
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// What came of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ pub(super) fn is_error_text(reply: &str, original: &str) -> bool {
 mod tests {
     use super::*;
     use crate::run::{Level, TaskPart};
-    use crate::transcript::{LineNo, TurnIdx};
+    use ctxc_transcript::{LineNo, TurnIdx};
 
     fn outcome(text: &str, reply: &str) -> Outcome {
         let task = Task {

@@ -7,7 +7,7 @@ use crate::archive::ArchiveError;
 use crate::engine::{Ask, CostRange, Engine, Inquiry, Job, Origin, Price, Usd};
 use crate::redact::{Redacted, Redactor};
 use crate::run::{Task, TaskPart};
-use crate::text::{Digest, Tokens};
+use ctxc_transcript::text::{Digest, Tokens};
 
 /// All that is asked for some tasks.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::engine::{EngineError, Fault};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// How long a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

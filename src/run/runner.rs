@@ -15,7 +15,7 @@ use crate::archive::ArchiveError;
 use crate::engine::{Engine, EngineError, Fault};
 use crate::redact::{Placeholder, Redacted};
 use crate::run::Task;
-use crate::text::chars4;
+use ctxc_transcript::text::chars4;
 
 /// What the runner tells while it works.
 #[derive(Debug)]
@@ -226,8 +226,8 @@ mod tests {
     use crate::engine::Scripted;
     use crate::run::Kept;
     use crate::run::{Level, TaskPart};
-    use crate::text::{Tokens, chars4};
-    use crate::transcript::{LineNo, TurnIdx};
+    use ctxc_transcript::text::{Tokens, chars4};
+    use ctxc_transcript::{LineNo, TurnIdx};
 
     fn tasks(n_tasks: u32) -> Vec<Task> {
         let text = "The lock is taken per shard. It is never taken over the whole store.".to_owned();

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use std::time::Duration;
 
 use crate::engine::{EngineError, Fault, Price, Reply, Usd};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What a task has taken, as far as the server said it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

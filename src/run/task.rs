@@ -1,8 +1,8 @@
 //! Tasks: the texts that are to be compressed.
 
 use super::Level;
-use crate::text::Tokens;
-use crate::transcript::{LineNo, TurnIdx};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{LineNo, TurnIdx};
 
 /// Which text of an entry a task is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

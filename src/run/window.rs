@@ -18,7 +18,7 @@ use super::retry::{self, Next};
 use super::spent::{Charge, Spent};
 use super::terms::{End, Order, Terms};
 use crate::engine::{Budget, EngineError, Fault, Price, Reply, Replying, Reservation, Usd};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// How often somebody who waits is asked whether to go on.
 const TICK: Duration = Duration::from_millis(50);

@@ -1,6 +1,6 @@
 //! Which line an edit is about.
 
-use crate::transcript::LineNo;
+use ctxc_transcript::LineNo;
 
 /// A line of a session: one that it had, or one that an operation inserted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,10 +5,10 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 use super::{Active, Inserted, Layout, State, Step, Version, VersionError};
 use crate::archive::{Archive, ArchiveError};
-use crate::text::json_string;
-use crate::transcript::LineReader;
-use crate::transcript::edit::{Splice, render};
-use crate::transcript::scan::Scan;
+use ctxc_transcript::LineReader;
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::json_string;
 
 use super::title::{title_in, title_line};
 

@@ -6,7 +6,7 @@ use super::session::exact_key;
 use super::sidecar::group;
 use super::{KeptSession, VersionError, kept_sessions};
 use crate::archive::{Archive, Copied, ObjectKind, copy, copy_object};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// Copies everything that `from` holds and `to` does not, as [`copy`] does. Where a session has grown in both, or apart, the
 /// states and versions of both are there, and it is listed as it was noted last, with the files of its folder.
@@ -53,8 +53,8 @@ mod tests {
     use super::*;
     use crate::archive::testing::on_each_backend;
     use crate::archive::{ArchiveUrl, open};
-    use crate::transcript::Index;
     use crate::version::{deposit, recognise, session_sizes};
+    use ctxc_transcript::Index;
 
     fn go_on(_: u64, _: u64) -> ControlFlow<()> {
         ControlFlow::Continue(())

@@ -9,8 +9,8 @@ use super::key::key_of;
 use super::putting::{PORTION, Putting};
 use super::{Known, LineKey, Run, State, Step, Sum, Version, VersionError, recognise};
 use crate::archive::Archive;
-use crate::text::Digest;
-use crate::transcript::{Flags, Index, LineNo, LineReader};
+use ctxc_transcript::text::Digest;
+use ctxc_transcript::{Flags, Index, LineNo, LineReader};
 
 /// A session that the archive has whole.
 #[derive(Clone, Debug)]
@@ -138,7 +138,7 @@ fn torn_line(index: &Index, file: &File) -> Result<Option<Vec<u8>>, VersionError
         return Ok(None);
     }
     let mut buffer = Vec::new();
-    let line = crate::transcript::read_line(file, index, last, &mut buffer)?;
+    let line = ctxc_transcript::read_line(file, index, last, &mut buffer)?;
     Ok((!line.ends_with(b"\n")).then(|| line.to_vec()))
 }
 
@@ -184,9 +184,9 @@ mod tests {
     use super::*;
     use crate::archive::testing::on_each_backend;
     use crate::archive::{Cleanup, ObjectKind, Sweep};
-    use crate::text::Digest;
     use crate::version::keys;
     use crate::version::putting::BATCH;
+    use ctxc_transcript::text::Digest;
     use std::io::Write;
 
     fn session(n_lines: usize) -> (File, Index) {

@@ -3,9 +3,9 @@
 use super::pack::{Packer, Unpacker};
 use super::{Address, VersionError};
 use crate::archive::{Archive, Object, ObjectKind};
-use crate::text::Digest;
-use crate::transcript::LineNo;
-use crate::transcript::edit::Splice;
+use ctxc_transcript::LineNo;
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::text::Digest;
 
 /// The version of this form.
 const FORM: u64 = 1;
@@ -225,7 +225,7 @@ fn unpack_edit(unpacker: &mut Unpacker<'_>) -> Option<Edit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Span;
+    use ctxc_transcript::Span;
     use proptest::prelude::*;
 
     fn any_address() -> impl Strategy<Value = Address> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::newest::Newest;
 use super::{Address, Edit, Edits, ThinkingPolicy, VersionError};
 use crate::archive::Archive;
-use crate::transcript::edit::Splice;
+use ctxc_transcript::edit::Splice;
 
 /// The operations of a version, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::{LineNo, Span};
+    use ctxc_transcript::{LineNo, Span};
 
     fn splice(line: u32, span: (usize, usize), bytes: &str) -> Edit {
         let splice = Splice::new(Span::new(span.0, span.1), bytes);

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::archive::ArchiveError;
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// Why the archive could not give or take a session.
 #[derive(Debug, thiserror::Error)]

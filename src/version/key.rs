@@ -4,9 +4,9 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Seek};
 
-use crate::text::Digest;
-use crate::transcript::scan::{Kind, Scan};
-use crate::transcript::{Index, LineReader, Span};
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::text::Digest;
+use ctxc_transcript::{Index, LineReader, Span};
 
 use super::title::is_own_title;
 
@@ -132,7 +132,7 @@ pub fn keys(mut file: &File, index: &Index) -> io::Result<Vec<LineKey>> {
 }
 
 /// The key of `line`, of which the index has `record`.
-pub(super) fn key_of(line: &[u8], record: &crate::transcript::Record) -> LineKey {
+pub(super) fn key_of(line: &[u8], record: &ctxc_transcript::Record) -> LineKey {
     if record.kind == Kind::CustomTitle {
         return LineKey::scanned(line);
     }

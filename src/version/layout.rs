@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Active, Address, Edit};
-use crate::transcript::LineNo;
+use ctxc_transcript::LineNo;
 
 /// The lines of a state with the inserted ones at their places: what edits are rendered from.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@ use super::session::exact_key;
 use super::sidecar::group;
 use super::{Edits, KeptSession, State, Version, VersionError, kept_sessions};
 use crate::archive::{Archive, ObjectKind, Operation};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// A session with all that was made of it, and what the archive keeps them by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::transcript::edit::Splice;
+use ctxc_transcript::edit::Splice;
 
 /// Splices of one line, taken newest first, of which none touch the same bytes.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::transcript::Span;
+    use ctxc_transcript::Span;
 
     fn held(spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
         let mut newest = Newest::default();

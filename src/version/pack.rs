@@ -1,10 +1,10 @@
 //! How states, versions and edits are written down: numbers as varints, bytes behind their length.
 
 use crate::archive::codec::{put_varint, take_array, take_varint};
-use crate::text::Digest;
-use crate::transcript::LineNo;
-use crate::transcript::Span;
-use crate::transcript::edit::Splice;
+use ctxc_transcript::LineNo;
+use ctxc_transcript::Span;
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::text::Digest;
 
 /// Writes.
 #[derive(Default)]

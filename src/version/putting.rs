@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::VersionError;
 use crate::archive::{Archive, LineId, Object, ObjectKind};
-use crate::text::{Digest, Stopped};
+use ctxc_transcript::text::{Digest, Stopped};
 
 /// How many bytes of lines are given to the archive at once.
 pub(super) const BATCH: usize = 1 << 20;

@@ -6,8 +6,8 @@ use super::key::key_of;
 use super::state::head;
 use super::{LineKey, State, Sum, Version, VersionError, keys};
 use crate::archive::{Archive, ObjectKind};
-use crate::text::Digest;
-use crate::transcript::{Index, read_line};
+use ctxc_transcript::text::Digest;
+use ctxc_transcript::{Index, read_line};
 
 /// What the archive knows of a file.
 #[derive(Clone, Debug)]

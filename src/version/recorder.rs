@@ -2,9 +2,9 @@
 
 use super::key::Sum;
 use super::{Address, Inserted, Layout, LineKey, Step};
-use crate::text::Digest;
-use crate::transcript::LineNo;
-use crate::transcript::edit::Splice;
+use ctxc_transcript::LineNo;
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::text::Digest;
 
 /// Takes note of what becomes of each line of a [`super::Base`], in order.
 #[derive(Debug)]

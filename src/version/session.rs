@@ -14,9 +14,9 @@ use super::putting::{PORTION, Putting};
 use super::sidecar::{group, is_before, sidecar_files};
 use super::{Appended, State, Step, Sum, Version, VersionError};
 use crate::archive::{Archive, ArchiveError, LineId, Object, ObjectKind};
-use crate::text::Digest;
-use crate::transcript::session::{session_id, sidecar_dir};
-use crate::transcript::{Fingerprint, Fingerprinter, LineReader};
+use ctxc_transcript::session::{session_id, sidecar_dir};
+use ctxc_transcript::text::Digest;
+use ctxc_transcript::{Fingerprint, Fingerprinter, LineReader};
 
 /// A session that the archive keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 use super::VersionError;
 use super::putting::{PORTION, Putting};
 use crate::archive::{Archive, ArchiveError, Object, ObjectKind};
-use crate::text::Digest;
-use crate::transcript::LineReader;
+use ctxc_transcript::LineReader;
+use ctxc_transcript::text::Digest;
 
 /// What was put of the folder of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

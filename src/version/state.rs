@@ -3,7 +3,7 @@
 use super::VersionError;
 use super::pack::{Packer, Unpacker};
 use crate::archive::{Archive, LineId, Object, ObjectKind};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// The version of this form.
 const FORM: u64 = 1;

@@ -5,9 +5,9 @@ use super::pack::{Packer, Unpacker};
 use super::state::head;
 use super::{Address, VersionError};
 use crate::archive::{Archive, Object, ObjectKind};
-use crate::text::Digest;
-use crate::transcript::edit::Splice;
-use crate::transcript::{LineNo, Span};
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::text::Digest;
+use ctxc_transcript::{LineNo, Span};
 
 /// The version of this form.
 const FORM: u64 = 1;
@@ -369,7 +369,7 @@ fn to_stored(pieces: &[Piece<'_>], at: u32, edge: Edge, is_range: bool) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::edit::render;
+    use ctxc_transcript::edit::render;
     use proptest::prelude::*;
 
     fn splices(list: &[(usize, usize, &str)]) -> Vec<Splice> {

@@ -1,8 +1,8 @@
 //! The title that ctxc gives a new session, by which it is found in the client's picker.
 
 use super::{Inserted, Step, Version};
-use crate::text::json_string;
-use crate::transcript::scan::each_field;
+use ctxc_transcript::scan::each_field;
+use ctxc_transcript::text::json_string;
 
 /// The entry that gives the session `id` a title.
 #[must_use]

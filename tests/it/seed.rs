@@ -102,7 +102,7 @@ fn with_strict_a_kept_message_ends_with_3() {
 #[test]
 fn every_criterion_of_the_seeds_has_a_test_of_its_name() {
     let mut code = String::new();
-    let mut folders = vec!["src".into(), "tests".into()];
+    let mut folders = vec!["src".into(), "crates".into(), "tests".into()];
     while let Some(folder) = folders.pop() {
         let folder: std::path::PathBuf = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         for entry in std::fs::read_dir(folder).unwrap() {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Vector;
 use crate::archive::waiting::Waiting;
-use crate::text::{Tokens, on_one_line};
+use ctxc_transcript::text::{Tokens, on_one_line};
 
 /// How long a connection and a whole reply may take.
 const CONNECT: Duration = Duration::from_secs(10);

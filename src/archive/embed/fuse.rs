@@ -33,7 +33,7 @@ pub fn fuse(words: Vec<Hit>, meaning: Vec<Hit>, limit: u32) -> Vec<Hit> {
 mod tests {
     use super::*;
     use crate::archive::{Document, Kind};
-    use crate::text::Digest;
+    use ctxc_transcript::text::Digest;
 
     fn hits(names: &str) -> Vec<Hit> {
         let hit = |name: char| {

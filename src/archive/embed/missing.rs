@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::{EmbedError, Embedder, Vector};
 use crate::archive::{Archive, ArchiveError, DocumentId, Hit};
 use crate::redact::Redactor;
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// How many texts go into one request.
 const AT_A_TIME: usize = 64;

@@ -9,7 +9,7 @@ use super::{originals, records};
 use crate::archive::body::Packer;
 use crate::archive::packed::checksum;
 use crate::archive::{ArchiveError, Kind, Original, Record};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// How many rows and how many bytes make a message. A message of one line costs a way to the server and back.
 const MOST_ROWS: usize = 1000;

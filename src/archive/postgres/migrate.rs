@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::row::value;
 use super::session::{Server, Session};
 use crate::archive::{ArchiveError, Upgraded};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// What turns schema N into N + 1, from the empty one on. Only ever add to the end.
 const MIGRATIONS: &[&str] = &[

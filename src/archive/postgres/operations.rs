@@ -6,7 +6,7 @@ use super::fault::Fault;
 use super::row::{Damage, digest, length, optional_text, path, path_value, text, text_value, to_signed, value};
 use super::session::{Server, Session};
 use crate::archive::{ArchiveError, FileRef, Operation, RecipeStep, cuts, recipe};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// The newest operation with an output, as a row for [`operation`].
 pub(super) const BY_OUTPUT: &str = "SELECT * FROM operation WHERE output_digest = $1

@@ -6,7 +6,7 @@ use super::row::{Damage, digest, length, optional_digest, optional_text, value};
 use crate::archive::body::{PACKED, Unpacker};
 use crate::archive::pack::{Pack, pack_at};
 use crate::archive::{LineId, StoredOriginal};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// The bodies with some digests.
 pub(super) const BODIES: &str = "SELECT id, digest, codec, content, bytes FROM body WHERE digest = ANY($1)";

@@ -14,7 +14,7 @@ use crate::archive::body::PACKED;
 use crate::archive::pack::{Pack, PackSizes};
 use crate::archive::packed::Packed;
 use crate::archive::{ArchiveError, LineId, Record, StoredOriginal};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 impl Postgres {
     /// What each of the rows holds that a statement gives.

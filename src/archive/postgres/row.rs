@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
 use crate::archive::path_bytes;
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// Why a row is not what was stored.
 pub(super) type Damage = String;

@@ -16,7 +16,7 @@ use crate::archive::body::{PACKED, Packer, Unpacker};
 use crate::archive::object::{Label, PackedObject};
 use crate::archive::pack::{FULL, OpenPack, Pack, place, to_merge};
 use crate::archive::{ArchiveError, LineId, NotAnObjectKind, Object};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// Packs by their numbers; rows for [`pack`].
 pub(super) const PACKS: &str = "SELECT id, codec, content, bytes, checksum FROM pack WHERE id = ANY($1)";

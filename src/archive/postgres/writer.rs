@@ -12,7 +12,7 @@ use super::sessions::{self, Packing};
 use crate::archive::body::Packer;
 use crate::archive::pack::FULL;
 use crate::archive::{ArchiveError, Kind, LineId, Object, ObjectKind, Operation, Original, RecipeStep, Record};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// What has been put since the last commit, and the connection that holds it.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use super::row::{length, to_signed};
 use crate::archive::LineId;
 use crate::archive::body::{PACKED, Unpacker};
 use crate::archive::pack::{HeldPacks, Pack, PackSizes, pack_at};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// The number and the codec of the body with a digest.
 pub(super) const BODY_ID: &str =

@@ -7,7 +7,7 @@ use super::row::{damaged, length, to_signed, unstorable};
 use crate::archive::body::Packer;
 use crate::archive::object::{Label, PackedObject};
 use crate::archive::{LineId, NotAnObjectKind, Object, ObjectKind};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// The object with a key and a kind, as a row for [`packed`].
 pub(super) const BY_KEY: &str = "SELECT * FROM object WHERE key = ?1 AND kind = ?2";

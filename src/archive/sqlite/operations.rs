@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, named_params, params};
 
 use super::row::{damaged, length, path_from, path_value, to_signed, unstorable};
 use crate::archive::{Cut, FileRef, Operation, RecipeStep, cuts, recipe};
-use crate::text::{Digest, Tokens};
+use ctxc_transcript::text::{Digest, Tokens};
 
 /// The newest operation with an output, as a row for [`operation`].
 pub(super) const BY_OUTPUT: &str = "SELECT * FROM operation WHERE output_digest = ?

@@ -4,7 +4,7 @@ use rusqlite::Row;
 
 use super::row::length;
 use crate::archive::StoredOriginal;
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// The digests from one to another, both included, in their order.
 pub(super) const DIGESTS: &str = "SELECT digest FROM body

@@ -8,7 +8,7 @@ use super::store::Sqlite;
 use super::{objects, search};
 use crate::archive::packed::Packed;
 use crate::archive::{Archive, ArchiveError, DocumentId, Hit, Reader, Record};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 impl Sqlite {
     /// Reads all of something as it stands at one time, whatever others write.

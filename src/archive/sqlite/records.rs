@@ -7,7 +7,7 @@ use super::row::{damaged, length, time, to_nanoseconds, to_signed, unstorable};
 use crate::archive::body::Packer;
 use crate::archive::packed::{Packed, checksum};
 use crate::archive::{Document, DocumentId, Kind, NotAKind, Record};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// The record with a key and a kind, as a row for [`packed`].
 pub(super) const BY_KEY: &str = "SELECT * FROM record WHERE key = ?1 AND kind = ?2";

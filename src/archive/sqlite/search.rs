@@ -4,7 +4,7 @@ use rusqlite::{Connection, Params, Row, params};
 
 use super::records;
 use crate::archive::{DocumentId, Kind, Query, terms};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// How many longer words one word of a query may stand for.
 const MOST_LONGER: u32 = 200;

@@ -18,7 +18,7 @@ use crate::archive::{
     Operation, Original, Output, Query, Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector,
     other_dimension,
 };
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 const CONTENTS: &str = "SELECT (SELECT count(*) FROM operation) AS operations,
     (SELECT count(*) FROM original) AS originals, (SELECT count(*) FROM body) AS lines,

@@ -15,7 +15,7 @@ use crate::archive::{
     ArchiveError, Cleanup, DocumentId, Dropped, Kind, LineId, Object, ObjectKind, Operation, Original, Reader,
     RecipeStep, Record, Sweep, Vector,
 };
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// The connection that writes, and what it reuses from put to put.
 pub(super) struct Writer {

@@ -8,7 +8,7 @@ use crate::archive::{
     Archive, ArchiveUrl, Cleanup, Copied, Document, Kind, LineId, Object, ObjectKind, Record, RecordFilter, Sweep,
     copy, open,
 };
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 fn fill(archive: &mut dyn Archive) {
     archive.put_original(&removed(b"loose", "u")).unwrap();

@@ -3,7 +3,7 @@
 use super::samples::{operation, recipe, removed, replaced};
 use crate::archive::testing::on_each_backend;
 use crate::archive::{ArchiveError, Kind};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 #[test]
 fn a_03_nothing_of_a_deposit_is_seen_before_the_commit() {

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 
 use super::samples::removed;
 use crate::archive::{Archive, ArchiveError, Document, Kind, LineId, Object, ObjectKind, Record};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// What a small archive holds.
 pub(in crate::archive) struct Holdings {

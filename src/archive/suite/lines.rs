@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::samples::{operation, removed};
 use crate::archive::testing::on_each_backend;
 use crate::archive::{Archive, ArchiveError, Cleanup, LineId, Object, ObjectKind, Query, Sweep};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// Lines of a made-up session, each unlike the others.
 fn session(name: &str, n_lines: usize, length: usize) -> Vec<Vec<u8>> {

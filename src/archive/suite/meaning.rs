@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::samples::removed;
 use crate::archive::testing::on_each_backend;
 use crate::archive::{Archive, ArchiveError, Cleanup, Document, DocumentId, Kind, Query, Record, Sweep, Vector};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 const EVERYTHING: Query<'_> = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::samples::{operation, recipe, record};
 use crate::archive::testing::on_each_backend;
 use crate::archive::{ArchiveError, FileRef, Operation, lineage};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 #[test]
 fn a_06_an_operation_is_found_by_its_id_or_a_beginning_of_it() {

@@ -3,7 +3,7 @@
 use super::samples::{operation, record, removed, replaced};
 use crate::archive::testing::on_each_backend;
 use crate::archive::{Archive, Original};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 // A-02, T-01: any bytes, and any way to end.
 #[test]

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::samples::{operation, removed};
 use crate::archive::testing::on_each_backend;
 use crate::archive::{Archive, Cleanup, Document, DocumentId, Kind, Query, Record, RecordFilter, Sweep};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 fn record(key: &str, text: &str) -> Record {
     Record {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use crate::archive::{Archive, Cut, FileRef, Operation, Original, RecipeStep};
-use crate::text::{Digest, Tokens};
+use ctxc_transcript::text::{Digest, Tokens};
 
 /// The session files below a folder, in their order.
 pub(in crate::archive) fn sessions_below(folder: PathBuf) -> Vec<PathBuf> {

@@ -18,7 +18,7 @@ use crate::archive::testing::on_each_backend;
 use crate::archive::{Archive, ArchiveUrl, Kind, Query, RecordFilter, copy, open};
 use crate::engine::{Engine, Extract, Scripted};
 use crate::run::{FoldFailure, Folding, Terms, fold_at_once};
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 use Speaker::{Assistant, System, User};
 

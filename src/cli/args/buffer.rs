@@ -13,7 +13,7 @@ use crate::cli::commands::buffer::{Asked, Filling, Said, Settings, delete, load,
 use crate::cli::error::CommandError;
 use crate::cli::quantity::some_tokens;
 use crate::cli::settings::{Context, Strictness};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
 A buffer keeps the newest utterances of a conversation verbatim, and a summary of the evicted ones. Buffers are stored in \

@@ -9,7 +9,7 @@ use super::shared::find;
 use crate::cli::commands::check::Settings;
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
-use crate::transcript::session::Found;
+use ctxc_transcript::session::Found;
 
 pub(super) const EXAMPLES: &str = "\
 Exits with 1 on errors, and with 0 when there are only warnings.

@@ -10,7 +10,7 @@ use crate::cli::quantity::tokens;
 use crate::cli::settings::{Context, Detail, Strictness};
 use crate::report::facts::Lost;
 use crate::run::MinKept;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
 A band is START-END:LEVEL, in percent of the turns, END excluded. LEVEL is compress (35 % of the \

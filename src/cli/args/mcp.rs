@@ -12,7 +12,8 @@ use crate::cli::error::CommandError;
 use crate::cli::mcp::Settings;
 use crate::cli::settings::{Context, Keep};
 use crate::cli::shelf::shelf;
-use crate::transcript::session::{self, Found};
+use ctxc_transcript::session;
+use ctxc_transcript::session::Found;
 
 pub(super) const EXAMPLES: &str = "\
 Clients start the server themselves and talk to it over standard input and output; see docs/agents.md.

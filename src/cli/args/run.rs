@@ -149,7 +149,7 @@ impl Args {
                 Step::Truncate => stages.push(Stage::Truncate(self.truncation(&context))),
             }
         }
-        let target = self.what.target_tokens.map(|target| crate::text::Tokens(target.get()));
+        let target = self.what.target_tokens.map(|target| ctxc_transcript::text::Tokens(target.get()));
         let session = SessionArg { session: self.session.unwrap_or_default() };
         let engine = engine_of(&stages, engine, &context)?;
         let rewriting = self.rewrite.resolve(&session, context)?;

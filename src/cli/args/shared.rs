@@ -15,9 +15,10 @@ use crate::cli::places::Environment;
 use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
 use crate::cli::shelf::shelf;
 use crate::cli::stored;
-use crate::transcript::session::{self, By, Found, SessionError};
 use crate::version::KeptSession;
 use crate::version::ThinkingPolicy;
+use ctxc_transcript::session;
+use ctxc_transcript::session::{By, Found, SessionError};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArg {

@@ -14,7 +14,7 @@ use crate::cli::interrupt::while_waiting;
 use crate::cli::places::Environment;
 use crate::cli::quantity::{some_tokens, tokens};
 use crate::cli::settings::{EngineChoice, Summaries, Summarizing};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// When a conversation is compacted, and into what.
 #[derive(Debug, Default, clap::Args)]

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::cli::error::CommandError;
 use crate::cli::interrupt::while_waiting;
 use crate::plan::{Handle, Roles, Target};
-use crate::transcript::session::Found;
+use ctxc_transcript::session::Found;
 
 /// A target, and the summary that is to take the place of what it names.
 #[derive(Clone, Debug, PartialEq, Eq)]

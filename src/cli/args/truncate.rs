@@ -9,7 +9,7 @@ use crate::cli::config::Config;
 use crate::cli::error::CommandError;
 use crate::cli::quantity::some_tokens;
 use crate::cli::settings::Context;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
 Without --target-tokens the target is 170000: the context window times the threshold. The result \

@@ -14,8 +14,8 @@ use crate::cli::stored;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::check::{CheckReport, Origin};
-use crate::transcript::session::Found;
-use crate::transcript::{Chain, Index};
+use ctxc_transcript::session::Found;
+use ctxc_transcript::{Chain, Index};
 
 /// What to check.
 #[derive(Debug)]

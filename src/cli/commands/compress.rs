@@ -17,8 +17,8 @@ use crate::report::rewritten::BeforeAfter;
 use crate::report::size::count;
 use crate::report::table::Look;
 use crate::run::MinKept;
-use crate::text::Tokens;
-use crate::transcript::{Totals, turns};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Totals, turns};
 
 /// What to compress and how.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use crate::cli::ui::Ui;
 use crate::report::diff::{Became, Diff, Entry, Side};
 use crate::report::show::{Length, Message};
 use crate::report::when::to_second;
-use crate::text::{Stopped, clipped, on_one_line};
-use crate::transcript::session::Found;
+use ctxc_transcript::session::Found;
+use ctxc_transcript::text::{Stopped, clipped, on_one_line};
 
 /// What to compare.
 #[derive(Debug)]

@@ -20,9 +20,9 @@ use crate::cli::stored;
 use crate::cli::tell::{self, report_file};
 use crate::cli::ui::Ui;
 use crate::report::keep::{DepositSize, Found as WasFound, KeepProblem, KeepReport, KeptRow};
-use crate::text::Stopped;
-use crate::transcript::session::{By, Found, Places, of_all_projects, session_id, sidecar_dir};
 use crate::version::{self, Deposited, KeptSession, Sidecar, Version, VersionError};
+use ctxc_transcript::session::{By, Found, Places, of_all_projects, session_id, sidecar_dir};
+use ctxc_transcript::text::Stopped;
 
 /// For how long small packs are merged at the end.
 const MERGING: Duration = Duration::from_millis(200);

@@ -16,11 +16,11 @@ use crate::cli::ui::Ui;
 use crate::report::kept::KeptList;
 use crate::report::list::{List, Origin, Projects, SessionRow};
 use crate::report::size::counted;
-use crate::text::{Tokens, json_string};
-use crate::transcript::scan::each_field;
-use crate::transcript::session::{By, Candidate, Found, Places, of_all_projects, of_project, session_id};
-use crate::transcript::{Calibration, Totals, read_line, turns};
 use crate::version::kept_sessions;
+use ctxc_transcript::scan::each_field;
+use ctxc_transcript::session::{By, Candidate, Found, Places, of_all_projects, of_project, session_id};
+use ctxc_transcript::text::{Tokens, json_string};
+use ctxc_transcript::{Calibration, Totals, read_line, turns};
 
 /// What to list.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use crate::cli::stored;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::archive::Log;
-use crate::text::Digest;
-use crate::transcript::session::Found;
 use crate::version::Version;
+use ctxc_transcript::session::Found;
+use ctxc_transcript::text::Digest;
 
 /// Whose lineage, and which archive knows it.
 #[derive(Debug)]

@@ -15,10 +15,10 @@ use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::plan::{Access, Answer, Protected, Roles};
 use crate::report::refs::{CallRow, MessageRow, Refs, State};
-use crate::text::{Pattern, chars4};
-use crate::transcript::scan::Kind;
-use crate::transcript::session::Found;
-use crate::transcript::{IdHash, Index, LineNo};
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::session::Found;
+use ctxc_transcript::text::{Pattern, chars4};
+use ctxc_transcript::{IdHash, Index, LineNo};
 
 /// What to list.
 #[derive(Debug)]

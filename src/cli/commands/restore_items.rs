@@ -18,8 +18,8 @@ use crate::cli::ui::Ui;
 use crate::plan::Target;
 use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow};
 use crate::report::rewritten::BeforeAfter;
-use crate::transcript::LineNo;
 use crate::version::{Edits, History};
+use ctxc_transcript::LineNo;
 
 pub(super) fn run(settings: &Settings, aims: &[Aim], ui: &Ui) -> Result<Completion, CommandError> {
     let report = restore(settings, aims, Work::open(&settings.rewriting, ui)?)?;

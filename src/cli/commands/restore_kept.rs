@@ -14,8 +14,8 @@ use crate::cli::stored;
 use crate::cli::tell::{self, report_file};
 use crate::cli::ui::Ui;
 use crate::report::kept::BroughtBack;
-use crate::transcript::session::{Places, project_folder, session_id, sidecar_dir};
 use crate::version::{KeptSession, write_sidecar};
+use ctxc_transcript::session::{Places, project_folder, session_id, sidecar_dir};
 
 /// What to write, and where.
 #[derive(Debug)]

@@ -18,8 +18,8 @@ use crate::cli::stored;
 use crate::cli::tell::{report_file, tell};
 use crate::cli::ui::Ui;
 use crate::report::undone::{KeptRow, UndoneReport};
-use crate::transcript::session::{By, Found, session_id};
 use crate::version::{Edits, History};
+use ctxc_transcript::session::{By, Found, session_id};
 
 /// Which operations are undone.
 #[derive(Clone, Debug, PartialEq, Eq)]

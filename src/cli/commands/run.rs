@@ -23,8 +23,8 @@ use crate::report::rewritten::BeforeAfter;
 use crate::report::run::{Did, RunReport, StageRow, TextRow, with_calls};
 use crate::run::Outcome;
 use crate::run::{Task, TaskPart};
-use crate::text::Tokens;
-use crate::transcript::turns;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::turns;
 
 /// The stages of a run.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ use crate::cli::settings::Reporting;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::show::{Length, Message, Show};
-use crate::text::{Stopped, on_one_line};
-use crate::transcript::session::Found;
-use crate::transcript::turns;
+use ctxc_transcript::session::Found;
+use ctxc_transcript::text::{Stopped, on_one_line};
+use ctxc_transcript::turns;
 
 /// What to show.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::plan::Bands;
 use crate::report::stats::Stats;
-use crate::text::{Digest, Tokens};
-use crate::transcript::scan::Scan;
-use crate::transcript::session::Found;
-use crate::transcript::{LineNo, Usage, read_line};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::session::Found;
+use ctxc_transcript::text::{Digest, Tokens};
+use ctxc_transcript::{LineNo, Usage, read_line};
 
 /// What to measure.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use crate::cli::ui::Ui;
 use crate::plan::TopDownTruncation;
 use crate::report::size::tokens;
 use crate::report::truncate::{Plan, TruncateReport};
-use crate::text::Tokens;
-use crate::transcript::{LineSet, Messages};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{LineSet, Messages};
 
 /// How far to truncate.
 #[derive(Debug)]

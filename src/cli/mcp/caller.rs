@@ -16,9 +16,10 @@ use super::desk::Settings;
 use super::tools::Tool;
 use crate::cli::error::{CommandError, describe};
 use crate::cli::ui::Ui;
-use crate::text::Stopped;
-use crate::transcript::session::{self, Candidate};
-use crate::transcript::{OpenCall, open_calls};
+use ctxc_transcript::session;
+use ctxc_transcript::session::Candidate;
+use ctxc_transcript::text::Stopped;
+use ctxc_transcript::{OpenCall, open_calls};
 
 /// For how long a call is waited for that is still on its way to the disk: clients write a moment later.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -15,8 +15,8 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::{Consent, Meaning, Summaries};
 use crate::cli::ui::Ui;
 use crate::report::rewritten::Rewritten;
-use crate::text::Tokens;
-use crate::transcript::session::Places;
+use ctxc_transcript::session::Places;
+use ctxc_transcript::text::Tokens;
 
 /// What the server needs.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use crate::cli::stored;
 use crate::cli::ui::Ui;
 use crate::report::size::counted;
 use crate::report::when::to_second;
-use crate::text::Stopped;
+use ctxc_transcript::text::Stopped;
 
 /// How much of one entry is shown, in characters.
 const ENTRY: usize = 1_500;

@@ -12,7 +12,7 @@ use crate::cli::ui::Ui;
 use crate::plan::Bands;
 use crate::report::size::{counted, percent, tokens};
 use crate::report::stats::{Measured, Stats};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// How many tools are named.
 const N_TOOLS: usize = 10;

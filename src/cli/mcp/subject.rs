@@ -12,9 +12,9 @@ use crate::cli::reading::Reading;
 use crate::cli::settings::{Form, Keep, Mode, Output, Reporting, Rewriting};
 use crate::cli::stored;
 use crate::cli::ui::Ui;
-use crate::transcript::open_calls;
-use crate::transcript::session::{By, Found};
 use crate::version::ThinkingPolicy;
+use ctxc_transcript::open_calls;
+use ctxc_transcript::session::{By, Found};
 
 /// A result that this server has made of a session.
 #[derive(Clone, Debug)]

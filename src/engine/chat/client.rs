@@ -17,7 +17,7 @@ use super::reply::text_of;
 use super::retry_after::retry_after;
 use super::wire::{Accounting, Request, Response};
 use crate::engine::{Ask, Call, Engine, EngineError, Fault, Fold, Inquiry, Reply, Replying, Usage};
-use crate::text::{Tokens, chars4, without_controls};
+use ctxc_transcript::text::{Tokens, chars4, without_controls};
 
 /// A text of more tokens goes to the large model.
 const LARGE: Tokens = Tokens(1000);

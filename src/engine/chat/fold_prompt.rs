@@ -5,7 +5,7 @@
 
 use super::prompt::{Prompt, dense_tokens};
 use crate::engine::{Fold, Said};
-use crate::text::{Digest, Tokens, chars4};
+use ctxc_transcript::text::{Digest, Tokens, chars4};
 
 /// The version of the prompts for folding.
 pub const FOLD_PROMPT_VERSION: &str = "fold-1";

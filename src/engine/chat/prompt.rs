@@ -5,7 +5,7 @@
 
 use crate::engine::{Ask, Origin};
 use crate::language::{PieceKind, segment};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// The version of the prompts.
 pub const PROMPT_VERSION: &str = "1";
@@ -40,7 +40,7 @@ impl Prompt {
         let digest = Digest::of(job.text.as_bytes()).to_string();
         let tag = digest.get(..16).unwrap_or(&digest);
         let (open, close) = (format!("<passage-{tag}>"), format!("</passage-{tag}>"));
-        let is_heavy = job.target.0 * 100 <= crate::text::chars4(job.text).0 * HEAVY_PERCENT;
+        let is_heavy = job.target.0 * 100 <= ctxc_transcript::text::chars4(job.text).0 * HEAVY_PERCENT;
         let rules = RULES
             .replace("{open}", &open)
             .replace("{close}", &close)
@@ -66,7 +66,7 @@ const PLACEHOLDER: &str = "[SECRET-1]";
 /// The most tokens that a reply to `ask` may have: half as much again as the target in tokens of a model, with room for
 /// the object around it, and more of it each time that the last reply was cut off or of no use.
 pub(super) fn max_tokens(ask: &Ask<'_>) -> u64 {
-    let chars4 = crate::text::chars4(ask.job.text).0.max(1);
+    let chars4 = ctxc_transcript::text::chars4(ask.job.text).0.max(1);
     let target = ask.job.target.0.saturating_mul(dense_tokens(ask.job.text)).div_ceil(chars4);
     let room = 100 + 50 * u64::from(ask.attempt.min(4));
     target.saturating_mul(room).div_ceil(100) + 64

@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 
 use crate::engine::{EngineError, Fault, Remedy};
-use crate::text::on_one_line;
+use ctxc_transcript::text::on_one_line;
 
 /// How much of what a server says is passed on.
 const MOST_CHARS: usize = 300;

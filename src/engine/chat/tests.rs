@@ -11,7 +11,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::engine::chat::{Chat, Models, Settings};
 use crate::engine::{Ask, Engine, EngineError, Fault, Fold, Job, Origin, Reply, Said, Usage};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 const KEY: &str = "sk-or-v1-planted-key";
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::dialect::{Dialect, Form};
 use super::prompt::Prompt;
 use crate::engine::{Usage, Usd};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// A request.
 #[derive(Debug, Serialize)]

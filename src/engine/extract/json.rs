@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::features::units;
 use super::render::MARK;
 use super::shrink::within;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// Parts of the names of keys, by what a reader looks for first.
 const FIRST: [&[&str]; 3] = [

@@ -13,7 +13,7 @@ use super::window;
 
 use crate::engine::{Ask, Engine, Fold, Job, Origin, Reply, Replying};
 use crate::language::without_envelopes;
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// The built-in engine `extract`: keeps the pieces of a text that say the most for their size, word for word
 /// and in order. The same text and target always give the same reply.

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use crate::engine::{Ask, Engine, Extract, Job, Origin};
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 fn shrink(text: &str, target: u64) -> String {
     Extract.shrink(&Job { text, target: Tokens(target) }).text

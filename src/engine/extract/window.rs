@@ -2,7 +2,7 @@
 
 use super::features::{tokens, units};
 use crate::language::words;
-use crate::text::is_ideograph;
+use ctxc_transcript::text::is_ideograph;
 
 /// The best part of `piece` of at most `limit` UTF-16 units, as a byte range: whole words in a row, by clauses
 /// where it can be. `None` when not even one word fits. `weigh` gives the feature that a token stands for and what it is still worth.

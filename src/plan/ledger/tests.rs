@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::plan::shell::Script;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 const ROOM: Tokens = Tokens(2000);
 
@@ -63,7 +63,7 @@ fn f_13_what_is_told_is_limited_and_says_how_much_there_is() {
         ledger.ran(&format!("make {n}"), "", Ending::Succeeded);
     }
     let told = ledger.told(Tokens(60));
-    assert!(crate::text::chars4(&told) <= Tokens(70), "{told}");
+    assert!(ctxc_transcript::text::chars4(&told) <= Tokens(70), "{told}");
     assert!(told.starts_with("Files edited: /p/src/file_99.rs, /p/src/file_98.rs,"), "{told}");
     let n_named = told.matches("/p/src").count();
     assert!(told.contains(&format!("and {} more", 100 - n_named)), "{told}");

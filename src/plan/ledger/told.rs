@@ -1,7 +1,7 @@
 //! A ledger as people and models read it, in a limited number of tokens.
 
 use super::{Action, Ending, Ledger, Progress, Runs, Touched};
-use crate::text::{Tokens, chars4, is_rooted, within};
+use ctxc_transcript::text::{Tokens, chars4, is_rooted, within};
 
 /// The most characters of a command that are told.
 const COMMAND: usize = 100;

@@ -8,7 +8,7 @@ use super::OperationEntry;
 use crate::apply::EntryText;
 use crate::archive::{Record, StoredOriginal};
 use crate::report::when::to_second;
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// What `ctxc archive show` shows.
 #[derive(Clone, Debug, Serialize)]

@@ -8,7 +8,7 @@ use super::snippet::snippet;
 use crate::archive::{Document, Hit};
 use crate::engine::Usd;
 use crate::report::when::to_second;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// How many digits of a digest name an entry.
 const DIGITS: usize = 12;

@@ -8,8 +8,8 @@ use super::OperationRow;
 use crate::apply::open_cuts;
 use crate::archive::Operation;
 use crate::report::size::counted;
-use crate::text::Digest;
 use crate::version::History;
+use ctxc_transcript::text::Digest;
 
 /// The lineage of a session.
 #[derive(Clone, Debug, Serialize)]

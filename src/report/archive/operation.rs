@@ -10,7 +10,7 @@ use crate::report::rewritten::BeforeAfter;
 use crate::report::size::{bytes, count, counted};
 use crate::report::table::{Cell, Look, Table};
 use crate::report::when::to_second;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What was done, in short.
 #[derive(Clone, Debug, Serialize)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::buffer::{Limits, State};
 use crate::report::size::{count, counted, tokens};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// How full a buffer is.
 #[derive(Clone, Copy, Debug, Serialize)]

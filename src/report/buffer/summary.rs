@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Fill;
 use crate::buffer::State;
 use crate::report::size::{count, counted, tokens};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// The summary of a buffer (H-09).
 #[derive(Clone, Debug, Serialize)]

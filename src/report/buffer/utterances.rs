@@ -8,7 +8,7 @@ use crate::buffer::Utterance;
 use crate::report::archive::snippet;
 use crate::report::size::tokens;
 use crate::report::when::to_second;
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 /// What a buffer holds, or some of it.
 #[derive(Clone, Debug, Serialize)]

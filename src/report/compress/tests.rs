@@ -10,7 +10,7 @@ use crate::apply::{Rewrite, Tasks, add_edits, read_tasks};
 use crate::engine::Scripted;
 use crate::plan::{Selection, candidates};
 use crate::run::run_at_once;
-use crate::transcript::{Calibration, Chain, Totals, turns};
+use ctxc_transcript::{Calibration, Chain, Totals, turns};
 
 // B-08, B-09
 #[test]

@@ -9,9 +9,9 @@ use super::second_pass::SecondPass;
 use super::turn::{TurnRow, turn_rows};
 use crate::apply::{Severity, check};
 use crate::plan::Bands;
-use crate::text::Tokens;
-use crate::transcript::scan::Kind;
-use crate::transcript::{Calibration, Chain, ChainEnd, Index, MessageIdx, Part, context_tokens, revisit};
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Calibration, Chain, ChainEnd, Index, MessageIdx, Part, context_tokens, revisit};
 
 /// What takes the room in one transcript.
 #[derive(Clone, Debug, Serialize)]

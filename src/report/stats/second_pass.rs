@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::iter::Peekable;
 
 use super::turn::TurnRow;
-use crate::text::{Tokens, json_string};
-use crate::transcript::scan::{Block, BlockKind, Kind, Scan};
-use crate::transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, MessageIdx, Part, ToolEnd, Usage, measure};
+use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use ctxc_transcript::text::{Tokens, json_string};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, MessageIdx, Part, ToolEnd, Usage, measure};
 
 /// The sums of one tool, by `chars4`.
 #[derive(Clone, Copy, Debug, Default)]

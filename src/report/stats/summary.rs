@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::count::{ContextSize, Measured, Problems, Start, Stats};
 use crate::report::size::{bytes, count, counted, percent, tokens};
-use crate::text::Tokens;
+use ctxc_transcript::text::Tokens;
 
 impl Stats {
     /// Writes one labelled line for each thing that is no table.

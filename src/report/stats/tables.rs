@@ -5,8 +5,8 @@ use std::fmt::{self, Formatter};
 use super::count::{Estimates, Stats};
 use super::turn::TurnRow;
 use crate::report::table::{Cell, Look, Table};
-use crate::text::Tokens;
-use crate::transcript::Part;
+use ctxc_transcript::Part;
+use ctxc_transcript::text::Tokens;
 
 /// How many turns are shown; of more than these the largest.
 const N_TURNS: usize = 20;

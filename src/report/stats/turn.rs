@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::count::Estimates;
-use crate::text::json_string;
-use crate::transcript::scan::{BlockKind, Scan};
-use crate::transcript::{Calibration, Chain, Index, Prompt, TurnIdx, context_tokens, turns};
+use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Calibration, Chain, Index, Prompt, TurnIdx, context_tokens, turns};
 
 /// How many characters of a prompt are quoted.
 const QUOTE: usize = 48;

@@ -3,7 +3,7 @@
 use super::{end, n_bodies, on_a_server, on_the_side, open, reader_pid};
 use crate::archive::suite::samples::{operation, recipe, removed};
 use crate::archive::{Archive, ArchiveError, Document, Kind, Record};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 #[test]
 #[ignore = "needs CTXC_TEST_POSTGRES"]

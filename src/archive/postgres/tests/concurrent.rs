@@ -7,7 +7,7 @@ use std::thread;
 use super::{n_bodies, on_a_server, open};
 use crate::archive::suite::samples::{operation, recipe, removed};
 use crate::archive::{Archive, Cleanup, Document, Kind, Query, Record, Sweep};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 fn record(key: &str, text: &str) -> Record {
     let document = Document { kind: Kind::Other, session: None, speaker: None, time: None, text: text.to_owned() };

@@ -7,7 +7,7 @@ use super::on_a_server;
 use crate::archive::Archive;
 use crate::archive::postgres::Postgres;
 use crate::archive::suite::samples::sessions_below;
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 #[test]
 #[ignore = "needs CTXC_CORPUS and CTXC_TEST_POSTGRES"]

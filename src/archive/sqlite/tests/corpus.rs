@@ -9,7 +9,7 @@ use super::place::folder;
 use crate::archive::sqlite::Sqlite;
 use crate::archive::suite::samples::sessions_below;
 use crate::archive::{Archive, LineId, Object, ObjectKind};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 fn lines(bytes: &[u8]) -> Vec<(Digest, &[u8])> {
     bytes.split_inclusive(|byte| *byte == b'\n').map(|line| (Digest::of(line), line)).collect()

@@ -9,7 +9,7 @@ use crate::archive::sqlite::Sqlite;
 use crate::archive::sqlite::schema::{APPLICATION_ID, MIGRATIONS, NEWEST};
 use crate::archive::suite::samples::{operation, recipe, removed};
 use crate::archive::{Archive, LineId, Operation, recipe as recipes};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// An archive of the first schema at `path`, with an original and an operation.
 fn first_schema(path: &Path) {

@@ -10,7 +10,7 @@ use super::place::{count, folder};
 use crate::archive::sqlite::Sqlite;
 use crate::archive::suite::samples::{operation, recipe, removed};
 use crate::archive::{Archive, ArchiveError, Document, Kind, Record};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 #[test]
 fn a_02_two_writers_wait_for_each_other() {

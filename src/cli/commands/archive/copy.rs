@@ -12,8 +12,8 @@ use crate::cli::progress::Progress;
 use crate::cli::settings::Form;
 use crate::cli::tell::report_file;
 use crate::report::size::counted;
-use crate::text::Stopped;
 use crate::version::copy_sessions;
+use ctxc_transcript::text::Stopped;
 
 /// Where to.
 #[derive(Debug)]

@@ -16,8 +16,9 @@ use crate::cli::settings::Reporting;
 use crate::cli::stored::{self, session_names};
 use crate::cli::tell;
 use crate::cli::ui::Ui;
-use crate::text::Stopped;
-use crate::transcript::session::{self, Places};
+use ctxc_transcript::session;
+use ctxc_transcript::session::Places;
+use ctxc_transcript::text::Stopped;
 
 /// What is asked, and of which archive.
 #[derive(Debug)]

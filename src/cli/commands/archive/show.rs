@@ -10,7 +10,7 @@ use crate::archive::{ArchiveError, DocumentId, Kind, Operation};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry};
-use crate::text::Digest;
+use ctxc_transcript::text::Digest;
 
 /// What to show, and how.
 #[derive(Debug)]

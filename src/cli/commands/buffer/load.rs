@@ -9,7 +9,7 @@ use crate::buffer::{Speaker, Spoken};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::ui::Ui;
-use crate::transcript::session::Found;
+use ctxc_transcript::session::Found;
 
 /// What is loaded, and how.
 #[derive(Debug)]

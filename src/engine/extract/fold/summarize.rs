@@ -11,7 +11,7 @@ use super::section::Section;
 use super::source::{Group, Part, Sources};
 use super::summary::write;
 use crate::engine::Fold;
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// The part of the room for the summary so far, in percent, as long as anything is new.
 const CARRIED: usize = 35;

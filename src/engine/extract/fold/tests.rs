@@ -5,7 +5,7 @@ use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_o
 
 use super::summarize;
 use crate::engine::{Fold, Said};
-use crate::text::{Tokens, chars4};
+use ctxc_transcript::text::{Tokens, chars4};
 
 fn said(speaker: &str, text: &str) -> Said {
     Said { speaker: speaker.to_owned(), text: text.to_owned() }

@@ -6,7 +6,7 @@ use super::nest::{Container, Nest};
 use super::number::scalar_len;
 use super::{Block, BlockKind, Form, Known, Message, Scan};
 use crate::text::simd::Level;
-use crate::transcript::{Span, Usage};
+use crate::{Span, Usage};
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
 pub(super) fn walk(level: Level, line: &[u8], start: usize, scan: &mut Scan) -> Result<(), Rejected> {

@@ -3,7 +3,7 @@
 use super::bits::Rejected;
 use super::{BlockKind, Kind, fallback, walk};
 use crate::text::simd::Level;
-use crate::transcript::{Span, Usage};
+use crate::{Span, Usage};
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub struct Block {
 
 /// Whether a key is one that the scan asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::transcript) enum Known {
+pub(crate) enum Known {
     Yes,
     No,
 }

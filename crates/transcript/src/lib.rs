@@ -24,6 +24,7 @@ mod revisit;
 pub mod scan;
 pub mod session;
 mod span;
+pub mod text;
 mod tools;
 mod totals;
 mod turn;

@@ -6,7 +6,7 @@ use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::{Block, BlockKind, Form, Message, Scan};
-use crate::transcript::{Span, Usage};
+use crate::{Span, Usage};
 
 /// Fills `scan` from the JSON object that stands in `line` from `start` on.
 ///

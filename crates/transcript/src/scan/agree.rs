@@ -32,7 +32,7 @@ fn walks(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::scan::{BlockKind, Form, Kind};
+    use crate::scan::{BlockKind, Form, Kind};
     use proptest::prelude::*;
 
     const LINE: &str = r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":[{"type":"text","text":"a \"b\" \\"},{"type":"image","source":{"type":"base64","data":"AA=="}}],"is_error":true},{"type":"text","text":"c"}],"id":"m"},"uuid":"u1","timestamp":"2026-01-01T00:00:00.000Z","toolUseResult":{"a":[1,-2.5e3,true,null,{}],"b":[]}, "isMeta" : true}"#;
