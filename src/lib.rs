@@ -12,7 +12,6 @@
 #![warn(missing_docs)]
 
 pub mod apply;
-pub mod archive;
 pub mod buffer;
 pub mod cli;
 pub mod engine;
@@ -23,5 +22,6 @@ pub mod report;
 pub mod run;
 pub mod version;
 
+pub use ctxc_store as archive;
 pub use ctxc_transcript as transcript;
 pub use ctxc_transcript::text;

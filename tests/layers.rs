@@ -281,7 +281,7 @@ fn only_cli_reads_the_environment_and_the_clock() {
     check(
         reads_the_world_outside_cli,
         &[
-            ("archive/mod.rs", "let url = std::env::var(\"CTXC_ARCHIVE\")?;"),
+            ("store/lib.rs", "let url = std::env::var(\"CTXC_ARCHIVE\")?;"),
             ("plan/band.rs", "let now = jiff::Timestamp::now();"),
             ("run/runner.rs", "let started = Instant::now();"),
         ],
@@ -307,7 +307,7 @@ fn writes_files_elsewhere(source: &Source) -> Vec<String> {
     // Standard input, and the lines of a session, are spooled to files without a name, which nobody else can see (T-02).
     let may_write = [
         "apply/write",
-        "archive/",
+        "store/",
         "cli/input.rs",
         "version/base.rs",
         "version/sidecar.rs",
@@ -331,7 +331,7 @@ fn only_apply_write_and_the_archive_write_files() {
 // Invariant 4: only engine::chat and archive::embed open a connection, archive::postgres aside.
 fn opens_connections_elsewhere(source: &Source) -> Vec<String> {
     let words = ["reqwest", "TcpStream", "UdpSocket", "tokio_postgres"];
-    let may_connect = ["engine/chat", "archive/embed", "archive/postgres"];
+    let may_connect = ["engine/chat", "run/embed", "store/postgres"];
     if source.is_in(&may_connect) { Vec::new() } else { source.lines(|line| names_any(line, &words)) }
 }
 

@@ -5,8 +5,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use super::ApplyError;
 use super::write::unnamed_file;
-use crate::archive::{Archive, ArchiveError, LineId};
 use crate::version::{Appended, Known, State, Version};
+use ctxc_store::{Archive, ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
 
 /// The transcripts in which the lines of a known session were written: the source first, then each version that a client

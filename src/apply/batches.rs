@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::archive::{Archive, ArchiveError, Document, Kind, Record, RecordFilter};
 use crate::plan::{Batch, Ledger};
+use ctxc_store::{Archive, ArchiveError, Document, Kind, Record, RecordFilter};
 use ctxc_transcript::text::Digest;
 
 /// A batch with its name.
@@ -141,7 +141,8 @@ impl Labels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::{self, ArchiveUrl};
+    use ctxc_store as archive;
+    use ctxc_store::ArchiveUrl;
 
     fn batch(text: &str) -> Batch {
         Batch { end: "2026-03-02T09:30:00Z".parse().ok(), n_messages: 20, text: text.to_owned(), ..Batch::default() }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::Rewrite;
 use super::leaves::{Reader, shorten_leaves};
-use crate::archive::Cut;
+use ctxc_store::Cut;
 use ctxc_transcript::edit::{Splice, replace_text};
 use ctxc_transcript::scan::{BlockKind, Scan, each_field};
 use ctxc_transcript::text::json_string::{encoded_units, utf16_units};

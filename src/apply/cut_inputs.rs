@@ -7,8 +7,8 @@ use std::io;
 use super::Rewrite;
 use super::cut::{Label, Page, cut_input};
 use super::placeholder::Shelf;
-use crate::archive::Cut;
 use crate::plan::Place;
+use ctxc_store::Cut;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Index, LineSet, revisit};
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::placeholder::is_placeholder;
-use crate::archive::{Document, Kind};
+use ctxc_store::{Document, Kind};
 use ctxc_transcript::scan;
 use ctxc_transcript::scan::{Block, BlockKind, Form, Scan, each_string};
 use ctxc_transcript::text::json_string;

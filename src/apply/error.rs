@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::archive::ArchiveError;
 use crate::version::VersionError;
+use ctxc_store::ArchiveError;
 use ctxc_transcript::edit::Overlap;
 
 /// Why a rewrite was not carried out. Nothing has changed then, but where the message says otherwise.

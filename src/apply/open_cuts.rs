@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::archive::{Cut, Operation};
+use ctxc_store::{Cut, Operation};
 use ctxc_transcript::text::Tokens;
 
 /// An item that is cut.
@@ -94,7 +94,7 @@ fn first_cut(cut: &Cut, operation: &Operation) -> OpenCut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::FileRef;
+    use ctxc_store::FileRef;
     use ctxc_transcript::text::Digest;
     use jiff::Timestamp;
 

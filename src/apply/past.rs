@@ -6,8 +6,8 @@ use std::io::{self, Seek};
 
 use super::document::texts_of;
 use super::placeholder::is_whole_placeholder;
-use crate::archive::Archive;
 use crate::version::{State, VersionError};
+use ctxc_store::Archive;
 use ctxc_transcript::LineReader;
 use ctxc_transcript::scan::Scan;
 

@@ -1,7 +1,7 @@
 //! Original lines in portions: an archive on a server takes its time for each answer, and memory has room for a few lines
 //! alone.
 
-use crate::archive::{Archive, ArchiveError};
+use ctxc_store::{Archive, ArchiveError};
 use ctxc_transcript::text::Digest;
 
 /// How many bytes are asked for at once, a single longer line aside.
@@ -56,7 +56,8 @@ impl Portions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::{self, ArchiveUrl, Original};
+    use ctxc_store as archive;
+    use ctxc_store::{ArchiveUrl, Original};
 
     // few long lines at a time, many short ones, and each in its place whether it is there or not.
     #[test]

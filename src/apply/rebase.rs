@@ -9,10 +9,10 @@ use super::own_edits::Lines;
 use super::pass;
 use super::write::unnamed_file;
 use super::{ApplyError, Before, Rewrite};
-use crate::archive::{Archive, ObjectKind};
 use crate::version::{
     Appended, Base, History, Inserted, Known, Layout, LineKey, Recorder, Run, State, Step, Sum, Tail, Version,
 };
+use ctxc_store::{Archive, ObjectKind};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Chain, Index};
 

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 
 use super::Rewrite;
-use crate::archive::Cut;
+use ctxc_store::Cut;
 use ctxc_transcript::edit::{Fate, Splice, remove_elements};
 use ctxc_transcript::scan::{Kind, each_element, each_field};
 use ctxc_transcript::text::json_string;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::NewSession;
-use crate::archive::{Cut, Record};
 use crate::version::ThinkingPolicy;
+use ctxc_store::{Cut, Record};
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Index, LineNo, LineSet, Totals};

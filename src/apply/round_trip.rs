@@ -5,9 +5,10 @@ use std::io::{Seek, Write};
 use std::sync::atomic::AtomicBool;
 
 use super::{ApplyError, NewSession, Rewrite, Thinking, follow_up, pass, unnamed_file};
-use crate::archive::{self, ArchiveUrl};
 use crate::version::title_line;
 use crate::version::{self, Appended, Deposited, Layout, Recorded, Recorder, State, Step, Version};
+use ctxc_store as archive;
+use ctxc_store::ArchiveUrl;
 use ctxc_transcript::edit::replace_text;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Calibration, Chain, Groups, Index, read_line, turns};

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::cut::Page;
 use super::document::texts_of;
 use super::typed::{queued, typed};
-use crate::archive::Kind;
+use ctxc_store::Kind;
 use ctxc_transcript::scan;
 use ctxc_transcript::scan::{Scan, each_field};
 use ctxc_transcript::text::json_string;

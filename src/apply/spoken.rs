@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::cut::Page;
 use super::shown::{Shown, Speaker, texts_in};
-use crate::archive::Kind;
+use ctxc_store::Kind;
 use ctxc_transcript::scan;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Chain, Index, LineSet, Messages, Owner, TurnIdx, revisit, turn_at, turns};

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::state::{Slip, under_claim};
 use super::{BufferError, Name, State, Utterance};
-use crate::archive::{Archive, Kind, RecordFilter};
+use ctxc_store::{Archive, Kind, RecordFilter};
 
 /// Where an utterance stood that was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

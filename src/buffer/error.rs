@@ -1,6 +1,6 @@
 //! What can go wrong with a buffer.
 
-use crate::archive::ArchiveError;
+use ctxc_store::ArchiveError;
 
 /// Why something could not be done with a buffer. Each message fits after "cannot".
 #[derive(Debug, thiserror::Error)]

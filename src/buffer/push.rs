@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::state::{Slip, under_claim};
 use super::{BufferError, Change, Name, Speaker, Spoken, State, Utterance};
-use crate::archive::Archive;
+use ctxc_store::Archive;
 
 /// What a push did.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 
 use super::state::{Slip, changed_since};
 use super::{BufferError, Name, Speaker, State, Utterance};
-use crate::archive::{self, Archive, ArchiveUrl, Kind, Query, Record, RecordFilter};
+use ctxc_store as archive;
+use ctxc_store::{Archive, ArchiveUrl, Kind, Query, Record, RecordFilter};
 use ctxc_transcript::text::Digest;
 
 /// A buffer with all that it holds.

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use super::read::named;
 use super::state::{Slip, changed_since, under_claim};
 use super::{BufferError, Name, State, Utterance};
-use crate::archive::Archive;
 use crate::engine::{Said, cut};
+use ctxc_store::Archive;
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The most utterances that are folded at a time: as many as of messages (F-03).

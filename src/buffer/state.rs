@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{BufferError, Limits, Name};
-use crate::archive::{Archive, ArchiveError, Document, Kind, Record};
+use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
 use ctxc_transcript::text::{Digest, Tokens, chars4};
 
 /// What is known of a buffer.

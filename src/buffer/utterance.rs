@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Name, Speaker};
-use crate::archive::{Document, Kind, Record};
+use ctxc_store::{Document, Kind, Record};
 use ctxc_transcript::text::{Digest, Tokens, chars4};
 
 /// What somebody said, on its way into a buffer.

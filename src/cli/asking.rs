@@ -5,10 +5,10 @@ use anyhow::anyhow;
 use super::error::CommandError;
 use super::settings::{Asking, Consent, Secrets};
 use super::ui::Ui;
-use crate::archive::ArchiveUrl;
 use crate::engine::Usd;
 use crate::report::calls::CallsReport;
 use crate::report::size::{count, counted};
+use ctxc_store::ArchiveUrl;
 use ctxc_transcript::text::Tokens;
 
 /// What is about to be sent.

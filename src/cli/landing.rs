@@ -14,10 +14,10 @@ use super::ui::Ui;
 use crate::apply::{
     self, BaseFile, Before, Destination, Done, Errand, Keeping, NewSession, Rebased, Rewrite, carry_out,
 };
-use crate::archive::{Archive, hide_password};
 use crate::report::keep::DepositSize;
 use crate::version::{self, Deposited, Edits, KeptSession, Layout, Recorder};
 use crate::version::{title_after, title_line};
+use ctxc_store::{Archive, hide_password};
 use ctxc_transcript::Chain;
 use ctxc_transcript::session::{session_id, sidecar_dir};
 

@@ -8,13 +8,13 @@ use super::progress::Progress;
 use super::settings::{Consent, Meaning};
 use super::ui::Ui;
 use crate::apply::document;
-use crate::archive::{
-    Archive, DocumentId, EmbedError, Embedder, Hit, MissingError, Place, Query, Sent, embed_missing, embed_query, fuse,
-    prepared, sendable,
-};
 use crate::redact::Redactor;
 use crate::report::archive::Meant;
 use crate::report::size::{count, counted};
+use crate::run::embed::{
+    EmbedError, Embedder, MissingError, Place, Sent, embed_missing, embed_query, prepared, sendable,
+};
+use ctxc_store::{Archive, DocumentId, Hit, Query, fuse};
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// How many entries get a vector in one search. Who searches waits for them.

@@ -10,8 +10,8 @@ use etcetera::BaseStrategy;
 use super::config::{Config, Layer, Source};
 use super::error::CommandError;
 use super::settings::Consent;
-use crate::archive::ArchiveUrl;
 use crate::engine::chat::{Endpoint, Key};
+use ctxc_store::ArchiveUrl;
 use ctxc_transcript::session::Places;
 
 /// The folder of ctxc in the folder for data.

@@ -18,10 +18,10 @@ use crate::apply::{
     Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
     has_placeholder, own_edits, recorded_context, shell_word, title_of, unchanged_tokens, with_session,
 };
-use crate::archive::Archive;
 use crate::report::rewritten::{BeforeAfter, Rewritten};
 use crate::version::{Edits, own_title};
 use crate::version::{ThinkingPolicy, title_line};
+use ctxc_store::Archive;
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals};
 

@@ -4,7 +4,7 @@ use super::error::CommandError;
 use super::places::Environment;
 use super::settings::Keep;
 use crate::apply::Shelf;
-use crate::archive::ArchiveUrl;
+use ctxc_store::ArchiveUrl;
 
 /// How a command names the archive that keeps the originals, so that it works from anywhere.
 pub(super) fn shelf(keep: &Keep, environment: &Environment) -> Result<Shelf, CommandError> {

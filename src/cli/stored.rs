@@ -11,9 +11,10 @@ use super::error::CommandError;
 use super::input::Input;
 use super::settings::Keep;
 use super::ui::Ui;
-use crate::archive::{self, Archive, ArchiveUrl, hide_password};
 use crate::report::size::bytes;
 use crate::version::{KeptSession, kept_sessions};
+use ctxc_store as archive;
+use ctxc_store::{Archive, ArchiveUrl, hide_password};
 use ctxc_transcript::session::session_id;
 
 /// Opens the archive at `url`, which is made where there is none yet.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
-use crate::archive::Cut;
+use ctxc_store::Cut;
 use ctxc_transcript::text::Tokens;
 
 /// What was cut by name.

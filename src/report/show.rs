@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::size::{self, counted};
 use super::when::to_second;
 use crate::apply::{Shown, Speaker};
-use crate::archive::Kind;
+use ctxc_store::Kind;
 use ctxc_transcript::text::{Tokens, chars4, without_colors};
 
 /// How many lines are shown of what is no prompt and no answer.

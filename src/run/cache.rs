@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::question::Question;
-use crate::archive::{Archive, ArchiveError, Document, Kind, Record};
 use crate::engine::{Fold, Inquiry};
+use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
 use ctxc_transcript::text::{Digest, Tokens};
 
 /// A store of results, each under a digest of everything that it depends on.

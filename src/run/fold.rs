@@ -14,8 +14,8 @@ use super::outcome::is_error_text;
 use super::spent::Spent;
 use super::terms::{End, Terms};
 use super::window::{Course, Item, Step, window_of};
-use crate::archive::ArchiveError;
 use crate::engine::{Engine, EngineError, Fault, Fold, Reply, Said, cut};
+use ctxc_store::ArchiveError;
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// How messages are folded.

@@ -4,9 +4,9 @@
 use super::cache::{Cache, key_of_fold};
 use super::fold::Folding;
 use super::spent::Spent;
-use crate::archive::ArchiveError;
 use crate::engine::{CostRange, Engine, Fold, Inquiry, Price, Said, Usd};
 use crate::redact::{ForeignPlaceholder, Redacted, Redactor};
+use ctxc_store::ArchiveError;
 use ctxc_transcript::text::{Digest, Tokens, chars4};
 
 /// The price of a model, where it is known.

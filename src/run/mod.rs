@@ -6,6 +6,7 @@
 
 mod cache;
 mod clock;
+pub mod embed;
 mod fold;
 mod gate;
 mod leaving;

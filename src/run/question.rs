@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::cache::{self, Cache};
-use crate::archive::ArchiveError;
 use crate::engine::{Ask, CostRange, Engine, Inquiry, Job, Origin, Price, Usd};
 use crate::redact::{Redacted, Redactor};
 use crate::run::{Task, TaskPart};
+use ctxc_store::ArchiveError;
 use ctxc_transcript::text::{Digest, Tokens};
 
 /// All that is asked for some tasks.

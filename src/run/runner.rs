@@ -11,10 +11,10 @@ use super::spent::Spent;
 use super::terms::{End, Terms};
 use super::window::{Item, Step, window};
 use super::{Kept, Outcome};
-use crate::archive::ArchiveError;
 use crate::engine::{Engine, EngineError, Fault};
 use crate::redact::{Placeholder, Redacted};
 use crate::run::Task;
+use ctxc_store::ArchiveError;
 use ctxc_transcript::text::chars4;
 
 /// What the runner tells while it works.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 use super::{Active, Inserted, Layout, State, Step, Version, VersionError};
-use crate::archive::{Archive, ArchiveError};
+use ctxc_store::{Archive, ArchiveError};
 use ctxc_transcript::LineReader;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::Scan;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::session::exact_key;
 use super::sidecar::group;
 use super::{KeptSession, VersionError, kept_sessions};
-use crate::archive::{Archive, Copied, ObjectKind, copy, copy_object};
+use ctxc_store::{Archive, Copied, ObjectKind, copy, copy_object};
 use ctxc_transcript::text::Digest;
 
 /// Copies everything that `from` holds and `to` does not, as [`copy`] does. Where a session has grown in both, or apart, the
@@ -51,9 +51,9 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::archive::testing::on_each_backend;
-    use crate::archive::{ArchiveUrl, open};
     use crate::version::{deposit, recognise, session_sizes};
+    use ctxc_store::testing::on_each_backend;
+    use ctxc_store::{ArchiveUrl, open};
     use ctxc_transcript::Index;
 
     fn go_on(_: u64, _: u64) -> ControlFlow<()> {

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use super::key::key_of;
 use super::putting::{PORTION, Putting};
 use super::{Known, LineKey, Run, State, Step, Sum, Version, VersionError, recognise};
-use crate::archive::Archive;
+use ctxc_store::Archive;
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Flags, Index, LineNo, LineReader};
 
@@ -182,10 +182,10 @@ fn put(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::testing::on_each_backend;
-    use crate::archive::{Cleanup, ObjectKind, Sweep};
     use crate::version::keys;
     use crate::version::putting::BATCH;
+    use ctxc_store::testing::on_each_backend;
+    use ctxc_store::{Cleanup, ObjectKind, Sweep};
     use ctxc_transcript::text::Digest;
     use std::io::Write;
 

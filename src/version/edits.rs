@@ -2,7 +2,7 @@
 
 use super::pack::{Packer, Unpacker};
 use super::{Address, VersionError};
-use crate::archive::{Archive, Object, ObjectKind};
+use ctxc_store::{Archive, Object, ObjectKind};
 use ctxc_transcript::LineNo;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Digest;

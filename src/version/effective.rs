@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::newest::Newest;
 use super::{Address, Edit, Edits, ThinkingPolicy, VersionError};
-use crate::archive::Archive;
+use ctxc_store::Archive;
 use ctxc_transcript::edit::Splice;
 
 /// The operations of a version, oldest first.

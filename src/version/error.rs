@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::archive::ArchiveError;
+use ctxc_store::ArchiveError;
 use ctxc_transcript::text::Digest;
 
 /// Why the archive could not give or take a session.

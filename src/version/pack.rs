@@ -1,6 +1,6 @@
 //! How states, versions and edits are written down: numbers as varints, bytes behind their length.
 
-use crate::archive::codec::{put_varint, take_array, take_varint};
+use ctxc_store::codec::{put_varint, take_array, take_varint};
 use ctxc_transcript::LineNo;
 use ctxc_transcript::Span;
 use ctxc_transcript::edit::Splice;

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::VersionError;
-use crate::archive::{Archive, LineId, Object, ObjectKind};
+use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::text::{Digest, Stopped};
 
 /// How many bytes of lines are given to the archive at once.

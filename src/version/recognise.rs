@@ -5,7 +5,7 @@ use std::fs::File;
 use super::key::key_of;
 use super::state::head;
 use super::{LineKey, State, Sum, Version, VersionError, keys};
-use crate::archive::{Archive, ObjectKind};
+use ctxc_store::{Archive, ObjectKind};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Index, read_line};
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::putting::{PORTION, Putting};
 use super::sidecar::{group, is_before, sidecar_files};
 use super::{Appended, State, Step, Sum, Version, VersionError};
-use crate::archive::{Archive, ArchiveError, LineId, Object, ObjectKind};
+use ctxc_store::{Archive, ArchiveError, LineId, Object, ObjectKind};
 use ctxc_transcript::session::{session_id, sidecar_dir};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Fingerprint, Fingerprinter, LineReader};

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use super::VersionError;
 use super::putting::{PORTION, Putting};
-use crate::archive::{Archive, ArchiveError, Object, ObjectKind};
+use ctxc_store::{Archive, ArchiveError, Object, ObjectKind};
 use ctxc_transcript::LineReader;
 use ctxc_transcript::text::Digest;
 

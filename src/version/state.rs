@@ -2,7 +2,7 @@
 
 use super::VersionError;
 use super::pack::{Packer, Unpacker};
-use crate::archive::{Archive, LineId, Object, ObjectKind};
+use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::text::Digest;
 
 /// The version of this form.

@@ -4,7 +4,7 @@ use super::key::Sum;
 use super::pack::{Packer, Unpacker};
 use super::state::head;
 use super::{Address, VersionError};
-use crate::archive::{Archive, Object, ObjectKind};
+use ctxc_store::{Archive, Object, ObjectKind};
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{LineNo, Span};

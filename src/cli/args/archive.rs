@@ -5,11 +5,11 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use jiff::SignedDuration;
 
 use super::meaning::MeaningArgs;
-use crate::archive::{ArchiveUrl, Kind};
 use crate::cli::commands::archive::{Asked, Settings, copy, gc, list, search, show};
 use crate::cli::error::CommandError;
 use crate::cli::quantity::age;
 use crate::cli::settings::{Context, Mode};
+use ctxc_store::{ArchiveUrl, Kind};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

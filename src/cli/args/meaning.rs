@@ -5,12 +5,12 @@ use clap::builder::NonEmptyStringValueParser;
 
 #[cfg(feature = "mcp")]
 use super::engine::EngineArgs;
-use crate::archive::{EmbeddingServer, Place};
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Consent, Meaning, Secrets};
 use crate::engine::Prices;
 use crate::engine::chat::Endpoint;
+use crate::run::embed::{EmbeddingServer, Place};
 
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Semantic search")]

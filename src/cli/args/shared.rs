@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::apply::n_names;
-use crate::archive::hide_password;
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
@@ -17,6 +16,7 @@ use crate::cli::shelf::shelf;
 use crate::cli::stored;
 use crate::version::KeptSession;
 use crate::version::ThinkingPolicy;
+use ctxc_store::hide_password;
 use ctxc_transcript::session;
 use ctxc_transcript::session::{By, Found, SessionError};
 

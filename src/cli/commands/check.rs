@@ -6,7 +6,6 @@ use uuid::Uuid;
 use crate::apply::{
     Problem, Severity, Side, Visible, Written, as_written, check, compare, new_problems, outlived_thinking,
 };
-use crate::archive::Archive;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
@@ -14,6 +13,7 @@ use crate::cli::stored;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::check::{CheckReport, Origin};
+use ctxc_store::Archive;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::{Chain, Index};
 

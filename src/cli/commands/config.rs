@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::archive::hide_password;
 use crate::cli::config::{Config, Row, SET, Source};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::Context;
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
+use ctxc_store::hide_password;
 
 /// All keys.
 #[derive(Serialize)]

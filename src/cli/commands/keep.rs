@@ -9,7 +9,6 @@ use anyhow::{Context, anyhow};
 use jiff::Timestamp;
 
 use crate::apply::title_of;
-use crate::archive::{Archive, hide_password};
 use crate::cli::asking::allow_on_server;
 use crate::cli::error::{CommandError, Completion, Kind};
 use crate::cli::input::{self, Input};
@@ -21,6 +20,7 @@ use crate::cli::tell::{self, report_file};
 use crate::cli::ui::Ui;
 use crate::report::keep::{DepositSize, Found as WasFound, KeepProblem, KeepReport, KeptRow};
 use crate::version::{self, Deposited, KeptSession, Sidecar, Version, VersionError};
+use ctxc_store::{Archive, hide_password};
 use ctxc_transcript::session::{By, Found, Places, of_all_projects, session_id, sidecar_dir};
 use ctxc_transcript::text::Stopped;
 
@@ -121,7 +121,7 @@ fn keep_all(archive: &mut dyn Archive, places: &Places, report: &mut KeepReport,
 }
 
 fn is_of_archive(error: &CommandError) -> bool {
-    error.cause::<crate::archive::ArchiveError>().is_some()
+    error.cause::<ctxc_store::ArchiveError>().is_some()
         || matches!(error.cause::<VersionError>(), Some(VersionError::Archive(_)))
 }
 

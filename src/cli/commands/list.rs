@@ -6,7 +6,6 @@ use anyhow::anyhow;
 use jiff::Timestamp;
 
 use crate::apply::title_of;
-use crate::archive::{Archive, Operation, hide_password};
 use crate::cli::error::{CommandError, Completion, Kind};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
@@ -17,6 +16,7 @@ use crate::report::kept::KeptList;
 use crate::report::list::{List, Origin, Projects, SessionRow};
 use crate::report::size::counted;
 use crate::version::kept_sessions;
+use ctxc_store::{Archive, Operation, hide_password};
 use ctxc_transcript::scan::each_field;
 use ctxc_transcript::session::{By, Candidate, Found, Places, of_all_projects, of_project, session_id};
 use ctxc_transcript::text::{Tokens, json_string};

@@ -1,6 +1,5 @@
 //! `ctxc log`: tell how a session came to be what it is.
 
-use crate::archive::hide_password;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
@@ -9,6 +8,7 @@ use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::archive::Log;
 use crate::version::Version;
+use ctxc_store::hide_password;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Digest;
 

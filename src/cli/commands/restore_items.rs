@@ -8,7 +8,6 @@ use super::cutting::list;
 use super::restore::Settings;
 use crate::apply::{ApplyError, OpenCut, Recalled, Returned, Rewrite, Stock};
 use crate::apply::{absent, give_back, open_cuts, recall};
-use crate::archive::{Archive, Cut, Operation};
 use crate::cli::args::{Aim, Matches};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
@@ -19,6 +18,7 @@ use crate::plan::Target;
 use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow};
 use crate::report::rewritten::BeforeAfter;
 use crate::version::{Edits, History};
+use ctxc_store::{Archive, Cut, Operation};
 use ctxc_transcript::LineNo;
 
 pub(super) fn run(settings: &Settings, aims: &[Aim], ui: &Ui) -> Result<Completion, CommandError> {

@@ -7,7 +7,6 @@ use anyhow::anyhow;
 
 use super::restore_items::{lineage, refuse_unknown};
 use crate::apply::{ApplyError, Rewrite, Staged, open_cuts, state_has_placeholder};
-use crate::archive::{Archive, Operation};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input;
 use crate::cli::landing::{refuse_unless_file, say_resume};
@@ -19,6 +18,7 @@ use crate::cli::tell::{report_file, tell};
 use crate::cli::ui::Ui;
 use crate::report::undone::{KeptRow, UndoneReport};
 use crate::version::{Edits, History};
+use ctxc_store::{Archive, Operation};
 use ctxc_transcript::session::{By, Found, session_id};
 
 /// Which operations are undone.

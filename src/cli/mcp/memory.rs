@@ -11,7 +11,6 @@ use super::Settings;
 use super::answer::Answer;
 use super::subject::Subject;
 use crate::apply::document;
-use crate::archive::{Archive, Hit, Kind, Operation, Place, Query, ancestors, find};
 use crate::cli::error::CommandError;
 use crate::cli::meaning;
 use crate::cli::settings::{Consent, Meaning};
@@ -19,6 +18,8 @@ use crate::cli::stored;
 use crate::cli::ui::Ui;
 use crate::report::size::counted;
 use crate::report::when::to_second;
+use crate::run::embed::Place;
+use ctxc_store::{Archive, Hit, Kind, Operation, Query, ancestors, find};
 use ctxc_transcript::text::Stopped;
 
 /// How much of one entry is shown, in characters.

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::OperationEntry;
 use crate::apply::EntryText;
-use crate::archive::{Record, StoredOriginal};
 use crate::report::when::to_second;
+use ctxc_store::{Record, StoredOriginal};
 use ctxc_transcript::text::Digest;
 
 /// What `ctxc archive show` shows.

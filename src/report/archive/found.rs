@@ -5,9 +5,9 @@ use std::fmt;
 use serde::Serialize;
 
 use super::snippet::snippet;
-use crate::archive::{Document, Hit};
 use crate::engine::Usd;
 use crate::report::when::to_second;
+use ctxc_store::{Document, Hit};
 use ctxc_transcript::text::Tokens;
 
 /// How many digits of a digest name an entry.

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::OperationRow;
 use crate::apply::open_cuts;
-use crate::archive::Operation;
 use crate::report::size::counted;
 use crate::version::History;
+use ctxc_store::Operation;
 use ctxc_transcript::text::Digest;
 
 /// The lineage of a session.

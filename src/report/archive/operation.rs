@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::archive::{Cut, FileRef, Operation};
 use crate::report::rewritten::BeforeAfter;
 use crate::report::size::{bytes, count, counted};
 use crate::report::table::{Cell, Look, Table};
 use crate::report::when::to_second;
+use ctxc_store::{Cut, FileRef, Operation};
 use ctxc_transcript::text::Tokens;
 
 /// What was done, in short.

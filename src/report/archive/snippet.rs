@@ -1,6 +1,6 @@
 //! The piece of a text that shows why it was found.
 
-use crate::archive;
+use ctxc_store as archive;
 
 /// How many characters are shown on either side.
 const AROUND: usize = 80;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::archive::{Dropped, RESULT_DAYS};
 use crate::report::size::{bytes, counted};
+use ctxc_store::{Dropped, RESULT_DAYS};
 
 /// What went from an archive, or would go.
 #[derive(Clone, Debug, Serialize)]

@@ -13,11 +13,11 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use super::*;
-use crate::archive::{ArchiveUrl, Kind, RecordFilter, open};
 use crate::engine::chat::{Chat, Models, Settings};
 use crate::engine::{Ask, Extract, Inquiry, Price, Replying, Scripted, Usd};
 use crate::redact::Redactor;
 use crate::run::{Cache, Order, Timeouts};
+use ctxc_store::{ArchiveUrl, Kind, RecordFilter, open};
 
 const LIMIT: Tokens = Tokens(64);
 

@@ -6,13 +6,13 @@ use anyhow::anyhow;
 use serde::Serialize;
 
 use super::run::Desk;
-use crate::archive::{ArchiveUrl, Copied, open};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::progress::Progress;
 use crate::cli::settings::Form;
 use crate::cli::tell::report_file;
 use crate::report::size::counted;
 use crate::version::copy_sessions;
+use ctxc_store::{ArchiveUrl, Copied, open};
 use ctxc_transcript::text::Stopped;
 
 /// Where to.

@@ -6,13 +6,13 @@ use anyhow::anyhow;
 use jiff::{SignedDuration, Timestamp};
 
 use super::run::Desk;
-use crate::archive::{Archive, Cleanup, Dropped, Sweep};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::Mode;
 use crate::cli::tell::tell;
 use crate::report::archive::Swept;
 use crate::report::size;
 use crate::version::{Lineage, VersionError, lineages};
+use ctxc_store::{Archive, Cleanup, Dropped, Sweep};
 
 /// What may go.
 #[derive(Clone, Copy, Debug)]

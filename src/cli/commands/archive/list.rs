@@ -2,11 +2,11 @@
 
 use super::run::Desk;
 use crate::apply::document;
-use crate::archive::{Kind, Query};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
 use crate::version::session_sizes;
+use ctxc_store::{Kind, Query};
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

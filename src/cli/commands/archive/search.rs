@@ -3,12 +3,12 @@
 use anyhow::anyhow;
 
 use super::run::Desk;
-use crate::archive::{Kind, Query};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::meaning;
 use crate::cli::settings::Meaning;
 use crate::cli::tell::tell;
 use crate::report::archive::Found;
+use ctxc_store::{Kind, Query};
 
 /// What to look for.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use anyhow::anyhow;
 
 use super::run::Desk;
 use crate::apply::{NamedBatch, over, texts};
-use crate::archive::{ArchiveError, DocumentId, Kind, Operation};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry};
+use ctxc_store::{ArchiveError, DocumentId, Kind, Operation};
 use ctxc_transcript::text::Digest;
 
 /// What to show, and how.

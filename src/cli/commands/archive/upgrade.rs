@@ -3,11 +3,11 @@
 use anyhow::anyhow;
 use serde::Serialize;
 
-use crate::archive::{ArchiveUrl, Upgraded, upgrade};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::tell::report_file;
 use crate::cli::ui::Ui;
+use ctxc_store::{ArchiveUrl, Upgraded, upgrade};
 
 #[derive(Serialize)]
 struct Report<'a> {

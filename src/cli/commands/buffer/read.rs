@@ -3,11 +3,11 @@
 use anyhow::anyhow;
 
 use super::run::Desk;
-use crate::archive::Query;
 use crate::buffer::{self, Speaker};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
 use crate::report::buffer::Utterances;
+use ctxc_store::Query;
 
 /// What to show.
 #[derive(Debug)]

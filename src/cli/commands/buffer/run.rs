@@ -1,13 +1,14 @@
 //! What all verbs of `ctxc buffer` have in common.
 
 use super::{delete, list, load, push, read, state};
-use crate::archive::{self, Archive, ArchiveUrl};
 use crate::buffer::Name;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::Reporting;
 use crate::cli::stored;
 use crate::cli::tell;
 use crate::cli::ui::Ui;
+use ctxc_store as archive;
+use ctxc_store::{Archive, ArchiveUrl};
 
 /// What is asked, of which buffer in which archive.
 #[derive(Debug)]

@@ -1,0 +1,101 @@
+//! A server's errors as those of an archive.
+
+use std::error::Error;
+
+use tokio_postgres::error::SqlState;
+
+use crate::{ArchiveError, Encryption};
+
+/// How long a statement waits for other processes to let go.
+pub(super) const LOCK_SECONDS: u64 = 30;
+
+/// A result of the server's that can tell which archive it is about.
+pub(super) trait Fault<T> {
+    /// The same result, its error made one about the archive at `place`.
+    fn fault(self, place: &str) -> Result<T, ArchiveError>;
+}
+
+impl<T> Fault<T> for Result<T, tokio_postgres::Error> {
+    fn fault(self, place: &str) -> Result<T, ArchiveError> {
+        self.map_err(|error| archive_error(place, error))
+    }
+}
+
+/// Whether the connection is what failed.
+pub(super) fn is_loss(error: &tokio_postgres::Error) -> bool {
+    let is_io = error.source().is_some_and(<dyn Error>::is::<std::io::Error>);
+    // The server says so before it ends a connection: it is told to, or it goes down.
+    let ends = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
+    error.is_closed() || is_io || error.code().is_some_and(|code| ends.contains(code) || code.code().starts_with("08"))
+}
+
+/// The error of a network that cannot be reached.
+pub(super) fn unreachable(place: &str, source: impl Error + Send + Sync + 'static) -> ArchiveError {
+    ArchiveError::Unreachable { place: place.to_owned(), source: Box::new(source) }
+}
+
+/// What failed while a connection was made.
+pub(super) fn connecting(place: &str, encryption: Encryption, error: tokio_postgres::Error) -> ArchiveError {
+    let place = place.to_owned();
+    let chain = chain(&error);
+    match (error.as_db_error(), encryption) {
+        (Some(said), _) if [SqlState::CANNOT_CONNECT_NOW, SqlState::TOO_MANY_CONNECTIONS].contains(said.code()) => {
+            ArchiveError::Unreachable { place, source: Box::new(error) }
+        }
+        (Some(said), _) => ArchiveError::Refused { place, detail: said.message().to_owned() },
+        (None, Encryption::Unverified | Encryption::Verified) if chain.contains("server does not support TLS") => {
+            let detail = "the server offers no encryption; set it up there, or say `sslmode=disable` to send everything in the clear";
+            ArchiveError::Unprotected { place, detail: detail.to_owned() }
+        }
+        (None, _) if chain.contains("certificate") => {
+            let detail = format!(
+                "the server does not prove who it is ({chain}); name the file of its authority with `sslrootcert=PATH`, or say `sslmode=require` to trust whoever answers"
+            );
+            ArchiveError::Unprotected { place, detail }
+        }
+        (None, _) if chain.contains("password") => {
+            ArchiveError::Refused { place, detail: "it wants a password".to_owned() }
+        }
+        (None, _) => ArchiveError::Unreachable { place, source: Box::new(error) },
+    }
+}
+
+/// What an error and its causes say, each once.
+fn chain(error: &tokio_postgres::Error) -> String {
+    let mut said: Vec<String> = Vec::new();
+    let mut next: Option<&dyn Error> = Some(error);
+    while let Some(error) = next {
+        let text = error.to_string();
+        if !said.iter().any(|known| known.contains(&text)) {
+            said.push(text);
+        }
+        next = error.source();
+    }
+    said.join(": ")
+}
+
+fn archive_error(place: &str, error: tokio_postgres::Error) -> ArchiveError {
+    let place = place.to_owned();
+    if is_loss(&error) {
+        return ArchiveError::Lost { place, source: Box::new(error) };
+    }
+    let Some(said) = error.as_db_error() else {
+        // What is left is a value of another type than the one that was stored.
+        return ArchiveError::DamagedOnServer { place, detail: chain(&error) };
+    };
+    let code = said.code();
+    let is_held = [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(code);
+    if is_held {
+        return ArchiveError::LockedOnServer { place, seconds: LOCK_SECONDS };
+    }
+    let what_next = if *code == SqlState::INSUFFICIENT_PRIVILEGE {
+        "; ask the owner of the database for the rights, as docs/archive.md names them"
+    } else if *code == SqlState::DISK_FULL {
+        "; free some space there"
+    } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
+        "; name a server that may be written to"
+    } else {
+        ""
+    };
+    ArchiveError::Server { place, detail: format!("the server says: {}{what_next}", said.message()) }
+}

@@ -1,0 +1,343 @@
+//! The tables, and how an older archive comes up to date.
+
+use super::fault::Fault;
+use super::row::value;
+use super::session::{Server, Session};
+use crate::{ArchiveError, Upgraded};
+use ctxc_transcript::text::Digest;
+
+/// What turns schema N into N + 1, from the empty one on. Only ever add to the end.
+const MIGRATIONS: &[&str] = &[
+    // 1: as the third schema of a SQLite archive, but for three things. Originals that an operation took out share a
+    // number, `part`, for those of several processes are put in between each other. What is still to be indexed stands in
+    // a list, for the number of a row says nothing of when it was committed. Long entries are indexed in pieces, for a
+    // `tsvector` holds 16,383 places. Texts from transcripts may be too long for an index, so that only their beginnings
+    // are in one.
+    "
+    CREATE TABLE ctxc_archive (version INTEGER NOT NULL);
+    CREATE TABLE body (
+        id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        digest BYTEA NOT NULL UNIQUE,
+        bytes BIGINT NOT NULL,
+        codec SMALLINT NOT NULL,
+        content BYTEA NOT NULL
+    );
+    ALTER TABLE body ALTER COLUMN content SET STORAGE EXTERNAL;
+    CREATE SEQUENCE part;
+    CREATE TABLE original (
+        seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        body BIGINT NOT NULL REFERENCES body (id),
+        uuid TEXT,
+        replaced_by BYTEA,
+        part BIGINT NOT NULL
+    );
+    CREATE INDEX original_by_body ON original (body);
+    CREATE INDEX original_by_uuid ON original (left(uuid, 64)) WHERE uuid IS NOT NULL;
+    CREATE INDEX original_by_line ON original (replaced_by) WHERE replaced_by IS NOT NULL;
+    CREATE INDEX original_by_part ON original (part);
+    CREATE TABLE operation (
+        seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id TEXT COLLATE \"C\" NOT NULL UNIQUE,
+        verb TEXT NOT NULL,
+        command TEXT NOT NULL,
+        session TEXT NOT NULL,
+        time TEXT NOT NULL,
+        source_path BYTEA,
+        source_digest BYTEA NOT NULL,
+        source_bytes BIGINT NOT NULL,
+        output_path BYTEA,
+        output_digest BYTEA NOT NULL,
+        output_bytes BIGINT NOT NULL,
+        session_ids TEXT NOT NULL,
+        report TEXT,
+        cuts BYTEA,
+        tokens_before BIGINT,
+        tokens_after BIGINT,
+        part BIGINT UNIQUE,
+        recipe BYTEA NOT NULL
+    );
+    CREATE INDEX operation_by_output ON operation (output_digest);
+    CREATE INDEX operation_by_session ON operation (left(session, 64));
+    CREATE INDEX operation_by_path ON operation (sha256(output_path)) WHERE output_path IS NOT NULL;
+    CREATE VIEW stored_original AS
+        SELECT original.seq, original.part, original.body, body.digest, body.bytes, original.uuid, original.replaced_by,
+            operation.id AS operation
+        FROM original JOIN body ON body.id = original.body LEFT JOIN operation ON operation.part = original.part;
+    CREATE SEQUENCE record_seq;
+    CREATE TABLE record (
+        id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        seq BIGINT NOT NULL,
+        kind TEXT NOT NULL,
+        key BYTEA NOT NULL,
+        session TEXT,
+        speaker TEXT,
+        time BIGINT,
+        codec SMALLINT NOT NULL,
+        bytes BIGINT NOT NULL,
+        content BYTEA NOT NULL,
+        checksum BYTEA NOT NULL,
+        meta TEXT,
+        expires BIGINT,
+        UNIQUE (key, kind)
+    );
+    ALTER TABLE record ALTER COLUMN content SET STORAGE EXTERNAL;
+    CREATE INDEX record_by_seq ON record (seq);
+    CREATE INDEX record_by_kind ON record (kind);
+    CREATE INDEX record_by_session ON record (left(session, 64)) WHERE session IS NOT NULL;
+    CREATE TABLE unindexed (
+        seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        body BIGINT,
+        record BIGINT,
+        bytes BIGINT NOT NULL
+    );
+    CREATE TABLE document (
+        id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        body BIGINT UNIQUE REFERENCES body (id) ON DELETE CASCADE,
+        record BIGINT UNIQUE REFERENCES record (id) ON DELETE CASCADE,
+        kind TEXT NOT NULL,
+        session TEXT,
+        speaker TEXT,
+        time BIGINT
+    );
+    CREATE INDEX document_by_kind ON document (kind);
+    CREATE TABLE words (
+        document BIGINT NOT NULL REFERENCES document (id) ON DELETE CASCADE,
+        piece INTEGER NOT NULL,
+        is_part BOOLEAN NOT NULL,
+        length INTEGER NOT NULL,
+        terms TSVECTOR NOT NULL,
+        PRIMARY KEY (document, piece)
+    );
+    CREATE INDEX words_by_term ON words USING gin (terms);
+    CREATE TABLE word (word TEXT COLLATE \"C\" PRIMARY KEY);
+    CREATE TABLE space (
+        id INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        model TEXT NOT NULL UNIQUE,
+        dimension INTEGER NOT NULL,
+        form TEXT NOT NULL
+    );
+    CREATE TABLE vector_bytes (
+        space INTEGER NOT NULL REFERENCES space (id),
+        document BIGINT NOT NULL REFERENCES document (id) ON DELETE CASCADE,
+        value BYTEA,
+        PRIMARY KEY (space, document)
+    );
+    CREATE INDEX vector_bytes_by_document ON vector_bytes (document);
+    ",
+    // 2: as the fifth schema of a SQLite archive.
+    "
+    CREATE SEQUENCE pack_id;
+    CREATE TABLE pack (
+        id BIGINT PRIMARY KEY,
+        bytes BIGINT NOT NULL,
+        codec SMALLINT NOT NULL,
+        checksum BYTEA NOT NULL,
+        content BYTEA NOT NULL
+    );
+    ALTER TABLE pack ALTER COLUMN content SET STORAGE EXTERNAL;
+    CREATE INDEX pack_by_bytes ON pack (bytes);
+    CREATE TABLE object (
+        seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        kind TEXT NOT NULL,
+        key BYTEA NOT NULL,
+        \"group\" BYTEA,
+        head BYTEA NOT NULL,
+        checksum BYTEA NOT NULL,
+        codec SMALLINT NOT NULL,
+        bytes BIGINT NOT NULL,
+        content BYTEA NOT NULL,
+        UNIQUE (key, kind)
+    );
+    ALTER TABLE object ALTER COLUMN content SET STORAGE EXTERNAL;
+    CREATE INDEX object_by_group ON object (\"group\", kind) WHERE \"group\" IS NOT NULL;
+    CREATE INDEX object_by_kind ON object (kind);
+    ",
+];
+
+/// The newest schema that this version knows.
+#[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "there are a handful")]
+pub(super) const NEWEST: i32 = MIGRATIONS.len() as i32;
+
+/// The oldest server that has all that is asked for, as it numbers itself.
+const OLDEST_SERVER: i32 = 120_000;
+
+/// What an archive is locked for.
+#[derive(Clone, Copy)]
+pub(super) enum Lock {
+    /// Its tables change.
+    Tables,
+    /// Deposits, of which many go on at a time, against what drops.
+    Content,
+    /// Its index is brought up to date.
+    Index,
+}
+
+impl Lock {
+    /// The two numbers by which the server knows the lock of the archive in `schema`.
+    pub(super) fn key(self, schema: &str) -> String {
+        let digest = Digest::of(schema.as_bytes());
+        let [a, b, c, d, ..] = *digest.as_bytes();
+        let what = match self {
+            Self::Tables => 1,
+            Self::Content => 2,
+            Self::Index => 3,
+        };
+        format!("{}, {what}", i32::from_be_bytes([a, b, c, d]))
+    }
+}
+
+/// What the schema of an archive holds.
+enum Age {
+    /// Nothing, or it is not there.
+    Empty,
+    /// The tables of another program.
+    Foreign,
+    /// An archive of this version.
+    Schema(i32),
+}
+
+/// Whether there is an archive.
+pub(super) fn is_there(server: &Server, session: &mut Session) -> Result<bool, ArchiveError> {
+    Ok(matches!(age(server, session)?, Age::Schema(_)))
+}
+
+/// Checks that the schema of `server` holds an archive that this version knows, and makes it where there is
+/// none. An older one stays as it is, for other people's programs may not know the newer one.
+pub(super) fn prepare(server: &Server, session: &mut Session) -> Result<(), ArchiveError> {
+    match age(server, session)? {
+        Age::Schema(NEWEST) => return Ok(()),
+        Age::Schema(found) if found < NEWEST => {
+            return Err(ArchiveError::OlderOnServer { place: server.place.clone(), found, known: NEWEST });
+        }
+        age => check(server, &age)?,
+    }
+    upgrade(server, session)
+}
+
+/// Brings the archive up to date; `None` where there is none.
+pub(super) fn upgrade_existing(server: &Server, session: &mut Session) -> Result<Option<Upgraded>, ArchiveError> {
+    let found = match age(server, session)? {
+        Age::Empty => return Ok(None),
+        Age::Schema(NEWEST) => return Ok(Some(Upgraded::default())),
+        Age::Schema(found) => found,
+        Age::Foreign => 0,
+    };
+    upgrade(server, session)?;
+    Ok(Some(Upgraded { schema: Some((found, NEWEST)), grants: grants(server, session)? }))
+}
+
+/// The rights that those who may use the archive need for what is new in it. Where nobody but its owner may, those of a
+/// role called `team`.
+fn grants(server: &Server, session: &mut Session) -> Result<Vec<String>, ArchiveError> {
+    const ROLES: &str = "SELECT DISTINCT CASE grantee WHEN 'PUBLIC' THEN grantee ELSE quote_ident(grantee) END AS role
+        FROM information_schema.role_table_grants
+        WHERE table_schema = $1 AND table_name = 'ctxc_archive' AND grantee <> grantor ORDER BY role";
+    let schema = &server.url.schema;
+    let rows = server.rows(session, ROLES, &[schema]).fault(&server.place)?;
+    let roles: Result<Vec<String>, _> = rows.iter().map(|row| value(row, "role")).collect();
+    let roles = roles.map_err(|detail| ArchiveError::DamagedOnServer { place: server.place.clone(), detail })?;
+    let roles = if roles.is_empty() { "team".to_owned() } else { roles.join(", ") };
+    Ok(vec![
+        format!("GRANT USAGE ON SCHEMA {schema} TO {roles};"),
+        format!("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {roles};"),
+        format!("GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {roles};"),
+    ])
+}
+
+/// Makes the archive, or brings it up to date.
+pub(super) fn upgrade(server: &Server, session: &mut Session) -> Result<(), ArchiveError> {
+    let migrated = migrate(server, session);
+    if migrated.is_err() && !session.is_lost() {
+        server.batch(session, "ROLLBACK").fault(&server.place)?;
+    }
+    migrated
+}
+
+fn check(server: &Server, age: &Age) -> Result<(), ArchiveError> {
+    let place = server.place.clone();
+    match age {
+        Age::Foreign => Err(ArchiveError::ForeignSchema { place }),
+        Age::Schema(found) if *found > NEWEST => {
+            Err(ArchiveError::NewerOnServer { place, found: *found, known: NEWEST })
+        }
+        Age::Schema(_) | Age::Empty => Ok(()),
+    }
+}
+
+/// In one transaction. When another process does so at the same time, this waits and then finds nothing left to do.
+fn migrate(server: &Server, session: &mut Session) -> Result<(), ArchiveError> {
+    let schema = &server.url.schema;
+    let lock = format!("BEGIN; SELECT pg_advisory_xact_lock({})", Lock::Tables.key(schema));
+    server.batch(session, &lock).fault(&server.place)?;
+    let age = age(server, session)?;
+    check(server, &age)?;
+    let from = match age {
+        Age::Schema(found) => found,
+        Age::Empty | Age::Foreign => 0,
+    };
+    if from == 0 {
+        // Only where there is none, for who may not make one may still fill it.
+        let make =
+            format!("DO $$ BEGIN IF to_regnamespace('{schema}') IS NULL THEN CREATE SCHEMA {schema}; END IF; END $$");
+        server.batch(session, &make).map_err(|error| {
+            let said = error.as_db_error().map_or_else(|| error.to_string(), |said| said.message().to_owned());
+            let detail = format!(
+                "the server says: {said}; let the owner of the database run `CREATE SCHEMA {schema} AUTHORIZATION {}`",
+                server.url.user
+            );
+            ArchiveError::Unprepared { place: server.place.clone(), detail }
+        })?;
+    }
+    for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
+        server.batch(session, migration).fault(&server.place)?;
+    }
+    if from < NEWEST {
+        let mark = format!("DELETE FROM ctxc_archive; INSERT INTO ctxc_archive VALUES ({NEWEST})");
+        server.batch(session, &mark).fault(&server.place)?;
+    }
+    server.batch(session, "COMMIT").fault(&server.place)
+}
+
+fn age(server: &Server, session: &mut Session) -> Result<Age, ArchiveError> {
+    let place = &server.place;
+    let schema = &server.url.schema;
+    let damaged = |detail: String| ArchiveError::DamagedOnServer { place: place.clone(), detail };
+    let sql = "SELECT current_setting('server_version_num')::integer AS server, current_setting('server_encoding') AS encoding,
+            to_regclass($1::text || '.ctxc_archive') IS NOT NULL AS is_archive,
+            EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1::text)) AS is_used";
+    let rows = server.rows(session, sql, &[schema]).fault(place)?;
+    let Some(row) = rows.first() else { return Err(damaged("the server says nothing of itself".to_owned())) };
+    let (version, encoding): (i32, &str) =
+        (value(row, "server").map_err(damaged)?, value(row, "encoding").map_err(damaged)?);
+    let unprepared = |detail: String| Err(ArchiveError::Unprepared { place: place.clone(), detail });
+    if version < OLDEST_SERVER {
+        return unprepared(format!("the server is PostgreSQL {}, and 12 is the oldest that will do", version / 10_000));
+    }
+    if encoding != "UTF8" {
+        return unprepared(format!("the database is in the encoding {encoding}; make one with `ENCODING 'UTF8'`"));
+    }
+    if !value::<bool>(row, "is_archive").map_err(damaged)? {
+        let is_used = value::<bool>(row, "is_used").map_err(damaged)?;
+        return Ok(if is_used { Age::Foreign } else { Age::Empty });
+    }
+    let rows = server.rows(session, "SELECT max(version) AS version FROM ctxc_archive", &[]).fault(place)?;
+    let version = rows.first().and_then(|row| value::<Option<i32>>(row, "version").ok().flatten());
+    Ok(version.map_or(Age::Foreign, Age::Schema))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::ServerUrl;
+
+    /// Makes an archive as a version of this program did that knew no more than `newest`.
+    pub(in crate::postgres) fn make(url: &ServerUrl, newest: usize) {
+        let server = Server::new(url).unwrap();
+        let mut session = server.connect().unwrap();
+        server.batch(&mut session, &format!("CREATE SCHEMA {}", url.schema)).unwrap();
+        for migration in MIGRATIONS.iter().take(newest) {
+            server.batch(&mut session, migration).unwrap();
+        }
+        server.batch(&mut session, &format!("INSERT INTO ctxc_archive VALUES ({newest})")).unwrap();
+    }
+}

@@ -1,0 +1,166 @@
+//! A connection to the server, and what drives it.
+//!
+//! The archive's trait waits; the connection does not. So each archive has a runtime of its own that runs while somebody
+//! waits for a reply, on a thread beside it where the caller is within a runtime itself, as the runner and the server for
+//! agents are.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio_postgres::config::SslMode;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+
+use super::fault::{Fault, LOCK_SECONDS, unreachable};
+use super::tls;
+use crate::waiting::Waiting;
+use crate::{ArchiveError, Encryption, ServerUrl};
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// After how long without an answer a connection counts as lost.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Values of a statement.
+pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// A server, and what makes and drives connections to it.
+pub(super) struct Server {
+    pub(super) url: ServerUrl,
+    /// What is said of it.
+    pub(super) place: String,
+    waiting: Waiting,
+}
+
+/// One connection.
+pub(super) struct Session {
+    client: Client,
+    /// Statements that the server has read already.
+    statements: HashMap<String, Statement>,
+}
+
+impl Server {
+    pub(super) fn new(url: &ServerUrl) -> Result<Self, ArchiveError> {
+        let place = url.to_string();
+        let waiting = Waiting::new().map_err(|error| unreachable(&place, error))?;
+        Ok(Self { url: url.clone(), place, waiting })
+    }
+
+    /// Makes a connection that sees the schema of the archive.
+    pub(super) fn connect(&self) -> Result<Session, ArchiveError> {
+        let config = config(&self.url);
+        let tls = match self.url.encryption {
+            Encryption::Off => None,
+            Encryption::IfOffered | Encryption::Unverified | Encryption::Verified => {
+                Some(tls::connector(&self.url, &self.place)?)
+            }
+        };
+        let client = self.waiting.wait(async {
+            Ok::<_, tokio_postgres::Error>(match tls {
+                None => {
+                    let (client, connection) = config.connect(NoTls).await?;
+                    tokio::spawn(connection);
+                    client
+                }
+                Some(tls) => {
+                    let (client, connection) = config.connect(tls).await?;
+                    tokio::spawn(connection);
+                    client
+                }
+            })
+        });
+        let client = client.map_err(|error| super::fault::connecting(&self.place, self.url.encryption, error))?;
+        let mut session = Session { client, statements: HashMap::new() };
+        self.batch(&mut session, &settings(&self.url.schema)).fault(&self.place)?;
+        Ok(session)
+    }
+
+    /// The rows that a statement gives.
+    pub(super) fn rows(
+        &self,
+        session: &mut Session,
+        sql: &str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        self.waiting.wait(async {
+            let statement = session.prepared(sql).await?;
+            session.client.query(&statement, values).await
+        })
+    }
+
+    /// How many rows a statement changes.
+    pub(super) fn execute(
+        &self,
+        session: &mut Session,
+        sql: &str,
+        values: Values<'_>,
+    ) -> Result<u64, tokio_postgres::Error> {
+        self.waiting.wait(async {
+            let statement = session.prepared(sql).await?;
+            session.client.execute(&statement, values).await
+        })
+    }
+
+    /// Carries out statements without values, each as it stands.
+    pub(super) fn batch(&self, session: &mut Session, sql: &str) -> Result<(), tokio_postgres::Error> {
+        self.waiting.wait(session.client.batch_execute(sql))
+    }
+}
+
+impl Session {
+    /// Whether the connection is gone.
+    pub(super) fn is_lost(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    async fn prepared(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(sql).await?;
+        self.statements.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+}
+
+fn config(url: &ServerUrl) -> Config {
+    let mut config = Config::new();
+    if url.host.starts_with('/') {
+        config.host_path(&url.host);
+    } else {
+        config.host(&url.host);
+    }
+    config
+        .port(url.port)
+        .user(&url.user)
+        .dbname(&url.database)
+        .application_name("ctxc")
+        .connect_timeout(CONNECT)
+        .tcp_user_timeout(SILENCE)
+        .keepalives_idle(SILENCE)
+        .ssl_mode(match url.encryption {
+            Encryption::Off => SslMode::Disable,
+            Encryption::IfOffered => SslMode::Prefer,
+            Encryption::Unverified | Encryption::Verified => SslMode::Require,
+        });
+    if let Some(password) = &url.password {
+        config.password(password);
+    }
+    config
+}
+
+/// What holds for a connection as long as it lasts. The types of pgvector may lie in any schema. Its index gives up to 200
+/// neighbours, and goes on where a query narrows them down to too few. A plan that was made while the tables were empty would
+/// look through all of them for the whole of a deposit, so each statement is planned for the tables as they are.
+fn settings(schema: &str) -> String {
+    format!(
+        "SET client_min_messages = error; SET lock_timeout = '{LOCK_SECONDS}s'; SET bytea_output = hex;
+        SET plan_cache_mode = force_custom_plan;
+        SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+        SELECT set_config('search_path', concat_ws(', ', '{schema}', 'pg_catalog', coalesce((SELECT quote_ident(nspname::text)
+            FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'), 'public')), false);
+        SELECT set_config('hnsw.ef_search', '200', false), set_config('hnsw.iterative_scan', 'strict_order', false)
+            FROM pg_extension WHERE extname = 'vector';"
+    )
+}

@@ -1,0 +1,149 @@
+//! A database that goes away in the middle, and one that holds what nobody stored.
+
+use super::{end, n_bodies, on_a_server, on_the_side, open, reader_pid};
+use crate::suite::samples::{operation, recipe, removed};
+use crate::{Archive, ArchiveError, Document, Kind, Record};
+use ctxc_transcript::text::Digest;
+
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_01_a_read_goes_on_when_its_connection_was_lost() {
+    on_a_server(|url| {
+        let mut archive = open(url);
+        let line = archive.put_original(&removed(b"line", "u")).unwrap();
+        archive.commit().unwrap();
+        for _ in 0..2 {
+            end(url, reader_pid(&archive));
+            assert_eq!(archive.line(line).unwrap().as_deref(), Some(b"line".as_slice()));
+        }
+    });
+}
+
+// A-03: nothing of a deposit stays whose connection was lost, and it is not gone on with.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_03_a_deposit_whose_connection_was_lost_is_an_error_and_leaves_nothing() {
+    on_a_server(|url| {
+        let mut archive = open(url);
+        let line = archive.put_original(&removed(b"first", "u")).unwrap();
+        archive.put_operation(&operation("1", b"output"), &recipe()).unwrap();
+        let pid = archive.writer_pid();
+        end(url, pid);
+        archive.put_original(&removed(b"second", "u")).unwrap();
+        let lost = archive.commit().unwrap_err();
+        assert!(matches!(lost, ArchiveError::Lost { .. }), "{lost}");
+        assert!(matches!(archive.commit(), Err(ArchiveError::BrokenDeposit)));
+        assert!(matches!(archive.put_original(&removed(b"third", "u")), Err(ArchiveError::BrokenDeposit)));
+        assert_eq!((archive.line(line).unwrap(), n_bodies(&archive)), (None, 0));
+
+        archive.rollback().unwrap();
+        archive.put_original(&removed(b"again", "u")).unwrap();
+        archive.commit().unwrap();
+        assert_eq!(n_bodies(&archive), 1);
+        // Between deposits a lost connection costs nothing.
+        let pid = archive.writer_pid();
+        end(url, pid);
+        archive.put_original(&removed(b"once more", "u")).unwrap();
+        archive.commit().unwrap();
+        assert_eq!(n_bodies(&archive), 2);
+    });
+}
+
+// A-03: what became of a deposit whose end was not answered.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_03_the_server_knows_what_became_of_a_deposit() {
+    on_a_server(|url| {
+        let mut archive = open(url);
+        let server = super::Server::new(url).unwrap();
+        for (end, was_kept) in [("COMMIT", true), ("ROLLBACK", false)] {
+            let mut session = server.connect().unwrap();
+            server.batch(&mut session, "BEGIN").unwrap();
+            let rows = server.rows(&mut session, "SELECT txid_current() AS id", &[]).unwrap();
+            let id: i64 = crate::postgres::row::value(&rows[0], "id").unwrap();
+            server.batch(&mut session, end).unwrap();
+            assert_eq!(archive.was_kept(id), was_kept, "{end}");
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_02_what_was_changed_on_the_server_is_an_error_and_never_wrong_bytes() {
+    on_a_server(|url| {
+        let mut archive = open(url);
+        let line = archive.put_original(&removed(b"a line", "u")).unwrap();
+        let document =
+            Document { kind: Kind::Other, session: None, speaker: None, time: None, text: "text".to_owned() };
+        let key = Digest::of(b"key");
+        archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
+        archive.put_operation(&operation("1", b"output"), &recipe()).unwrap();
+        archive.commit().unwrap();
+        let schema = &url.schema;
+        on_the_side(
+            url,
+            &format!(
+                "UPDATE {schema}.body SET content = 'other'; UPDATE {schema}.record SET content = 'other';
+                UPDATE {schema}.operation SET recipe = 'other', time = 'never'"
+            ),
+        );
+        let errors = [
+            archive.line(line).err(),
+            archive.record(Kind::Other, key).err(),
+            archive.recipe("1").err(),
+            archive.operation("1").err(),
+        ];
+        for error in errors {
+            let error = error.unwrap();
+            assert!(matches!(error, ArchiveError::DamagedOnServer { .. }), "{error}");
+        }
+    });
+}
+
+// T-01: a transcript may hold a NUL anywhere, and the server takes none in a text.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_02_texts_with_nul_come_back() {
+    on_a_server(|url| {
+        let mut archive = open(url);
+        let odd = "a\0b\u{1}c";
+        archive.put_original(&removed(b"line", odd)).unwrap();
+        let document = Document {
+            kind: Kind::Other,
+            session: Some(odd.to_owned()),
+            speaker: Some(odd.to_owned()),
+            time: None,
+            text: odd.to_owned(),
+        };
+        let record = Record { key: Digest::of(b"key"), document, meta: Some(odd.to_owned()), expires: None };
+        archive.put_record(&record).unwrap();
+        let operation = crate::Operation {
+            session: odd.to_owned(),
+            command: odd.to_owned(),
+            report: Some(odd.to_owned()),
+            session_ids: vec![odd.to_owned()],
+            ..operation("1", b"output")
+        };
+        archive.put_operation(&operation, &[]).unwrap();
+        archive.commit().unwrap();
+        assert_eq!(archive.originals_of(odd).unwrap().len(), 1);
+        assert_eq!(archive.record(Kind::Other, record.key).unwrap(), Some(record));
+        assert_eq!(archive.operations(odd).unwrap(), [operation]);
+    });
+}
+
+// A-01: the runner keeps results while its runtime runs, and the server for agents has one too.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_01_an_archive_can_be_used_within_a_runtime() {
+    on_a_server(|url| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut archive = open(url);
+            let line = archive.put_original(&removed(b"line", "u")).unwrap();
+            archive.commit().unwrap();
+            tokio::task::yield_now().await;
+            assert!(archive.line(line).unwrap().is_some());
+        });
+    });
+}

@@ -1,0 +1,159 @@
+//! Several processes at one archive.
+
+use std::ops::ControlFlow;
+use std::sync::Barrier;
+use std::thread;
+
+use super::{n_bodies, on_a_server, open};
+use crate::suite::samples::{operation, recipe, removed};
+use crate::{Archive, Cleanup, Document, Kind, Query, Record, Sweep};
+use ctxc_transcript::text::Digest;
+
+fn record(key: &str, text: &str) -> Record {
+    let document = Document { kind: Kind::Other, session: None, speaker: None, time: None, text: text.to_owned() };
+    Record { key: Digest::of(key.as_bytes()), document, meta: None, expires: None }
+}
+
+// whoever comes first makes the tables, and the others wait.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_01_an_archive_that_many_open_at_once_is_made_once() {
+    on_a_server(|url| {
+        let start = Barrier::new(6);
+        thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    start.wait();
+                    assert_eq!(n_bodies(&open(url)), 0);
+                });
+            }
+        });
+    });
+}
+
+// the same lines from everybody, in orders of their own, and records that they share.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_02_several_writers_store_a_line_once_and_keep_what_is_theirs() {
+    on_a_server(|url| {
+        const WRITERS: usize = 4;
+        let lines: Vec<String> = (0..300).map(|n| format!("line {n}\n")).collect();
+        open(url);
+        let start = Barrier::new(WRITERS);
+        thread::scope(|scope| {
+            for n in 0..WRITERS {
+                let (lines, start) = (&lines, &start);
+                scope.spawn(move || {
+                    let mut archive = open(url);
+                    start.wait();
+                    for line in lines.iter().cycle().skip(n * 70).take(lines.len()) {
+                        archive.put_original(&removed(line.as_bytes(), "u")).unwrap();
+                    }
+                    for key in ["a", "b"] {
+                        archive.put_record(&record(key, &format!("{key} of {n}"))).unwrap();
+                    }
+                    archive.put_operation(&operation(&n.to_string(), b"output"), &recipe()).unwrap();
+                    archive.commit().unwrap();
+                });
+            }
+        });
+        let archive = open(url);
+        let contents = archive.contents().unwrap();
+        assert_eq!((contents.lines, contents.originals, contents.operations, contents.records), (300, 1200, 4, 2));
+        for n in 0..WRITERS {
+            let own = archive.originals_by_operation(&n.to_string()).unwrap();
+            let expected = lines.iter().cycle().skip(n * 70).take(lines.len()).map(|line| Digest::of(line.as_bytes()));
+            assert!(own.iter().map(|original| original.digest).eq(expected), "{n}: all, and in their order");
+        }
+    });
+}
+
+// one process indexes at a time, and nothing is indexed twice or not at all.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_04_what_several_write_and_index_at_once_is_all_found() {
+    on_a_server(|url| {
+        open(url);
+        thread::scope(|scope| {
+            for n in 0..4 {
+                scope.spawn(move || {
+                    let mut archive = open(url);
+                    for round in 0..10 {
+                        archive.put_record(&record(&format!("{n} {round}"), "a shared word")).unwrap();
+                        archive.put_record(&record("everybody's", "a shared word too")).unwrap();
+                        archive.commit().unwrap();
+                        archive.index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
+                    }
+                });
+            }
+        });
+        let mut archive = open(url);
+        archive.index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        let query = Query { text: "shared word", kind: None, speaker: None, sessions: &[], limit: 100 };
+        assert_eq!(archive.search(&query, &|_| None).unwrap().len(), 41);
+    });
+}
+
+// what a deposit counts on does not go while it is open.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_07_a_sweep_and_deposits_do_not_meet() {
+    on_a_server(|url| {
+        let everything =
+            Cleanup::at("2030-01-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(24)));
+        open(url);
+        thread::scope(|scope| {
+            for n in 0..3 {
+                scope.spawn(move || {
+                    let mut archive = open(url);
+                    for round in 0..15 {
+                        let line = archive.put_original(&removed(b"everybody's line", "u")).unwrap();
+                        archive.put_operation(&operation(&format!("{n}-{round}"), b"output"), &[]).unwrap();
+                        archive.commit().unwrap();
+                        // It may have gone since, but never in part.
+                        if let Some(line) = archive.line(line).unwrap() {
+                            assert_eq!(line, b"everybody's line");
+                        }
+                    }
+                });
+            }
+            scope.spawn(move || {
+                let mut archive = open(url);
+                for _ in 0..15 {
+                    archive.sweep(&everything, Sweep::Drop).unwrap();
+                }
+            });
+        });
+        let archive = open(url);
+        assert_eq!(archive.operation_ids().unwrap().len(), 45);
+        for original in archive.originals_of("u").unwrap() {
+            assert!(archive.line(original.digest).unwrap().is_some(), "who is noted is there");
+        }
+    });
+}
+
+// H-03: counting in the archive, each takes a number of its own.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn a_02_what_is_read_under_a_claim_is_what_is_changed() {
+    on_a_server(|url| {
+        let key = Digest::of(b"counter");
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(move || {
+                    let mut archive = open(url);
+                    for _ in 0..10 {
+                        archive.claim().unwrap();
+                        let known = archive.record(Kind::Other, key).unwrap();
+                        let count: u32 = known.map_or(0, |record| record.document.text.parse().unwrap());
+                        let text = (count + 1).to_string();
+                        let document = Document { kind: Kind::Other, session: None, speaker: None, time: None, text };
+                        archive.put_record(&Record { key, document, meta: None, expires: None }).unwrap();
+                        archive.commit().unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(open(url).record(Kind::Other, key).unwrap().unwrap().document.text, "40");
+    });
+}

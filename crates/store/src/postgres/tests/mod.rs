@@ -1,0 +1,31 @@
+//! What only a server can show. Each test has a schema of its own on the server that `CTXC_TEST_POSTGRES` names, and is
+//! ignored where nobody asks for it.
+
+mod broken;
+mod concurrent;
+mod corpus;
+mod flips;
+mod refused;
+mod tls;
+
+use super::session::Server;
+use super::store::Postgres;
+use super::testing::{on_a_server, on_the_side};
+use crate::{Archive, ServerUrl};
+
+/// Ends the connection of this number, as a server does that goes down.
+fn end(url: &ServerUrl, pid: i32) {
+    on_the_side(url, &format!("SELECT pg_terminate_backend({pid}, 5000)"));
+}
+
+fn open(url: &ServerUrl) -> Postgres {
+    Postgres::open(url).unwrap()
+}
+
+fn reader_pid(archive: &Postgres) -> i32 {
+    archive.all("SELECT pg_backend_pid() AS pid", &[], |row| super::row::value(row, "pid")).unwrap()[0]
+}
+
+fn n_bodies(archive: &dyn Archive) -> u64 {
+    archive.contents().unwrap().lines
+}

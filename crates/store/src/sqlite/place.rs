@@ -1,0 +1,131 @@
+//! The folder and the file of an archive, closed to everybody but their owner whatever the umask is.
+//!
+//! `SQLite` gives its `-wal` and `-shm` files the mode of the database, so that one has to have it first.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::ArchiveError;
+
+/// Makes the folder of `path`, and all above it that are missing, each with mode 0700. Those that are there
+/// stay as they are.
+pub(super) fn create_folder(path: &Path) -> Result<(), ArchiveError> {
+    let missing: Vec<&Path> =
+        path.ancestors().skip(1).take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+    for folder in missing.into_iter().rev() {
+        create_private_folder(folder).map_err(|source| create_error(folder, source))?;
+    }
+    Ok(())
+}
+
+fn create_private_folder(folder: &Path) -> io::Result<()> {
+    match private_folder().create(folder) {
+        // Another process was faster; its folder serves.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        result => result?,
+    }
+    set_mode(folder, 0o700)?;
+    folder.parent().map_or(Ok(()), sync_folder)
+}
+
+/// A new file on its way to its place.
+pub(super) struct NewFile {
+    /// Holds the file and whatever `SQLite` lays beside it; removed when dropped.
+    folder: tempfile::TempDir,
+}
+
+impl NewFile {
+    /// An empty file that only its owner can read, on the file system of `path`.
+    pub(super) fn create(path: &Path) -> Result<Self, ArchiveError> {
+        let beside = path.parent().unwrap_or(path);
+        let create = || {
+            let folder = tempfile::Builder::new().prefix(".ctxc-archive-").tempdir_in(beside)?;
+            let new = Self { folder };
+            fs::File::create_new(new.path())?;
+            set_mode(&new.path(), 0o600)?;
+            Ok(new)
+        };
+        create().map_err(|source| create_error(path, source))
+    }
+
+    /// Where the file is for the time being.
+    pub(super) fn path(&self) -> PathBuf {
+        self.folder.path().join("new.sqlite")
+    }
+
+    /// Gives the file the name `path`, unless something has that name already.
+    pub(super) fn settle(self, path: &Path) -> Result<(), ArchiveError> {
+        let settle = || match tempfile::TempPath::try_from_path(self.path())?.persist_noclobber(path) {
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error.error),
+            Ok(()) => path.parent().map_or(Ok(()), sync_folder),
+        };
+        settle().map_err(|source| create_error(path, source))
+    }
+}
+
+/// Takes all rights but its owner's from a database that was made otherwise. One that belongs to somebody
+/// else stays as it is.
+pub(super) fn tighten(path: &Path) {
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = OsString::from(path);
+        name.push(suffix);
+        let file = PathBuf::from(name);
+        if is_open_to_others(&file) {
+            let _not_ours = set_mode(&file, 0o600);
+        }
+    }
+}
+
+fn create_error(path: &Path, source: io::Error) -> ArchiveError {
+    ArchiveError::Create { path: path.to_owned(), source }
+}
+
+#[cfg(unix)]
+fn private_folder() -> fs::DirBuilder {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = fs::DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+#[cfg(not(unix))]
+fn private_folder() -> fs::DirBuilder {
+    fs::DirBuilder::new()
+}
+
+#[cfg(unix)]
+fn is_open_to_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+/// Elsewhere a file in the user's data folder has the rights of that folder.
+#[cfg(not(unix))]
+fn is_open_to_others(_path: &Path) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_path: &Path, _mode: u32) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    fs::File::open(folder)?.sync_all()
+}
+
+/// Elsewhere a folder cannot be opened as a file, and its entries need no sync of their own.
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}

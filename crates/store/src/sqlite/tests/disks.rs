@@ -1,0 +1,91 @@
+//! Disks that are full or read-only.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use super::place::folder;
+use crate::sqlite::Sqlite;
+use crate::suite::samples::removed;
+use crate::{Archive, ArchiveError};
+
+/// A file system of `options` that is there as long as the value is; `None` where this user may not mount one.
+struct Mount(tempfile::TempDir);
+
+impl Mount {
+    fn tmpfs(size: &str) -> Option<Self> {
+        let mount = Self(folder());
+        let status = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(mount.0.path())
+            .stderr(Stdio::null())
+            .status();
+        if status.is_ok_and(|status| status.success()) {
+            return Some(mount);
+        }
+        eprintln!("skipped: this user may not mount a file system");
+        None
+    }
+
+    fn make_read_only(&self) {
+        let status = Command::new("mount").args(["-o", "remount,ro"]).arg(self.0.path()).status();
+        assert!(status.unwrap().success());
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+// S-08
+#[test]
+fn a_03_a_full_disk_is_said_and_loses_nothing_committed() {
+    let Some(mount) = Mount::tmpfs("2m") else { return };
+    let path = mount.0.path().join("a.sqlite");
+    let mut archive = Sqlite::open(&path).unwrap();
+    let kept = archive.put_original(&removed(b"kept", "u")).unwrap();
+    archive.commit().unwrap();
+
+    let mut line = vec![0_u8; 100_000];
+    let mut state = 1_u32;
+    let mut fill = || -> Result<(), ArchiveError> {
+        for _ in 0..100 {
+            // Numbers that no compressor shrinks.
+            for byte in &mut line {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                *byte = (state >> 24) as u8;
+            }
+            archive.put_original(&removed(&line, "u"))?;
+        }
+        archive.commit()
+    };
+    let error = fill().unwrap_err();
+    assert!(matches!(error, ArchiveError::DiskFull { .. }), "{error:?}");
+    assert!(matches!(archive.commit(), Err(ArchiveError::BrokenDeposit)));
+    archive.rollback().unwrap();
+    assert!(archive.line(kept).unwrap().is_some());
+    archive.put_original(&removed(b"small", "u")).unwrap();
+    archive.commit().unwrap();
+    assert_eq!(archive.originals_of("u").unwrap().len(), 2);
+}
+
+#[test]
+fn a_03_a_disk_without_room_for_an_archive_is_said() {
+    let Some(mount) = Mount::tmpfs("8k") else { return };
+    let error = Sqlite::open(&mount.0.path().join("a.sqlite")).err().unwrap();
+    assert!(matches!(error, ArchiveError::DiskFull { .. }), "{error:?}");
+    assert_eq!(fs::read_dir(mount.0.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn a_03_a_read_only_folder_is_said() {
+    let Some(mount) = Mount::tmpfs("2m") else { return };
+    let path = mount.0.path().join("a.sqlite");
+    drop(Sqlite::open(&path).unwrap());
+    mount.make_read_only();
+    let error = Sqlite::open(&path).and_then(|mut archive| archive.put_original(&removed(b"", "u"))).unwrap_err();
+    assert!(matches!(error, ArchiveError::NotWritable { .. }), "{error:?}");
+    let error = Sqlite::open(&mount.0.path().join("new.sqlite")).err().unwrap();
+    assert!(matches!(error, ArchiveError::Create { .. }), "{error:?}");
+}

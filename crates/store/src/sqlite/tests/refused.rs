@@ -1,0 +1,91 @@
+//! What is no archive of this version, or a damaged one.
+
+use std::fs;
+
+use rusqlite::Connection;
+
+use super::place::{count, folder};
+use crate::sqlite::Sqlite;
+use crate::sqlite::schema::NEWEST;
+use crate::suite::samples::{operation, recipe, removed};
+use crate::{Archive, ArchiveError};
+
+#[test]
+fn a_02_a_newer_schema_is_refused() {
+    let folder = folder();
+    let path = folder.path().join("a.sqlite");
+    drop(Sqlite::open(&path).unwrap());
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", NEWEST + 6).unwrap();
+    let error = Sqlite::open(&path).err().unwrap();
+    assert!(matches!(error, ArchiveError::NewerSchema { found, known: NEWEST, .. } if found == NEWEST + 6), "{error}");
+    assert!(error.to_string().contains("update ctxc"), "{error}");
+}
+
+#[test]
+fn a_02_an_empty_file_becomes_an_archive() {
+    let folder = folder();
+    let path = folder.path().join("a.sqlite");
+    fs::write(&path, "").unwrap();
+    let mut archive = Sqlite::open(&path).unwrap();
+    archive.put_original(&removed(b"line", "u")).unwrap();
+    archive.commit().unwrap();
+    drop(archive);
+    assert_eq!(count(&path, "body"), 1);
+    let connection = Connection::open(&path).unwrap();
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!((pragma("user_version"), pragma("application_id")), (NEWEST, 0x6374_7863));
+}
+
+#[test]
+fn a_02_what_is_no_archive_is_refused_and_left_alone() {
+    let folder = folder();
+    let text = folder.path().join("notes.txt");
+    let content = "not a database\n".repeat(500);
+    fs::write(&text, &content).unwrap();
+    let error = Sqlite::open(&text).err().unwrap();
+    assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("move it aside"), "{error}");
+    assert_eq!(fs::read_to_string(&text).unwrap(), content);
+
+    let error = Sqlite::open(folder.path()).err().unwrap();
+    assert!(matches!(error, ArchiveError::NotWritable { .. }), "a folder: {error}");
+    let error = Sqlite::open(&text.join("a.sqlite")).err().unwrap();
+    assert!(matches!(error, ArchiveError::Create { .. }), "below a file: {error}");
+}
+
+#[test]
+fn a_02_a_damaged_archive_is_an_error_and_never_wrong_bytes() {
+    let folder = folder();
+    let path = folder.path().join("a.sqlite");
+    let mut archive = Sqlite::open(&path).unwrap();
+    let digest = archive.put_original(&removed(&b"line ".repeat(100), "u")).unwrap();
+    archive.put_operation(&operation("1", b"output"), &recipe()).unwrap();
+    archive.commit().unwrap();
+    drop(archive);
+    for (damage, what) in [
+        ("UPDATE body SET bytes = 3", "a wrong length"),
+        ("UPDATE body SET codec = 9", "an unknown codec"),
+        ("UPDATE body SET codec = 0", "another codec"),
+        ("UPDATE body SET content = x'00'", "no zstd"),
+        ("UPDATE recipe SET content = x'0100'", "no recipe"),
+        ("UPDATE operation SET cuts = x'0100'", "no cuts"),
+        ("UPDATE operation SET source_digest = x'01'", "a digest too short"),
+        ("UPDATE operation SET time = 'once'", "no time"),
+        ("UPDATE operation SET session_ids = '{'", "no list"),
+    ] {
+        Connection::open(&path).unwrap().execute_batch(damage).unwrap();
+        let archive = Sqlite::open(&path).unwrap();
+        let error = match damage.split(' ').nth(1) {
+            Some("body") => archive.line(digest).unwrap_err(),
+            Some("recipe") => archive.recipe("1").unwrap_err(),
+            _ => archive.operations("session").unwrap_err(),
+        };
+        assert!(matches!(error, ArchiveError::Damaged { .. }), "{what}: {error:?}");
+    }
+    // The pages behind the first, which SQLite finds only when it comes to them.
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[4096..].fill(0x5a);
+    fs::write(&path, bytes).unwrap();
+    let error = Sqlite::open(&path).and_then(|archive| archive.line(digest)).unwrap_err();
+    assert!(matches!(error, ArchiveError::Damaged { .. }), "{error:?}");
+}

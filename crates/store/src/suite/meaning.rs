@@ -1,0 +1,144 @@
+//! Vectors beside entries, and what is found by them.
+
+use std::ops::ControlFlow;
+
+use super::samples::removed;
+use crate::testing::on_each_backend;
+use crate::{Archive, ArchiveError, Cleanup, Document, DocumentId, Kind, Query, Record, Sweep, Vector};
+use ctxc_transcript::text::Digest;
+
+const EVERYTHING: Query<'_> = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
+
+fn read(line: &[u8]) -> Option<Document> {
+    let text = std::str::from_utf8(line).ok()?.to_owned();
+    let kind = if text.starts_with("result") { Kind::ToolResult } else { Kind::Prompt };
+    Some(Document { kind, session: Some("s".to_owned()), speaker: Some("user".to_owned()), time: None, text })
+}
+
+fn utterance(key: &str, text: &str) -> Record {
+    let document = Document { kind: Kind::Utterance, session: None, speaker: None, time: None, text: text.to_owned() };
+    Record { key: Digest::of(key.as_bytes()), document, meta: None, expires: None }
+}
+
+fn fill(archive: &mut dyn Archive) {
+    for line in [b"north".as_slice(), b"east", b"result of a tool"] {
+        archive.put_original(&removed(line, "u")).unwrap();
+    }
+    for text in ["north east", "south"] {
+        archive.put_record(&utterance(text, text)).unwrap();
+    }
+    archive.commit().unwrap();
+    index(archive);
+}
+
+fn index(archive: &mut dyn Archive) {
+    archive.index(&read, &mut |_, _| ControlFlow::Continue(())).unwrap();
+}
+
+/// Directions as texts name them, of many numbers of which two count.
+fn direction(text: &str, dimension: usize) -> Option<Vector> {
+    let mut numbers = vec![0.0; dimension];
+    for word in text.split(' ') {
+        let (at, step) = match word {
+            "north" => (0, 1.0),
+            "south" => (0, -1.0),
+            "east" => (1, 1.0),
+            _ => continue,
+        };
+        numbers[at] += step;
+    }
+    Vector::new(numbers)
+}
+
+/// Gives a vector to all that lacks one; what that was.
+fn embed(archive: &mut dyn Archive, model: &str, dimension: usize) -> Vec<String> {
+    let missing = archive.without_vector(model, 100, &read).unwrap();
+    let vectors: Vec<_> = missing.iter().map(|hit| (hit.id, direction(&hit.document.text, dimension))).collect();
+    archive.put_vectors(model, &vectors).unwrap();
+    missing.into_iter().map(|hit| hit.document.text).collect()
+}
+
+fn nearest(archive: &dyn Archive, model: &str, text: &str, query: &Query<'_>) -> Vec<String> {
+    let dimension = if model == "wide" { 3000 } else { 2 };
+    let hits = archive.nearest(model, &direction(text, dimension).unwrap(), query, &read).unwrap();
+    hits.into_iter().map(|hit| hit.document.text).collect()
+}
+
+// what tools gave back gets no vector, and nothing gets two.
+#[test]
+fn a_05_entries_are_found_by_what_they_mean() {
+    on_each_backend(|archive| {
+        fill(archive);
+        assert_eq!(archive.without_vector("m", 1, &read).unwrap().len(), 1);
+        assert_eq!(nearest(archive, "m", "north", &EVERYTHING), [""; 0], "there is none yet");
+        let mut embedded = embed(archive, "m", 2);
+        embedded.sort_unstable();
+        assert_eq!(embedded, ["east", "north", "north east", "south"]);
+        assert_eq!(embed(archive, "m", 2), [""; 0]);
+        assert_eq!(nearest(archive, "m", "north", &EVERYTHING), ["north", "north east"]);
+        assert_eq!(nearest(archive, "m", "south", &EVERYTHING), ["south"]);
+
+        let narrow = Query { kind: Some(Kind::Utterance), ..EVERYTHING };
+        assert_eq!(nearest(archive, "m", "north", &narrow), ["north east"]);
+        let narrow = Query { sessions: &["s".to_owned()], speaker: Some("user"), limit: 1, ..EVERYTHING };
+        assert_eq!(nearest(archive, "m", "east", &narrow), ["east"]);
+    });
+}
+
+// a model of its own has vectors of its own; pgvector has another index for those of more than 2,000 numbers.
+#[test]
+fn a_05_vectors_of_several_models_stand_side_by_side() {
+    on_each_backend(|archive| {
+        fill(archive);
+        embed(archive, "m", 2);
+        assert_eq!(embed(archive, "wide", 3000).len(), 4);
+        assert_eq!(nearest(archive, "wide", "north", &EVERYTHING), ["north", "north east"]);
+        assert_eq!(nearest(archive, "m", "east", &EVERYTHING), ["east", "north east"]);
+        let id = DocumentId::Record(Kind::Utterance, Digest::of(b"south"));
+        let error = archive.put_vectors("m", &[(id, direction("south", 3))]).unwrap_err();
+        assert!(matches!(error, ArchiveError::OtherDimension { found: 3, known: 2, .. }), "{error}");
+        assert_eq!(nearest(archive, "m", "south", &EVERYTHING), ["south"], "what was there stays");
+    });
+}
+
+// a text that has changed is asked for again, one without a direction is not, and what goes takes its vector
+// with it.
+#[test]
+fn a_05_a_vector_goes_with_its_text() {
+    on_each_backend(|archive| {
+        fill(archive);
+        archive.put_record(&utterance("odd", "nowhere")).unwrap();
+        archive.commit().unwrap();
+        index(archive);
+        assert_eq!(embed(archive, "m", 2).len(), 5);
+        assert_eq!(embed(archive, "m", 2), [""; 0]);
+
+        archive.put_record(&utterance("south", "east")).unwrap();
+        archive.commit().unwrap();
+        index(archive);
+        assert_eq!(nearest(archive, "m", "south", &EVERYTHING), [""; 0]);
+        assert_eq!(embed(archive, "m", 2), ["east"]);
+        assert_eq!(nearest(archive, "m", "east", &EVERYTHING).len(), 3);
+
+        let mut short = utterance("north east", "north east");
+        short.expires = Some("2026-01-01T00:00:00Z".parse().unwrap());
+        archive.put_record(&short).unwrap();
+        archive.commit().unwrap();
+        index(archive);
+        embed(archive, "m", 2);
+        archive.sweep(&Cleanup::at("2026-06-01T00:00:00Z".parse().unwrap(), None), Sweep::Drop).unwrap();
+        assert_eq!(nearest(archive, "m", "east", &EVERYTHING).len(), 2);
+    });
+}
+
+// nothing is kept of what is not there.
+#[test]
+fn a_05_vectors_of_what_is_gone_are_passed_over() {
+    on_each_backend(|archive| {
+        fill(archive);
+        let gone = DocumentId::Record(Kind::Utterance, Digest::of(b"gone"));
+        archive.put_vectors("m", &[(gone, direction("north", 2))]).unwrap();
+        archive.put_vectors("m", &[]).unwrap();
+        assert_eq!(nearest(archive, "m", "north", &EVERYTHING), [""; 0]);
+    });
+}

@@ -1,0 +1,7 @@
+//! Vectors of texts, from a server.
+
+mod client;
+mod missing;
+
+pub use client::{EmbedError, Embedded, Embedder, EmbeddingServer, Place};
+pub use missing::{MissingError, Sent, embed_missing, embed_query, prepared, sendable};
