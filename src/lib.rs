@@ -14,14 +14,12 @@
 pub mod apply;
 pub mod buffer;
 pub mod cli;
-pub mod engine;
-pub mod language;
 pub mod plan;
-pub mod redact;
 pub mod report;
-pub mod run;
 pub mod version;
 
+pub use ctxc_engine as engine;
+pub use ctxc_engine::{language, redact, run};
 pub use ctxc_store as archive;
 pub use ctxc_transcript as transcript;
 pub use ctxc_transcript::text;

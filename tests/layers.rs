@@ -272,7 +272,7 @@ fn reads_the_world_outside_cli(source: &Source) -> Vec<String> {
     let words =
         ["std::env", "env::var", "env::current_dir", "Instant::now", "SystemTime::now", "Timestamp::now", "Zoned::now"];
     // A run has a clock for how long things take; no result depends on it.
-    let may_read = ["cli/", "mcp/", "run/clock.rs"];
+    let may_read = ["cli/", "mcp/", "engine/run/clock.rs"];
     if source.is_in(&may_read) { Vec::new() } else { source.lines(|line| names_any(line, &words)) }
 }
 
@@ -283,7 +283,7 @@ fn only_cli_reads_the_environment_and_the_clock() {
         &[
             ("store/lib.rs", "let url = std::env::var(\"CTXC_ARCHIVE\")?;"),
             ("plan/band.rs", "let now = jiff::Timestamp::now();"),
-            ("run/runner.rs", "let started = Instant::now();"),
+            ("engine/run/runner.rs", "let started = Instant::now();"),
         ],
     );
 }
@@ -331,7 +331,7 @@ fn only_apply_write_and_the_archive_write_files() {
 // Invariant 4: only engine::chat and archive::embed open a connection, archive::postgres aside.
 fn opens_connections_elsewhere(source: &Source) -> Vec<String> {
     let words = ["reqwest", "TcpStream", "UdpSocket", "tokio_postgres"];
-    let may_connect = ["engine/chat", "run/embed", "store/postgres"];
+    let may_connect = ["engine/chat", "engine/embed", "store/postgres"];
     if source.is_in(&may_connect) { Vec::new() } else { source.lines(|line| names_any(line, &words)) }
 }
 

@@ -11,7 +11,7 @@ use super::input::Input;
 use super::lines::each_line;
 use super::tool_said::{Asked, Printed, aside, orphan, said};
 use super::typed::{asks, inside, queued, typed};
-use crate::engine::Said;
+use ctxc_engine::Said;
 use ctxc_transcript::scan::{BlockKind, Kind};
 use ctxc_transcript::{Index, LineNo, Prompt, entry};
 

@@ -8,8 +8,8 @@ use std::ops::Range;
 use super::boundary::{PriorSummary, prior_summary};
 use super::ledger::read_ledger;
 use super::said::read_said;
-use crate::engine::Said;
 use crate::plan::{Batch, chunks, split};
+use ctxc_engine::Said;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner};
 
 /// What is compacted of a conversation.

@@ -9,9 +9,9 @@ use super::calls::is_refusal;
 use super::describe::Described;
 use super::input::Input;
 use super::typed::{inside, without};
-use crate::engine::{Said, digest};
-use crate::language::reports_error;
 use crate::plan::{Script, only_looks, without_cd};
+use ctxc_engine::language::reports_error;
+use ctxc_engine::{Said, digest};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The most characters of a call.

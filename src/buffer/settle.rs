@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::read::named;
 use super::state::{Slip, changed_since, under_claim};
 use super::{BufferError, Name, State, Utterance};
-use crate::engine::{Said, cut};
+use ctxc_engine::{Said, cut};
 use ctxc_store::Archive;
 use ctxc_transcript::text::{Tokens, chars4};
 

@@ -5,9 +5,9 @@ use anyhow::anyhow;
 use super::error::CommandError;
 use super::settings::{Asking, Consent, Secrets};
 use super::ui::Ui;
-use crate::engine::Usd;
 use crate::report::calls::CallsReport;
 use crate::report::size::{count, counted};
+use ctxc_engine::Usd;
 use ctxc_store::ArchiveUrl;
 use ctxc_transcript::text::Tokens;
 

@@ -9,8 +9,8 @@ use super::shrinking::{Shrunk, shrink};
 use crate::apply::{Rewrite, Tasks, add_edits, read_tasks};
 use crate::plan::{Selection, candidates};
 use crate::report::calls::Calls;
-use crate::run::Task;
-use crate::run::{MinKept, Outcome};
+use ctxc_engine::run::Task;
+use ctxc_engine::run::{MinKept, Outcome};
 use ctxc_transcript::Turn;
 use ctxc_transcript::text::Tokens;
 

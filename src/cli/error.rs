@@ -9,7 +9,7 @@ use jiff::{Timestamp, Unit};
 use super::interrupt::INTERRUPTED;
 use super::ui::Ui;
 use crate::apply::ApplyError;
-use crate::engine::{EngineError, Remedy};
+use ctxc_engine::{EngineError, Remedy};
 use ctxc_transcript::session::{Candidate, SessionError};
 use ctxc_transcript::text::Stopped;
 

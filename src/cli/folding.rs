@@ -12,13 +12,13 @@ use super::progress::Progress;
 use super::settings::{Asking, EngineChoice, Keep, Summarizing};
 use super::stored;
 use super::ui::Ui;
-use crate::engine::chat::Chat;
-use crate::engine::{Engine, Extract, Said};
 use crate::report::calls::CallsReport;
 use crate::report::size::count;
-use crate::run::{
+use ctxc_engine::chat::Chat;
+use ctxc_engine::run::{
     Cache, FoldEvent, FoldFailure, Folded, Folding, Precautions, PriceOf, Terms, expect_folds, fold_at_once, fold_with,
 };
+use ctxc_engine::{Engine, Extract, Said};
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// What would be asked to summarise `chunks`; `None` where no server would be.

@@ -8,12 +8,12 @@ use super::progress::Progress;
 use super::settings::{Consent, Meaning};
 use super::ui::Ui;
 use crate::apply::document;
-use crate::redact::Redactor;
 use crate::report::archive::Meant;
 use crate::report::size::{count, counted};
-use crate::run::embed::{
+use ctxc_engine::embed::{
     EmbedError, Embedder, MissingError, Place, Sent, embed_missing, embed_query, prepared, sendable,
 };
+use ctxc_engine::redact::Redactor;
 use ctxc_store::{Archive, DocumentId, Hit, Query, fuse};
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
 

@@ -8,10 +8,10 @@ use super::rewriting::Work;
 use super::settings::{Consent, EngineChoice, Keep, Summaries, Summarizing};
 use super::stored;
 use crate::apply::{Labels, NamedBatch, PriorSummary, ReadChunk, find_batches};
-use crate::engine::Said;
 use crate::plan::{Batch, Clip, Ledger, refold, view};
 use crate::report::compact::{BatchRow, CompactStats, Kept};
-use crate::run::Folded;
+use ctxc_engine::Said;
+use ctxc_engine::run::Folded;
 
 /// Batches, oldest first.
 pub(super) struct Pile {

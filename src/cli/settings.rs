@@ -9,11 +9,11 @@ use super::args::Estimate;
 use super::places::Environment;
 use super::ui::Ui;
 use crate::apply::Shelf;
-use crate::engine::{Price, Prices, chat};
-use crate::redact::Redactor;
-use crate::run::Terms;
-use crate::run::embed::EmbeddingServer;
 use crate::version::ThinkingPolicy;
+use ctxc_engine::embed::EmbeddingServer;
+use ctxc_engine::redact::Redactor;
+use ctxc_engine::run::Terms;
+use ctxc_engine::{Price, Prices, chat};
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Tokens;
 

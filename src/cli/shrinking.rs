@@ -12,12 +12,12 @@ use super::progress::Progress;
 use super::settings::{Asking, EngineChoice, Keep};
 use super::stored;
 use super::ui::Ui;
-use crate::engine::chat::Chat;
-use crate::engine::{EngineError, Extract, Usd};
 use crate::report::calls::{Calls, CallsReport};
 use crate::report::size::{count, counted};
-use crate::run::Task;
-use crate::run::{Cache, End, Event, Outcome, Questions, Ran, Spent, run, run_at_once};
+use ctxc_engine::chat::Chat;
+use ctxc_engine::run::Task;
+use ctxc_engine::run::{Cache, End, Event, Outcome, Questions, Ran, Spent, run, run_at_once};
+use ctxc_engine::{EngineError, Extract, Usd};
 use ctxc_transcript::text::Stopped;
 
 /// What came of tasks.

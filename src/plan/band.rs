@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::run::Level;
+use ctxc_engine::run::Level;
 
 /// A range of positions, in whole percents of the turns, with its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Which texts are to be compressed.
 
 use super::Bands;
-use crate::run::{Level, Task, TaskPart, target};
+use ctxc_engine::run::{Level, Task, TaskPart, target};
 use ctxc_transcript::text::{Tokens, chars4};
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Turn, TurnIdx};
 

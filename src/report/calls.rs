@@ -6,8 +6,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::size::{count, counted};
-use crate::engine::{CostRange, Usd};
-use crate::run::{Asked, Folded, Questions, Ran, Spent};
+use ctxc_engine::run::{Asked, Folded, Questions, Ran, Spent};
+use ctxc_engine::{CostRange, Usd};
 use ctxc_transcript::text::Tokens;
 
 /// What was asked of a server, or would be.
@@ -175,7 +175,7 @@ impl CallsReport {
 impl TaskCalls {
     /// What each task took, in their order; nothing for one that is not for a server.
     fn of_tasks(questions: &Questions, ran: Option<&Ran>) -> Vec<Option<Self>> {
-        let of = |(at, question): (usize, Option<&crate::run::Question>)| {
+        let of = |(at, question): (usize, Option<&ctxc_engine::run::Question>)| {
             let question = question?;
             let spent = ran.and_then(|ran| ran.spent.get(at)).copied().unwrap_or_default();
             let lost = ran.and_then(|ran| ran.lost.get(at)).map(Vec::as_slice).unwrap_or_default();

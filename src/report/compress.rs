@@ -10,8 +10,8 @@ use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted, percent};
 use super::table::{Cell, Look, Table};
 use crate::plan::Bands;
-use crate::run::Outcome;
-use crate::run::{Task, TaskPart};
+use ctxc_engine::run::Outcome;
+use ctxc_engine::run::{Task, TaskPart};
 use ctxc_transcript::Index;
 use ctxc_transcript::text::Tokens;
 

@@ -5,10 +5,10 @@ use std::fmt;
 use serde::Serialize;
 
 use super::size::{count, percent};
-use crate::language::{Fact, FactCounts, FactsKept};
-use crate::redact::Redactor;
-use crate::run::Outcome;
-use crate::run::Task;
+use ctxc_engine::language::{Fact, FactCounts, FactsKept};
+use ctxc_engine::redact::Redactor;
+use ctxc_engine::run::Outcome;
+use ctxc_engine::run::Task;
 
 /// How much of the facts that were lost is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::prune::{CallRow, RuleRow};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use crate::plan::Stage;
-use crate::run::Outcome;
+use ctxc_engine::run::Outcome;
 use ctxc_transcript::text::Tokens;
 
 /// What `ctxc run` did, or would do.

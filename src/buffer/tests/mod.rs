@@ -14,8 +14,8 @@ use super::{
     BufferError, Change, Contents, Deleted, Due, Name, Pushed, Settled, Speaker, Spoken, contents, delete, delete_all,
     names, push, search, settle,
 };
-use crate::engine::{Engine, Extract, Scripted};
-use crate::run::{FoldFailure, Folding, Terms, fold_at_once};
+use ctxc_engine::run::{FoldFailure, Folding, Terms, fold_at_once};
+use ctxc_engine::{Engine, Extract, Scripted};
 use ctxc_store::testing::on_each_backend;
 use ctxc_store::{Archive, ArchiveUrl, Kind, Query, RecordFilter, copy, open};
 use ctxc_transcript::text::{Tokens, chars4};

@@ -9,7 +9,7 @@ use crate::cli::error::CommandError;
 use crate::cli::quantity::tokens;
 use crate::cli::settings::{Context, Detail, Strictness};
 use crate::report::facts::Lost;
-use crate::run::MinKept;
+use ctxc_engine::run::MinKept;
 use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use crate::cli::error::CommandError;
 use crate::cli::places::{Environment, OPENROUTER_API_KEY};
 use crate::cli::settings::{Asking, Consent, EngineChoice, Secrets};
-use crate::engine::chat::{Endpoint, Models, Settings};
-use crate::engine::{Price, Prices, Usd};
-use crate::run::{Order, Terms, Timeouts};
+use ctxc_engine::chat::{Endpoint, Models, Settings};
+use ctxc_engine::run::{Order, Terms, Timeouts};
+use ctxc_engine::{Price, Prices, Usd};
 
 /// The models of OpenRouter that are asked where nobody names one.
 const DEFAULT_MODELS: (&str, &str) = ("google/gemini-3.1-flash-lite", "google/gemini-2.5-flash");

@@ -8,9 +8,9 @@ use super::engine::EngineArgs;
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Consent, Meaning, Secrets};
-use crate::engine::Prices;
-use crate::engine::chat::Endpoint;
-use crate::run::embed::{EmbeddingServer, Place};
+use ctxc_engine::Prices;
+use ctxc_engine::chat::Endpoint;
+use ctxc_engine::embed::{EmbeddingServer, Place};
 
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Semantic search")]

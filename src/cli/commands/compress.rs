@@ -16,7 +16,7 @@ use crate::report::facts::Lost;
 use crate::report::rewritten::BeforeAfter;
 use crate::report::size::count;
 use crate::report::table::Look;
-use crate::run::MinKept;
+use ctxc_engine::run::MinKept;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Totals, turns};
 

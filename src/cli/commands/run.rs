@@ -21,8 +21,8 @@ use crate::plan::{
 use crate::report::prune::{CallRow, RuleRow};
 use crate::report::rewritten::BeforeAfter;
 use crate::report::run::{Did, RunReport, StageRow, TextRow, with_calls};
-use crate::run::Outcome;
-use crate::run::{Task, TaskPart};
+use ctxc_engine::run::Outcome;
+use ctxc_engine::run::{Task, TaskPart};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::turns;
 

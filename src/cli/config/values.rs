@@ -13,7 +13,7 @@ use super::summarization::Summarization;
 use crate::cli::args::{EngineName, Estimate};
 use crate::cli::error::CommandError;
 use crate::cli::quantity;
-use crate::engine::Price;
+use ctxc_engine::Price;
 
 /// The value of every key.
 #[derive(Clone, Debug, Serialize, Deserialize)]

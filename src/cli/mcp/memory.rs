@@ -18,7 +18,7 @@ use crate::cli::stored;
 use crate::cli::ui::Ui;
 use crate::report::size::counted;
 use crate::report::when::to_second;
-use crate::run::embed::Place;
+use ctxc_engine::embed::Place;
 use ctxc_store::{Archive, Hit, Kind, Operation, Query, ancestors, find};
 use ctxc_transcript::text::Stopped;
 

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::snippet::snippet;
-use crate::engine::Usd;
 use crate::report::when::to_second;
+use ctxc_engine::Usd;
 use ctxc_store::{Document, Hit};
 use ctxc_transcript::text::Tokens;
 

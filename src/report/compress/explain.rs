@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{CompressReport, TaskRow};
-use crate::engine::Usd;
 use crate::report::table::{Cell, Look, Table};
+use ctxc_engine::Usd;
 
 /// The tasks of a report, one a line.
 #[derive(Clone, Copy, Debug)]

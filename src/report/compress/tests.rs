@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::*;
 use crate::apply::{Rewrite, Tasks, add_edits, read_tasks};
-use crate::engine::Scripted;
 use crate::plan::{Selection, candidates};
-use crate::run::run_at_once;
+use ctxc_engine::Scripted;
+use ctxc_engine::run::run_at_once;
 use ctxc_transcript::{Calibration, Chain, Totals, turns};
 
 // B-08, B-09

@@ -1,0 +1,96 @@
+//! What a model is told: the rules as the system's message, the passage as the user's, fenced as data.
+//!
+//! The words stand in files of their own, by version. A change of their sense is a new version, so that results which
+//! were cached under the old one are not taken for those of the new.
+
+use crate::language::{PieceKind, segment};
+use crate::{Ask, Origin};
+use ctxc_transcript::text::Digest;
+
+/// The version of the prompts.
+pub const PROMPT_VERSION: &str = "1";
+
+const RULES: &str = include_str!("prompts/1/rules.md");
+const COMPRESS: &str = include_str!("prompts/1/compress.md");
+const HEAVY: &str = include_str!("prompts/1/heavy.md");
+const PROSE: &str = include_str!("prompts/1/prose.md");
+const CODE: &str = include_str!("prompts/1/code.md");
+const TOOL: &str = include_str!("prompts/1/tool.md");
+const FORM: &str = include_str!("prompts/1/form.md");
+
+/// Up to this part of its tokens a text is compressed heavily.
+const HEAVY_PERCENT: u64 = 20;
+/// From this part of its bytes in lines of code a text is mostly code.
+const CODE_PERCENT: usize = 40;
+/// How many characters of a text are looked at to tell.
+const SAMPLE: usize = 8 * 1024;
+
+/// The two messages of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Prompt {
+    pub(super) system: String,
+    pub(super) user: String,
+}
+
+impl Prompt {
+    /// The messages that ask for `ask`.
+    pub(super) fn of(ask: &Ask<'_>) -> Self {
+        let job = &ask.job;
+        // Named after the whole passage, so that nothing within it closes the fence.
+        let digest = Digest::of(job.text.as_bytes()).to_string();
+        let tag = digest.get(..16).unwrap_or(&digest);
+        let (open, close) = (format!("<passage-{tag}>"), format!("</passage-{tag}>"));
+        let is_heavy = job.target.0 * 100 <= ctxc_transcript::text::chars4(job.text).0 * HEAVY_PERCENT;
+        let rules = RULES
+            .replace("{open}", &open)
+            .replace("{close}", &close)
+            .replace("{target}", &job.target.0.to_string())
+            .replace("{chars}", &job.target.0.saturating_mul(4).to_string())
+            .replace("{placeholder}", PLACEHOLDER);
+        let kind = match ask.origin {
+            Origin::Tool => TOOL,
+            Origin::Message if is_code(job.text) => CODE,
+            Origin::Message => PROSE,
+        };
+        let level = if is_heavy { HEAVY } else { COMPRESS };
+        Self {
+            system: format!("{rules}\n{kind}{level}\n{}", FORM.trim_end()),
+            user: format!("{open}\n{}\n{close}", job.text),
+        }
+    }
+}
+
+/// What stands for a secret.
+const PLACEHOLDER: &str = "[SECRET-1]";
+
+/// The most tokens that a reply to `ask` may have: half as much again as the target in tokens of a model, with room for
+/// the object around it, and more of it each time that the last reply was cut off or of no use.
+pub(super) fn max_tokens(ask: &Ask<'_>) -> u64 {
+    let chars4 = ctxc_transcript::text::chars4(ask.job.text).0.max(1);
+    let target = ask.job.target.0.saturating_mul(dense_tokens(ask.job.text)).div_ceil(chars4);
+    let room = 100 + 50 * u64::from(ask.attempt.min(4));
+    target.saturating_mul(room).div_ceil(100) + 64
+}
+
+/// About as many tokens as models see in a text: one for each four letters of the Latin alphabet and for each character
+/// of another, as `chars4` does not count them.
+pub(super) fn dense_tokens(text: &str) -> u64 {
+    let (mut n_ascii, mut n_others) = (0_u64, 0_u64);
+    for c in text.chars() {
+        if c.is_ascii() { n_ascii += 1 } else { n_others += 1 }
+    }
+    n_ascii.div_ceil(4) + n_others
+}
+
+/// Whether `text` is mostly code, by its beginning.
+fn is_code(text: &str) -> bool {
+    let sample = text.char_indices().nth(SAMPLE).and_then(|(end, _)| text.get(..end)).unwrap_or(text);
+    let (mut n_code, mut n_all) = (0, 0);
+    for piece in segment(sample) {
+        n_all += piece.text.len();
+        if matches!(piece.kind, PieceKind::Code) {
+            n_code += piece.text.len();
+        }
+    }
+    n_code * 100 >= n_all.max(1) * CODE_PERCENT
+}

@@ -1,0 +1,196 @@
+//! The request of the chat completions API, and what comes back.
+
+use serde::{Deserialize, Serialize};
+
+use super::dialect::{Dialect, Form};
+use super::prompt::Prompt;
+use crate::{Usage, Usd};
+use ctxc_transcript::text::Tokens;
+
+/// A request.
+#[derive(Debug, Serialize)]
+pub(super) struct Request<'a> {
+    model: &'a str,
+    messages: [Message<'a>; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<IncludeUsage>,
+}
+
+#[derive(Debug, Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponseFormat {
+    JsonObject,
+    JsonSchema { json_schema: NamedSchema },
+}
+
+#[derive(Debug, Serialize)]
+struct NamedSchema {
+    name: &'static str,
+    strict: bool,
+    schema: Schema,
+}
+
+/// An object with one string, `text`, and nothing else.
+#[derive(Debug, Serialize)]
+struct Schema {
+    r#type: &'static str,
+    properties: Properties,
+    required: [&'static str; 1],
+    #[serde(rename = "additionalProperties")]
+    additional_properties: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Properties {
+    text: Property,
+}
+
+#[derive(Debug, Serialize)]
+struct Property {
+    r#type: &'static str,
+}
+
+impl ResponseFormat {
+    /// What asks for the object in this form.
+    const fn of(form: Form) -> Option<Self> {
+        let text = Property { r#type: "string" };
+        let schema = Schema {
+            r#type: "object",
+            properties: Properties { text },
+            required: ["text"],
+            additional_properties: false,
+        };
+        match form {
+            Form::Schema => {
+                Some(Self::JsonSchema { json_schema: NamedSchema { name: "shortened", strict: true, schema } })
+            }
+            Form::Object => Some(Self::JsonObject),
+            Form::Asked => None,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct IncludeUsage {
+    include: bool,
+}
+
+/// Whether the server is asked to say what a call costs, which one server alone knows how to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accounting {
+    /// It is.
+    Asked,
+    /// It is not.
+    NotAsked,
+}
+
+impl<'a> Request<'a> {
+    /// The request for the `attempt`-th reply to `prompt`.
+    pub(super) fn new(
+        model: &'a str,
+        prompt: &'a Prompt,
+        max_tokens: u64,
+        attempt: u32,
+        dialect: Dialect,
+        accounting: Accounting,
+    ) -> Self {
+        let limit = |is_here: bool| is_here.then_some(max_tokens);
+        Self {
+            model,
+            messages: [
+                Message { role: "system", content: &prompt.system },
+                Message { role: "user", content: &prompt.user },
+            ],
+            max_tokens: limit(!dialect.completion_limit),
+            max_completion_tokens: limit(dialect.completion_limit),
+            // The same question at no temperature would get the same useless reply again.
+            temperature: dialect.temperature.then_some(if attempt <= 1 { 0.0 } else { 0.5 }),
+            response_format: ResponseFormat::of(dialect.form),
+            usage: (accounting == Accounting::Asked).then_some(IncludeUsage { include: true }),
+        }
+    }
+}
+
+/// What a server sends back, as far as it is looked at. Anything may be missing.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Response {
+    #[serde(default)]
+    pub(super) error: Option<ErrorBody>,
+    #[serde(default)]
+    pub(super) choices: Vec<Choice>,
+    #[serde(default)]
+    usage: Option<UsageBody>,
+}
+
+/// One reply of a model.
+#[derive(Debug, Deserialize)]
+pub(super) struct Choice {
+    #[serde(default)]
+    pub(super) message: Option<Written>,
+    #[serde(default)]
+    pub(super) finish_reason: Option<String>,
+    #[serde(default)]
+    pub(super) error: Option<ErrorBody>,
+}
+
+/// What a model wrote.
+#[derive(Debug, Deserialize)]
+pub(super) struct Written {
+    #[serde(default)]
+    pub(super) content: Option<String>,
+}
+
+/// An error as servers put it: an object, or its message alone.
+#[derive(Debug, Deserialize)]
+#[serde(from = "serde_json::Value")]
+pub(super) struct ErrorBody {
+    pub(super) message: String,
+    /// A status of HTTP, where the code is one.
+    pub(super) status: Option<u16>,
+}
+
+impl From<serde_json::Value> for ErrorBody {
+    fn from(value: serde_json::Value) -> Self {
+        let message = value.as_str().or_else(|| value.get("message")?.as_str());
+        let status = value.get("code").and_then(serde_json::Value::as_u64);
+        Self {
+            message: message.map_or_else(|| value.to_string(), str::to_owned),
+            status: status.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct UsageBody {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    #[serde(default)]
+    completion_tokens: Option<u64>,
+    #[serde(default)]
+    cost: Option<f64>,
+}
+
+impl Response {
+    /// What the call took, where that is said.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        self.usage.as_ref().map(|usage| Usage {
+            input: Tokens(usage.prompt_tokens.unwrap_or(0)),
+            output: Tokens(usage.completion_tokens.unwrap_or(0)),
+            cost: usage.cost.and_then(Usd::from_dollars),
+        })
+    }
+}

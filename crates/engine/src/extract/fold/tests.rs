@@ -1,0 +1,228 @@
+//! What a summary keeps, on fixed conversations and on random ones.
+
+use insta::assert_snapshot;
+use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+
+use super::summarize;
+use crate::{Fold, Said};
+use ctxc_transcript::text::{Tokens, chars4};
+
+fn said(speaker: &str, text: &str) -> Said {
+    Said { speaker: speaker.to_owned(), text: text.to_owned() }
+}
+
+fn fold(existing: &str, messages: &[Said], limit: u64) -> String {
+    summarize(&Fold { existing, messages, limit: Tokens(limit), persona: "", prompt: None })
+}
+
+const ASKED: &str = "The parser drops the last line of files without a final newline.\n\nFix it, but keep CRLF as it is. \
+    You must never write to the source file.";
+
+fn conversation() -> Vec<Said> {
+    vec![
+        said("user", ASKED),
+        said("assistant", "Great question! Let me look at the reader."),
+        said("tool", "Read src/parse/line.rs\n   40→fn read_line(&mut self) -> Option<&str> {\n   41→    return None;"),
+        said(
+            "assistant",
+            "I found that `read_line` in src/parse/line.rs:42 returns early. I tried to pad the buffer first, and that \
+             failed because of the mmap.",
+        ),
+        said(
+            "tool",
+            "error[E0502]: cannot borrow `self.buf` as mutable\ntest parse::crlf ... ok\ntest parse::lone ... FAILED",
+        ),
+        said(
+            "assistant",
+            "We decided to keep the old reader instead of the new one, since it handles CRLF.\n\n\
+             - TODO: add a test for a file without a final newline\n- The weather was nice.",
+        ),
+        said("user", "ok"),
+        said("assistant", "Done. The fix is in commit 4f2a91c, and `cargo test` passes: 212 tests in 3.4 s."),
+    ]
+}
+
+// F-12
+#[test]
+fn f_12_prompts_stay_verbatim_then_decisions_rules_failures_and_findings() {
+    assert_snapshot!(fold("", &conversation(), 1024), @r"
+    Asked:
+    - The parser drops the last line of files without a final newline.
+
+      Fix it, but keep CRLF as it is. You must never write to the source file.
+    - ok
+
+    Decided:
+    - We decided to keep the old reader instead of the new one, since it handles CRLF.
+
+    Failed:
+    - I tried to pad the buffer first, and that failed because of the mmap.
+    - error[E0502]: cannot borrow `self.buf` as mutable
+      test parse::crlf ... ok
+      test parse::lone ... FAILED
+
+    Found:
+    - I found that `read_line` in src/parse/line.rs:42 returns early.
+
+    Open:
+    - TODO: add a test for a file without a final newline
+
+    Also:
+    - Read src/parse/line.rs
+         40→fn read_line(&mut self) -> Option<&str> {
+         41→    return None;
+    - The fix is in commit 4f2a91c, and `cargo test` passes: 212 tests in 3.4 s.
+    ");
+}
+
+// F-12: with less room, what weighs most.
+#[test]
+fn f_12_with_less_room_what_weighs_most_stays() {
+    assert_snapshot!(fold("", &conversation(), 120), @r"
+    Asked:
+    - The parser drops the last line of files without a final newline.
+
+      Fix it, but keep CRLF as it is. You must never write to the source file.
+    - ok
+
+    Decided:
+    - We decided to keep the old reader instead of the new one, since it handles CRLF.
+
+    Failed:
+    - error[E0502]: cannot borrow `self.buf` as mutable
+      test parse::crlf ... ok
+      test parse::lone ... FAILED
+
+    Found:
+    - I found that `read_line` in src/parse/line.rs:42 returns early.
+    ");
+}
+
+// F-06: summaries of ours merge by their headings, and repeat nothing.
+#[test]
+fn f_06_summaries_merge_by_their_headings() {
+    let first = fold("", &conversation()[..4], 1024);
+    let second = fold(&first, &conversation()[4..], 1024);
+    let batches = [said("summary", &first), said("summary", &second)];
+    let merged = fold("", &batches, 1024);
+    for heading in ["Asked:", "Decided:", "Failed:", "Found:"] {
+        assert_eq!(merged.matches(heading).count(), 1, "{merged}");
+    }
+    for piece in ["We decided to keep the old reader", "returns early", "Fix it, but keep CRLF", "commit 4f2a91c"] {
+        assert_eq!(merged.matches(piece).count(), 1, "{piece} in\n{merged}");
+    }
+    assert_eq!(merged, fold("", &batches, 1024));
+    // Alone and within its limit, a summary stays what it is.
+    assert_eq!(fold(&second, &[], 1024), second);
+}
+
+// F-06, F-12: what weighs most in the first of many chunks is still there at the end.
+#[test]
+fn f_12_facts_of_the_first_chunk_survive_many_folds() {
+    let noise = |n: usize| {
+        vec![
+            said("user", &format!("Now do part {n} of the list, as before.")),
+            said(
+                "assistant",
+                &format!(
+                    "I looked at module_{n} and changed {n} lines of src/part_{n}.rs. {}",
+                    "It went well, as such things do. ".repeat(20)
+                ),
+            ),
+            said("tool", &format!("test part_{n}::works ... ok\n").repeat(30)),
+            said("assistant", &format!("Part {n} is done: version 0.{n}.1 is built, the log is in logs/part_{n}.txt.")),
+        ]
+    };
+    let mut first = conversation();
+    first.push(said("user", "The staging port is 48213, and the codename is heliotrope."));
+    let mut summary = fold("", &first, 400);
+    for n in 0..12 {
+        summary = fold(&summary, &noise(n), 400);
+        assert!(chars4(&summary) <= Tokens(400));
+    }
+    for piece in ["keep CRLF", "48213", "We decided to keep the old reader", "part_11"] {
+        assert!(summary.contains(piece), "{piece} is gone from\n{summary}");
+    }
+}
+
+// E-04
+#[test]
+fn e_04_chinese_and_japanese_are_kept_by_sentence() {
+    let messages = [
+        said("user", "解析器会丢掉最后一行。请修复它，但不要修改 src/main.rs。"),
+        said("assistant", "原因が判明した。バッファが空のまま返される。この方針を採用する。"),
+    ];
+    let summary = fold("", &messages, 200);
+    assert!(summary.contains("Asked:\n- 解析器会丢掉最后一行。请修复它，但不要修改 src/main.rs。"), "{summary}");
+    assert!(summary.contains("Decided:\n- この方針を採用する。"), "{summary}");
+}
+
+#[test]
+fn a_summary_of_other_make_is_sorted_in() {
+    let existing =
+        "## State\n\nThe user wants a faster parser. We decided to use memchr.\n\n- Open: TODO measure on 1 GB\n";
+    let summary = fold(existing, &[said("assistant", "The run took 3.2 s.")], 200);
+    for piece in ["- The user wants a faster parser.", "Decided:\n- We decided to use memchr.", "3.2 s"] {
+        assert!(summary.contains(piece), "{piece} is gone from\n{summary}");
+    }
+}
+
+#[test]
+fn a_long_prompt_gives_room_to_others() {
+    let log: Vec<String> = (0..2000).map(|n| format!("[12:00:{n}] worker {n} polls queue_{n}\n")).collect();
+    let messages = [
+        said("user", &format!("Why does it hang?\n{}", log.concat())),
+        said("user", "Use port 8080."),
+        said("assistant", "The cause is a lock."),
+    ];
+    let summary = fold("", &messages, 200);
+    for piece in ["Why does it hang?", "Use port 8080.", "The cause is a lock."] {
+        assert!(summary.contains(piece), "{piece} is gone from\n{summary}");
+    }
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[a-z]{1,12}",
+        "[A-Z][a-z ]{0,40}[.!?]",
+        "(Asked|Decided|Also):",
+        "[-*] [a-z/._0-9]{1,20}",
+        "(错误|必须|原因|決定).{0,10}。",
+        "```[a-z]*",
+        "[0-9]{1,4}→[a-z(){};]{1,30}",
+        "error: [a-z ]{1,30}",
+        "(\\x20|\t){0,6}",
+        any::<String>(),
+    ];
+    prop::collection::vec((piece, prop_oneof!["\n", " ", "\n\n", "\r\n"]), 0..12)
+        .prop_map(|pieces| pieces.into_iter().map(|(piece, end)| piece + &end).collect())
+}
+
+// F-04: found by the property below.
+#[test]
+fn no_mark_is_cut_in_two_where_nothing_else_fits() {
+    assert_eq!(fold("", &[said("user", "A.\n")], 1), "A.");
+}
+
+proptest! {
+    // F-04, H-04, E-01, E-02
+    #[test]
+    fn a_summary_keeps_its_limit_and_invents_no_word(
+        existing in texts(),
+        messages in prop::collection::vec((prop_oneof!["user", "assistant", "tool", "summary", "system"], texts()), 0..5),
+        limit in 0_u64..120,
+    ) {
+        let messages: Vec<Said> = messages.iter().map(|(speaker, text)| said(speaker, text)).collect();
+        let summary = fold(&existing, &messages, limit);
+        prop_assert!(chars4(&summary) <= Tokens(limit), "{summary:?}");
+        prop_assert_eq!(&summary, &fold(&existing, &messages, limit));
+        let all: String = std::iter::once(existing.as_str()).chain(messages.iter().map(|said| said.text.as_str())).collect::<Vec<_>>().join("\n");
+        let is_ours = |word: &str| word == "-" || word == "[...]" || word.starts_with("(x") || word.ends_with(':') ;
+        for word in summary.split_whitespace().filter(|word| !is_ours(word)) {
+            prop_assert!(all.contains(word), "{word:?} of {summary:?} is invented");
+        }
+        if limit >= 16 && !all.trim().is_empty() {
+            prop_assert!(!summary.trim().is_empty());
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The engine itself: read, choose, put together, check the size.
+
+use std::borrow::Cow;
+use std::future::ready;
+
+use super::fold::summarize;
+use super::json;
+use super::reading::Reading;
+use super::render::{MARK, render};
+use super::select::select;
+use super::tidy::tidy;
+use super::window;
+
+use crate::language::without_envelopes;
+use crate::{Ask, Engine, Fold, Job, Origin, Reply, Replying};
+use ctxc_transcript::text::{Tokens, chars4};
+
+/// The built-in engine `extract`: keeps the pieces of a text that say the most for their size, word for word
+/// and in order. The same text and target always give the same reply.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extract;
+
+/// The most that a reply may have of its target, in percent (E-02).
+const MOST_PERCENT: u64 = 115;
+/// The least that a text has to become shorter by, in tokens.
+const LEAST_SAVED: u64 = 20;
+/// The same in percent of it.
+const LEAST_SAVED_PERCENT: u64 = 15;
+/// Above this many UTF-16 units a text of which no piece could be kept is cut off where the room ends.
+const LONG_HEAD: usize = 2000;
+/// Above this many pieces one try is close enough.
+const MANY: usize = 2000;
+
+impl Extract {
+    /// Shrinks `job.text` to about `job.target` tokens.
+    #[must_use]
+    pub fn shrink(&self, job: &Job<'_>) -> Reply {
+        Reply { text: extract(job.text, job.target), usage: None }
+    }
+}
+
+impl Engine for Extract {
+    fn name(&self) -> &'static str {
+        "extract"
+    }
+
+    fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
+        let Job { text, target } = ask.job;
+        let without = match ask.origin {
+            Origin::Tool => without_envelopes(text),
+            Origin::Message => Cow::Borrowed(text),
+        };
+        let kept = extract(if without.trim().is_empty() { text } else { &without }, target);
+        let text = if is_worth_it(chars4(text), chars4(&kept)) { kept } else { text.to_owned() };
+        Box::pin(ready(Ok(Reply { text, usage: None })))
+    }
+
+    fn fold<'a>(&'a self, fold: Fold<'a>, _: u32) -> Replying<'a> {
+        Box::pin(ready(Ok(Reply { text: summarize(&fold), usage: None })))
+    }
+}
+
+/// Whether what is saved is worth what it hides: 20 tokens and 15 % at least (K-03).
+fn is_worth_it(before: Tokens, after: Tokens) -> bool {
+    let saved = before.0.saturating_sub(after.0);
+    saved >= LEAST_SAVED && saved * 100 >= before.0 * LEAST_SAVED_PERCENT
+}
+
+/// `text` in at most `limit` tokens, whatever it takes: [`Extract`] comes within 15 % of its target, and this is a limit.
+/// Blank where not even a word fits.
+pub(in super::super) fn within(text: &str, limit: Tokens) -> String {
+    let mut target = limit;
+    while target.0 > 2 {
+        let kept = extract(text, target);
+        let kept = kept.trim();
+        if chars4(kept) <= limit {
+            return kept.to_owned();
+        }
+        target = Tokens(target.0 * 3 / 4);
+    }
+    String::new()
+}
+
+fn extract(text: &str, target: Tokens) -> String {
+    if chars4(text) <= target {
+        return text.to_owned();
+    }
+    let budget = usize::try_from(target.0.max(1)).unwrap_or(usize::MAX).saturating_mul(4);
+    if let Some(json) = json::shrink(text, budget) {
+        return json;
+    }
+    let reading = Reading::of(text);
+    // A budget a little above the target often holds a whole piece more, where the target itself would leave a
+    // tenth and more of itself unused.
+    let tries = [100, 107, 114].map(|percent| budget * percent / 100);
+    let mut best: Option<((bool, u64), String)> = None;
+    for allowed in tries {
+        let out = fit(text, &reading, allowed, target);
+        let size = chars4(&out).0;
+        let off = size.abs_diff(target.0);
+        // What is too long by rounding is worse than anything that is not.
+        let rank = (size * 100 > target.0 * MOST_PERCENT, off);
+        if best.as_ref().is_none_or(|(least, _)| rank < *least) {
+            best = Some((rank, out));
+        }
+        if off * 100 <= target.0 * 10 || reading.pieces.len() > MANY {
+            break;
+        }
+    }
+    best.map_or_else(|| head(text, budget), |(_, out)| out)
+}
+
+/// Chooses within `allowed` units, and takes back what turns out too much once marks are in.
+fn fit(text: &str, reading: &Reading<'_>, allowed: usize, target: Tokens) -> String {
+    // One mark at least: whoever reads on shall know that this is not all.
+    let n_marks = (allowed / 320).max(1);
+    // What marks may take is set aside, so that they do not push the text over its target. One alone may.
+    let aside = if allowed < 200 { 0 } else { n_marks * (MARK.len() + 1) };
+    let mut choices = select(reading, allowed - aside);
+    while !choices.is_empty() {
+        let out = render(text, reading, &tidy(reading, &choices), n_marks);
+        let size = chars4(&out).0;
+        if size * 100 <= target.0 * 115 && !out.trim().is_empty() {
+            return out;
+        }
+        let n_over = size.saturating_sub(target.0) * choices.len() as u64 / size.max(1);
+        let n_over = usize::try_from(n_over).unwrap_or(1).max(1);
+        choices.truncate(choices.len().saturating_sub(n_over));
+    }
+    head(text, allowed)
+}
+
+/// The start of a text of which no piece could be kept, such as one of punctuation alone.
+fn head(text: &str, budget: usize) -> String {
+    let trimmed = text.trim();
+    let limit = budget.saturating_sub(MARK.len() + 1).max(1);
+    let from = trimmed.char_indices().nth(limit + 1).map_or(trimmed.len(), |(at, _)| at);
+    let start = trimmed.get(..from).unwrap_or_default();
+    // The best part is looked for among all pairs of places.
+    let best = if limit <= LONG_HEAD { window::best(start, limit, |_| None) } else { None };
+    let (from, to) = best.unwrap_or_else(|| (0, window::head(start, limit)));
+    let kept = start.get(from..to).unwrap_or_default();
+    match (budget < 40, from) {
+        (true, _) => kept.to_owned(),
+        (false, 0) => format!("{kept} {MARK}"),
+        (false, _) => format!("{MARK} {kept}"),
+    }
+}

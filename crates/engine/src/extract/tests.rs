@@ -1,0 +1,380 @@
+//! What the engine promises, on fixed texts and on random ones.
+
+use futures::FutureExt;
+use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+
+use crate::{Ask, Engine, Extract, Job, Origin};
+use ctxc_transcript::text::{Tokens, chars4};
+
+fn shrink(text: &str, target: u64) -> String {
+    Extract.shrink(&Job { text, target: Tokens(target) }).text
+}
+
+fn percent(text: &str, percent: u64) -> String {
+    shrink(text, (chars4(text).0 * percent / 100).max(15))
+}
+
+const REPORT: &str = "\
+Great question! Let me look into it.
+
+## What I found
+
+The parser drops the last line because `read_line` in src/parse/line.rs:42 returns early.
+It does that since v1.4.2. The weather was nice while I looked at it, and nothing else came up on the way.
+We talked about several other things that do not matter here, and then about some more of them.
+
+error: could not compile `ctxc` (lib) due to 2 previous errors
+
+## Decision
+
+We decided to keep the old reader instead of the new one, since it handles CRLF.
+You must never write to the source file.
+
+Some more words that fill the space between one thing and the other, and say next to nothing at all.
+They go on for a while, as such words do, and then they stop without having said anything of note.
+
+## Next
+
+- TODO: add a test for a file without a final newline
+- Ask about the timeout of 30 seconds
+
+Should I go on with the fix in src/parse/line.rs?";
+
+// E-01
+#[test]
+fn the_same_text_gives_the_same_reply() {
+    for target in [15, 30, 60, 120] {
+        assert_eq!(shrink(REPORT, target), shrink(REPORT, target));
+    }
+    assert_eq!(Extract.name(), "extract");
+}
+
+// E-02
+#[test]
+fn a_text_within_its_target_stays_as_it_is() {
+    assert_eq!(shrink("a b\n\n c ", 3), "a b\n\n c ");
+    assert_eq!(shrink("", 15), "");
+}
+
+// E-03
+#[test]
+fn error_decision_rule_finding_and_todo_survive() {
+    let kept = percent(REPORT, 50);
+    for piece in [
+        "The parser drops the last line because `read_line` in src/parse/line.rs:42 returns early.",
+        "error: could not compile `ctxc` (lib) due to 2 previous errors",
+        "We decided to keep the old reader instead of the new one, since it handles CRLF.",
+        "You must never write to the source file.",
+        "- TODO: add a test for a file without a final newline",
+    ] {
+        assert!(kept.contains(piece), "{piece:?} is gone from\n{kept}");
+    }
+    for piece in ["Great question", "The weather was nice", "some more of them"] {
+        assert!(!kept.contains(piece), "{piece:?} is kept in\n{kept}");
+    }
+}
+
+// E-03
+#[test]
+fn what_is_kept_is_spread_over_the_text() {
+    let text = (0..90)
+        .map(|n| format!("Step {n} of the plan moves module_{n} to folder number {n}. "))
+        .collect::<Vec<_>>()
+        .concat();
+    let kept = percent(&text, 10);
+    for third in 0..3 {
+        let has_some = (third * 30..(third + 1) * 30).any(|n| kept.contains(&format!("module_{n} ")));
+        assert!(has_some, "nothing of third {third} in\n{kept}");
+    }
+}
+
+// E-03
+#[test]
+fn repeated_lines_become_one_with_a_count() {
+    let mut log = "12:00:01 INFO connecting to db-1.example.org\n".to_owned();
+    log.extend((2..40).map(|n| format!("12:00:{n:02} WARN retrying the connection, attempt {n}\n")));
+    log.push_str("12:00:41 ERROR giving up: connection refused\n12:00:42 INFO bye\n");
+    let kept = percent(&log, 10);
+    assert_eq!(
+        kept,
+        "12:00:01 INFO connecting to db-1.example.org\n12:00:02 WARN retrying the connection, attempt 2 (x38)\n12:00:41 ERROR giving up: connection refused\n12:00:42 INFO bye"
+    );
+}
+
+// E-02
+#[test]
+fn a_heading_stays_only_with_something_under_it_and_fences_stay_balanced() {
+    let text = format!(
+        "{REPORT}\n\n## Code\n\n```rust\nfn parse_all(input: &str) -> Vec<Entry> {{\n    read_entries(input, MAX_LINE)\n}}\n```\n"
+    );
+    for share in [10, 20, 35, 50, 70] {
+        let kept = percent(&text, share);
+        assert!(kept.matches("```").count().is_multiple_of(2), "{kept}");
+        let lines: Vec<&str> = kept.lines().filter(|line| !line.trim().is_empty()).collect();
+        for pair in lines.windows(2) {
+            assert!(!(pair[0].starts_with("## ") && pair[1].starts_with("## ")), "{kept}");
+        }
+        assert!(!lines.last().is_some_and(|line| line.starts_with("## ")), "{kept}");
+    }
+}
+
+/// What is kept of `text` at every share from 10 to 80 percent.
+fn at_all_shares(text: &str) -> impl Iterator<Item = String> {
+    (2..=16).map(move |share| percent(text, share * 5))
+}
+
+// K-03
+#[test]
+fn k_03_what_belongs_together_stays_together() {
+    let filler =
+        "Nothing else of note came up on the way, and the rest of the day went by as such days do.\n\n".repeat(4);
+    let text = format!(
+        "{filler}These files are to be changed:\n- src/store/flush.rs at line 120\n- src/store/read.rs at line 340\n\n{filler}\
+         | file | tests |\n|---|---|\n| src/a.rs | 41 tests |\n| src/b.rs | 17 tests |\n\n{filler}\
+         Shall Node 16 go? yes, in 3.0\n\nOption 1 reads ahead. It doesn't work since v2.4.1 (see the log. It is long.) of 2026-03-02.\n{filler}"
+    );
+    for kept in at_all_shares(&text) {
+        let has = |part: &str| kept.contains(part);
+        assert!(!has("- src/store") || has("These files are to be changed:"), "a list without its intro\n{kept}");
+        assert!(!has("These files are to be changed:") || has("- src/store"), "an intro without its list\n{kept}");
+        assert!(!has("| src/") || has("| file | tests |"), "rows without their head\n{kept}");
+        assert!(has("Shall Node 16 go?") == has("yes, in 3.0"), "a question without its answer\n{kept}");
+        assert!(
+            !has("doesn't work") || has("Option 1 reads ahead. It doesn't work since v2.4.1"),
+            "no subject\n{kept}"
+        );
+        assert!(kept.matches('(').count() == kept.matches(')').count(), "a torn remark\n{kept}");
+    }
+}
+
+// K-03
+#[test]
+fn k_03_error_lines_and_denials_are_whole_or_absent() {
+    let error = format!(
+        "error[E0308]: mismatched types in {} of the store, expected u64",
+        "src/store/flush.rs:120:7 ".repeat(6)
+    );
+    let denial = format!(
+        "Remove {}but keep `main_entry` as it is",
+        (0..9).map(|n| format!("`old_handler_{n}`, ")).collect::<Vec<_>>().concat()
+    );
+    let filler = "The store flushes its pages in order, and the index follows them.\n".repeat(3);
+    for whole in [error, denial] {
+        for kept in at_all_shares(&format!(
+            "{filler}{whole}\nThe index is rebuilt by hand after 12 minutes, in src/index.rs.\n"
+        )) {
+            let words = whole.split_whitespace().filter(|word| word.len() > 9);
+            assert!(kept.contains(&whole) || words.clone().all(|word| !kept.contains(word)), "{kept}");
+        }
+    }
+}
+
+// K-03
+#[test]
+fn k_03_announcements_go_before_all_else() {
+    let text = "Let me look at src/main.rs, src/lib.rs and src/store.rs first. The cache is stale after 30 minutes.\n\
+                まずsrc/config.tsとsrc/app.tsを確認します。設定は二箇所にあります。\n\
+                Now I'll run the 12 tests in tests/store.rs. Two of them need a server on port 8080.\n";
+    let kept = percent(text, 50);
+    assert!(kept.contains("stale after 30 minutes") && kept.contains("port 8080"), "{kept}");
+    assert!(!kept.contains("Let me") && !kept.contains("Now I'll"), "{kept}");
+}
+
+// K-03
+#[test]
+fn k_03_cut_parts_have_balanced_marks() {
+    let text = "The handler (which calls `parse_all`, then **flushes the whole store**, then [writes the log](https://a.b/c)) \
+                runs for 12 s on src/store.rs and needs 340 MB of memory while it does so, as measured on the server last week";
+    for target in 15..40 {
+        let kept = shrink(text, target);
+        let level = |open: char, close: char| kept.matches(open).count() == kept.matches(close).count();
+        assert!(
+            level('(', ')')
+                && kept.matches("**").count().is_multiple_of(2)
+                && kept.matches('`').count().is_multiple_of(2),
+            "{kept}"
+        );
+    }
+}
+
+/// What comes of `text` where an engine is asked for it.
+fn asked(text: &str, target: u64, origin: Origin) -> String {
+    let ask = Ask { job: Job { text, target: Tokens(target) }, origin, attempt: 1 };
+    Engine::shrink(&Extract, ask).now_or_never().unwrap().unwrap().text
+}
+
+// K-03
+#[test]
+fn k_03_a_text_is_left_alone_where_little_would_be_saved() {
+    let short = "The parser drops the last line of src/parse.rs. It does so since v1.4.2. Fix it in 3 days.";
+    let long = (10..19).map(|n| format!("The parser drops line {n} of src/parse.rs, as it has since v1.4.{n}. "));
+    let long = long.collect::<Vec<_>>().concat();
+    for (text, target, is_left) in [(short, 15, true), (&*long, 135, true), (&*long, 60, false)] {
+        let kept = asked(text, target, Origin::Message);
+        assert_eq!(kept == text, is_left, "{kept}");
+    }
+}
+
+// K-03
+#[test]
+fn k_03_notes_of_the_client_are_not_chosen_from() {
+    let note = "<system-reminder>\nSee src/secret/plan.rs, which 12 tests must never touch.\n</system-reminder>";
+    let kept = asked(&format!("{REPORT}\n\n{note}\n"), 160, Origin::Tool);
+    assert!(!kept.contains("secret") && !kept.contains("reminder"), "{kept}");
+    assert_eq!(asked(&note.repeat(9), 400, Origin::Tool), note.repeat(9), "nothing else is there");
+}
+
+// E-04
+#[test]
+fn cjk_is_cut_at_its_sentences() {
+    let text = "まず設定ファイルを読み込みます。天気がとても良いので散歩に行きたい気分です。テストは必ず`cargo test`で実行してください。\
+                失敗した原因はsrc/main.rsの12行目でした。それはそれとして、まあ色々ありました。ここには特に何も書いてありません。\
+                次のステップはPR #17をマージすることです。";
+    let kept = percent(text, 65);
+    for sentence in ["テストは必ず`cargo test`で実行してください。", "失敗した原因はsrc/main.rsの12行目でした。"]
+    {
+        assert!(kept.contains(sentence), "{kept}");
+    }
+    assert!(!kept.contains("散歩"), "{kept}");
+}
+
+// E-02
+#[test]
+fn one_long_piece_is_cut_inside_at_words() {
+    let words = (0..4000).map(|n| format!("word{n} ")).collect::<Vec<_>>().concat();
+    let wide = "無限に続く一文".repeat(300);
+    let solid = "0123456789abcdef".repeat(500);
+    for text in [words.as_str(), wide.as_str(), solid.as_str()] {
+        for share in [35, 10] {
+            let kept = percent(text, share);
+            let target = chars4(text).0 * share / 100;
+            let size = chars4(&kept).0;
+            assert!(size * 100 >= target * 85 && size * 100 <= target * 115, "{size} for {target}: {kept:.80}");
+            assert!(kept.contains("[...]"), "{kept:.80}");
+        }
+    }
+}
+
+// E-02
+#[test]
+fn nothing_but_punctuation_still_gives_a_text() {
+    for text in [
+        "-".repeat(500),
+        "─".repeat(500),
+        "!?. ".repeat(200),
+        "```\n".repeat(100),
+        "😀".repeat(300),
+        "\u{200d}".repeat(300),
+    ] {
+        let kept = shrink(&text, 15);
+        assert!(!kept.trim().is_empty(), "{text:.9}");
+        assert!(chars4(&kept) <= Tokens(18), "{kept}");
+    }
+}
+
+/// Texts as they come: sentences, items, code, logs, CJK, emoji, and any characters at all.
+fn texts() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[A-Z][a-z]{1,8}( [a-z]{1,9}| src/[a-z]{2,6}\\.rs| [a-z]{2,5}_[a-z]{2,5}| [0-9]{1,4}){2,14}[.!?]",
+        "[-*] [a-z]{2,8}( [a-z]{1,9}){1,8}",
+        "[0-9]{1,2}\\. \\*\\*[a-z]{2,8}\\*\\*: [a-z ]{3,40}",
+        "#{1,3} [A-Z][a-z]{2,9}",
+        "```[a-z]{0,4}",
+        "    let [a-z]{2,6} = [a-z]{2,6}\\([0-9]\\);",
+        "2026-01-0[1-9] 12:0[0-9]:00 (INFO|ERROR) [a-z ]{5,30}",
+        "[ぁ-ん一-龠]{3,30}。",
+        "[😀-🙏👩‍👧é ]{1,9}",
+        "\\| [a-z]{1,9} \\| [0-9]{1,5} \\|",
+        ".{0,60}",
+        "[a-z]{400,700}",
+    ];
+    let gap = prop_oneof!["\n", "\n\n", " ", "\r\n", "\n  "];
+    prop::collection::vec((piece, gap), 1..40)
+        .prop_map(|parts| parts.into_iter().map(|(piece, gap)| piece + &gap).collect())
+}
+
+/// Whether all words of `kept`, marks and counts aside, stand in `text` in this order.
+fn is_drawn_from(kept: &str, text: &str) -> Result<(), String> {
+    let mut rest = text;
+    for line in kept.lines() {
+        let bare = strip_count(line);
+        for word in bare.split_whitespace() {
+            // The engine's own mark, unless the text itself goes on with it.
+            let Some(at) = rest.find(word) else {
+                if word == "[...]" {
+                    continue;
+                }
+                return Err(format!("{word:?} of {line:?} is not in the rest of the text"));
+            };
+            if word != "[...]" {
+                rest = &rest[at + word.len()..];
+            }
+        }
+    }
+    Ok(())
+}
+
+fn strip_count(line: &str) -> String {
+    let mut bare = line.to_owned();
+    while let Some(at) = bare.find(" (x") {
+        let tail = &bare[at + 3..];
+        let n_digits = tail.bytes().take_while(u8::is_ascii_digit).count();
+        if n_digits == 0 || !tail[n_digits..].starts_with(')') {
+            break;
+        }
+        bare.replace_range(at..at + 4 + n_digits, "");
+    }
+    bare
+}
+
+// Q-05: it took time with the square of the size.
+#[test]
+fn q_05_a_long_text_that_says_nothing_is_cut_at_once() {
+    let text = "so it is as it was\n".repeat(20_000);
+    assert!(!percent(&text, 35).trim().is_empty());
+}
+
+// E-02
+#[test]
+fn what_is_too_long_by_rounding_gives_way_to_what_is_not() {
+    let kept = shrink("2026-01-01 12:00:00 ERROR    aa aaa\r\n* aa a\n", 9);
+    assert!(chars4(&kept).0 * 100 <= 9 * 115, "{kept}");
+}
+
+proptest! {
+    // E-02
+    #[test]
+    fn a_reply_is_drawn_from_its_text_in_order(text in texts(), share in 1_u64..100) {
+        let kept = percent(&text, share);
+        prop_assert_eq!(is_drawn_from(&kept, &text), Ok(()), "\n--- text\n{}\n--- kept\n{}", text, kept);
+    }
+
+    // E-02
+    #[test]
+    fn a_reply_is_never_blank_and_never_longer(text in texts(), target in 1_u64..400) {
+        let kept = shrink(&text, target);
+        prop_assert!(chars4(&kept) <= chars4(&text));
+        prop_assert!(chars4(&kept).0 * 100 <= (target * 115).max(200) || chars4(&text).0 <= target, "{} for {target}: {kept}", chars4(&kept));
+        prop_assert_eq!(kept.trim().is_empty(), text.trim().is_empty());
+    }
+
+    // E-01
+    #[test]
+    fn any_text_gives_the_same_reply_twice(text in any::<String>(), target in 1_u64..60) {
+        prop_assert_eq!(shrink(&text, target), shrink(&text, target));
+    }
+
+    // E-02
+    #[test]
+    fn the_target_is_met_where_there_are_pieces_enough(text in texts(), share in 10_u64..60) {
+        let sentences = (0..40).map(|n| format!("Sentence {n} names item_{n} and {}.\n", n * 37 + 11)).collect::<Vec<_>>().concat();
+        let text = text + "\n\n" + &sentences;
+        let target = chars4(&text).0 * share / 100;
+        let kept = shrink(&text, target);
+        let size = chars4(&kept).0;
+        prop_assert!(size * 100 <= target * 115, "{size} for {target}");
+        if text.lines().count() < 60 && !text.contains("``") {
+            prop_assert!(size * 100 >= target * 85, "{size} for {target}:\n{text}\n---\n{kept}");
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Folding with engines that are scripted or slow, under a clock that is stopped and moves by itself, and through a server
+//! on this machine.
+
+use std::cell::RefCell;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use proptest::prelude::{prop, prop_assert, proptest};
+use serde_json::{Value, json};
+use wiremock::matchers::method;
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+use super::*;
+use crate::chat::{Chat, Models, Settings};
+use crate::redact::Redactor;
+use crate::run::{Cache, Order, Timeouts};
+use crate::{Ask, Extract, Inquiry, Price, Replying, Scripted, Usd};
+use ctxc_store::{ArchiveUrl, Kind, RecordFilter, open};
+
+const LIMIT: Tokens = Tokens(64);
+
+fn said(speaker: &str, text: &str) -> Said {
+    Said { speaker: speaker.to_owned(), text: text.to_owned() }
+}
+
+/// Chunks of messages with these texts.
+fn chunks(texts: &[&[&str]]) -> Vec<Vec<Said>> {
+    texts.iter().map(|texts| texts.iter().map(|text| said("user", text)).collect()).collect()
+}
+
+fn folding<'a>(engine: &'a dyn Engine, terms: &'a Terms) -> Folding<'a> {
+    Folding { engine, terms, limit: LIMIT, persona: "", prompt: None }
+}
+
+fn go(_: FoldEvent<'_>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn by(engine: &dyn Engine, chunks: &[Vec<Said>], existing: &str) -> Result<Folded, FoldFailure> {
+    fold_at_once(chunks, existing, &folding(engine, &Terms::AT_ONCE), go)
+}
+
+fn terms() -> Terms {
+    let timeouts = Timeouts { first: Duration::from_secs(5), step: Duration::from_secs(5) };
+    Terms { attempts: 4, timeouts: Some(timeouts), order: Order::LongestFirst, ..Terms::AT_ONCE }
+}
+
+// 000 AC1.3, AC1.8, F-04: each chunk is folded with what came before it; the first gets the empty text.
+#[test]
+fn ac1_3_ac1_8_f_04_each_summary_carries_the_one_before_it_on() {
+    let engine = Scripted::new([Ok("First."), Ok("First and second."), Ok("All three.")]);
+    let chunks = chunks(&[&["one", "two"], &["three"], &["four"]]);
+    let folded = by(&engine, &chunks, "").unwrap();
+    assert_eq!(folded.summaries, ["First.", "First and second.", "All three."]);
+    let asked = engine.folds();
+    assert_eq!(
+        asked.iter().map(|fold| fold.existing.as_str()).collect::<Vec<_>>(),
+        ["", "First.", "First and second."]
+    );
+    assert!(asked.iter().zip(&chunks).all(|(fold, chunk)| fold.messages == *chunk));
+
+    let engine = Scripted::new([Ok("More.")]);
+    by(&engine, &chunks[..1], "It began so.").unwrap();
+    assert_eq!(engine.folds()[0].existing, "It began so.");
+    assert_eq!(by(&Scripted::new([]), &[], "x").unwrap(), Folded::default());
+}
+
+// 000 AC1.7, F-09: one that fails leaves none at all.
+#[test]
+fn ac1_7_f_09_without_one_summary_there_is_none() {
+    let engine = Scripted::new([Ok("First."), Err("the model is gone"), Ok("never asked for")]);
+    let failure = by(&engine, &chunks(&[&["one"], &["two"], &["three"]]), "").unwrap_err();
+    assert!(matches!(&failure, FoldFailure::Engine(1, error) if error.message == "the model is gone"), "{failure:?}");
+    assert_eq!((failure.to_string().as_str(), engine.n_left()), ("summarise part 2", 1));
+    for reply in ["  \n", "API Error: overloaded"] {
+        let failure = by(&Scripted::new([Ok(reply)]), &chunks(&[&["one"]]), "").unwrap_err();
+        assert!(matches!(failure, FoldFailure::Engine(0, _)), "{reply:?}");
+    }
+}
+
+// F-09: nonsense is asked for again, and refused where nothing better comes.
+#[tokio::test(start_paused = true)]
+async fn f_09_nonsense_is_asked_for_again_and_then_refused() {
+    let lines = (1..8).map(|n| format!("See src/part{n}.rs, which takes {n}20 ms in `read_{n}`."));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let chunks = chunks(&[&[&text], &["And thank you."]]);
+    let terms = Terms { attempts: 3, ..Terms::AT_ONCE };
+    let poem = "Waves that roll, gulls that cry: such is the sea.";
+    let engine = Scripted::new([Ok(poem), Ok("HACKED"), Ok("src/part7.rs is slowest."), Ok("Thanks were given.")]);
+    let folded = fold(&chunks, "", &folding(&engine, &terms), go).await.unwrap();
+    assert_eq!(folded.summaries, ["src/part7.rs is slowest.", "Thanks were given."]);
+
+    let engine = Scripted::new([Ok(poem), Ok(poem), Ok(poem), Ok("never asked for")]);
+    let failure = fold(&chunks, "", &folding(&engine, &terms), go).await.unwrap_err();
+    assert!(
+        matches!(&failure, FoldFailure::Engine(0, error) if error.message.contains("nothing to do with its messages")),
+        "{failure:?}"
+    );
+    assert_eq!(engine.n_left(), 1);
+}
+
+#[test]
+fn a_summary_is_never_blank_and_silence_asks_nobody() {
+    let engine = Scripted::new([Ok("Something.")]);
+    let folded = by(&engine, &chunks(&[&[" ", ""], &["one"], &[]]), "").unwrap();
+    assert_eq!(folded.summaries, [NOTHING_SAID, "Something.", "Something."]);
+    assert_eq!(engine.folds()[0].existing, NOTHING_SAID);
+}
+
+// H-04: whatever comes back is within the limit.
+#[test]
+fn h_04_what_is_too_long_is_cut_to_the_limit() {
+    let long = "The lock is taken per shard in src/lock.rs. It failed with 14 errors. ".repeat(40);
+    let folded = by(&Scripted::new([Ok(long.as_str())]), &chunks(&[&["one"]]), "").unwrap();
+    assert!(chars4(&folded.summaries[0]) <= LIMIT && folded.summaries[0].contains("src/lock.rs"));
+    // A summary of other make that is over it too.
+    let folded = by(&Scripted::new([]), &chunks(&[&[""]]), &long).unwrap();
+    assert!(chars4(&folded.summaries[0]) <= LIMIT && !folded.summaries[0].is_empty());
+}
+
+#[test]
+fn who_breaks_off_gets_no_summaries() {
+    let engine = Scripted::new([Ok("First."), Ok("Second.")]);
+    let chunks = chunks(&[&["one"], &["two"]]);
+    let folded = fold_at_once(&chunks, "", &folding(&engine, &Terms::AT_ONCE), |_| ControlFlow::Break(()));
+    assert!(matches!(folded, Err(FoldFailure::Interrupted)));
+    assert_eq!(engine.n_left(), 1);
+}
+
+/// An engine that takes as long as it takes, and notes how many messages it was asked for, and when.
+struct Slow<F> {
+    answer: F,
+    asked: RefCell<Vec<(usize, u32, u64)>>,
+    start: tokio::time::Instant,
+}
+
+type Answer = (u64, Result<Reply, EngineError>);
+
+impl<F: Fn(&Fold<'_>, u32) -> Answer> Slow<F> {
+    fn new(answer: F) -> Self {
+        Self { answer, asked: RefCell::default(), start: crate::run::clock::now() }
+    }
+}
+
+impl<F: Fn(&Fold<'_>, u32) -> Answer> Engine for Slow<F> {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+
+    fn shrink<'a>(&'a self, _: Ask<'a>) -> Replying<'a> {
+        unreachable!()
+    }
+
+    fn fold<'a>(&'a self, fold: Fold<'a>, attempt: u32) -> Replying<'a> {
+        let second = (crate::run::clock::now() - self.start).as_secs();
+        self.asked.borrow_mut().push((fold.messages.len(), attempt, second));
+        let (seconds, answer) = (self.answer)(&fold, attempt);
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            answer
+        })
+    }
+
+    fn fold_inquiry(&self, fold: &Fold<'_>, _: u32) -> Option<Inquiry> {
+        let texts: Vec<&str> = fold.messages.iter().map(|said| said.text.as_str()).collect();
+        let call = crate::Call::new(&texts, fold.limit, fold.limit);
+        Some(Inquiry { model: "ann/slow".to_owned(), prompt: "1", call })
+    }
+}
+
+fn reply(text: &str) -> Reply {
+    Reply { text: text.to_owned(), usage: None }
+}
+
+// F-09: timeouts halve the chunk, down to one message; there is one summary for it all the same.
+#[tokio::test(start_paused = true)]
+async fn f_09_timeouts_halve_the_chunk() {
+    let chunks = chunks(&[&["one", "two", "three", "four", "five"], &["six"]]);
+    let engine = Slow::new(|fold, _| {
+        let so_far = if fold.existing.is_empty() { "" } else { fold.existing };
+        let texts: Vec<&str> = fold.messages.iter().map(|said| said.text.as_str()).collect();
+        (if texts.len() > 2 { 60 } else { 1 }, Ok(reply(format!("{so_far} {}", texts.join(" ")).trim())))
+    });
+    let terms = terms();
+    let mut archive = open(&ArchiveUrl::Memory).unwrap();
+    let mut n_halved = 0;
+    for _ in 0..2 {
+        let mut cache = Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH);
+        let precautions = Precautions { cache: Some(&mut cache), ..Precautions::default() };
+        let folding = folding(&engine, &terms);
+        let folded = fold_with(&chunks, "", &folding, precautions, |event| {
+            n_halved += u32::from(matches!(event, FoldEvent::Halved(_)));
+            ControlFlow::Continue(())
+        });
+        let folded = folded.await.unwrap();
+        assert_eq!(folded.summaries, ["one two three four five", "one two three four five six"]);
+    }
+    let sizes: Vec<(usize, u32)> = engine.asked.borrow().iter().map(|(size, attempt, _)| (*size, *attempt)).collect();
+    // Five, four times; two; three, four times; one and two; then the next chunk. The second run asks for nothing.
+    let fours = |size| (1..=4).map(move |attempt| (size, attempt));
+    let expected: Vec<(usize, u32)> =
+        fours(5).chain([(2, 1)]).chain(fours(3)).chain([(1, 1), (2, 1), (1, 1)]).collect();
+    assert_eq!((sizes, n_halved), (expected, 2));
+
+    let never = Slow::new(|_, _| (600, Ok(reply("late"))));
+    let failure = fold(&chunks, "", &folding(&never, &terms), go).await.unwrap_err();
+    assert!(matches!(failure, FoldFailure::Engine(0, error) if error.fault == Fault::Timeout));
+    assert_eq!(never.asked.borrow().iter().map(|(size, ..)| *size).max(), Some(5));
+    assert_eq!(never.asked.borrow().last().map(|(size, ..)| *size), Some(1));
+}
+
+// across chunks too, calls wait for the server and for the rate.
+#[tokio::test(start_paused = true)]
+async fn r_04_r_05_the_server_is_left_alone_and_the_rate_holds_over_all_chunks() {
+    let chunks = chunks(&[&["one"], &["two"], &["three"]]);
+    let engine = Slow::new(|fold, attempt| {
+        let is_limited = fold.messages[0].text == "two" && attempt == 1;
+        let error = EngineError { retry_after: Some(Duration::from_secs(30)), ..EngineError::new(Fault::Limited, "x") };
+        (0, if is_limited { Err(error) } else { Ok(reply("Short.")) })
+    });
+    let terms = Terms { rpm: NonZeroU32::new(6), ..terms() };
+    fold(&chunks, "", &folding(&engine, &terms), go).await.unwrap();
+    let times: Vec<u64> = engine.asked.borrow().iter().map(|(.., second)| *second).collect();
+    assert_eq!(times, [0, 10, 40, 50]);
+}
+
+// G-02: no call starts that could pass the cap, whatever was spent on the chunks before.
+#[tokio::test(start_paused = true)]
+async fn g_02_the_budget_is_one_for_all_chunks() {
+    let chunks = chunks(&[&["one"], &["two"], &["three"]]);
+    let engine = Slow::new(|_, _| (0, Ok(reply("Short."))));
+    let price = |_: &str| Price::of(0.0, 1000.0);
+    let terms = Terms { max_cost: Usd::from_dollars(0.1), ..terms() };
+    let precautions = Precautions { price: Some(&price), ..Precautions::default() };
+    let failure = fold_with(&chunks, "", &folding(&engine, &terms), precautions, go).await.unwrap_err();
+    // Each may cost 0.064 USD, and nobody says what it did cost.
+    assert!(
+        matches!(&failure, FoldFailure::Engine(1, error) if error.message == "another call could take the cost over 0.1000 USD"),
+        "{failure:?}"
+    );
+    assert_eq!(engine.asked.borrow().len(), 1);
+}
+
+// somebody who waits is asked every 50 ms whether to go on.
+#[tokio::test(start_paused = true)]
+async fn r_10_an_interrupt_ends_it_within_50_ms() {
+    let engine = Slow::new(|_, _| (4, Ok(reply("late"))));
+    let terms = terms();
+    let start = crate::run::clock::now();
+    let (chunks, folding) = (chunks(&[&["one"]]), folding(&engine, &terms));
+    let folded = fold(&chunks, "", &folding, |event| match event {
+        FoldEvent::Waiting => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    assert!(matches!(folded.await, Err(FoldFailure::Interrupted)));
+    assert!(crate::run::clock::now() - start <= Duration::from_millis(60));
+}
+
+/// A model that repeats the fence it was given, and fails three times of ten.
+struct Flaky {
+    n_requests: AtomicUsize,
+}
+
+impl Respond for Flaky {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let number = self.n_requests.fetch_add(1, Ordering::SeqCst);
+        match number % 10 {
+            2 => return ResponseTemplate::new(500),
+            5 => return ResponseTemplate::new(200).set_body_string("no JSON at all"),
+            7 => {
+                return ResponseTemplate::new(200)
+                    .set_body_json(json!({"error": {"message": "overloaded", "code": 529}}));
+            }
+            _ => {}
+        }
+        let body: Value = serde_json::from_slice(&request.body).unwrap();
+        let user = body["messages"][1]["content"].as_str().unwrap();
+        let words: Vec<&str> =
+            user.split_whitespace().filter(|word| word.starts_with("fact") || word.contains("SECRET")).collect();
+        let content = json!({"text": words.join(" ")}).to_string();
+        ResponseTemplate::new(200).set_body_json(json!({
+            "choices": [{"message": {"content": content}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 10}
+        }))
+    }
+}
+
+fn chat(server: &MockServer) -> Chat {
+    Chat::new(Settings {
+        endpoint: server.uri().parse().unwrap(),
+        key: Some("sk-or-v1-planted-key".parse().unwrap()),
+        models: Models { small: "ann/small".to_owned(), large: "ann/large".to_owned() },
+        now: || Timestamp::UNIX_EPOCH,
+    })
+}
+
+// F-04, G-01, R-03, R-10, R-11: through a server that fails three times of ten, nothing is lost, no secret leaves, a
+// second run pays for nothing and gives the same.
+#[tokio::test]
+async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() {
+    const SECRET: &str = "ghp_aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5";
+    let server = MockServer::start().await;
+    Mock::given(method("POST")).respond_with(Flaky { n_requests: AtomicUsize::new(0) }).mount(&server).await;
+    let engine = chat(&server);
+    let terms = Terms { timeouts: None, ..terms() };
+    let chunks: Vec<Vec<Said>> = (0..12)
+        .map(|n| vec![said("user", &format!("fact{n} and the token {SECRET}")), said("assistant", "Understood.")])
+        .collect();
+    let existing = format!("fact-earlier with {SECRET}");
+    let mut archive = open(&ArchiveUrl::Memory).unwrap();
+    let mut runs = Vec::new();
+    let folding = Folding { limit: Tokens(512), ..folding(&engine, &terms) };
+    for _ in 0..2 {
+        let mut redactor = Redactor::default();
+        let mut cache = Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH);
+        let precautions =
+            Precautions { redactor: Some(&mut redactor), cache: Some(&mut cache), ..Precautions::default() };
+        runs.push(fold_with(&chunks, &existing, &folding, precautions, go).await.unwrap());
+    }
+    assert_eq!(runs[0].summaries, runs[1].summaries);
+    let last = runs[0].summaries.last().unwrap();
+    assert!(last.contains("fact-earlier") && last.contains("fact11") && last.contains(SECRET), "{last}");
+    assert!((0..12).all(|n| last.contains(&format!("fact{n} "))), "{last}");
+    assert_eq!((runs[0].n_secrets, runs[1].spent.calls, runs[1].asked.len()), (1, 0, 12));
+    assert!(runs[1].asked.iter().all(|asked| asked.is_cached) && runs[0].spent.calls > 12);
+    let requests = server.received_requests().await.unwrap();
+    assert_eq!(requests.len(), runs[0].spent.calls as usize);
+    for request in &requests {
+        let body = String::from_utf8(request.body.clone()).unwrap();
+        assert!(!body.contains(SECRET) && !body.contains("planted-key") && body.contains("[SECRET-1]"));
+    }
+    // What is kept has no secret either.
+    let kept = archive.records(&RecordFilter { kind: Some(Kind::Result), ..RecordFilter::default() }).unwrap();
+    assert!(!kept.is_empty() && kept.iter().all(|record| !record.document.text.contains(SECRET)));
+}
+
+// G-01: a placeholder that was not given is refused.
+#[test]
+fn g_01_a_placeholder_that_was_not_given_is_refused() {
+    let mut redactor = Redactor::default();
+    let engine = Scripted::new([Ok("The token is [SECRET-7].")]);
+    let chunks = chunks(&[&["no secret here"]]);
+    let precautions = Precautions { redactor: Some(&mut redactor), ..Precautions::default() };
+    let folded = fold_with(&chunks, "", &folding(&engine, &Terms::AT_ONCE), precautions, go).now_or_never().unwrap();
+    assert!(matches!(folded, Err(FoldFailure::Engine(0, error)) if error.message.contains("[SECRET-7]")));
+}
+
+proptest! {
+    // F-12, H-04: the built-in engine, over several chunks.
+    #[test]
+    fn h_04_no_summary_is_over_its_limit_or_blank(
+        texts in prop::collection::vec(prop::collection::vec("[a-z .\\n日本。!-]{0,200}", 0..4), 1..4),
+        limit in 16_u64..200,
+    ) {
+        let chunks: Vec<Vec<Said>> =
+            texts.iter().map(|texts| texts.iter().map(|text| said("assistant", text)).collect()).collect();
+        let folding = Folding { limit: Tokens(limit), ..folding(&Extract, &Terms::AT_ONCE) };
+        let folded = fold_at_once(&chunks, "", &folding, go).unwrap();
+        prop_assert!(folded.summaries.len() == chunks.len());
+        for summary in &folded.summaries {
+            prop_assert!(chars4(summary) <= Tokens(limit) && !summary.trim().is_empty(), "{summary:?}");
+        }
+    }
+}

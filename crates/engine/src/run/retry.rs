@@ -1,0 +1,118 @@
+//! What follows from a failed call: a pure policy. It names times and does not wait.
+
+use std::time::Duration;
+
+use crate::{EngineError, Fault};
+use ctxc_transcript::text::Tokens;
+
+/// How long a call may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// The first call for a text.
+    pub first: Duration,
+    /// By how much more each of the next two; those after them have as long as the third.
+    pub step: Duration,
+}
+
+/// Up to this many tokens a text has the plain time.
+const PLAIN: Tokens = Tokens(1000);
+/// A text has at most so many times that.
+const MOST_TIMES: u32 = 12;
+/// The wait after the first failure, and the longest.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// A server that wants to be left alone for longer ends the run.
+const MOST_PATIENCE: Duration = Duration::from_secs(600);
+
+/// What to do after a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Ask again, not before this long from now.
+    Again(Duration),
+    /// The text gets no reply.
+    GiveUp,
+    /// No text does.
+    EndRun,
+}
+
+/// What to do after the `attempt`-th call for a text failed with `error`, of at most `most_attempts`. `salt` makes texts
+/// that failed together come back apart.
+pub(super) fn next(error: &EngineError, attempt: u32, most_attempts: u32, salt: u64) -> Next {
+    if error.fault == Fault::Fatal || error.retry_after.is_some_and(|wait| wait > MOST_PATIENCE) {
+        return Next::EndRun;
+    }
+    if error.fault == Fault::Permanent || attempt >= most_attempts {
+        return Next::GiveUp;
+    }
+    Next::Again(match error.fault {
+        Fault::Timeout | Fault::BadReply | Fault::Blank => error.retry_after.unwrap_or_default(),
+        _ => error.retry_after.unwrap_or_else(|| backoff(attempt, salt)),
+    })
+}
+
+/// How long the `attempt`-th call for a text of so many tokens may take.
+pub(super) fn limit(timeouts: Timeouts, attempt: u32, tokens: Tokens) -> Duration {
+    let plain = timeouts.first + timeouts.step * attempt.saturating_sub(1).min(2);
+    let times = tokens.0.clamp(PLAIN.0, PLAIN.0 * u64::from(MOST_TIMES));
+    // In thousandths, as the bound is.
+    plain * u32::try_from(times).unwrap_or(u32::MAX) / 1000
+}
+
+/// Twice as long after each failure, and up to half of that less by `salt`.
+fn backoff(attempt: u32, salt: u64) -> Duration {
+    let full = FIRST_WAIT.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(LONGEST_WAIT);
+    let mixed = (salt ^ u64::from(attempt)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let part = u32::try_from((mixed ^ (mixed >> 31)) % 1000).unwrap_or(0);
+    full / 2 + full / 2 * part / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUTS: Timeouts = Timeouts { first: Duration::from_secs(5), step: Duration::from_secs(5) };
+
+    fn after(fault: Fault, attempt: u32) -> Next {
+        next(&EngineError::new(fault, "x"), attempt, 4, 7)
+    }
+
+    //
+    #[test]
+    fn r_02_timeouts_grow_twice_and_with_long_inputs() {
+        let of = |attempt, tokens| limit(TIMEOUTS, attempt, Tokens(tokens)).as_millis();
+        assert_eq!([1, 2, 3, 4, 9].map(|attempt| of(attempt, 100)), [5000, 10_000, 15_000, 15_000, 15_000]);
+        let by_size = [1000, 1500, 4000, 12_000, 1_000_000].map(|tokens| of(1, tokens));
+        assert_eq!(by_size, [5000, 7500, 20_000, 60_000, 60_000]);
+    }
+
+    //
+    #[test]
+    fn r_03_failures_are_asked_again_until_the_attempts_are_used_up() {
+        for fault in [Fault::Trouble, Fault::Limited, Fault::Broken, Fault::Timeout, Fault::BadReply, Fault::Blank] {
+            assert!(matches!(after(fault, 3), Next::Again(_)), "{fault:?}");
+            assert_eq!(after(fault, 4), Next::GiveUp, "{fault:?}");
+        }
+        assert_eq!(after(Fault::Permanent, 1), Next::GiveUp);
+        assert_eq!(after(Fault::Fatal, 1), Next::EndRun);
+    }
+
+    //
+    #[test]
+    fn r_04_the_server_says_when_else_waits_double_up_to_a_cap() {
+        let told = |seconds| {
+            let error = EngineError::new(Fault::Limited, "x");
+            next(&EngineError { retry_after: Some(Duration::from_secs(seconds)), ..error }, 1, 4, 7)
+        };
+        assert_eq!(told(17), Next::Again(Duration::from_secs(17)));
+        assert_eq!(told(86_400), Next::EndRun);
+        for attempt in 1..40 {
+            let full = 0.5 * f64::from(1_u32 << (attempt - 1).min(16));
+            for salt in 0..50 {
+                let wait = backoff(attempt, salt).as_secs_f64();
+                assert!(wait >= full.min(30.0) / 2.0 && wait <= full.min(30.0), "{attempt} {salt} {wait}");
+            }
+        }
+        let waits: std::collections::BTreeSet<_> = (0..50).map(|salt| backoff(1, salt)).collect();
+        assert!(waits.len() > 40, "they come back apart");
+    }
+}

@@ -1,0 +1,281 @@
+//! A sliding window over calls: as many under way as may be, and one more as soon as one is done.
+//!
+//! It knows nothing of what is asked, only how large each item is and what it may cost. An engine that answers at once
+//! never makes it wait, so that it needs no runtime then.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use tokio::time::Instant;
+
+use super::clock;
+use super::limit::{Limit, Start};
+use super::queue::Queue;
+use super::retry::{self, Next};
+use super::spent::{Charge, Spent};
+use super::terms::{End, Order, Terms};
+use crate::{Budget, EngineError, Fault, Price, Reply, Replying, Reservation, Usd};
+use ctxc_transcript::text::Tokens;
+
+/// How often somebody who waits is asked whether to go on.
+const TICK: Duration = Duration::from_millis(50);
+
+/// One item.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Item {
+    /// The size of its text.
+    pub(super) tokens: Tokens,
+    /// What a call for it may cost at most.
+    pub(super) most: Usd,
+    /// The price of its model, where that is known.
+    pub(super) price: Option<Price>,
+}
+
+/// What the window tells.
+#[derive(Debug)]
+pub(super) enum Step<'a> {
+    /// Nothing has happened for a moment.
+    Waiting,
+    /// A call failed, and is made again later.
+    Again(&'a EngineError),
+    /// An item is done: it has a reply, or none for good.
+    Done(usize, Result<Reply, EngineError>, Spent),
+}
+
+/// What windows of one run have in common: when the next call may start, and what is left of the budget.
+#[derive(Debug)]
+pub(super) struct Course {
+    limit: Limit,
+    budget: Budget,
+}
+
+impl Course {
+    /// The beginning of a run by `terms`.
+    pub(super) fn new(terms: &Terms) -> Self {
+        Self { limit: Limit::new(terms.concurrency, terms.rpm), budget: Budget::new(terms.max_cost) }
+    }
+}
+
+/// Everything about a run that changes.
+struct Window<'a, 'c, F> {
+    items: &'a [Item],
+    terms: &'a Terms,
+    ask: F,
+    queue: Queue,
+    course: &'c mut Course,
+    spent: Vec<Spent>,
+    /// How many items in a row have failed for good.
+    n_failed_in_a_row: usize,
+    over_budget: bool,
+}
+
+/// What came of a call.
+struct Called {
+    item: usize,
+    reservation: Reservation,
+    started: Instant,
+    result: Result<Reply, EngineError>,
+}
+
+/// Asks for each item by `ask`, which gets its number and which call for it this is, until all are done or the run
+/// ends. Calls that are under way then are cancelled.
+pub(super) async fn window<'a, F>(
+    items: &'a [Item],
+    terms: &'a Terms,
+    ask: F,
+    tell: impl FnMut(Step<'_>) -> ControlFlow<()>,
+) -> End
+where
+    F: Fn(usize, u32) -> Replying<'a>,
+{
+    window_of(&mut Course::new(terms), items, terms, ask, tell).await
+}
+
+/// [`window`] as a part of a run that has others.
+pub(super) async fn window_of<'a, F>(
+    course: &mut Course,
+    items: &'a [Item],
+    terms: &'a Terms,
+    ask: F,
+    mut tell: impl FnMut(Step<'_>) -> ControlFlow<()>,
+) -> End
+where
+    F: Fn(usize, u32) -> Replying<'a>,
+{
+    let mut window = Window::new(course, items, terms, ask);
+    let mut running = FuturesUnordered::new();
+    loop {
+        let due = loop {
+            match window.next(running.len()) {
+                Turn::Call(item, reservation) => running.push(window.call(item, reservation)),
+                Turn::At(due) => break Some(due),
+                Turn::AfterAnother => break None,
+            }
+        };
+        if running.is_empty() && due.is_none() {
+            return if window.over_budget { End::OverBudget } else { End::Done };
+        }
+        // One that is done already is taken without a look at the timers, which need a runtime.
+        let called = if let Some(called) = running.next().now_or_never().flatten() {
+            called
+        } else {
+            let tick = clock::now() + TICK;
+            tokio::select! {
+                biased;
+                Some(called) = running.next() => called,
+                () = tokio::time::sleep_until(due.unwrap_or(tick).min(tick)) => {
+                    if tell(Step::Waiting).is_break() {
+                        return End::Interrupted;
+                    }
+                    continue;
+                }
+            }
+        };
+        match window.take(called, running.len(), &mut tell) {
+            ControlFlow::Continue(()) => {}
+            ControlFlow::Break(end) => return end,
+        }
+    }
+}
+
+/// What comes next.
+enum Turn {
+    /// A call for this item, for which so much was put aside.
+    Call(usize, Reservation),
+    /// Nothing before this time.
+    At(Instant),
+    /// Nothing before another call is done.
+    AfterAnother,
+}
+
+impl<'a, 'c, F: Fn(usize, u32) -> Replying<'a>> Window<'a, 'c, F> {
+    fn new(course: &'c mut Course, items: &'a [Item], terms: &'a Terms, ask: F) -> Self {
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        if terms.order == Order::LongestFirst {
+            order.sort_by_key(|at| std::cmp::Reverse(items.get(*at).map(|item| item.tokens)));
+        }
+        Self {
+            items,
+            terms,
+            ask,
+            queue: Queue::new(order),
+            course,
+            spent: vec![Spent::default(); items.len()],
+            n_failed_in_a_row: 0,
+            over_budget: false,
+        }
+    }
+
+    fn next(&mut self, n_running: usize) -> Turn {
+        let now = clock::now();
+        if self.over_budget {
+            return Turn::AfterAnother;
+        }
+        let Some(item) = self.queue.peek(now) else {
+            return self
+                .queue
+                .due()
+                .filter(|_| n_running < self.terms.concurrency.max(1))
+                .map_or(Turn::AfterAnother, Turn::At);
+        };
+        let Ok(reservation) = self.course.budget.reserve(self.item(item).most) else {
+            // Those that are under way may cost less than they might.
+            self.over_budget = n_running == 0;
+            return Turn::AfterAnother;
+        };
+        let turn = match self.course.limit.start(now, n_running) {
+            Start::Now => {
+                self.queue.take();
+                return Turn::Call(item, reservation);
+            }
+            Start::At(due) => Turn::At(due),
+            Start::AfterAnother => Turn::AfterAnother,
+        };
+        self.course.budget.release(reservation);
+        turn
+    }
+
+    fn item(&self, item: usize) -> Item {
+        self.items.get(item).copied().unwrap_or_default()
+    }
+
+    fn call(&mut self, item: usize, reservation: Reservation) -> impl Future<Output = Called> + use<'a, F> {
+        let tokens = self.item(item).tokens;
+        let attempt = self.spent.get_mut(item).map_or(1, |spent| {
+            spent.calls += 1;
+            spent.calls
+        });
+        let reply = (self.ask)(item, attempt);
+        let limit = self.terms.timeouts.map(|timeouts| retry::limit(timeouts, attempt, tokens));
+        async move {
+            let started = clock::now();
+            let result = match limit {
+                // A reply that is late is not waited for: dropping it cancels the request.
+                Some(limit) => {
+                    tokio::time::timeout(limit, reply).await.unwrap_or_else(|_| Err(EngineError::timeout(limit)))
+                }
+                None => reply.await,
+            };
+            Called { item, reservation, started, result }
+        }
+    }
+
+    /// Takes what came of a call; breaks with the end of the run where it is one.
+    fn take(
+        &mut self,
+        called: Called,
+        n_running: usize,
+        tell: &mut impl FnMut(Step<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<End> {
+        let Called { item, reservation, started, result } = called;
+        let now = clock::now();
+        let Item { most, price, .. } = self.item(item);
+        let mut spent = self.spent.get(item).copied().unwrap_or_default();
+        let charge = spent.add_call(&result, now - started, most, price);
+        if let Some(place) = self.spent.get_mut(item) {
+            *place = spent;
+        }
+        match charge {
+            Charge::Measured(cost) => self.course.budget.settle(reservation, Some(cost)),
+            Charge::Unknown => self.course.budget.settle(reservation, None),
+            Charge::Nothing => self.course.budget.release(reservation),
+        }
+        let error = match result {
+            Ok(reply) => {
+                self.course.limit.replied();
+                self.n_failed_in_a_row = 0;
+                return or_interrupted(tell(Step::Done(item, Ok(reply), spent)));
+            }
+            Err(error) => error,
+        };
+        if error.fault == Fault::Limited || error.retry_after.is_some() {
+            self.course.limit.turned_away(started, now, n_running, error.retry_after);
+        }
+        match retry::next(&error, spent.calls, self.terms.attempts, item as u64) {
+            Next::Again(wait) => {
+                self.queue.put_back(item, now + wait);
+                or_interrupted(tell(Step::Again(&error)))
+            }
+            Next::GiveUp => {
+                self.n_failed_in_a_row += 1;
+                let too_many = (self.n_failed_in_a_row > self.terms.concurrency).then(|| error.clone());
+                or_interrupted(tell(Step::Done(item, Err(error), spent)))?;
+                too_many.map_or(ControlFlow::Continue(()), |error| ControlFlow::Break(End::GaveUp(error)))
+            }
+            Next::EndRun => {
+                or_interrupted(tell(Step::Done(item, Err(error.clone()), spent)))?;
+                ControlFlow::Break(End::Refused(error))
+            }
+        }
+    }
+}
+
+fn or_interrupted(flow: ControlFlow<()>) -> ControlFlow<End> {
+    flow.map_break(|()| End::Interrupted)
+}
+
+#[cfg(test)]
+mod tests;
