@@ -11,13 +11,11 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod apply;
 pub mod buffer;
 pub mod cli;
-pub mod plan;
 pub mod report;
-pub mod version;
 
+pub use ctxc_core::{apply, plan, version};
 pub use ctxc_engine as engine;
 pub use ctxc_engine::{language, redact, run};
 pub use ctxc_store as archive;

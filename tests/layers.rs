@@ -9,22 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders that are layers, with their rank. One of a lower rank, or of the same name, may be used.
-const LAYERS: &[(&str, u8)] = &[
-    ("text", 0),
-    ("transcript", 1),
-    ("language", 1),
-    ("redact", 1),
-    ("engine", 3),
-    ("archive", 2),
-    ("run", 4),
-    ("version", 3),
-    ("plan", 5),
-    ("apply", 6),
-    ("buffer", 6),
-    ("report", 7),
-    ("cli", 8),
-    ("mcp", 8),
-];
+const LAYERS: &[(&str, u8)] =
+    &[("plan", 0), ("version", 0), ("apply", 1), ("buffer", 1), ("report", 2), ("cli", 3), ("mcp", 3)];
 
 /// The folders below `crates/`. The compiler holds the order between crates.
 const CRATES: [&str; 4] = ["transcript/", "store/", "engine/", "core/"];
@@ -306,11 +292,11 @@ fn writes_files_elsewhere(source: &Source) -> Vec<String> {
     ];
     // Standard input, and the lines of a session, are spooled to files without a name, which nobody else can see (T-02).
     let may_write = [
-        "apply/write",
+        "core/apply/write",
         "store/",
         "cli/input.rs",
-        "version/base.rs",
-        "version/sidecar.rs",
+        "core/version/base.rs",
+        "core/version/sidecar.rs",
         "cli/commands/restore_kept.rs",
     ];
     if source.is_in(&may_write) { Vec::new() } else { source.lines(|line| names_any(line, &words)) }
@@ -344,11 +330,11 @@ fn only_the_chat_engine_and_the_archive_open_connections() {
 fn truncates_with_a_model(source: &Source) -> Vec<String> {
     let words = ["engine", "Engine", "run::", "run_tasks", "Outcome"];
     let truncates = [
-        "plan/truncate",
-        "apply/truncate",
-        "apply/outlook",
-        "apply/dependents",
-        "apply/hang",
+        "core/plan/truncate",
+        "core/apply/truncate",
+        "core/apply/outlook",
+        "core/apply/dependents",
+        "core/apply/hang",
         "cli/commands/truncate",
         "report/truncate",
     ];
@@ -360,7 +346,7 @@ fn nothing_that_truncates_knows_of_a_model() {
     check(
         truncates_with_a_model,
         &[
-            ("apply/truncate.rs", "use crate::engine::Engine;"),
+            ("core/apply/truncate.rs", "use crate::engine::Engine;"),
             ("cli/commands/truncate.rs", "let outcomes = crate::run::run(&tasks, &Extract, |_| ());"),
         ],
     );

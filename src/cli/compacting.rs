@@ -7,9 +7,9 @@ use super::error::CommandError;
 use super::pile::Pile;
 use super::rewriting::Work;
 use super::settings::{EngineChoice, Keep, Mode, Summaries, Trigger};
-use crate::apply::{Compaction, NamedBatch, ReadChunk, Rewrite, Scope, compact, noted, own_edits, read_chunk};
 use crate::report::compact::{ChunkRow, CompactStats, Reason};
-use crate::version::Edit;
+use ctxc_core::apply::{Compaction, NamedBatch, ReadChunk, Rewrite, Scope, compact, noted, own_edits, read_chunk};
+use ctxc_core::version::Edit;
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// Compacts what `rewrite` leaves of the session that `work` has read, whose context is of `size`, where that is called

@@ -8,7 +8,7 @@ use jiff::{Timestamp, Unit};
 
 use super::interrupt::INTERRUPTED;
 use super::ui::Ui;
-use crate::apply::ApplyError;
+use ctxc_core::apply::ApplyError;
 use ctxc_engine::{EngineError, Remedy};
 use ctxc_transcript::session::{Candidate, SessionError};
 use ctxc_transcript::text::Stopped;

@@ -11,12 +11,12 @@ use super::reading::Reading;
 use super::settings::{Existing, Keep, Output};
 use super::stored;
 use super::ui::Ui;
-use crate::apply::{
-    self, BaseFile, Before, Destination, Done, Errand, Keeping, NewSession, Rebased, Rewrite, carry_out,
-};
 use crate::report::keep::DepositSize;
-use crate::version::{self, Deposited, Edits, KeptSession, Layout, Recorder};
-use crate::version::{title_after, title_line};
+use ctxc_core::apply;
+use ctxc_core::apply::{BaseFile, Before, Destination, Done, Errand, Keeping, NewSession, Rebased, Rewrite, carry_out};
+use ctxc_core::version;
+use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder};
+use ctxc_core::version::{title_after, title_line};
 use ctxc_store::{Archive, hide_password};
 use ctxc_transcript::Chain;
 use ctxc_transcript::session::{session_id, sidecar_dir};

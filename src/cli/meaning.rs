@@ -7,9 +7,9 @@ use super::error::CommandError;
 use super::progress::Progress;
 use super::settings::{Consent, Meaning};
 use super::ui::Ui;
-use crate::apply::document;
 use crate::report::archive::Meant;
 use crate::report::size::{count, counted};
+use ctxc_core::apply::document;
 use ctxc_engine::embed::{
     EmbedError, Embedder, MissingError, Place, Sent, embed_missing, embed_query, prepared, sendable,
 };

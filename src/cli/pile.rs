@@ -7,9 +7,9 @@ use super::folding::{calls, expect, fold};
 use super::rewriting::Work;
 use super::settings::{Consent, EngineChoice, Keep, Summaries, Summarizing};
 use super::stored;
-use crate::apply::{Labels, NamedBatch, PriorSummary, ReadChunk, find_batches};
-use crate::plan::{Batch, Clip, Ledger, refold, view};
 use crate::report::compact::{BatchRow, CompactStats, Kept};
+use ctxc_core::apply::{Labels, NamedBatch, PriorSummary, ReadChunk, find_batches};
+use ctxc_core::plan::{Batch, Clip, Ledger, refold, view};
 use ctxc_engine::Said;
 use ctxc_engine::run::Folded;
 

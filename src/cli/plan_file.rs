@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::error::CommandError;
 use crate::cli::interrupt::while_waiting;
-use crate::plan::Stage;
+use ctxc_core::plan::Stage;
 use ctxc_transcript::Fingerprint;
 
 /// The form of plans that this version reads.

@@ -14,13 +14,13 @@ use super::settings::{Form, Keep, Mode, Output, Rewriting};
 use super::stored;
 use super::tell::{self, report_file};
 use super::ui::Ui;
-use crate::apply::{
+use crate::report::rewritten::{BeforeAfter, Rewritten};
+use ctxc_core::apply::{
     Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
     has_placeholder, own_edits, recorded_context, shell_word, title_of, unchanged_tokens, with_session,
 };
-use crate::report::rewritten::{BeforeAfter, Rewritten};
-use crate::version::{Edits, own_title};
-use crate::version::{ThinkingPolicy, title_line};
+use ctxc_core::version::{Edits, own_title};
+use ctxc_core::version::{ThinkingPolicy, title_line};
 use ctxc_store::Archive;
 use ctxc_transcript::text::{Digest, Tokens};
 use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals};

@@ -3,7 +3,7 @@
 use super::error::CommandError;
 use super::places::Environment;
 use super::settings::Keep;
-use crate::apply::Shelf;
+use ctxc_core::apply::Shelf;
 use ctxc_store::ArchiveUrl;
 
 /// How a command names the archive that keeps the originals, so that it works from anywhere.

@@ -12,7 +12,7 @@ use super::input::Input;
 use super::settings::Keep;
 use super::ui::Ui;
 use crate::report::size::bytes;
-use crate::version::{KeptSession, kept_sessions};
+use ctxc_core::version::{KeptSession, kept_sessions};
 use ctxc_store as archive;
 use ctxc_store::{Archive, ArchiveUrl, hide_password};
 use ctxc_transcript::session::session_id;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::error::CommandError;
 use super::settings::{Form, Reporting};
 use super::ui::Ui;
-use crate::apply::{probe_report, write_report};
+use ctxc_core::apply::{probe_report, write_report};
 use ctxc_transcript::text::printable;
 
 /// Tells a result as `reporting` wants it: `text` or `json` on standard output, `json` in the file of the report.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::size::counted;
-use crate::apply::{Detail, Problem, ProblemKind, Severity};
+use ctxc_core::apply::{Detail, Problem, ProblemKind, Severity};
 
 /// The problems of one transcript.
 #[derive(Clone, Debug)]

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::calls::CallsReport;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
-use crate::apply::{NamedBatch, Scope};
-use crate::plan::Batch;
+use ctxc_core::apply::{NamedBatch, Scope};
+use ctxc_core::plan::Batch;
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// What `ctxc compact` did, or would do.

@@ -9,7 +9,7 @@ use super::facts::{FactsReader, FactsReport, Lost, TaskFacts};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted, percent};
 use super::table::{Cell, Look, Table};
-use crate::plan::Bands;
+use ctxc_core::plan::Bands;
 use ctxc_engine::run::Outcome;
 use ctxc_engine::run::{Task, TaskPart};
 use ctxc_transcript::Index;

@@ -10,7 +10,7 @@ use super::list::age;
 use super::size::{bytes, counted};
 use super::table::{Cell, Look, Table};
 use super::when::to_second;
-use crate::version::KeptSession;
+use ctxc_core::version::KeptSession;
 
 /// The sessions that the archive keeps.
 #[derive(Clone, Debug, Serialize)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::rewritten::Rewritten;
 use super::size::{bytes, count, counted};
 use super::table::{Cell, Look, Table};
-use crate::apply::{Pruned, PrunedCall, PrunedRow, shortened};
+use ctxc_core::apply::{Pruned, PrunedCall, PrunedRow, shortened};
 use ctxc_transcript::text::Tokens;
 
 /// What `ctxc prune` did, or would do.

@@ -101,7 +101,7 @@ impl Refs {
             table.push(vec![
                 row.handle.as_str().into(),
                 row.tool.as_str().into(),
-                crate::apply::shortened(&row.argument, ARGUMENT_LEN).into(),
+                ctxc_core::apply::shortened(&row.argument, ARGUMENT_LEN).into(),
                 Cell::Count(row.age.into()),
                 Cell::Count(row.tokens.0),
                 row.state.word().into(),

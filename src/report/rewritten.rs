@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::cache::CacheCost;
 use super::keep::DepositSize;
 use super::size::{bytes, count, short, whole_percent};
-use crate::apply::{Consequences, Gauge, ThinkingRemoved};
+use ctxc_core::apply::{Consequences, Gauge, ThinkingRemoved};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals};
 

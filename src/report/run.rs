@@ -10,7 +10,7 @@ use super::compress::Told;
 use super::prune::{CallRow, RuleRow};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
-use crate::plan::Stage;
+use ctxc_core::plan::Stage;
 use ctxc_engine::run::Outcome;
 use ctxc_transcript::text::Tokens;
 

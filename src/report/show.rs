@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::size::{self, counted};
 use super::when::to_second;
-use crate::apply::{Shown, Speaker};
+use ctxc_core::apply::{Shown, Speaker};
 use ctxc_store::Kind;
 use ctxc_transcript::text::{Tokens, chars4, without_colors};
 

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
-use crate::apply::Truncated;
-use crate::plan::{Kept, TopDownTruncation, Unchanged};
+use ctxc_core::apply::Truncated;
+use ctxc_core::plan::{Kept, TopDownTruncation, Unchanged};
 use ctxc_transcript::LineNo;
 use ctxc_transcript::text::Tokens;
 

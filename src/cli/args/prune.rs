@@ -1,13 +1,13 @@
 //! What `ctxc prune` is told.
 
 use super::shared::{RewriteArgs, SessionArg};
-use crate::apply::pruning;
 use crate::cli::commands::prune::Settings;
 use crate::cli::config::Config;
 use crate::cli::error::CommandError;
 use crate::cli::quantity::tokens;
 use crate::cli::settings::Context;
-use crate::plan::{PruneStage, Rule};
+use ctxc_core::apply::pruning;
+use ctxc_core::plan::{PruneStage, Rule};
 
 pub(super) const EXAMPLES: &str = "\
 Removes tool results that later calls superseded (tool result clearing). Each is replaced by a

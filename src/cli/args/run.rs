@@ -16,7 +16,7 @@ use crate::cli::error::CommandError;
 use crate::cli::plan_file;
 use crate::cli::quantity::{some_tokens, tokens};
 use crate::cli::settings::{Context, EngineChoice, Summaries};
-use crate::plan::{CompactStage, CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
+use ctxc_core::plan::{CompactStage, CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
 
 pub(super) const EXAMPLES: &str = "\
 Presets:

@@ -8,14 +8,14 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::apply::n_names;
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
 use crate::cli::shelf::shelf;
 use crate::cli::stored;
-use crate::version::KeptSession;
-use crate::version::ThinkingPolicy;
+use ctxc_core::apply::n_names;
+use ctxc_core::version::KeptSession;
+use ctxc_core::version::ThinkingPolicy;
 use ctxc_store::hide_password;
 use ctxc_transcript::session;
 use ctxc_transcript::session::{By, Found, SessionError};

@@ -4,11 +4,11 @@ use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::shared::SessionArg;
-use crate::apply::Speaker;
 use crate::cli::commands::show::Settings;
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 use crate::report::show::Length;
+use ctxc_core::apply::Speaker;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

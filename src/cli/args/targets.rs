@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::cli::error::CommandError;
 use crate::cli::interrupt::while_waiting;
-use crate::plan::{Handle, Roles, Target};
+use ctxc_core::plan::{Handle, Roles, Target};
 use ctxc_transcript::session::Found;
 
 /// A target, and the summary that is to take the place of what it names.

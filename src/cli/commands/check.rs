@@ -3,9 +3,6 @@
 use anyhow::Context;
 use uuid::Uuid;
 
-use crate::apply::{
-    Problem, Severity, Side, Visible, Written, as_written, check, compare, new_problems, outlived_thinking,
-};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
@@ -13,6 +10,9 @@ use crate::cli::stored;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::check::{CheckReport, Origin};
+use ctxc_core::apply::{
+    Problem, Severity, Side, Visible, Written, as_written, check, compare, new_problems, outlived_thinking,
+};
 use ctxc_store::Archive;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::{Chain, Index};

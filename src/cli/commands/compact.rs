@@ -1,6 +1,5 @@
 //! `ctxc compact`: put summaries in the place of the oldest messages.
 
-use crate::apply::{Rewrite, ThinkingReach};
 use crate::cli::compacting::compact_conversation;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::rewriting::Work;
@@ -8,6 +7,7 @@ use crate::cli::settings::{EngineChoice, Mode, Rewriting, Summaries, Trigger};
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::report::compact::{CompactReport, Plan};
+use ctxc_core::apply::{Rewrite, ThinkingReach};
 
 /// When to compact, and into what.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! `ctxc compress`: shorten the messages of whole bands of turns.
 
-use crate::apply::{Rewrite, Tasks, ThinkingReach, tokens_before};
 use crate::cli::args::{Include, Only};
 use crate::cli::compressing::{Shortened, shorten, tasks};
 use crate::cli::error::{CommandError, Completion};
@@ -9,13 +8,15 @@ use crate::cli::settings::{Detail, EngineChoice, Mode, Rewriting, Strictness};
 use crate::cli::shrinking::expect;
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
-use crate::plan::{self, Bands, Roles, Selection};
 use crate::report::compress::explain::Explained;
 use crate::report::compress::{CompressReport, Messages, Plan};
 use crate::report::facts::Lost;
 use crate::report::rewritten::BeforeAfter;
 use crate::report::size::count;
 use crate::report::table::Look;
+use ctxc_core::apply::{Rewrite, Tasks, ThinkingReach, tokens_before};
+use ctxc_core::plan;
+use ctxc_core::plan::{Bands, Roles, Selection};
 use ctxc_engine::run::MinKept;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Totals, turns};

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use anyhow::{Context, anyhow};
 
-use crate::apply::{Calls, cut_inputs, cut_named, find_named, read_calls};
-use crate::apply::{CutOutcome, Instead, Item, Named, Rewrite, Text, ThinkingReach};
 use crate::cli::args::{Aim, Matches};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::rewriting::{Work, say};
 use crate::cli::settings::Rewriting;
 use crate::cli::ui::Ui;
-use crate::plan::{Place, Protected, Roles, Target};
 use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow};
 use crate::report::rewritten::BeforeAfter;
+use ctxc_core::apply::{Calls, cut_inputs, cut_named, find_named, read_calls};
+use ctxc_core::apply::{CutOutcome, Instead, Item, Named, Rewrite, Text, ThinkingReach};
+use ctxc_core::plan::{Place, Protected, Roles, Target};
 
 /// What to cut, and where the result goes.
 #[derive(Debug)]

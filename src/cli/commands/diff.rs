@@ -3,7 +3,6 @@
 use anyhow::{Context, anyhow};
 use similar::TextDiff;
 
-use crate::apply::{Change, Outline, Outlined, Shown, shown_in};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
@@ -12,6 +11,7 @@ use crate::cli::ui::Ui;
 use crate::report::diff::{Became, Diff, Entry, Side};
 use crate::report::show::{Length, Message};
 use crate::report::when::to_second;
+use ctxc_core::apply::{Change, Outline, Outlined, Shown, shown_in};
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::{Stopped, clipped, on_one_line};
 

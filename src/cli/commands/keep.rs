@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use jiff::Timestamp;
 
-use crate::apply::title_of;
 use crate::cli::asking::allow_on_server;
 use crate::cli::error::{CommandError, Completion, Kind};
 use crate::cli::input::{self, Input};
@@ -19,7 +18,9 @@ use crate::cli::stored;
 use crate::cli::tell::{self, report_file};
 use crate::cli::ui::Ui;
 use crate::report::keep::{DepositSize, Found as WasFound, KeepProblem, KeepReport, KeptRow};
-use crate::version::{self, Deposited, KeptSession, Sidecar, Version, VersionError};
+use ctxc_core::apply::title_of;
+use ctxc_core::version;
+use ctxc_core::version::{Deposited, KeptSession, Sidecar, Version, VersionError};
 use ctxc_store::{Archive, hide_password};
 use ctxc_transcript::session::{By, Found, Places, of_all_projects, session_id, sidecar_dir};
 use ctxc_transcript::text::Stopped;

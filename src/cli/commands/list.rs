@@ -5,7 +5,6 @@ use std::path::Path;
 use anyhow::anyhow;
 use jiff::Timestamp;
 
-use crate::apply::title_of;
 use crate::cli::error::{CommandError, Completion, Kind};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
@@ -15,7 +14,8 @@ use crate::cli::ui::Ui;
 use crate::report::kept::KeptList;
 use crate::report::list::{List, Origin, Projects, SessionRow};
 use crate::report::size::counted;
-use crate::version::kept_sessions;
+use ctxc_core::apply::title_of;
+use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, Operation, hide_password};
 use ctxc_transcript::scan::each_field;
 use ctxc_transcript::session::{By, Candidate, Found, Places, of_all_projects, of_project, session_id};

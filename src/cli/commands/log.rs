@@ -7,7 +7,7 @@ use crate::cli::stored;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::archive::Log;
-use crate::version::Version;
+use ctxc_core::version::Version;
 use ctxc_store::hide_password;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Digest;

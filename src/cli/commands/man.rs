@@ -6,10 +6,10 @@ use anyhow::{Context, anyhow};
 use clap::CommandFactory;
 use clap_mangen::Man;
 
-use crate::apply::write_document;
 use crate::cli::args::Args;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::ui::Ui;
+use ctxc_core::apply::write_document;
 
 /// Where to.
 #[derive(Debug)]

@@ -2,13 +2,13 @@
 
 use anyhow::Context;
 
-use crate::apply::{Pruning, Rewrite, ThinkingReach, prune};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::rewriting::Work;
 use crate::cli::settings::{Mode, Rewriting};
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::report::prune::{PruneReport, Told};
+use ctxc_core::apply::{Pruning, Rewrite, ThinkingReach, prune};
 
 /// What to prune.
 #[derive(Debug)]

@@ -6,15 +6,15 @@ use std::collections::{HashMap, HashSet};
 use anyhow::Context;
 
 use super::restore_items::lineage;
-use crate::apply::{Calls, describe, each_text, is_placeholder, open_cuts, read_calls};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
 use crate::cli::stored;
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
-use crate::plan::{Access, Answer, Protected, Roles};
 use crate::report::refs::{CallRow, MessageRow, Refs, State};
+use ctxc_core::apply::{Calls, describe, each_text, is_placeholder, open_cuts, read_calls};
+use ctxc_core::plan::{Access, Answer, Protected, Roles};
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::{Pattern, chars4};
@@ -95,7 +95,7 @@ impl Summaries {
 
 fn call_rows(reading: &Reading, calls: &Calls, summaries: &Summaries) -> std::io::Result<Vec<CallRow>> {
     let mut described = describe(&reading.file, &reading.index, calls.calls.iter().map(|call| call.call))?;
-    let row = |(at, call): (usize, &crate::plan::Call)| {
+    let row = |(at, call): (usize, &ctxc_core::plan::Call)| {
         let known = described.remove(&call.call)?;
         let is_cut = call.access == Access::Cut || summaries.calls.contains(&known.id);
         let state = match call.answer {

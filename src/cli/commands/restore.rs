@@ -6,7 +6,7 @@ use crate::cli::commands::{restore_items, restore_kept, restore_whole};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::Rewriting;
 use crate::cli::ui::Ui;
-use crate::plan::Roles;
+use ctxc_core::plan::Roles;
 
 /// What is asked for.
 #[derive(Debug)]

@@ -6,18 +6,18 @@ use anyhow::{Context, anyhow};
 
 use super::cutting::list;
 use super::restore::Settings;
-use crate::apply::{ApplyError, OpenCut, Recalled, Returned, Rewrite, Stock};
-use crate::apply::{absent, give_back, open_cuts, recall};
 use crate::cli::args::{Aim, Matches};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::rewriting::{Work, say};
 use crate::cli::stored;
 use crate::cli::ui::Ui;
-use crate::plan::Target;
 use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow};
 use crate::report::rewritten::BeforeAfter;
-use crate::version::{Edits, History};
+use ctxc_core::apply::{ApplyError, OpenCut, Recalled, Returned, Rewrite, Stock};
+use ctxc_core::apply::{absent, give_back, open_cuts, recall};
+use ctxc_core::plan::Target;
+use ctxc_core::version::{Edits, History};
 use ctxc_store::{Archive, Cut, Operation};
 use ctxc_transcript::LineNo;
 

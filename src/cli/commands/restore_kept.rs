@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 
-use crate::apply::{Existing as OnDisk, Staged};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::landing::{refuse_unless_file, say_resume};
 use crate::cli::settings::{Existing, Form, Mode, Output, Reporting};
@@ -13,7 +12,8 @@ use crate::cli::stored;
 use crate::cli::tell::{self, report_file};
 use crate::cli::ui::Ui;
 use crate::report::kept::BroughtBack;
-use crate::version::{KeptSession, write_sidecar};
+use ctxc_core::apply::{Existing as OnDisk, Staged};
+use ctxc_core::version::{KeptSession, write_sidecar};
 use ctxc_store::Archive;
 use ctxc_transcript::session::{Places, project_folder, session_id, sidecar_dir};
 

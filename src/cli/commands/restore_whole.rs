@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 
 use super::restore_items::{lineage, refuse_unknown};
-use crate::apply::{ApplyError, Rewrite, Staged, open_cuts, state_has_placeholder};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input;
 use crate::cli::landing::{refuse_unless_file, say_resume};
@@ -17,7 +16,8 @@ use crate::cli::stored;
 use crate::cli::tell::{report_file, tell};
 use crate::cli::ui::Ui;
 use crate::report::undone::{KeptRow, UndoneReport};
-use crate::version::{Edits, History};
+use ctxc_core::apply::{ApplyError, Rewrite, Staged, open_cuts, state_has_placeholder};
+use ctxc_core::version::{Edits, History};
 use ctxc_store::{Archive, Operation};
 use ctxc_transcript::session::{By, Found, session_id};
 
@@ -199,7 +199,7 @@ fn report(
 ) -> Result<UndoneReport, CommandError> {
     let without: Vec<Operation> = operations.iter().filter(|operation| !ids.contains(&operation.id)).cloned().collect();
     let (now, then) = (open_cuts(operations), open_cuts(&without));
-    let is_same = |one: &crate::apply::OpenCut, other: &crate::apply::OpenCut| {
+    let is_same = |one: &ctxc_core::apply::OpenCut, other: &ctxc_core::apply::OpenCut| {
         (&one.uuid, &one.call) == (&other.uuid, &other.call)
     };
     let mut report = UndoneReport {
@@ -242,9 +242,9 @@ fn is_untouched(path: &Path, operation: &Operation, archive: &dyn Archive, ui: &
         return Some(false);
     }
     let Some(known) = &reading.past.known else { return Some(false) };
-    let is_state = known.version.as_ref().is_none_or(crate::version::Version::is_plain);
+    let is_state = known.version.as_ref().is_none_or(ctxc_core::version::Version::is_plain);
     let state = known.state.key();
-    let version = known.version.as_ref().map(crate::version::Version::key);
+    let version = known.version.as_ref().map(ctxc_core::version::Version::key);
     let is_same = |key| key == operation.source.digest;
     Some(!reading.has_grown() && (version.is_some_and(is_same) || is_state && is_same(state)))
 }

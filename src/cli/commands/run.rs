@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 
 use anyhow::{Context, anyhow};
 
-use crate::apply::{Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, pruning, truncate};
 use crate::cli::compacting::compact_conversation;
 use crate::cli::compressing::{Shortened, shorten, tasks};
 use crate::cli::error::{CommandError, Completion};
@@ -14,13 +13,14 @@ use crate::cli::settings::{EngineChoice, Form, Mode, Rewriting, Summaries, Trigg
 use crate::cli::shrinking::expect;
 use crate::cli::tell::report_file;
 use crate::cli::ui::Ui;
-use crate::plan::{
-    CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, TopDownTruncation,
-    TruncateStage,
-};
 use crate::report::prune::{CallRow, RuleRow};
 use crate::report::rewritten::BeforeAfter;
 use crate::report::run::{Did, RunReport, StageRow, TextRow, with_calls};
+use ctxc_core::apply::{Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, pruning, truncate};
+use ctxc_core::plan::{
+    CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, TopDownTruncation,
+    TruncateStage,
+};
 use ctxc_engine::run::Outcome;
 use ctxc_engine::run::{Task, TaskPart};
 use ctxc_transcript::text::Tokens;

@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context, anyhow};
 
-use crate::apply::{Order, Shown, Speaker, each_shown};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::show::{Length, Message, Show};
+use ctxc_core::apply::{Order, Shown, Speaker, each_shown};
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::{Stopped, on_one_line};
 use ctxc_transcript::turns;

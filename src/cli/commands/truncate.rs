@@ -2,15 +2,15 @@
 
 use anyhow::Context;
 
-use crate::apply::{Rewrite, Thinking, ThinkingReach, truncate};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::rewriting::Work;
 use crate::cli::settings::{Mode, Rewriting};
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
-use crate::plan::TopDownTruncation;
 use crate::report::size::tokens;
 use crate::report::truncate::{Plan, TruncateReport};
+use ctxc_core::apply::{Rewrite, Thinking, ThinkingReach, truncate};
+use ctxc_core::plan::TopDownTruncation;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{LineSet, Messages};
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::tools::Tool;
 use crate::cli::args::Aim;
 use crate::cli::error::CommandError;
-use crate::plan::Target;
+use ctxc_core::plan::Target;
 
 /// A call as it came in.
 #[derive(Clone, Debug)]

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::Settings;
 use super::answer::Answer;
 use super::subject::{Subject, rewriting};
-use crate::apply::{Rewrite, ThinkingReach};
 use crate::cli::commands::compact;
 use crate::cli::error::CommandError;
 use crate::cli::landing::resume_words;
@@ -15,6 +14,7 @@ use crate::cli::settings::{Asking, Consent, EngineChoice, Trigger};
 use crate::cli::ui::Ui;
 use crate::report::compact::{CompactReport, CompactStats};
 use crate::report::rewritten::Rewritten;
+use ctxc_core::apply::{Rewrite, ThinkingReach};
 
 /// Compacts `subject`, and says what came of it.
 ///

@@ -6,7 +6,6 @@ use super::answer::{Answer, Outcome};
 use super::call::Action;
 use super::subject::{Subject, rewriting};
 use super::{Settings, desk};
-use crate::apply::ApplyError;
 use crate::cli::args::{Aim, Matches};
 use crate::cli::commands::cutting::{self, Inputs};
 use crate::cli::commands::restore_whole::Later;
@@ -15,8 +14,9 @@ use crate::cli::error::CommandError;
 use crate::cli::rewriting::Work;
 use crate::cli::stored;
 use crate::cli::ui::Ui;
-use crate::plan::Roles;
 use crate::report::rewritten::Rewritten;
+use ctxc_core::apply::ApplyError;
+use ctxc_core::plan::Roles;
 
 /// Does `action` to what `aims` name, and says what came of it.
 ///

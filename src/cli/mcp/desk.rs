@@ -9,12 +9,12 @@ use super::answer::Answer;
 use super::call::{Call, Request};
 use super::subject::{self, Made};
 use super::{caller, compaction, context, memory, refs, stats};
-use crate::apply::{ApplyError, Shelf};
 use crate::cli::args::Estimate;
 use crate::cli::error::CommandError;
 use crate::cli::settings::{Consent, Meaning, Summaries};
 use crate::cli::ui::Ui;
 use crate::report::rewritten::Rewritten;
+use ctxc_core::apply::{ApplyError, Shelf};
 use ctxc_transcript::session::Places;
 use ctxc_transcript::text::Tokens;
 

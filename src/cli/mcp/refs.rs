@@ -6,12 +6,12 @@ use super::answer::Answer;
 use super::call::Listed;
 use super::subject::Subject;
 use super::{Settings, subject};
-use crate::apply::shortened;
 use crate::cli::commands::refs::{self, Sort};
 use crate::cli::error::CommandError;
 use crate::cli::settings::{Form, Reporting};
 use crate::report::refs::{ARGUMENT_LEN, CallRow, MessageRow};
 use crate::report::size::count;
+use ctxc_core::apply::shortened;
 
 /// How many rows a page has: what a model can do without more than it can bear.
 const PAGE: usize = 40;

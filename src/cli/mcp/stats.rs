@@ -9,9 +9,9 @@ use crate::cli::commands::stats;
 use crate::cli::error::CommandError;
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Ui;
-use crate::plan::Bands;
 use crate::report::size::{counted, percent, tokens};
 use crate::report::stats::{Measured, Stats};
+use ctxc_core::plan::Bands;
 use ctxc_transcript::text::Tokens;
 
 /// How many tools are named.

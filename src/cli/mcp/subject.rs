@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::tools::Tool;
-use crate::apply::{Shelf, Stopgap, answers};
 use crate::cli::error::CommandError;
 use crate::cli::reading::Reading;
 use crate::cli::settings::{Form, Keep, Mode, Output, Reporting, Rewriting};
 use crate::cli::stored;
 use crate::cli::ui::Ui;
-use crate::version::ThinkingPolicy;
+use ctxc_core::apply::{Shelf, Stopgap, answers};
+use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::open_calls;
 use ctxc_transcript::session::{By, Found};
 

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::OperationEntry;
-use crate::apply::EntryText;
 use crate::report::when::to_second;
+use ctxc_core::apply::EntryText;
 use ctxc_store::{Record, StoredOriginal};
 use ctxc_transcript::text::Digest;
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{FoundEntry, OperationRow};
 use crate::report::size::{bytes, counted};
 use crate::report::table::{Cell, Look, Table};
-use crate::version::SessionSize;
+use ctxc_core::version::SessionSize;
 use ctxc_store::Contents;
 
 /// What an archive holds, in short, and its newest operations or entries.

@@ -5,9 +5,9 @@ use std::fmt;
 use serde::Serialize;
 
 use super::OperationRow;
-use crate::apply::open_cuts;
 use crate::report::size::counted;
-use crate::version::History;
+use ctxc_core::apply::open_cuts;
+use ctxc_core::version::History;
 use ctxc_store::Operation;
 use ctxc_transcript::text::Digest;
 

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use serde_json::json;
 
 use super::*;
-use crate::apply::{Rewrite, Tasks, add_edits, read_tasks};
-use crate::plan::{Selection, candidates};
+use ctxc_core::apply::{Rewrite, Tasks, add_edits, read_tasks};
+use ctxc_core::plan::{Selection, candidates};
 use ctxc_engine::Scripted;
 use ctxc_engine::run::run_at_once;
 use ctxc_transcript::{Calibration, Chain, Totals, turns};

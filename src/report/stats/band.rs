@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::count::Estimates;
 use super::turn::TurnRow;
-use crate::plan::Bands;
+use ctxc_core::plan::Bands;
 
 /// The turns of one band.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -11,7 +11,7 @@ use crate::cli::progress::Progress;
 use crate::cli::settings::Form;
 use crate::cli::tell::report_file;
 use crate::report::size::counted;
-use crate::version::copy_sessions;
+use ctxc_core::version::copy_sessions;
 use ctxc_store::{ArchiveUrl, Copied, open};
 use ctxc_transcript::text::Stopped;
 

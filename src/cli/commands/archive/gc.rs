@@ -11,7 +11,7 @@ use crate::cli::settings::Mode;
 use crate::cli::tell::tell;
 use crate::report::archive::Swept;
 use crate::report::size;
-use crate::version::{Lineage, VersionError, lineages};
+use ctxc_core::version::{Lineage, VersionError, lineages};
 use ctxc_store::{Archive, Cleanup, Dropped, Sweep};
 
 /// What may go.

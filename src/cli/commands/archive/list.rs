@@ -1,11 +1,11 @@
 //! `ctxc archive list`: list the newest operations, or the newest entries of one kind.
 
 use super::run::Desk;
-use crate::apply::document;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
-use crate::version::session_sizes;
+use ctxc_core::apply::document;
+use ctxc_core::version::session_sizes;
 use ctxc_store::{Kind, Query};
 
 /// What is listed.

@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use anyhow::{Context, anyhow};
 
 use super::{copy, gc, list, search, show, upgrade};
-use crate::apply::{document, prior_summary};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input;
 use crate::cli::progress::Progress;
@@ -15,6 +14,7 @@ use crate::cli::settings::Reporting;
 use crate::cli::stored::{self, session_names};
 use crate::cli::tell;
 use crate::cli::ui::Ui;
+use ctxc_core::apply::{document, prior_summary};
 use ctxc_store::{Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, RecordFilter, ancestors, hide_password};
 use ctxc_transcript::session;
 use ctxc_transcript::session::Places;

@@ -5,10 +5,10 @@ use std::io::Write;
 use anyhow::anyhow;
 
 use super::run::Desk;
-use crate::apply::{NamedBatch, over, texts};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry};
+use ctxc_core::apply::{NamedBatch, over, texts};
 use ctxc_store::{ArchiveError, DocumentId, Kind, Operation};
 use ctxc_transcript::text::Digest;
 

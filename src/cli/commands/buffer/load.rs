@@ -4,11 +4,12 @@ use anyhow::Context;
 
 use super::fill::{Filling, fill};
 use super::run::Desk;
-use crate::apply::{self, SpokenMessage, read_spoken};
 use crate::buffer::{Speaker, Spoken};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::ui::Ui;
+use ctxc_core::apply;
+use ctxc_core::apply::{SpokenMessage, read_spoken};
 use ctxc_transcript::session::Found;
 
 /// What is loaded, and how.

@@ -119,7 +119,7 @@ mod tests {
     }
 
     fn fixture(name: &str) -> (File, Index) {
-        let file = File::open(format!("{}/fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let file = File::open(format!("{}/../../fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap();
         let index = Index::build(&file).unwrap();
         (file, index)
     }

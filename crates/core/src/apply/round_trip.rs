@@ -103,7 +103,7 @@ mod tests {
     // T-01, T-03, P-05
     #[test]
     fn every_fixture_round_trips() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
         let mut n_files = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -160,7 +160,7 @@ mod tests {
         ]);
         let cuts = prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4u8), 0..6);
         (fixture, cuts).prop_map(|(name, cuts)| {
-            let path = format!("{}/fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+            let path = format!("{}/../../fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
             let data = std::fs::read(path).unwrap();
             let mut lines: Vec<Vec<u8>> = data.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
             for (at, to, kind) in cuts {

@@ -80,8 +80,6 @@ mod unseen;
 mod write;
 mod write_report;
 
-pub use crate::version::ThinkingPolicy;
-pub use crate::version::{title_after, title_line};
 pub use absent::absent;
 pub use against::{Side, Visible, Written, compare, outlived_thinking};
 pub use as_written::as_written;

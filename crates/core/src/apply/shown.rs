@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn told(name: &str, order: Order) -> Vec<String> {
-        let file = File::open(format!("{}/fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let file = File::open(format!("{}/../../fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap();
         let index = Index::build(&file).unwrap();
         let mut told = Vec::new();
         each_shown(&file, &index, &Chain::find(&index), order, |shown| {

@@ -1,0 +1,5 @@
+//! What becomes of a session: plans, edits, checks and versions, without a terminal.
+
+pub mod apply;
+pub mod plan;
+pub mod version;
