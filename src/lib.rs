@@ -1,13 +1,10 @@
 //! ctxc shrinks coding-agent transcripts so that the work can go on in the context window that is left.
 //!
-//! `bytes -> Line -> Entry -> Turn -> Plan(Task) -> Outcome -> Edit -> bytes'`
+//! The program is [`cli::main`]; everything below it is a workspace of crates, of which this one hands out what tests and
+//! benches use: [`transcript`] < [`archive`] < [`engine`] < [`plan`], [`version`], [`apply`] < [`buffer`], [`report`] < [`cli`].
 //!
-//! Layers, each of which may use only what stands left of it (`tests/layers.rs` holds them to it):
-//! `text < transcript < plan, engine, archive < run < apply, buffer < report < cli`.
-//!
-//! Invariants: a line without an edit is written byte for byte as it was read; reading never fails on
-//! content; what is removed is in the archive, synced, before the new file takes its place; standard
-//! output carries data only. `docs/architecture.md` has the whole story.
+//! A line without an edit is written byte for byte as it was read; reading never fails on content; what is removed is in the
+//! archive, synced, before the new file takes its place; standard output carries data only. `docs/architecture.md` tells more.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -329,15 +329,7 @@ fn only_the_chat_engine_and_the_archive_open_connections() {
 // 001 REQ-CS-003.1, D-01: what truncates asks no model, for it knows of none.
 fn truncates_with_a_model(source: &Source) -> Vec<String> {
     let words = ["engine", "Engine", "run::", "run_tasks", "Outcome"];
-    let truncates = [
-        "core/plan/truncate",
-        "core/apply/truncate",
-        "core/apply/outlook",
-        "core/apply/dependents",
-        "core/apply/hang",
-        "cli/commands/truncate",
-        "report/truncate",
-    ];
+    let truncates = ["core/plan/truncate", "core/apply/truncate", "cli/commands/truncate", "report/truncate"];
     if source.is_in(&truncates) { source.lines(|line| names_any(line, &words)) } else { Vec::new() }
 }
 
@@ -346,7 +338,7 @@ fn nothing_that_truncates_knows_of_a_model() {
     check(
         truncates_with_a_model,
         &[
-            ("core/apply/truncate.rs", "use crate::engine::Engine;"),
+            ("core/apply/truncate/cut.rs", "use crate::engine::Engine;"),
             ("cli/commands/truncate.rs", "let outcomes = crate::run::run(&tasks, &Extract, |_| ());"),
         ],
     );

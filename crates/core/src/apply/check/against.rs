@@ -1,0 +1,354 @@
+//! What only shows beside the original: thinking that was altered or outlived what it is bound to, history that was
+//! cut off, and paths that lead to the folder of the old session.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Seek};
+
+use memchr::memmem::Finder;
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::problem::{Detail, Problem, ProblemKind};
+use crate::apply::check::index::is_dropped;
+use crate::apply::follow::model::enforces_prefix;
+use crate::apply::follow::thinking::open_loop;
+use ctxc_transcript::scan::{BlockKind, Kind, Scan};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, revisit};
+
+/// What the model sees of a live chain, in the order of the conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Visible {
+    lines: Vec<VisibleLine>,
+    /// Live lines that name files in the folder that was asked about.
+    in_folder: Vec<LineNo>,
+}
+
+/// A line that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct VisibleLine {
+    line: LineNo,
+    /// A digest of what is in it beside thinking; `None` where that is nothing.
+    seen: Option<u64>,
+    /// Whether its model's thinking is refused behind a change.
+    is_enforced: bool,
+}
+
+impl Visible {
+    /// Reads the live lines of `file`. With `session`, lines that name a path into the folder of that session are
+    /// noted.
+    ///
+    /// # Errors
+    /// When reading fails.
+    pub fn read(file: impl Read + Seek, index: &Index, chain: &Chain, session: Option<&str>) -> io::Result<Self> {
+        // `tool-results` and `subagents` stand below it; on Windows behind a backslash, which JSON escapes.
+        let folders = session.map(|id| [format!("{id}/"), format!("{id}\\\\")]);
+        let finders = folders.as_ref().map(|folders| folders.each_ref().map(|folder| Finder::new(folder.as_bytes())));
+        let mut scan = Scan::default();
+        let mut digests: Vec<VisibleLine> = Vec::new();
+        let mut in_folder = Vec::new();
+        revisit(file, index, &chain.live, |line_no, line| {
+            scan.read(line);
+            let content = match scan.kind {
+                Kind::User | Kind::Assistant => scan.message.and_then(|message| message.content),
+                Kind::Attachment => scan.attachment,
+                _ => None,
+            };
+            if let Some(content) = content.map(|it| it.of(line)) {
+                let model = scan.message.and_then(|message| message.model?.string(line));
+                let is_enforced = model.and_then(|model| str::from_utf8(model).ok()).is_some_and(enforces_prefix);
+                digests.push(VisibleLine { line: line_no, seen: seen(&scan, line, content), is_enforced });
+                if finders.iter().flatten().any(|finder| finder.find(content).is_some()) {
+                    in_folder.push(line_no);
+                }
+            }
+            io::Result::Ok(())
+        })?;
+        let digest_of = |line: &LineNo| {
+            let at = digests.binary_search_by_key(line, |it| it.line).ok()?;
+            digests.get(at).copied()
+        };
+        Ok(Self { lines: chain.lines.iter().filter_map(digest_of).collect(), in_folder })
+    }
+}
+
+/// A digest of what is in a line beside thinking.
+fn seen(scan: &Scan, line: &[u8], content: &[u8]) -> Option<u64> {
+    let mut hasher = Xxh3Default::new();
+    hasher.update(&[u8::from(scan.kind == Kind::Assistant)]);
+    let blocks: Vec<_> = scan.outer_blocks().collect();
+    if blocks.is_empty() {
+        hasher.update(content);
+        return Some(hasher.digest());
+    }
+    let others = || blocks.iter().filter(|block| block.kind != BlockKind::Thinking);
+    others().filter_map(|block| block.span).for_each(|span| hasher.update(span.of(line)));
+    others().next().map(|_| hasher.digest())
+}
+
+/// One of two transcripts that are compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// Its index.
+    pub index: &'a Index,
+    /// Its live chain.
+    pub chain: &'a Chain,
+    /// What the model sees of it.
+    pub visible: &'a Visible,
+}
+
+/// The problems that `output` has as something made from `source`, in the order of their lines.
+#[must_use]
+pub fn compare(source: Side<'_>, output: Side<'_>) -> Vec<Problem> {
+    let mut problems = altered_thinking(source.index, output.index);
+    let mut written = Written::default();
+    written.note(source);
+    problems.extend(outlived_thinking(&written, output));
+    problems.extend(no_longer_live(source, output));
+    if let Some(&first) = output.visible.in_folder.first() {
+        let subject = output.index.record(first).uuid;
+        let n_lines = count(output.visible.in_folder.len());
+        problems.push(Problem::new(ProblemKind::OldFolder, first, subject).with(Detail::Entries(n_lines)));
+    }
+    problems.sort_by_key(|problem| (problem.line, problem.kind));
+    problems
+}
+
+fn altered_thinking(source: &Index, output: &Index) -> Vec<Problem> {
+    let mut digests: Vec<(IdHash, u64)> =
+        source.thinking.iter().map(|thinking| (source.record(thinking.line).uuid, thinking.digest)).collect();
+    digests.sort_unstable();
+    let mut problems = Vec::new();
+    for thinking in &output.thinking {
+        let uuid = output.record(thinking.line).uuid;
+        if uuid == IdHash::NONE || is_dropped(output, thinking.line) {
+            continue;
+        }
+        let start = digests.partition_point(|(id, _)| *id < uuid);
+        // Where the source has a uuid twice, either of them will do.
+        let mut same = digests.iter().skip(start).take_while(|(id, _)| *id == uuid).peekable();
+        if same.peek().is_some() && !same.any(|(_, digest)| *digest == thinking.digest) {
+            problems.push(Problem::new(ProblemKind::AlteredThinking, thinking.line, uuid));
+        }
+    }
+    problems
+}
+
+/// What stood before each thinking when it was written.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// By the entries that hold it: a digest of all that the model saw, thinking aside, and how many of the thinking of which
+    /// transcript.
+    before: HashMap<IdHash, (u64, usize, usize)>,
+    /// The digests of the thinking of each transcript, in order.
+    thinking: Vec<Vec<u64>>,
+}
+
+impl Written {
+    /// Notes what stands before the thinking of a transcript as it was written, but for that which is known already.
+    pub fn note(&mut self, side: Side<'_>) {
+        let at = self.thinking.len();
+        let mut all = Vec::new();
+        for (line, seen, digest) in side.thinking() {
+            let uuid = side.index.record(line).uuid;
+            if uuid != IdHash::NONE {
+                self.before.entry(uuid).or_insert((seen, at, all.len()));
+            }
+            all.push(digest);
+        }
+        self.thinking.push(all);
+    }
+
+    /// Whether thinking behind `seen` and the thinking `before` is where it was written; leading thinking may have gone.
+    fn holds(&self, uuid: IdHash, seen: u64, before: &[u64]) -> bool {
+        // What is not known may have been written where it stands.
+        let Some(&(written, at, n)) = self.before.get(&uuid) else { return true };
+        let thinking = self.thinking.get(at).and_then(|all| all.get(..n)).unwrap_or_default();
+        written == seen && thinking.ends_with(before)
+    }
+}
+
+impl Side<'_> {
+    /// Its thinking in the order of the conversation: the line, a digest of what the model sees before it, and its own digest.
+    fn thinking(&self) -> Vec<(LineNo, u64, u64)> {
+        let mut seen = Xxh3Default::new();
+        let mut found = Vec::new();
+        for it in &self.visible.lines {
+            if let Some(thinking) = self.index.thinking_of(it.line) {
+                found.push((it.line, seen.digest(), thinking.digest));
+            }
+            it.seen.iter().for_each(|digest| seen.update(&digest.to_le_bytes()));
+        }
+        found
+    }
+}
+
+/// Thinking of `output` that does not stand behind what it was written behind (format: "API rules", 5): one problem for all of
+/// it that the API refuses, one for all before an open tool loop, and one for what is inside.
+#[must_use]
+pub fn outlived_thinking(written: &Written, output: Side<'_>) -> Vec<Problem> {
+    let in_loop: LineSet = open_loop(output.index, output.chain, &LineSet::default())
+        .and_then(|start| output.chain.lines.get(start..))
+        .map_or_else(LineSet::default, |lines| lines.iter().copied().collect());
+    let enforced: LineSet = output.visible.lines.iter().filter(|it| it.is_enforced).map(|it| it.line).collect();
+    let mut before = Vec::new();
+    let mut kinds = [
+        (ProblemKind::RefusedThinking, Vec::new()),
+        (ProblemKind::StaleThinking, Vec::new()),
+        (ProblemKind::LoopThinking, Vec::new()),
+    ];
+    let [(_, refused), (_, stale), (_, looped)] = &mut kinds;
+    for (line, seen, digest) in output.thinking() {
+        let list = match (enforced.contains(line), in_loop.contains(line)) {
+            (true, _) => &mut *refused,
+            (false, false) => &mut *stale,
+            (false, true) => &mut *looped,
+        };
+        if !written.holds(output.index.record(line).uuid, seen, &before) {
+            list.push(line);
+        }
+        before.push(digest);
+    }
+    let of_kind = |(kind, found): (_, Vec<LineNo>)| {
+        let first = *found.first()?;
+        Some(Problem::new(kind, first, output.index.record(first).uuid).with(Detail::Entries(count(found.len()))))
+    };
+    kinds.into_iter().filter_map(of_kind).collect()
+}
+
+/// Messages that were live in the source and are in the output without being live. A compact boundary that the
+/// source does not have ends the history on purpose.
+fn no_longer_live(source: Side<'_>, output: Side<'_>) -> Option<Problem> {
+    let mut was_live: Vec<IdHash> = source.chain.lines.iter().map(|&line| source.index.record(line).uuid).collect();
+    was_live.sort_unstable();
+    let head = output.chain.lines.first().map(|&line| output.index.record(line));
+    if head.is_some_and(|head| head.flags.any(Flags::COMPACT_BOUNDARY) && was_live.binary_search(&head.uuid).is_err()) {
+        return None;
+    }
+    let is_cut_off = |&line: &LineNo| {
+        let record = output.index.record(line);
+        record.is_message() && !output.chain.is_live(line) && was_live.binary_search(&record.uuid).is_ok()
+    };
+    let mut cut_off = output.index.lines().filter(is_cut_off);
+    let first = cut_off.next()?;
+    let n_entries = count(cut_off.count() + 1);
+    let subject = output.index.record(first).uuid;
+    Some(Problem::new(ProblemKind::NoLongerLive, first, subject).with(Detail::Entries(n_entries)))
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::samples::{assistant, calls, results, text, user};
+    use std::io::Cursor;
+
+    fn thought(thought: &str) -> String {
+        format!(r#"[{{"type":"thinking","thinking":"{thought}","signature":"s"}}]"#)
+    }
+
+    /// A prompt, thinking, a call with its result, an answer after further thinking, and a second turn.
+    fn original() -> Vec<String> {
+        vec![
+            user("u1", "", "\"Fix it\""),
+            assistant("k1", "u1", "m1", &thought("hm")),
+            assistant("c1", "k1", "m1", &calls(&["t1"])),
+            user("r1", "c1", &results(&["t1"])),
+            assistant("k2", "r1", "m2", &thought("so")),
+            assistant("a2", "k2", "m2", &text("Done")),
+            user("u2", "a2", "\"Next\""),
+            assistant("k3", "u2", "m3", &thought("next")),
+            assistant("c3", "k3", "m3", &calls(&["t3"])),
+            user("r3", "c3", &results(&["t3"])),
+        ]
+    }
+
+    /// Kind, line number and entries of what `output` has as something made from `original`.
+    fn expect(output: &[String], problems: &[(ProblemKind, u32, u32)]) {
+        let read = |lines: &[String]| {
+            let file = lines.join("\n");
+            let index = Index::build(file.as_bytes()).unwrap();
+            let chain = Chain::find(&index);
+            let visible = Visible::read(Cursor::new(file), &index, &chain, Some("old-id")).unwrap();
+            (index, chain, visible)
+        };
+        let (before, after) = (read(&original()), read(output));
+        let side = |(index, chain, visible)| Side { index, chain, visible };
+        let found = compare(side((&before.0, &before.1, &before.2)), side((&after.0, &after.1, &after.2)));
+        let found: Vec<_> = found
+            .iter()
+            .map(|problem| {
+                let n_entries = if let Detail::Entries(n_entries) = problem.detail { n_entries } else { 1 };
+                (problem.kind, problem.line.number(), n_entries)
+            })
+            .collect();
+        assert_eq!(found, problems, "\n{}", output.join("\n"));
+    }
+
+    fn edited(line: usize, new: String) -> Vec<String> {
+        let mut lines = original();
+        lines[line - 1] = new;
+        lines
+    }
+
+    // V-01: altered thinking. S-05: what outlives a change.
+    #[test]
+    fn thinking_is_held_against_the_original() {
+        expect(&original(), &[]);
+        expect(
+            &edited(5, assistant("k2", "r1", "m2", &thought("other"))),
+            &[(ProblemKind::AlteredThinking, 5, 1), (ProblemKind::LoopThinking, 8, 1)],
+        );
+        expect(
+            &edited(1, user("u1", "", "\"Fix\"")),
+            &[(ProblemKind::StaleThinking, 2, 2), (ProblemKind::LoopThinking, 8, 1)],
+        );
+        // What is changed behind all thinking leaves it alone.
+        expect(&edited(10, user("r3", "c3", "[{\"type\":\"tool_result\",\"tool_use_id\":\"t3\"}]")), &[]);
+        // Leading thinking may go, and what came later cannot be told.
+        let mut lines = original();
+        lines.remove(1);
+        lines[1] = assistant("c1", "u1", "m1", &calls(&["t1"]));
+        lines.push(assistant("k4", "r3", "m4", &thought("more")));
+        expect(&lines, &[]);
+        lines.remove(3);
+        lines[3] = assistant("a2", "r1", "m2", &text("Done"));
+        lines.remove(0);
+        lines[0] = assistant("c1", "", "m1", &calls(&["t1"]));
+        expect(&lines, &[(ProblemKind::LoopThinking, 5, 1)]);
+        // Newer models have it refused.
+        let by_new =
+            |line: String| line.replace(r#""role":"assistant""#, r#""role":"assistant","model":"claude-opus-5-5""#);
+        let lines: Vec<String> = edited(1, user("u1", "", "\"Fix\"")).into_iter().map(by_new).collect();
+        expect(&lines, &[(ProblemKind::RefusedThinking, 2, 3)]);
+        // Once the loop is closed, its thinking is as any other.
+        let mut closed = edited(7, user("u2", "a2", "\"Go\""));
+        closed.push(assistant("a3", "r3", "m4", &text("Closed")));
+        expect(&closed, &[(ProblemKind::StaleThinking, 8, 1)]);
+    }
+
+    // V-01
+    #[test]
+    fn history_that_is_cut_off_is_named() {
+        let mut lines = edited(7, user("u2", "", "\"Next\""));
+        lines.truncate(7);
+        expect(&lines, &[(ProblemKind::NoLongerLive, 1, 6)]);
+        // A truncation takes the entries out, and a new compact boundary ends the history on purpose.
+        expect(&lines[6..], &[]);
+        let boundary = r#"{"parentUuid":null,"type":"system","subtype":"compact_boundary","uuid":"b"}"#;
+        lines.insert(6, boundary.to_owned());
+        lines[7] = user("u2", "b", "\"Next\"");
+        expect(&lines, &[]);
+    }
+
+    // S-01: paths to the old folder in texts stay, and are named.
+    #[test]
+    fn paths_into_the_old_folder_are_named() {
+        let path = "\"See /home/ann/.claude/projects/shop/old-id/tool-results/t1.txt\"";
+        let mut lines = original();
+        lines.push(user("u3", "r3", path));
+        lines.push(user("u4", "u3", "\"C:\\\\old-id\\\\x and old-id\""));
+        expect(&lines, &[(ProblemKind::OldFolder, 11, 2)]);
+    }
+}

@@ -1,0 +1,51 @@
+//! A session as it was whenever something was written in it: its source, and each version that a client went on from.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+
+use crate::apply::error::ApplyError;
+use crate::apply::write::file::unnamed_file;
+use crate::version::{Appended, Known, State, Version};
+use ctxc_store::{Archive, ArchiveError, LineId};
+use ctxc_transcript::text::Digest;
+
+/// The transcripts in which the lines of a known session were written: the source first, then each version that a client
+/// went on from, with what it added.
+///
+/// # Errors
+/// When the archive cannot be read, or a file not be written.
+pub fn as_written(archive: &dyn Archive, known: &Known) -> Result<Vec<File>, ApplyError> {
+    let Known { state, .. } = known;
+    let under: Vec<Option<Digest>> = state.read_under().collect();
+    let lines_under = |key: Option<Digest>, n_before: usize| -> Vec<LineId> {
+        let lines = state.lines.iter().zip(&under).skip(n_before).filter(|(_, under)| **under == key);
+        lines.map(|(line, _)| *line).collect()
+    };
+    let mut files = vec![with_lines(archive, unnamed_file()?, &lines_under(None, 0))?];
+    let mut keys: Vec<Digest> = Vec::new();
+    keys.extend(state.runs.iter().filter_map(|run| run.under));
+    keys.dedup();
+    for key in keys {
+        let version = Version::read(archive, key)?;
+        let n_before = State::read(archive, version.state)?.lines.len();
+        let mut file = unnamed_file()?;
+        version.write(archive, None, Appended::UnderIdentity, &mut file)?;
+        files.push(with_lines(archive, file, &lines_under(Some(key), n_before))?);
+    }
+    Ok(files)
+}
+
+/// `file` with `lines` behind what it has, from its start.
+fn with_lines(archive: &dyn Archive, mut file: File, lines: &[LineId]) -> Result<File, ApplyError> {
+    if !lines.is_empty() && file.seek(SeekFrom::End(0))? > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        let mut last = [0];
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            file.write_all(b"\n").map_err(ApplyError::WriteResult)?;
+        }
+    }
+    archive.each_line(lines, &mut |_, line| file.write_all(line).map_err(|source| ArchiveError::Give { source }))?;
+    file.rewind()?;
+    Ok(file)
+}

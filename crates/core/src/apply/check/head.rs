@@ -1,0 +1,51 @@
+//! Where the live chain starts, and why there.
+
+use super::problem::{Detail, Problem, ProblemKind};
+use crate::apply::check::index::is_dropped;
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::{Chain, ChainEnd, Flags, IdHash, Index, LineNo};
+
+/// Finds what is wrong with the start of the live chain.
+///
+/// A parent that is missing at the start of a file is how exports and continued sessions begin; where messages
+/// stand before it, they are cut off.
+pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
+    let mut kept = chain.lines.iter().copied().filter(|&line| !is_dropped(index, line)).peekable();
+    let Some(&head) = kept.peek() else {
+        problems.push(Problem::new(ProblemKind::NoMessages, LineNo(0), IdHash::NONE));
+        return;
+    };
+    let n_cut_off = n_cut_off(index, chain, head);
+    match chain.end {
+        ChainEnd::MissingParent(line) if !is_dropped(index, line) => {
+            let kind = if n_cut_off == 0 { ProblemKind::DanglingHead } else { ProblemKind::DanglingParent };
+            problems.push(Problem::new(kind, line, index.record(line).uuid).with(Detail::Entries(n_cut_off)));
+        }
+        ChainEnd::Cycle(line) if !is_dropped(index, line) => {
+            problems.push(Problem::new(ProblemKind::Cycle, line, index.record(line).uuid));
+        }
+        ChainEnd::MissingParent(_)
+        | ChainEnd::Cycle(_)
+        | ChainEnd::Root
+        | ChainEnd::CompactBoundary
+        | ChainEnd::Empty => {}
+    }
+    // The text of an attachment is sent as the user's.
+    let is_sent = |line: &LineNo| matches!(index.record(*line).kind, Kind::User | Kind::Assistant | Kind::Attachment);
+    if let Some(first) = kept.find(is_sent).filter(|&line| index.record(line).message().is_some()) {
+        let kind = if n_cut_off == 0 { ProblemKind::AssistantFirst } else { ProblemKind::AssistantAfterCut };
+        // It is the conversation that has the problem, whichever message it starts with.
+        problems.push(Problem::new(kind, first, IdHash::NONE));
+    }
+}
+
+/// How many messages stand before `head` that are not live.
+fn n_cut_off(index: &Index, chain: &Chain, head: LineNo) -> u32 {
+    let is_cut_off = |&line: &LineNo| {
+        let record = index.record(line);
+        let is_main = chain.is_sidechain || !record.flags.any(Flags::SIDECHAIN);
+        record.is_message() && is_main && !chain.is_live(line)
+    };
+    let n_cut_off = index.lines().take_while(|&line| line < head).filter(is_cut_off).count();
+    u32::try_from(n_cut_off).unwrap_or(u32::MAX)
+}

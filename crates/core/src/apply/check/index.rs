@@ -1,0 +1,100 @@
+//! Every problem that would stop or bend a resume (V-01), from the index alone: no second read, one record at a time.
+//!
+//! Entries that an edit has dropped count as gone, and a parent among them as missing, so that the result of edits
+//! can be checked before it is written. What is dead is never sent: of dead entries only those are named that a
+//! client would trip over while it loads the file.
+
+use super::head::check_head;
+use super::pairing::check_pairs;
+use super::problem::{Detail, Problem, ProblemKind};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, Parent, PreservedSegment, Record};
+
+/// The problems of a transcript whose live chain is `chain`, in the order of their lines.
+#[must_use]
+pub fn check(index: &Index, chain: &Chain) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    check_lines(index, &mut problems);
+    check_live(index, chain, &mut problems);
+    check_head(index, chain, &mut problems);
+    check_pairs(index, chain, &mut problems);
+    check_targets(index, chain, &mut problems);
+    if let Some(newest) = chain.newest_elsewhere.filter(|&line| !is_dropped(index, line)) {
+        let leaf = chain.leaf.map_or(Detail::None, Detail::Line);
+        // It is the conversation that has the problem, whichever message is the newest.
+        problems.push(Problem::new(ProblemKind::NewestElsewhere, newest, IdHash::NONE).with(leaf));
+    }
+    problems.sort_by_key(|problem| (problem.line, problem.kind));
+    problems
+}
+
+/// Whether an edit has taken `line` out.
+pub(in crate::apply) fn is_dropped(index: &Index, line: LineNo) -> bool {
+    index.record(line).flags.any(Flags::DROPPED)
+}
+
+/// What is wrong with lines whether they are live or not.
+fn check_lines(index: &Index, problems: &mut Vec<Problem>) {
+    let is_blank = |record: &Record| !record.flags.any(Flags::ENTRY.with(Flags::MALFORMED));
+    let last = index.lines().rev().find(|&line| !is_dropped(index, line) && !is_blank(index.record(line)));
+    let mut first_superseded = None;
+    let mut n_superseded = 0;
+    for line in index.lines().filter(|&line| !is_dropped(index, line)) {
+        let record = index.record(line);
+        if record.flags.any(Flags::MALFORMED) {
+            let kind = if Some(line) == last { ProblemKind::TornLine } else { ProblemKind::MalformedLine };
+            problems.push(Problem::new(kind, line, IdHash::NONE));
+        } else if record.flags.any(Flags::SUPERSEDED) {
+            first_superseded = first_superseded.or(Some(line));
+            n_superseded += 1;
+        } else if record.kind.is_message() && record.uuid == IdHash::NONE {
+            problems.push(Problem::new(ProblemKind::NoUuid, line, IdHash::NONE));
+        }
+    }
+    // One problem for all: a client that goes wrong here does so thousands of times.
+    if let Some(first) = first_superseded {
+        let detail = Detail::Entries(n_superseded);
+        problems.push(Problem::new(ProblemKind::DuplicateUuid, first, IdHash::NONE).with(detail));
+    }
+}
+
+/// What is wrong with live entries one by one.
+fn check_live(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
+    for &line in chain.lines.iter().filter(|&&line| !is_dropped(index, line)) {
+        let record = index.record(line);
+        if matches!(record.parent(), Parent::At(parent) if is_dropped(index, parent)) {
+            problems.push(Problem::new(ProblemKind::DanglingParent, line, record.uuid));
+        }
+        if !record.kind.is_message() {
+            continue;
+        }
+        let blank = if record.message().is_some() { ProblemKind::BlankText } else { ProblemKind::BlankPrompt };
+        let facts = [
+            (Flags::BLANK, blank),
+            (Flags::BAD_CONTENT, ProblemKind::BadContent),
+            (Flags::UNKNOWN_BLOCK, ProblemKind::UnknownBlock),
+            (Flags::WRONG_ROLE, ProblemKind::WrongRole),
+            (Flags::NO_TIMESTAMP, ProblemKind::NoTimestamp),
+        ];
+        let found = facts.into_iter().filter(|(flag, _)| record.flags.any(*flag));
+        problems.extend(found.map(|(_, kind)| Problem::new(kind, line, record.uuid)));
+    }
+}
+
+/// Entries that name others which are not there.
+fn check_targets(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
+    let pointers = index.pointers.iter().filter(|pointer| !is_dropped(index, pointer.line));
+    let is_kept = |line| chain.is_live(line) && !is_dropped(index, line);
+    let segments = index.preserved.iter().filter(|segment| is_kept(segment.boundary));
+    let known = index.lines_of(
+        pointers.clone().map(|pointer| pointer.target).chain(segments.clone().flat_map(PreservedSegment::ids)),
+    );
+    for pointer in pointers.filter(|pointer| !known.contains_key(&pointer.target)) {
+        problems.push(Problem::new(ProblemKind::LostTarget, pointer.line, pointer.target));
+    }
+    for segment in segments.filter(|segment| segment.ids().any(|id| !known.contains_key(&id))) {
+        problems.push(Problem::new(ProblemKind::LostSegment, segment.boundary, index.record(segment.boundary).uuid));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! What would stop a resume.
+
+pub(super) mod against;
+pub(super) mod as_written;
+pub(super) mod head;
+pub(super) mod index;
+pub(super) mod pairing;
+pub(super) mod problem;
+pub(super) mod unchanged;

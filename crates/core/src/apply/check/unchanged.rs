@@ -1,0 +1,51 @@
+//! How much of a conversation stays as it is at its beginning, for which the prompt cache still holds.
+
+use std::fs::File;
+use std::io;
+
+use crate::apply::edit::rewrite::Rewrite;
+use ctxc_transcript::edit::render;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Index, LineNo, context_tokens, read_line};
+
+/// A transcript: its file, its index, and its live chain.
+type Transcript<'a> = (&'a File, &'a Index, &'a Chain);
+
+/// The `chars4` tokens at the beginning of `now` that are the same in `base` once `rewrite` is done to it; `None` where all
+/// is the same.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn unchanged_tokens(now: Transcript<'_>, base: Transcript<'_>, rewrite: &Rewrite) -> io::Result<Option<Tokens>> {
+    let (file, index, chain) = now;
+    let (base_file, base_index, base_chain) = base;
+    let is_sent = |index: &Index, line: LineNo| context_tokens(index, line) > Tokens::ZERO;
+    let mut before = chain.lines.iter().copied().filter(|line| is_sent(index, *line));
+    let left = base_chain.lines.iter().copied().filter(|line| !rewrite.dropped.contains(*line));
+    let mut after = left.filter(|line| is_sent(base_index, *line));
+    let mut unchanged = Tokens::ZERO;
+    let (mut buffer, mut base_buffer) = (Vec::new(), Vec::new());
+    loop {
+        let (old, new) = match (before.next(), after.next()) {
+            (Some(old), Some(new)) => (old, new),
+            (None, None) => return Ok(None),
+            (Some(_), None) | (None, Some(_)) => return Ok(Some(unchanged)),
+        };
+        let old_bytes = read_line(file, index, old, &mut buffer)?;
+        let stored = read_line(base_file, base_index, new, &mut base_buffer)?;
+        let rendered = match rewrite.edits.get(&new) {
+            Some(splices) => render(stored, splices).map_err(io::Error::other)?,
+            None => stored.to_vec(),
+        };
+        if content(old_bytes) != content(&rendered) {
+            return Ok(Some(unchanged));
+        }
+        unchanged += context_tokens(index, old);
+    }
+}
+
+fn content(line: &[u8]) -> &[u8] {
+    let scan = Scan::of(line);
+    scan.message.and_then(|message| message.content).or(scan.attachment).map_or(line, |span| span.of(line))
+}

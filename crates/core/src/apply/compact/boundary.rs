@@ -1,0 +1,119 @@
+//! The two entries that stand for compacted messages: a compact boundary as clients write it, and the summary behind it.
+
+use std::fs::File;
+use std::io;
+
+use uuid::Uuid;
+
+use crate::apply::compact::replace::Compaction;
+use crate::apply::follow::pointers::uuid_of;
+use crate::apply::read::entry_fields::envelope;
+use ctxc_transcript::scan::{Kind, Scan, each_field, each_string};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, entry, read_line};
+
+/// The time of entries among which none has one: clients want one, and this cannot pass for newer than any other.
+const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";
+/// Under what the boundary notes what ctxc needs to know of it.
+const OWN: &str = "ctxc";
+
+/// The lines, without their ends, that take the place of `gone`, which are not none: with the envelope and the time of the last of them, and
+/// uuids that follow from theirs, so that equal runs give equal bytes (F-14).
+pub(in crate::apply) fn entries(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    gone: &[LineNo],
+    compaction: &Compaction<'_>,
+) -> io::Result<[String; 2]> {
+    let last = gone.last().copied().unwrap_or_default();
+    let ids: Vec<u8> = gone.iter().flat_map(|line| index.record(*line).uuid.0.to_le_bytes()).collect();
+    let name = |what: &str| Uuid::new_v5(&Uuid::NAMESPACE_OID, &[what.as_bytes(), &ids].concat());
+    let (boundary, summary) = (name("ctxc compact-boundary"), name("ctxc compact-summary"));
+    let mut buffer = Vec::new();
+    let line = read_line(file, index, last, &mut buffer)?;
+    let envelope = envelope(line);
+    let time = time(file, index, chain, gone)?;
+    let logical = json_string::encode(&uuid_of(file, index, last)?);
+    let Compaction { view, size, batches, .. } = compaction;
+    let own = if batches.is_empty() {
+        String::new()
+    } else {
+        let batches: Vec<String> = batches.iter().map(|batch| json_string::encode(batch)).collect();
+        format!(r#","{OWN}":{{"batches":[{}]}}"#, batches.join(","))
+    };
+    let view = json_string::encode(view);
+    let lines = [
+        format!(
+            r#"{{"parentUuid":null,"logicalParentUuid":{logical},{envelope}"type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false,"timestamp":{time},"uuid":"{boundary}","level":"info","compactMetadata":{{"trigger":"manual","preTokens":{}{own}}}}}"#,
+            size.0
+        ),
+        format!(
+            r#"{{"parentUuid":"{boundary}",{envelope}"type":"user","message":{{"role":"user","content":{view}}},"isVisibleInTranscriptOnly":true,"isCompactSummary":true,"uuid":"{summary}","timestamp":{time}}}"#
+        ),
+    ];
+    Ok(lines)
+}
+
+/// The raw timestamp of the last of `gone` that has one, else that of the first live entry that has.
+fn time(file: &File, index: &Index, chain: &Chain, gone: &[LineNo]) -> io::Result<String> {
+    let mut buffer = Vec::new();
+    for &line in gone.iter().rev().chain(&chain.lines) {
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        if let Some(time) = Scan::of(bytes).timestamp.filter(|time| time.string(bytes).is_some()) {
+            return Ok(String::from_utf8_lossy(time.of(bytes)).into_owned());
+        }
+    }
+    Ok(NO_TIME.to_owned())
+}
+
+/// The summary that a conversation starts with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PriorSummary {
+    /// What it says.
+    pub text: String,
+    /// What the archive calls the batches that it is made of, where ctxc wrote it.
+    pub batches: Vec<String>,
+}
+
+/// The summary that the conversation of `chain` starts with, whoever compacted it; `None` where it starts with none.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn prior_summary(file: &File, index: &Index, chain: &Chain) -> io::Result<Option<PriorSummary>> {
+    let mut buffer = Vec::new();
+    let Some((_, first)) = chain.messages(index).next() else { return Ok(None) };
+    if !index.record(first).flags.any(Flags::COMPACT_SUMMARY) {
+        return Ok(None);
+    }
+    let bytes = read_line(file, index, first, &mut buffer)?;
+    let mut prior = PriorSummary { text: entry::text(&Scan::of(bytes), bytes), batches: Vec::new() };
+    let is_boundary = |line: &LineNo| {
+        let record = index.record(*line);
+        record.kind == Kind::System && record.flags.any(Flags::COMPACT_BOUNDARY)
+    };
+    if let Some(&boundary) = chain.lines.first().filter(|line| is_boundary(line)) {
+        let bytes = read_line(file, index, boundary, &mut buffer)?;
+        if let Some(metadata) = Scan::of(bytes).compact_metadata {
+            prior.batches = noted_batches(metadata.of(bytes));
+        }
+    }
+    Ok(Some(prior))
+}
+
+/// The batches that a boundary with this metadata notes.
+fn noted_batches(metadata: &[u8]) -> Vec<String> {
+    let mut batches = Vec::new();
+    each_field(metadata, |key, own| {
+        let own = own.of(metadata);
+        if key != OWN.as_bytes() {
+            return;
+        }
+        each_field(own, |key, value| {
+            if key == b"batches" {
+                each_string(value.of(own), |_, raw| batches.push(json_string::decode(raw).into_owned()));
+            }
+        });
+    });
+    batches
+}

@@ -1,0 +1,6 @@
+//! The oldest messages replaced by a summary.
+
+pub(super) mod batches;
+pub(super) mod boundary;
+pub(super) mod replace;
+pub(super) mod scope;

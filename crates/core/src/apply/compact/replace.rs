@@ -1,0 +1,94 @@
+//! Compacting: what stands at the head of a conversation takes the place of its oldest messages, in the form of the
+//! client's own compaction (F-08): a boundary at which a resume stops, and behind it a summary that only the model reads.
+//!
+//! The two entries are lines that an operation inserts. What follows from that, and further steps, see the result as any
+//! transcript that a client has compacted.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+
+use super::boundary::entries;
+use crate::apply::compact::scope::Scope;
+use crate::apply::edit::own_edits::{Lines, own_edits};
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::render::rebase::Draft;
+use crate::apply::truncate::dependents::drop_dependents;
+use crate::version::{Address, Edit};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, context_tokens};
+
+/// What takes the place of the oldest messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Compaction<'a> {
+    /// Which they are.
+    pub scope: &'a Scope,
+    /// What the summary says.
+    pub view: &'a str,
+    /// The size of the context before, as the boundary tells it.
+    pub size: Tokens,
+    /// What the archive calls the batches that the view is made of, in their order.
+    pub batches: &'a [String],
+}
+
+/// What puts a boundary and a summary in the place of all live messages that `compaction` tells, of what `rewrite` leaves
+/// of the transcript whose lines are `lines` of a session of `n_stored`; with what `rewrite` does itself.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn compact(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    compaction: &Compaction<'_>,
+    mut rewrite: Rewrite,
+    lines: &Lines,
+    n_stored: u32,
+) -> io::Result<Vec<Edit>> {
+    let Scope { first, kept, gone, .. } = compaction.scope;
+    let oldest = gone.iter().copied().min().unwrap_or_default();
+    let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
+    // What only follows from edits comes and goes with them, so that nothing can go back to it (N-03).
+    let own: Vec<LineNo> = gone.iter().copied().filter(|line| lines.get(*line).0.is_some()).collect();
+    let inserted = entries(file, index, chain, if own.is_empty() { gone } else { &own }, compaction)?;
+    for &line in gone {
+        rewrite.drop_line(line);
+    }
+    drop_dependents(index, chain, &(oldest..first.unwrap_or(before)), &mut rewrite);
+    let mut edits = own_edits(index, &rewrite, lines);
+    // What went with the messages is left out too where it is no line that an edit could name.
+    let anchor = index.lines().filter(|line| *line >= before).find_map(|line| lines.get(line).0);
+    let before = anchor.unwrap_or(Address::Stored(LineNo(n_stored)));
+    edits.push(Edit::Insert { before, lines: inserted.to_vec() });
+    Ok(edits)
+}
+
+/// What is still to be done to `draft`, which took the place of the transcript of `index` and `chain` of which `rewrite`
+/// was to be done: nothing, but what changed is noted, so that what follows from it is known.
+#[must_use]
+pub fn noted(index: &Index, chain: &Chain, rewrite: &Rewrite, lines: &Lines, draft: &Draft) -> Rewrite {
+    let place_of: HashMap<Address, LineNo> =
+        draft.index.lines().filter_map(|line| Some((draft.lines.get(line).0?, line))).collect();
+    let place = |line: LineNo| lines.get(line).0.and_then(|address| place_of.get(&address).copied());
+    let before: LineSet = index.lines().filter_map(place).collect();
+    let kept: LineSet = chain.lines.iter().copied().filter(|line| place(*line).is_some()).collect();
+    let added = draft.index.lines().filter(|line| !before.contains(*line) && draft.chain.is_live(*line));
+    let seen = kept.iter().filter(|line| rewrite.is_seen(*line)).filter_map(place);
+    let measured = measured(index, chain, &kept) - measured(&draft.index, &draft.chain, &draft.chain.live);
+    let cuts = rewrite.cuts.iter().filter_map(|(line, cuts)| Some((place(*line)?, cuts.clone())));
+    Rewrite {
+        added: added.chain(seen).collect(),
+        already_saved: rewrite.already_saved + measured,
+        cuts: cuts.collect(),
+        records: rewrite.records.clone(),
+        ..Rewrite::default()
+    }
+}
+
+/// The `chars4` tokens that the last usage knows of, which a line of `kept` holds; what came behind it is not in its figure.
+fn measured(index: &Index, chain: &Chain, kept: &LineSet) -> i64 {
+    let has_usage = |line: &LineNo| kept.contains(*line) && index.record(*line).flags.any(Flags::USAGE);
+    let Some(last) = chain.lines.iter().rposition(has_usage) else { return 0 };
+    let tokens: Tokens = chain.lines.iter().take(last + 1).map(|&line| context_tokens(index, line)).sum();
+    tokens.0.cast_signed()
+}

@@ -1,0 +1,138 @@
+//! What is compacted of a conversation, in which chunks, and what each of them says and did (F-02, F-03).
+
+use std::fs::File;
+use std::io;
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+use super::boundary::{PriorSummary, prior_summary};
+use crate::apply::read::ledger::read_ledger;
+use crate::apply::read::said::read_said;
+use crate::plan::{Batch, chunks, split};
+use ctxc_engine::Said;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner};
+
+/// What is compacted of a conversation.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// The messages of the conversation.
+    pub messages: Messages,
+    /// The first of them that stays, by its place.
+    pub start: usize,
+    /// The summary that the conversation starts with by now; it goes with the messages, and is none of them.
+    pub prior: Option<PriorSummary>,
+    /// The first line of the message that stays first; none where all go.
+    pub first: Option<LineNo>,
+    /// The lines that stay.
+    pub kept: LineSet,
+    /// Those that go, in the order of the conversation.
+    pub gone: Vec<LineNo>,
+    /// The messages that go, in the chunks that are summarised.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Messages that are summarised together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Their lines, and those that stand behind them, in the order of the conversation.
+    pub lines: Vec<LineNo>,
+    /// How many messages they are.
+    pub n_messages: usize,
+}
+
+impl Scope {
+    /// What is compacted of `chain` where the newest `keep_recent` messages stay and `chunk_size` are summarised together;
+    /// the lines of `without` are gone already. `None` where no message is left to go.
+    ///
+    /// # Errors
+    /// When the source cannot be read.
+    pub fn of(
+        file: &File,
+        index: &Index,
+        chain: &Chain,
+        without: &LineSet,
+        keep_recent: usize,
+        chunk_size: NonZeroUsize,
+    ) -> io::Result<Option<Self>> {
+        let messages = Messages::of(index, chain, without);
+        let is_summary = |at| {
+            let line = messages.first_line(chain, at);
+            line.is_some_and(|line| index.record(line).flags.any(Flags::COMPACT_SUMMARY))
+        };
+        let head = usize::from(is_summary(0));
+        let groups = messages.groups.get(head..).unwrap_or_default();
+        let n_compacted = split(groups, keep_recent);
+        if n_compacted == 0 {
+            return Ok(None);
+        }
+        let ranges = chunks(groups.get(..n_compacted).unwrap_or_default(), chunk_size);
+        let ranges: Vec<Range<usize>> = ranges.into_iter().map(|it| it.start + head..it.end + head).collect();
+        let chunks = lines_of(chain, &messages, without, &ranges);
+        let prior = if head == 0 { None } else { prior_summary(file, index, chain)? };
+        let start = head + n_compacted;
+        let kept = kept_lines(chain, &messages, without, start);
+        let is_gone = |line: &LineNo| !kept.contains(*line) && !without.contains(*line);
+        let gone = chain.lines.iter().copied().filter(is_gone).collect();
+        let first = messages.first_line(chain, start);
+        Ok(Some(Self { messages, start, prior, first, kept, gone, chunks }))
+    }
+
+    /// How many messages go, the summary so far not counted.
+    #[must_use]
+    pub fn n_compacted(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.n_messages).sum()
+    }
+}
+
+/// The live lines from the message at `start` on.
+fn kept_lines(chain: &Chain, messages: &Messages, without: &LineSet, start: usize) -> LineSet {
+    let start_place = messages.firsts.get(start).copied().unwrap_or(u32::MAX);
+    let is_kept = |place: u32, line: LineNo| match messages.owner(line) {
+        Owner::Of(message) => message as usize >= start,
+        Owner::Behind(_) | Owner::None => place >= start_place,
+    };
+    let live = (0u32..).zip(chain.lines.iter().copied()).filter(|(_, line)| !without.contains(*line));
+    live.filter(|&(place, line)| is_kept(place, line)).map(|(_, line)| line).collect()
+}
+
+/// The lines of each range of messages, and those that stand behind them; the first has what stands before it too.
+fn lines_of(chain: &Chain, messages: &Messages, without: &LineSet, ranges: &[Range<usize>]) -> Vec<Chunk> {
+    let chunk = |range: &Range<usize>| Chunk { lines: Vec::new(), n_messages: range.len() };
+    let mut chunks: Vec<Chunk> = ranges.iter().map(chunk).collect();
+    for &line in chain.lines.iter().filter(|line| !without.contains(**line)) {
+        let (Owner::Of(message) | Owner::Behind(message)) = messages.owner(line) else { continue };
+        let at = ranges.partition_point(|range| range.end <= message as usize);
+        let is_inside = ranges.get(at).is_some_and(|range| range.contains(&(message as usize)));
+        if let Some(chunk) = chunks.get_mut(at).filter(|_| is_inside) {
+            chunk.lines.push(line);
+        }
+    }
+    chunks
+}
+
+/// What a chunk says, and what is known of it without a summary.
+#[derive(Clone, Debug)]
+pub struct ReadChunk {
+    /// What was said, oldest first.
+    pub said: Vec<Said>,
+    /// The batch that it becomes, whose text is still to be written.
+    pub batch: Batch,
+}
+
+/// Reads `chunk`.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn read_chunk(file: &File, index: &Index, chunk: &Chunk) -> io::Result<ReadChunk> {
+    let remarks = read_said(file, index, &chunk.lines)?;
+    let times = || remarks.iter().filter_map(|remark| remark.time);
+    let batch = Batch {
+        depth: 0,
+        start: times().min(),
+        end: times().max(),
+        n_messages: chunk.n_messages as u64,
+        text: String::new(),
+        ledger: read_ledger(file, index, &chunk.lines)?,
+    };
+    Ok(ReadChunk { said: remarks.into_iter().flat_map(|remark| remark.said).collect(), batch })
+}

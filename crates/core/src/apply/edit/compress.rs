@@ -1,0 +1,118 @@
+//! Compressing: texts read for their tasks, and outcomes turned into edits.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+use super::cut::{Page, is_cut};
+use super::rewrite::Rewrite;
+use crate::apply::read::named::beginning;
+use crate::apply::read::person::{asking_calls, is_persons_refusal};
+use crate::apply::read::placeholder::is_placeholder;
+use crate::plan::{Candidate, Handles};
+use ctxc_engine::run::Outcome;
+use ctxc_engine::run::{Task, TaskPart};
+use ctxc_store::Cut;
+use ctxc_transcript::edit::{replace_text, replace_tool_result};
+use ctxc_transcript::entry;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{IdHash, Index, LineNo, read_line};
+
+/// The texts that are to be compressed.
+#[derive(Debug, Default)]
+pub struct Tasks {
+    /// One task for each text of at least the minimum.
+    pub tasks: Vec<Task>,
+    /// How many texts are shorter.
+    pub n_skipped: u64,
+}
+
+/// Reads the texts of `candidates` (B-04). What `rewrite` has removed or cut already is left alone, what an earlier one
+/// left in the place of a text, and tool results that carry what a person said (K-01).
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn read_tasks(
+    file: &File,
+    index: &Index,
+    candidates: &[Candidate],
+    min_tokens: Tokens,
+    rewrite: &Rewrite,
+) -> io::Result<Tasks> {
+    let mut tasks = Tasks::default();
+    let asking = asking_calls(index);
+    let mut buffer = Vec::new();
+    let mut scan = Scan::default();
+    for candidate in candidates.iter().filter(|candidate| !rewrite.dropped.contains(candidate.line)) {
+        let line = read_line(file, index, candidate.line, &mut buffer)?;
+        scan.read(line);
+        let page = Page { line: candidate.line, bytes: line, scan: &scan };
+        let mut texts = Vec::new();
+        if candidate.wants_text && !is_cut(rewrite, candidate.line, None) {
+            texts.push((TaskPart::Text, entry::text(&scan, line)));
+        }
+        if candidate.wants_results {
+            let results = entry::tool_results(&scan, line).into_iter();
+            let open = results.filter(|(at, text)| {
+                let call = page.call(*at);
+                let asks = || call.as_ref().is_some_and(|call| asking.contains(&IdHash::of(call.as_bytes())));
+                !is_cut(rewrite, candidate.line, call.as_deref()) && !is_persons_refusal(text) && !asks()
+            });
+            texts.extend(open.map(|(at, text)| (TaskPart::ToolResult(at), text)));
+        }
+        for (part, text) in texts.into_iter().filter(|(_, text)| !text.is_empty() && !is_placeholder(text)) {
+            match candidate.task(part, text, min_tokens) {
+                Some(task) => tasks.tasks.push(task),
+                None => tasks.n_skipped += 1,
+            }
+        }
+    }
+    Ok(tasks)
+}
+
+/// Adds to `rewrite` an edit for every task that has a shorter text.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn add_edits(
+    file: &File,
+    index: &Index,
+    tasks: &[Task],
+    outcomes: &[Outcome],
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let mut by_line: BTreeMap<LineNo, Vec<(&Task, &str, Tokens)>> = BTreeMap::new();
+    for (task, outcome) in tasks.iter().zip(outcomes) {
+        if let Outcome::Compressed { text, tokens } = outcome {
+            by_line.entry(task.line).or_default().push((task, text, *tokens));
+        }
+    }
+    let mut buffer = Vec::new();
+    let mut scan = Scan::default();
+    for (line_no, texts) in by_line {
+        let line = read_line(file, index, line_no, &mut buffer)?;
+        scan.read(line);
+        let page = Page { line: line_no, bytes: line, scan: &scan };
+        for (task, text, after) in texts {
+            let (splices, call) = match task.part {
+                TaskPart::Text => (replace_text(&scan, line, text), None),
+                TaskPart::ToolResult(at) => (replace_tool_result(&scan, line, at, text), page.call(at)),
+            };
+            let Some(splices) = splices else { continue };
+            rewrite.edit(line_no, splices);
+            let name = call.as_ref().map_or_else(|| beginning(&task.text), |call| handle(index, call));
+            let rule = "compress".to_owned();
+            rewrite.cut(line_no, Cut { uuid: page.uuid(), call, name, rule, before: task.tokens, after });
+        }
+    }
+    Ok(())
+}
+
+/// The handle of `call`, as far as it alone goes.
+fn handle(index: &Index, call: &str) -> String {
+    let id = IdHash::of(call.as_bytes());
+    let tool = index.tools.iter().find(|end| !end.is_result && end.id == id).and_then(|end| end.tool);
+    let tool = tool.map(|tool| index.tools.name(tool)).unwrap_or_default();
+    Handles::of([(&*tool, call)]).get(0).map(|handle| handle.to_string()).unwrap_or_default()
+}

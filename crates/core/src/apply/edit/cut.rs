@@ -1,0 +1,312 @@
+//! Cutting one item out of a line: the result of a tool call, or the text of a message.
+
+use jiff::Timestamp;
+
+use super::leaves::{Reader, shorten_leaves};
+use crate::apply::edit::rewrite::Rewrite;
+use ctxc_store::Cut;
+use ctxc_transcript::edit::{Splice, replace_text};
+use ctxc_transcript::scan::{BlockKind, Scan, each_field};
+use ctxc_transcript::text::json_string::{encoded_units, utf16_units};
+use ctxc_transcript::text::{Digest, Tokens, chars4, json_string};
+use ctxc_transcript::{LineNo, Span, entry, result_tokens};
+
+/// A line of the source, read and scanned.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// Which line it is.
+    pub line: LineNo,
+    /// Its bytes, the end included.
+    pub bytes: &'a [u8],
+    /// Its scan.
+    pub scan: &'a Scan,
+}
+
+/// What an item is called and why it is cut, as the archive and the report will tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Label<'a> {
+    /// The handle of a result, the start of a text.
+    pub name: &'a str,
+    /// The rule or verb.
+    pub rule: &'a str,
+}
+
+impl Page<'_> {
+    /// The digest by which the archive knows the line.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.bytes)
+    }
+
+    /// The uuid of the entry, decoded; empty where it has none.
+    #[must_use]
+    pub fn uuid(&self) -> String {
+        self.decoded(self.scan.uuid)
+    }
+
+    /// The string at `span`, decoded; empty where there is none.
+    #[must_use]
+    pub fn decoded(&self, span: Option<Span>) -> String {
+        let raw = span.and_then(|span| span.string(self.bytes)).unwrap_or_default();
+        json_string::decode(raw).into_owned()
+    }
+
+    /// When the entry was written, where it says so.
+    #[must_use]
+    pub fn time(&self) -> Option<Timestamp> {
+        self.decoded(self.scan.timestamp).parse().ok()
+    }
+
+    /// The folder that was worked in, where the entry says so.
+    #[must_use]
+    pub fn folder(&self) -> Option<String> {
+        let mut folder = None;
+        each_field(self.bytes, |key, value| {
+            if key == b"cwd" {
+                folder = Some(value);
+            }
+        });
+        folder.map(|span| self.decoded(Some(span))).filter(|folder| !folder.is_empty())
+    }
+
+    /// The id of the call whose result stands at `at` of the blocks of the scan.
+    #[must_use]
+    pub fn call(&self, at: usize) -> Option<String> {
+        self.scan.blocks.get(at).map(|block| self.decoded(block.tool_id))
+    }
+
+    /// The size of the tool result at `at` of the blocks of the scan, images included, in `chars4` tokens.
+    #[must_use]
+    pub fn result_tokens(&self, at: usize) -> Tokens {
+        result_tokens(self.scan, self.bytes, at)
+    }
+
+    /// The text of the tool result at `at` of the blocks of the scan, without its images.
+    #[must_use]
+    pub fn result_text(&self, at: usize) -> String {
+        entry::tool_result(self.scan, self.bytes, at).unwrap_or_default()
+    }
+}
+
+/// Whether `rewrite` has already cut the result of `call` in `line`, or the text of the message without one.
+#[must_use]
+pub fn is_cut(rewrite: &Rewrite, line: LineNo, call: Option<&str>) -> bool {
+    rewrite.dropped.contains(line)
+        || rewrite.cuts.get(&line).is_some_and(|cuts| cuts.iter().any(|cut| cut.call.as_deref() == call))
+}
+
+/// Puts `text` in the place of the tool result at `at` of the blocks of the scan, whatever it holds, and shortens the
+/// copy in `toolUseResult`. Returns what was cut; `None`, with nothing done, where there is no such result or it is cut
+/// already.
+///
+/// A blank text would be refused by the API, and is an error of the caller's: it is taken for [`BLANK`].
+pub fn cut_result(page: Page<'_>, at: usize, text: &str, label: Label<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
+    if page.call(at).is_some_and(|call| is_cut(rewrite, page.line, Some(&call))) {
+        return None;
+    }
+    cut_fresh_result(page, at, text, label, rewrite)
+}
+
+/// [`cut_result`] of one that is known not to be cut yet: a line may hold thousands.
+pub(in crate::apply) fn cut_fresh_result(
+    page: Page<'_>,
+    at: usize,
+    text: &str,
+    label: Label<'_>,
+    rewrite: &mut Rewrite,
+) -> Option<Cut> {
+    let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolResult && !block.is_nested)?;
+    let call = page.decoded(block.tool_id);
+    let text = not_blank(text);
+    let splice = if let Some(content) = block.content {
+        Splice::new(content, as_content(content.of(page.bytes), text))
+    } else {
+        let end = block.span?.end - 1;
+        Splice::new(Span { start: end, end }, format!(r#","content":{}"#, json_string::encode(text)))
+    };
+    rewrite.edit(page.line, [splice]);
+    // With the first result of a line its copy was shortened.
+    let is_first = |cuts: &Vec<Cut>| cuts.iter().all(|cut| cut.call.is_none());
+    if rewrite.cuts.get(&page.line).is_none_or(is_first) {
+        shorten_copy(page, rewrite);
+    }
+    let cut = Cut { call: Some(call), ..cut(page, label, page.result_tokens(at), chars4(text)) };
+    rewrite.cut(page.line, cut.clone());
+    Some(cut)
+}
+
+/// Puts `text` in the place of the text of a message; its other blocks stay. Returns what was cut; `None`, with nothing
+/// done, where the message has no text or it is cut already.
+pub fn cut_text(page: Page<'_>, text: &str, label: Label<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
+    if is_cut(rewrite, page.line, None) {
+        return None;
+    }
+    let text = not_blank(text);
+    let splices = replace_text(page.scan, page.bytes, text)?;
+    rewrite.edit(page.line, splices);
+    let before = text_tokens(page);
+    let cut = cut(page, label, before, chars4(text));
+    rewrite.cut(page.line, cut.clone());
+    Some(cut)
+}
+
+/// Shortens the long strings among the parameters of the tool call at `at` of the blocks of the scan; all else of them
+/// stays. Returns what was cut; `None`, with nothing done, where there is no such call, nothing of it is long, or it is
+/// cut already.
+///
+/// `command` shows the whole line.
+pub fn cut_input(page: Page<'_>, at: usize, command: &str, label: Label<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
+    let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolUse)?;
+    let call = page.decoded(block.tool_id);
+    let input = block.input.filter(|_| !is_cut(rewrite, page.line, Some(&call)))?;
+    let splices = shorten_leaves(page.bytes, input, Reader::Model(command));
+    if splices.is_empty() {
+        return None;
+    }
+    let tokens = |units: u64| Tokens::from_utf16_units(units);
+    let (goes, comes) = splices.iter().fold((0, 0), |(goes, comes), splice| {
+        (goes + encoded_units(splice.span.of(page.bytes)), comes + encoded_units(&splice.bytes))
+    });
+    let before = encoded_units(input.of(page.bytes));
+    let cut = Cut { call: Some(call), ..cut(page, label, tokens(before), tokens(before - goes + comes)) };
+    rewrite.edit(page.line, splices);
+    rewrite.cut(page.line, cut.clone());
+    Some(cut)
+}
+
+/// Shortens the copy of the results of a line that the client keeps for the screen, which the model does not see.
+/// Returns by how many bytes; 0 where there is none, or it is shortened already.
+pub fn shorten_copy(page: Page<'_>, rewrite: &mut Rewrite) -> u64 {
+    let Some(copy) = page.scan.tool_use_result else { return 0 };
+    let is_inside = |splice: &Splice| splice.span.start >= copy.start && splice.span.end <= copy.end;
+    if rewrite.edits.get(&page.line).is_some_and(|splices| splices.iter().any(is_inside)) {
+        return 0;
+    }
+    let splices = shorten_leaves(page.bytes, copy, Reader::Client);
+    let saved = splices.iter().map(|splice| splice.span.range().len().saturating_sub(splice.bytes.len()) as u64).sum();
+    if !splices.is_empty() {
+        rewrite.edit_unseen(page.line, splices);
+    }
+    saved
+}
+
+/// What stands where nothing was given to put there.
+pub const BLANK: &str = "[ctxc: removed]";
+
+fn not_blank(text: &str) -> &str {
+    if text.trim().is_empty() { BLANK } else { text }
+}
+
+/// `text` as the content of a tool result, in the shape of what was there.
+fn as_content(before: &[u8], text: &str) -> String {
+    let text = json_string::encode(text);
+    if before.starts_with(b"[") { format!(r#"[{{"type":"text","text":{text}}}]"#) } else { text }
+}
+
+fn cut(page: Page<'_>, label: Label<'_>, before: Tokens, after: Tokens) -> Cut {
+    Cut { uuid: page.uuid(), call: None, name: label.name.to_owned(), rule: label.rule.to_owned(), before, after }
+}
+
+/// The size of the text of a message as it is counted: block by block.
+fn text_tokens(page: Page<'_>) -> Tokens {
+    let tokens = |raw: &[u8]| Tokens::from_utf16_units(utf16_units(raw));
+    let texts = page.scan.outer_blocks().filter(|block| block.kind == BlockKind::Text);
+    let raws = texts.filter_map(|block| block.text?.string(page.bytes));
+    page.scan.string_content(page.bytes).map_or_else(|| raws.map(tokens).sum(), tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::read::placeholder::Shelf;
+    use ctxc_transcript::edit::render;
+
+    const LABEL: Label<'_> = Label { name: "r_12345", rule: "discard" };
+
+    fn result_line(content: &str) -> String {
+        format!(
+            r#"{{"type":"user","message":{{"role":"user","content":[{{"tool_use_id":"t1","type":"tool_result"{content}}}]}},"toolUseResult":{{"stdout":"{}","n":1}},"uuid":"u1"}}"#,
+            "o".repeat(300)
+        )
+    }
+
+    /// The line after `cut`, what was cut, and the tokens of the line before and after.
+    fn after(line: &str, cut: impl Fn(Page<'_>, &mut Rewrite) -> Option<Cut>) -> (String, Option<Cut>, i64) {
+        let scan = Scan::of(line.as_bytes());
+        let mut rewrite = Rewrite::default();
+        let page = Page { line: LineNo(0), bytes: line.as_bytes(), scan: &scan };
+        let done = cut(page, &mut rewrite);
+        assert_eq!(cut(page, &mut rewrite), None, "what is cut is not cut again");
+        let splices = rewrite.edits.remove(&LineNo(0)).unwrap_or_default();
+        let rendered = render(line.as_bytes(), &splices).unwrap();
+        let total = |bytes: &[u8]| {
+            let mut sum = 0;
+            ctxc_transcript::measure(&Scan::of(bytes), bytes, |_, tokens| sum += tokens.0.cast_signed());
+            sum
+        };
+        let saved = total(line.as_bytes()) - total(&rendered);
+        assert_eq!(rewrite.saved.get(&LineNo(0)).copied().unwrap_or(0), saved, "P-13: the saving is not true");
+        (String::from_utf8(rendered).unwrap(), done, saved)
+    }
+
+    // P-03
+    #[test]
+    fn a_result_is_replaced_whole_in_the_shape_that_it_has() {
+        let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo"}}"#;
+        let cases = [
+            (r#","content":"a long result of a tool""#.to_owned(), r#","content":"[gone]""#),
+            (
+                format!(
+                    r#","content":[{{"type":"text","text":"a"}},{image},{{"type":"text","text":"b"}}],"is_error":true"#
+                ),
+                r#","content":[{"type":"text","text":"[gone]"}],"is_error":true"#,
+            ),
+            (r#","content":"""#.to_owned(), r#","content":"[gone]""#),
+            (String::new(), r#","content":"[gone]""#),
+            (r#","content":null"#.to_owned(), r#","content":"[gone]""#),
+        ];
+        for (before, expected) in cases {
+            let (line, cut, _) =
+                after(&result_line(&before), |page, rewrite| cut_result(page, 0, "[gone]", LABEL, rewrite));
+            let copy = r#"{"stdout":"[ctxc: 300 characters removed]","n":1}"#;
+            let whole = result_line(expected).replace(&format!(r#"{{"stdout":"{}","n":1}}"#, "o".repeat(300)), copy);
+            assert_eq!(line, whole);
+            let cut = cut.unwrap();
+            assert_eq!((cut.uuid.as_str(), cut.call.as_deref(), cut.after), ("u1", Some("t1"), Tokens(2)));
+        }
+    }
+
+    // P-03, P-04
+    #[test]
+    fn texts_and_inputs_are_replaced_and_never_by_blank_ones() {
+        let line = |content: &str| {
+            format!(r#"{{"type":"assistant","message":{{"role":"assistant","content":{content}}},"uuid":"u1"}}"#)
+        };
+        let cases = [
+            (r#""a text of some length, and more""#, " \n", r#""[ctxc: removed]""#),
+            (
+                r#"[{"type":"text","text":"one"},{"type":"tool_use","id":"t","name":"Bash","input":{}},{"type":"text","text":"two"}]"#,
+                "sum",
+                r#"[{"type":"text","text":"sum"},{"type":"tool_use","id":"t","name":"Bash","input":{}}]"#,
+            ),
+        ];
+        for (before, text, expected) in cases {
+            let text = text.replace("\\n", "\n");
+            let (rendered, cut, _) = after(&line(before), |page, rewrite| cut_text(page, &text, LABEL, rewrite));
+            assert_eq!(rendered, line(expected));
+            assert_eq!(cut.unwrap().call, None);
+        }
+        let input = |text: &str| {
+            line(&format!(
+                r#"[{{"type":"tool_use","id":"t","name":"Write","input":{{"file_path":"/a","n":1,"content":"{text}"}}}}]"#
+            ))
+        };
+        let (rendered, cut, _) = after(&input(&"x".repeat(999)), |page, rewrite| {
+            cut_input(page, 0, &Shelf::Nowhere.command(page.digest()), LABEL, rewrite)
+        });
+        assert_eq!(rendered, input("[ctxc: 999 characters removed]"));
+        assert_eq!(cut.and_then(|cut| cut.call).as_deref(), Some("t"));
+        let (_, cut, saved) = after(&line("[]"), |page, rewrite| cut_text(page, "x", LABEL, rewrite));
+        assert_eq!((cut, saved), (None, 0));
+    }
+}

@@ -1,0 +1,45 @@
+//! The long parameters of calls whose results were cut, shortened too (P-03, P-11).
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+use super::cut::{Label, Page, cut_input};
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::placeholder::Shelf;
+use crate::plan::Place;
+use ctxc_store::Cut;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Index, LineSet, revisit};
+
+/// The name of this way to cut.
+pub(in crate::apply) const INPUTS: &str = "inputs";
+
+/// Shortens the long strings among the parameters of `calls`, which are given by their places with their handles.
+/// Returns what was cut.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn cut_inputs(
+    file: &File,
+    index: &Index,
+    calls: &BTreeMap<Place, String>,
+    shelf: &Shelf,
+    rewrite: &mut Rewrite,
+) -> io::Result<Vec<Cut>> {
+    let lines: LineSet = calls.keys().map(|place| place.line).collect();
+    let mut scan = Scan::default();
+    let mut cuts = Vec::new();
+    revisit(file, index, &lines, |line, bytes| {
+        scan.read(bytes);
+        let page = Page { line, bytes, scan: &scan };
+        let command = shelf.command(page.digest());
+        let of_line = Place { line, block: 0 }..=Place { line, block: u32::MAX };
+        for (place, name) in calls.range(of_line) {
+            let label = Label { name, rule: INPUTS };
+            cuts.extend(cut_input(page, place.block as usize, &command, label, rewrite));
+        }
+        io::Result::Ok(())
+    })?;
+    Ok(cuts)
+}

@@ -1,0 +1,149 @@
+//! Cutting what was named: results and texts become placeholders or summaries (P-03, P-04).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io;
+
+use super::cut::{Label, Page, cut_result, cut_text};
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::calls::Calls;
+use crate::apply::read::describe::{Described, describe};
+use crate::apply::read::named::{beginning, texts};
+use crate::apply::read::placeholder::{Placeholder, Shelf, is_placeholder};
+use crate::plan::{Access, Place};
+use ctxc_store::Cut;
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::text::{Tokens, chars4};
+use ctxc_transcript::{Index, LineNo, LineSet, revisit};
+
+/// Something that is to be cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Item {
+    /// The result of a call, by the place of the call among all.
+    Result(usize),
+    /// The text of a message.
+    Text(LineNo),
+}
+
+/// What takes the place of what is cut.
+#[derive(Clone, Copy, Debug)]
+pub enum Instead<'a> {
+    /// A line that says what was there, and in which archive it is.
+    Placeholder(&'a Shelf),
+    /// A summary.
+    Summary(&'a str),
+}
+
+/// What became of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CutOutcome {
+    /// It was cut.
+    Cut {
+        /// What was noted of it.
+        cut: Cut,
+        /// What it was, such as `Read src/main.rs`.
+        what: String,
+    },
+    /// It had been cut before.
+    AlreadyCut,
+    /// The call has no result.
+    Unanswered,
+}
+
+/// Cuts every item of `items`, for the reason `rule`. Returns what became of each; of one that is there twice, of its
+/// first.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn cut_named(
+    file: &File,
+    index: &Index,
+    calls: &Calls,
+    items: &[(Item, Instead<'_>)],
+    rule: &str,
+    rewrite: &mut Rewrite,
+) -> io::Result<HashMap<Item, CutOutcome>> {
+    let mut outcomes = HashMap::new();
+    let mut by_line: BTreeMap<LineNo, Vec<(Item, Instead<'_>)>> = BTreeMap::new();
+    let mut places: Vec<Place> = Vec::new();
+    let mut seen = HashSet::new();
+    for &(item, instead) in items.iter().filter(|(item, _)| seen.insert(*item)) {
+        let line = match item {
+            Item::Text(line) => line,
+            Item::Result(call_idx) => {
+                let Some(call) = calls.calls.get(call_idx) else { continue };
+                let refused = match (call.result, call.access) {
+                    (None, _) => Some(CutOutcome::Unanswered),
+                    (Some(_), Access::Cut) => Some(CutOutcome::AlreadyCut),
+                    (Some(_), Access::Open | Access::Protected) => None,
+                };
+                if let Some(refused) = refused {
+                    outcomes.insert(item, refused);
+                    continue;
+                }
+                places.push(call.call);
+                call.result.unwrap_or(call.call).line
+            }
+        };
+        by_line.entry(line).or_default().push((item, instead));
+    }
+    let described = describe(file, index, places)?;
+    let lines: LineSet = by_line.keys().copied().collect();
+    let mut scan = Scan::default();
+    revisit(file, index, &lines, |line, bytes| {
+        scan.read(bytes);
+        let page = Page { line, bytes, scan: &scan };
+        for &(item, instead) in by_line.get(&line).into_iter().flatten() {
+            let cut = match item {
+                Item::Text(_) => cut_message(page, instead, rule, rewrite),
+                Item::Result(call_idx) => cut_call(page, calls, call_idx, &described, instead, rule, rewrite),
+            };
+            outcomes.insert(item, cut.unwrap_or(CutOutcome::AlreadyCut));
+        }
+        io::Result::Ok(())
+    })?;
+    Ok(outcomes)
+}
+
+fn cut_call(
+    page: Page<'_>,
+    calls: &Calls,
+    call_idx: usize,
+    described: &HashMap<Place, Described>,
+    instead: Instead<'_>,
+    rule: &str,
+    rewrite: &mut Rewrite,
+) -> Option<CutOutcome> {
+    let call = calls.calls.get(call_idx)?;
+    let at = call.result?.block as usize;
+    let what = described.get(&call.call)?.brief(WHAT_LEN);
+    let name = calls.handles.get(call_idx)?.to_string();
+    let text = text(page, &what, page.result_tokens(at), instead);
+    let cut = cut_result(page, at, &text, Label { name: &name, rule }, rewrite)?;
+    Some(CutOutcome::Cut { cut, what })
+}
+
+fn cut_message(page: Page<'_>, instead: Instead<'_>, rule: &str, rewrite: &mut Rewrite) -> Option<CutOutcome> {
+    let texts = texts(&page);
+    if texts.iter().all(|text| is_placeholder(text)) {
+        return None;
+    }
+    let name = beginning(texts.first()?);
+    let who = if page.scan.kind == Kind::Assistant { "answer" } else { "prompt" };
+    let tokens: Tokens = texts.iter().map(|text| chars4(text)).sum();
+    let text = text(page, &format!("{who} `{name}`"), tokens, instead);
+    let cut = cut_text(page, &text, Label { name: &name, rule }, rewrite)?;
+    Some(CutOutcome::Cut { cut, what: who.to_owned() })
+}
+
+/// How long the argument of a call is in a placeholder, in characters.
+const WHAT_LEN: usize = 60;
+
+fn text(page: Page<'_>, what: &str, tokens: Tokens, instead: Instead<'_>) -> String {
+    match instead {
+        Instead::Summary(summary) => summary.to_owned(),
+        Instead::Placeholder(shelf) => {
+            Placeholder { what, fate: "removed", tokens, line: page.digest(), shelf }.fitting()
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Long strings inside JSON values, shortened so that the value keeps its shape.
+//!
+//! The client draws `toolUseResult` on the screen with few checks (format: "UI/loader crashes"), so no field goes and
+//! none changes its type; only the insides of long strings do.
+
+use ctxc_transcript::Span;
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::scan::each_string_place;
+use ctxc_transcript::text::grouped;
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::text::json_string::utf16_units;
+
+/// From how many bytes on a string is long.
+const LONG: usize = 200;
+
+/// Who reads the value.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::apply) enum Reader<'a> {
+    /// The client, which draws it on the screen.
+    Client,
+    /// The model, which is told by this command how to see what was there; see [`Shelf::command`](super::Shelf::command).
+    Model(&'a str),
+}
+
+/// The splices that shorten the long strings of the JSON value at `value` of `line`.
+#[must_use]
+pub(in crate::apply) fn shorten_leaves(line: &[u8], value: Span, reader: Reader<'_>) -> Vec<Splice> {
+    let text = value.of(line);
+    let mut splices = Vec::new();
+    // A bare string may be JSON that the client will parse.
+    if value.string(line).is_some_and(|raw| matches!(raw.trim_ascii_start().first(), Some(b'{' | b'['))) {
+        return splices;
+    }
+    each_string_place(text, |key, place| {
+        let Some(raw) = place.string(text).filter(|raw| raw.len() >= LONG) else { return };
+        if let Some(short) = short(key.unwrap_or_default(), raw, reader) {
+            splices.push(Splice::new(place.shifted(value.start), json_string::encode(&short)));
+        }
+    });
+    splices
+}
+
+/// What takes the place of the long string `raw` under `key`; `None` where it stays.
+fn short(key: &[u8], raw: &[u8], reader: Reader<'_>) -> Option<String> {
+    let command = if let Reader::Model(command) = reader { command } else { "" };
+    let mark = format!("[ctxc: {} characters removed{command}]", grouped(utf16_units(raw)));
+    match (key, reader) {
+        // Names, by which something is found.
+        (b"type" | b"id" | b"url" | b"uuid" | b"cwd" | b"mode" | b"status", _) => None,
+        (key, _) if [&b"path"[..], b"Path", b"_id", b"Id", b"Uuid"].iter().any(|end| key.ends_with(end)) => None,
+        // What the client decodes or takes apart.
+        (b"data" | b"base64" | b"originalFile" | b"patch", Reader::Client) => Some(String::new()),
+        // The first character of a line of a patch says what became of it.
+        (b"lines", Reader::Client) => match raw.first() {
+            Some(&sign @ (b'+' | b'-' | b' ')) => Some(format!("{}{mark}", char::from(sign))),
+            _ => Some(mark),
+        },
+        _ => Some(mark),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctxc_transcript::edit::render;
+
+    fn shortened(value: &str) -> String {
+        let splices = shorten_leaves(value.as_bytes(), Span::new(0, value.len()), Reader::Client);
+        String::from_utf8(render(value.as_bytes(), &splices).unwrap()).unwrap()
+    }
+
+    // P-03; format: "UI/loader crashes"
+    #[test]
+    fn shapes_and_types_stay() {
+        let long = "x".repeat(1234);
+        let mark = "[ctxc: 1,234 characters removed]";
+        let cases = [
+            (
+                r#"{"type":"text","file":{"filePath":"LONG","content":"LONG","numLines":3}}"#,
+                r#"{"type":"text","file":{"filePath":"LONG","content":"MARK","numLines":3}}"#,
+            ),
+            (
+                r#"{"stdout":"LONG","stderr":"","interrupted":false}"#,
+                r#"{"stdout":"MARK","stderr":"","interrupted":false}"#,
+            ),
+            (
+                r#"{"originalFile":"LONG","structuredPatch":[{"oldStart":1,"lines":["+LONG","a"]}]}"#,
+                r#"{"originalFile":"","structuredPatch":[{"oldStart":1,"lines":["+[ctxc: 1,235 characters removed]","a"]}]}"#,
+            ),
+            (
+                r#"{"originalFile":null,"content":[{"type":"text","text":"LONG"}]}"#,
+                r#"{"originalFile":null,"content":[{"type":"text","text":"MARK"}]}"#,
+            ),
+            (r#""Error: LONG""#, r#""[ctxc: 1,241 characters removed]""#),
+            (r#""{\"task\":\"LONG\"}""#, r#""{\"task\":\"LONG\"}""#),
+            (
+                r#"{"oldTodos":[],"newTodos":[{"content":"short"}]}"#,
+                r#"{"oldTodos":[],"newTodos":[{"content":"short"}]}"#,
+            ),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(shortened(&value.replace("LONG", &long)), expected.replace("LONG", &long).replace("MARK", mark));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Edits of single values, and where an operation addresses them.
+
+pub(super) mod compress;
+pub(super) mod cut;
+pub(super) mod cut_inputs;
+pub(super) mod cut_named;
+pub(super) mod images;
+pub(super) mod leaves;
+pub(super) mod own_edits;
+pub(super) mod portions;
+pub(super) mod replacements;
+pub(super) mod rewrite;

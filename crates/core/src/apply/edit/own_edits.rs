@@ -1,0 +1,61 @@
+//! What a plan does to a transcript, as edits of the lines that the archive has of it.
+
+use crate::apply::edit::rewrite::Rewrite;
+use crate::version::{Address, Edit, Version, compose};
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::{Flags, Index, LineNo};
+
+/// Which lines of a session those of a file are.
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    /// By their places, with what was changed in each; `None` for lines that only follow from edits. Those behind the last
+    /// one of the version follow one another in the session, from `next` on.
+    rendered: Vec<(Option<Address>, Vec<Splice>)>,
+    next: u32,
+}
+
+impl Lines {
+    /// Those of a file that is its session as it is.
+    #[must_use]
+    pub fn plain() -> Self {
+        Self::default()
+    }
+
+    /// Those of a file that starts as `version`, of a state with `n_stored` lines.
+    #[must_use]
+    pub fn of(version: &Version, n_stored: u32) -> Self {
+        let rendered = version.rendered().map(|line| (line.address, line.splices.to_vec())).collect();
+        Self { rendered, next: n_stored }
+    }
+
+    /// Which line the one at `line` is, and what was changed in it.
+    #[must_use]
+    pub fn get(&self, line: LineNo) -> (Option<Address>, &[Splice]) {
+        if let Some((address, splices)) = self.rendered.get(line.idx()) {
+            (address.clone(), splices)
+        } else {
+            let behind = u32::try_from(line.idx() - self.rendered.len()).unwrap_or(u32::MAX);
+            (Some(Address::Stored(LineNo(self.next + behind))), &[])
+        }
+    }
+}
+
+/// What `rewrite` itself does, which is a plan for the transcript of `index` whose lines are `lines`. What follows from it,
+/// such as links, is left out.
+#[must_use]
+pub fn own_edits(index: &Index, rewrite: &Rewrite, lines: &Lines) -> Vec<Edit> {
+    let follows = |line: LineNo| {
+        let record = index.record(line);
+        matches!(record.kind, Kind::LastPrompt | Kind::Summary) || record.flags.any(Flags::COMPACT_BOUNDARY)
+    };
+    let mut edits = Vec::new();
+    for (&line, splices) in rewrite.edits.iter().filter(|(line, _)| !follows(**line)) {
+        let (Some(address), earlier) = lines.get(line) else { continue };
+        let is_seen = !rewrite.unseen.contains(line);
+        let composed = compose(earlier, splices).into_iter();
+        edits.extend(composed.map(|splice| Edit::Splice { line: address.clone(), splice, is_seen }));
+    }
+    edits.extend(rewrite.dropped.iter().filter_map(|line| lines.get(line).0).map(Edit::Drop));
+    edits
+}

@@ -1,0 +1,96 @@
+//! What the client puts in the place of long results, by entries of their own (format: "How resume rebuilds", 8).
+//!
+//! It puts that there again when it resumes, over whatever stands in the result by then. So the replacement of a result
+//! that was cut goes.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+
+use crate::apply::edit::rewrite::Rewrite;
+use ctxc_store::Cut;
+use ctxc_transcript::edit::{Fate, Splice, remove_elements};
+use ctxc_transcript::scan::{Kind, each_element, each_field};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Index, LineNo, Span, read_line};
+
+/// Takes out the replacements of the results that `rewrite` cuts.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn mend_replacements(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
+    let is_open = |line: &LineNo| !rewrite.dropped.contains(*line) && !rewrite.edits.contains_key(line);
+    let lines: Vec<LineNo> =
+        index.lines().filter(|&line| index.record(line).kind == Kind::ContentReplacement).collect();
+    let lines: Vec<LineNo> = lines.into_iter().filter(is_open).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let cuts = rewrite.cuts.values().flatten().filter(|cut| cut.rule != Cut::RESTORE);
+    let calls: HashSet<String> = cuts.filter_map(|cut| cut.call.clone()).collect();
+    let mut buffer = Vec::new();
+    for line in lines {
+        let splices = without(read_line(file, index, line, &mut buffer)?, &calls);
+        if !splices.is_empty() {
+            rewrite.edit_unseen(line, splices);
+        }
+    }
+    Ok(())
+}
+
+/// The splices that take the replacements of `calls` out of `line`.
+fn without(line: &[u8], calls: &HashSet<String>) -> Vec<Splice> {
+    let mut array = None;
+    each_field(line, |key, value| {
+        if key == b"replacements" {
+            array = Some(value);
+        }
+    });
+    let Some(array) = array.filter(|array| array.of(line).starts_with(b"[")) else { return Vec::new() };
+    let mut elements = Vec::new();
+    each_element(array.of(line), |element| {
+        let span = element.shifted(array.start);
+        let goes = call_of(line, span).is_some_and(|call| calls.contains(&call));
+        elements.push((span, if goes { Fate::Goes } else { Fate::Stays }));
+    });
+    if elements.iter().all(|(_, fate)| *fate == Fate::Goes) && !elements.is_empty() {
+        return vec![Splice::new(array, "[]")];
+    }
+    remove_elements(&elements)
+}
+
+/// The call whose result the replacement at `span` is for.
+fn call_of(line: &[u8], span: Span) -> Option<String> {
+    let mut call = None;
+    each_field(span.of(line), |key, value| {
+        if key == b"toolUseId" {
+            call = value.string(span.of(line)).map(|raw| json_string::decode(raw).into_owned());
+        }
+    });
+    call
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctxc_transcript::edit::render;
+
+    // format: "How resume rebuilds", 8
+    #[test]
+    fn replacements_of_what_is_cut_go() {
+        let replacement =
+            |id: &str| format!(r#"{{"kind":"tool-result","toolUseId":"{id}","replacement":"<persisted-output>"}}"#);
+        let line = |ids: &[&str]| {
+            let all: Vec<String> = ids.iter().map(|id| replacement(id)).collect();
+            format!(r#"{{"type":"content-replacement","sessionId":"s","replacements":[{}],"uuid":"u"}}"#, all.join(","))
+        };
+        let calls: HashSet<String> = ["a", "c"].map(str::to_owned).into();
+        let cases: [(&[&str], &[&str]); 4] =
+            [(&["a", "b", "c"], &["b"]), (&["a", "c"], &[]), (&["b"], &["b"]), (&[], &[])];
+        for (before, after) in cases {
+            let before = line(before);
+            let rendered = render(before.as_bytes(), &without(before.as_bytes(), &calls)).unwrap();
+            assert_eq!(String::from_utf8(rendered).unwrap(), line(after));
+        }
+    }
+}

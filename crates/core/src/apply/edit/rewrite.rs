@@ -1,0 +1,115 @@
+//! What is to change in a transcript, line by line.
+
+use std::collections::BTreeMap;
+
+use crate::apply::write::new_session::NewSession;
+use crate::version::ThinkingPolicy;
+use ctxc_store::{Cut, Record};
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Index, LineNo, LineSet, Totals};
+
+/// What is to change in a transcript. Every line that it does not name is written byte for byte.
+#[derive(Clone, Debug, Default)]
+pub struct Rewrite {
+    /// Edits inside lines.
+    pub edits: BTreeMap<LineNo, Vec<Splice>>,
+    /// Lines that go.
+    pub dropped: LineSet,
+    /// The parents of entries that hang elsewhere than the file and what goes of it would have them; `None` is a root.
+    pub parents: BTreeMap<LineNo, Option<LineNo>>,
+    /// Lines that come behind the last one, without their ends.
+    pub appended: Vec<String>,
+    /// The session that the result is, when it is a new one.
+    pub session: Option<NewSession>,
+    /// Lines of which no edit changes what the model sees.
+    pub unseen: LineSet,
+    /// What becomes of thinking behind a line, where that is not what becomes of all.
+    pub policies: BTreeMap<LineNo, ThinkingPolicy>,
+    /// `chars4` tokens that are saved of what the model sees, by line; below zero where text is given back.
+    pub saved: BTreeMap<LineNo, i64>,
+    /// The items that are cut or given back, by line.
+    pub cuts: BTreeMap<LineNo, Vec<Cut>>,
+    /// Lines that were inserted, and change what the model sees.
+    pub added: LineSet,
+    /// The `chars4` tokens by which the transcript is shorter already than what its usage tells of.
+    pub already_saved: i64,
+    /// What the archive keeps beside the lines that go.
+    pub records: Vec<Record>,
+}
+
+impl Rewrite {
+    /// Whether the result would be the source, byte for byte.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        let Self { edits, dropped, parents, appended, session, .. } = self;
+        let adds_nothing = appended.is_empty() && session.is_none();
+        edits.is_empty() && dropped.is_empty() && parents.is_empty() && adds_nothing
+    }
+
+    /// Whether lines come behind the last one.
+    pub(in crate::apply) const fn goes_on(&self) -> bool {
+        !self.appended.is_empty()
+    }
+
+    /// Adds splices to those of `line`, which change what the model sees.
+    pub fn edit(&mut self, line: LineNo, splices: impl IntoIterator<Item = Splice>) {
+        self.edits.entry(line).or_default().extend(splices);
+        self.unseen.remove(line);
+    }
+
+    /// As [`Self::edit`], for splices that the model does not see.
+    pub fn edit_unseen(&mut self, line: LineNo, splices: impl IntoIterator<Item = Splice>) {
+        if !self.edits.contains_key(&line) {
+            self.unseen.insert(line);
+        }
+        self.edits.entry(line).or_default().extend(splices);
+    }
+
+    /// Takes `line` out, with any edit and any cut of it. What that saves is for the caller to say.
+    pub fn drop_line(&mut self, line: LineNo) {
+        self.edits.remove(&line);
+        self.cuts.remove(&line);
+        self.dropped.insert(line);
+    }
+
+    /// Notes that `tokens` of what the model sees of `line` are saved.
+    pub fn save(&mut self, line: LineNo, tokens: i64) {
+        *self.saved.entry(line).or_default() += tokens;
+    }
+
+    /// Notes an item of `line` that is cut or given back, and what that saves.
+    pub fn cut(&mut self, line: LineNo, cut: Cut) {
+        self.save(line, cut.saved());
+        self.cuts.entry(line).or_default().push(cut);
+    }
+
+    /// What the model sees of `line` so far, thinking aside, in `chars4` tokens.
+    #[must_use]
+    pub fn tokens(&self, index: &Index, line: LineNo) -> Tokens {
+        let saved = self.saved.get(&line).copied().unwrap_or(0);
+        Tokens(u64::from(index.record(line).tokens).saturating_add_signed(-saved))
+    }
+
+    /// What the model sees of what is left, before anything has followed from it.
+    #[must_use]
+    pub fn left(&self, index: &Index, chain: &Chain) -> Totals {
+        let mut left = Totals::default();
+        for &line in chain.lines.iter().filter(|&&line| !self.dropped.contains(line)) {
+            left.messages += self.tokens(index, line);
+            if let Some(thinking) = index.thinking_of(line) {
+                left.thinking += Tokens(thinking.text.into());
+                left.signatures += Tokens(thinking.signature.into());
+            }
+        }
+        left
+    }
+
+    /// Whether what the model sees of `line` changes.
+    #[must_use]
+    pub fn is_seen(&self, line: LineNo) -> bool {
+        self.added.contains(line)
+            || self.dropped.contains(line)
+            || (self.edits.contains_key(&line) && !self.unseen.contains(line))
+    }
+}

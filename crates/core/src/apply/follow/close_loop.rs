@@ -1,0 +1,97 @@
+//! Closing a tool loop that is still open at the end, so that no rule asks for its thinking (S-09).
+
+use std::fs::File;
+use std::io;
+
+use jiff::{SignedDuration, Timestamp};
+use uuid::Uuid;
+
+use super::pointers::uuid_of;
+use super::settle::{Stopgap, answers_behind};
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::entry_fields::{envelope, field};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Chain, Index, LineNo, read_line};
+
+/// What the entry says.
+const TEXT: &str = "(The session was shortened here. I go on from the results above.)";
+
+/// What stands for the result of a call that has none.
+const NO_RESULT: &str = "[ctxc: this call had no result yet when the session was shortened]";
+
+/// What the id of a message begins with that ctxc wrote.
+pub(in crate::apply) const ANSWER: &str = "msg_ctxc_";
+
+/// The entries that close the tool loop in which what `rewrite` leaves of `chain` ends: an assistant message of one line of
+/// text, and before it a result for each call that has none, for the API refuses a call without one. They hang on the
+/// last live entry. The message is a millisecond newer than all timestamps of the file, so that clients that go by time go
+/// on from it. Nothing where there is no entry to hang on.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn closing_entries(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    rewrite: &Rewrite,
+) -> io::Result<Vec<String>> {
+    let is_left = |line: &LineNo| !rewrite.dropped.contains(*line);
+    // What stands beside the path is found by its message; a client goes on from the end of the path.
+    let Some(tip) = chain.path(index).into_iter().rev().find(is_left) else { return Ok(Vec::new()) };
+    let mut parent = uuid_of(file, index, tip)?;
+    let no_result = |_: &str| Stopgap::Pending(NO_RESULT.to_owned());
+    let mut left = chain.clone();
+    left.lines.retain(is_left);
+    left.live = left.lines.iter().copied().collect();
+    let mut entries = answers_behind(file, index, &left, &mut parent, &no_result)?;
+    let mut buffer = Vec::new();
+    let line = read_line(file, index, tip, &mut buffer)?;
+    let (envelope, own_time) = (envelope(line), field(line, "timestamp"));
+    let latest = index.latest.unwrap_or(tip);
+    let latest = field(read_line(file, index, latest, &mut buffer)?, "timestamp");
+    entries.push(closing_entry(&parent, &envelope, &later(latest, own_time)));
+    Ok(entries)
+}
+
+/// The assistant entry behind the one called `parent`.
+fn closing_entry(parent: &str, envelope: &str, timestamp: &str) -> String {
+    let uuid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc close-loop {parent}").as_bytes());
+    let id = format!("{ANSWER}{}", uuid.simple());
+    let parent = json_string::encode(parent);
+    let text = json_string::encode(TEXT);
+    format!(
+        r#"{{"parentUuid":{parent},{envelope}"type":"assistant","message":{{"id":"{id}","type":"message","role":"assistant","model":"<synthetic>","content":[{{"type":"text","text":{text}}}],"stop_reason":"end_turn","stop_sequence":null,"usage":{{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}}},"uuid":"{uuid}","timestamp":{timestamp}}}"#
+    )
+}
+
+/// The later of two times, as they stand in JSON, and a millisecond more; as it is where neither is a time.
+fn later(left: Option<String>, right: Option<String>) -> String {
+    let time = |raw: &String| raw.trim_matches('"').parse::<Timestamp>().ok();
+    let latest = [&left, &right].into_iter().flatten().filter_map(time).max();
+    let next = latest.and_then(|time| time.checked_add(SignedDuration::from_millis(1)).ok());
+    match next {
+        Some(next) => format!("\"{next:.3}\""),
+        None => right.or(left).unwrap_or_else(|| "null".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S-09
+    #[test]
+    fn s_09_the_entry_is_a_millisecond_newer_than_the_newest() {
+        let time = |text: &str| Some(format!("\"{text}\""));
+        let cases = [
+            (time("2026-01-01T00:00:01.999Z"), time("2026-01-01T00:00:01.250Z"), "\"2026-01-01T00:00:02.000Z\""),
+            (time("2026-01-01T00:00:01Z"), None, "\"2026-01-01T00:00:01.001Z\""),
+            (Some("7".to_owned()), time("2026-01-01T00:00:01Z"), "\"2026-01-01T00:00:01.001Z\""),
+            (None, Some("7".to_owned()), "7"),
+            (None, None, "null"),
+        ];
+        for (left, right, expected) in cases {
+            assert_eq!(later(left, right), expected);
+        }
+    }
+}

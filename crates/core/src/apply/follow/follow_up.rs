@@ -1,0 +1,257 @@
+//! What follows from edits: thinking behind them, copies of old requests, dead references, the gauge.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+
+use super::close_loop::closing_entries;
+use super::gauge::{Change, Gauge, move_gauge};
+use super::pointers::mend_pointers;
+use super::revived::keep_skipped;
+use super::thinking::{Bound, ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
+use crate::apply::edit::replacements::mend_replacements;
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::render::composed::GrownRun;
+use crate::version::ThinkingPolicy;
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals, context_tokens};
+
+/// What followed from the edits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Consequences {
+    /// What went as thinking.
+    pub thinking: ThinkingRemoved,
+    /// Copies of request bodies that went, in entries (S-07).
+    pub n_request_copies: u64,
+    /// The context gauge, where one was recorded.
+    pub gauge: Option<Gauge>,
+    /// How many messages close an open tool loop; none where none is closed.
+    pub n_closing: u32,
+    /// The `chars4` tokens of these messages.
+    pub closing: Tokens,
+    /// The `chars4` tokens before the first change that the model sees, for which the prompt cache still holds; nothing
+    /// where it sees none.
+    pub unchanged: Option<Tokens>,
+}
+
+impl Consequences {
+    /// What the model will see, of what was `left` before.
+    #[must_use]
+    pub fn expected(&self, left: Totals) -> Totals {
+        Totals {
+            messages: left.messages + self.closing,
+            thinking: left.thinking.saturating_sub(self.thinking.tokens),
+            signatures: left.signatures.saturating_sub(self.thinking.signature_tokens),
+        }
+    }
+}
+
+/// What becomes of thinking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Thinking {
+    /// What becomes of that which goes or stays.
+    pub policy: ThinkingPolicy,
+    /// How far back it goes.
+    pub reach: ThinkingReach,
+}
+
+/// Adds to `rewrite` all that follows from it. `runs` are the lines that clients wrote behind earlier versions.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn follow_up(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    calibration: &Calibration,
+    thinking: Thinking,
+    runs: &[GrownRun],
+    rewrite: &mut Rewrite,
+) -> io::Result<Consequences> {
+    let mut consequences = Consequences::default();
+    let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
+    remove(file, index, chain, &Bounds::of_changes(chain, thinking, runs, rewrite), rewrite, &mut consequences)?;
+    consequences.unchanged = tokens_before(index, chain, |line| rewrite.is_seen(line));
+    let is_seen = first_change.is_some() || consequences.thinking.entries > 0;
+    if is_seen {
+        for line in index.lines().filter(|&line| index.record(line).kind == Kind::ApiRequest) {
+            rewrite.drop_line(line);
+            consequences.n_request_copies += 1;
+        }
+    }
+    settle(file, index, rewrite)?;
+    keep_skipped(file, index, chain, rewrite)?;
+    if is_seen {
+        let change = change(index, chain, calibration, rewrite, consequences.thinking, runs);
+        consequences.gauge = move_gauge(file, index, chain, change, rewrite)?;
+    }
+    Ok(consequences)
+}
+
+/// Adds to `rewrite` what has to follow for the sake of the file: earlier copies of what goes, and what names it.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn settle(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
+    drop_copies(index, rewrite);
+    mend_replacements(file, index, rewrite)?;
+    mend_pointers(file, index, rewrite)
+}
+
+/// The `chars4` tokens of `chain` before the first line that `is_changed`; `None` where no line is.
+#[must_use]
+pub fn tokens_before(index: &Index, chain: &Chain, is_changed: impl Fn(LineNo) -> bool) -> Option<Tokens> {
+    let first = chain.lines.iter().position(|&line| is_changed(line))?;
+    Some(chain.lines.iter().take(first).map(|&line| context_tokens(index, line)).sum())
+}
+
+/// Takes out the thinking that cannot stay, and closes the open tool loop that loses some (S-09).
+fn remove(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    bounds: &Bounds<'_>,
+    rewrite: &mut Rewrite,
+    consequences: &mut Consequences,
+) -> io::Result<()> {
+    // A conversation of nothing but thinking would be none without it.
+    if bounds.is_nowhere() || (bounds.everywhere.is_some() && is_all_thinking(index, chain, rewrite)) {
+        return Ok(());
+    }
+    let loop_start = open_loop(index, chain, &rewrite.dropped);
+    let (removed, n_in_loop) = remove_thinking(file, index, chain, bounds, loop_start, rewrite)?;
+    consequences.thinking = removed;
+    if n_in_loop > 0 || bounds.may_close() && loop_start.is_some() && lacks_thinking(index, chain, rewrite) {
+        let entries = closing_entries(file, index, chain, rewrite)?;
+        let mut totals = Totals::default();
+        for entry in &entries {
+            totals.add(entry.as_bytes());
+        }
+        consequences.closing = totals.messages;
+        consequences.n_closing = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+        rewrite.appended.extend(entries);
+    }
+    Ok(())
+}
+
+/// Whether the tool loop in which `chain` ends lacks some of the thinking that it had: older models refuse what is left of an
+/// open loop without the thinking that began it, whatever took that out.
+fn lacks_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
+    let is_prompt = |line: LineNo| {
+        let record = index.record(line);
+        // A summary in the place of a part of the loop is none, whatever operation put it there.
+        record.kind == Kind::User && !record.flags.any(Flags::TOOL_RESULT.with(Flags::COMPACT_SUMMARY))
+    };
+    let mut in_loop = chain.lines.iter().rev().take_while(|line| !is_prompt(**line));
+    in_loop.any(|line| rewrite.dropped.contains(*line) && index.record(*line).flags.any(Flags::THINKING))
+}
+
+/// Where thinking cannot stay: behind the first change of what precedes it. Inside a tool loop that is still open other
+/// changes may count than elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::apply) struct Bounds<'a> {
+    /// What becomes of thinking where all of it is to go.
+    everywhere: Option<ThinkingPolicy>,
+    /// The places in the chain of the first change, for what was written in the session itself.
+    first: FirstChange,
+    /// What clients wrote behind versions.
+    runs: &'a [GrownRun],
+}
+
+/// The places in the chain of the first change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FirstChange {
+    /// For thinking outside of an open tool loop.
+    pub outside: Option<usize>,
+    /// For thinking inside.
+    pub inside: Option<usize>,
+}
+
+impl FirstChange {
+    /// The first places of those that `change` gives for edits of operations that are at least so strict.
+    pub(in crate::apply) fn of(change: impl Fn(ThinkingPolicy) -> Option<usize>) -> Self {
+        Self { outside: change(ThinkingPolicy::KeepLoop), inside: change(ThinkingPolicy::Remove) }
+    }
+}
+
+impl<'a> Bounds<'a> {
+    fn of_changes(chain: &Chain, thinking: Thinking, runs: &'a [GrownRun], rewrite: &Rewrite) -> Self {
+        let policy_of = |line: LineNo| rewrite.policies.get(&line).copied().unwrap_or(thinking.policy);
+        let change =
+            |strictest| chain.lines.iter().position(|&line| rewrite.is_seen(line) && policy_of(line) <= strictest);
+        let is_everywhere = thinking.reach == ThinkingReach::Everywhere && thinking.policy != ThinkingPolicy::Keep;
+        Self { everywhere: is_everywhere.then_some(thinking.policy), first: FirstChange::of(change), runs }
+    }
+
+    fn is_nowhere(&self) -> bool {
+        let is_unchanged = |first: &FirstChange| *first == FirstChange::default();
+        let mut runs = self.runs.iter().map(|run| &run.first_change);
+        self.everywhere.is_none() && is_unchanged(&self.first) && runs.all(is_unchanged)
+    }
+
+    /// Whether an open tool loop is closed where it loses thinking.
+    fn may_close(&self) -> bool {
+        self.everywhere == Some(ThinkingPolicy::Remove) || self.first.inside.is_some()
+    }
+
+    /// The bound for the thinking of `line`.
+    pub(in crate::apply) fn of(&self, line: LineNo, is_in_loop: bool) -> Option<Bound> {
+        match self.everywhere {
+            Some(ThinkingPolicy::Remove) => return Some(Bound::Start),
+            Some(_) if !is_in_loop => return Some(Bound::Start),
+            _ => {}
+        }
+        let run = self.runs.iter().find(|run| run.first <= line && line < run.end);
+        let first = run.map_or(self.first, |run| run.first_change);
+        let change = if is_in_loop { first.inside } else { first.outside };
+        change.map(Bound::Change)
+    }
+}
+
+fn is_all_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
+    let mut left = chain.messages(index).filter(|(_, line)| !rewrite.dropped.contains(*line));
+    left.all(|(_, line)| !index.record(line).flags.any(Flags::BEYOND_THINKING))
+}
+
+/// By how much the gauge moves.
+fn change(
+    index: &Index,
+    chain: &Chain,
+    calibration: &Calibration,
+    rewrite: &Rewrite,
+    thinking: ThinkingRemoved,
+    runs: &[GrownRun],
+) -> Change {
+    let saved = rewrite.saved.values().sum::<i64>() + thinking.tokens.0.cast_signed();
+    // What came after the last measurement is not in the figure.
+    let unmeasured: LineSet =
+        chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE)).copied().collect();
+    let later: i64 = rewrite.saved.iter().filter(|(line, _)| unmeasured.contains(**line)).map(|(_, saved)| saved).sum();
+    let left = Tokens(Totals::of(index, chain).context().0.saturating_add_signed(-saved));
+    // A client that wrote behind a version measured that one.
+    let measured = chain
+        .lines
+        .iter()
+        .rev()
+        .find(|line| index.record(**line).flags.any(Flags::USAGE) && !rewrite.dropped.contains(**line));
+    let run = measured.and_then(|line| runs.iter().find(|run| run.first <= *line && *line < run.end));
+    let known = run.map_or(0, |run| run.saved);
+    Change {
+        saved: calibration.scale_signed(saved + rewrite.already_saved - later - known),
+        left: calibration.context(left),
+        lost_head: calibration.lost_head,
+    }
+}
+
+/// Drops the earlier copies of every entry that goes: once the last of its uuid is gone, a copy would stand for it.
+fn drop_copies(index: &Index, rewrite: &mut Rewrite) {
+    let copies = || index.lines().filter(|&line| index.record(line).flags.any(Flags::SUPERSEDED));
+    if copies().next().is_none() {
+        return;
+    }
+    let gone: HashSet<IdHash> = rewrite.dropped.iter().map(|line| index.record(line).uuid).collect();
+    for line in copies().filter(|&line| gone.contains(&index.record(line).uuid)) {
+        rewrite.drop_line(line);
+    }
+}

@@ -1,0 +1,180 @@
+//! The context gauge: the client takes the `usage` of the last assistant message as the size of its context, and
+//! would compact at once if that still told of what is gone (S-06).
+
+use std::fs::File;
+use std::io;
+
+use crate::apply::edit::rewrite::Rewrite;
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::scan::{Scan, each_element, each_field};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Flags, Index, Span, Usage, each_count, read_line};
+
+/// What the client will take as the size of its context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Gauge {
+    /// The recorded figure.
+    pub before: Tokens,
+    /// The figure that stands there now.
+    pub after: Tokens,
+}
+
+/// What the client takes as the size of its context by now; `None` where no usage was recorded.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn recorded_context(file: &File, index: &Index, chain: &Chain) -> io::Result<Option<Tokens>> {
+    let mut messages = chain.messages(index).rev().map(|(_, line)| line);
+    let Some(last) = messages.find(|&line| index.record(line).flags.any(Flags::USAGE)) else { return Ok(None) };
+    let mut buffer = Vec::new();
+    let bytes = read_line(file, index, last, &mut buffer)?;
+    let usage = Scan::of(bytes).message.and_then(|message| message.usage);
+    Ok(usage.map(|usage| Tokens(Usage::of(usage.of(bytes)).context())))
+}
+
+/// By how much the gauge moves.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::apply) struct Change {
+    /// What was saved, in tokens of the API; below zero where text was given back.
+    pub(in crate::apply) saved: i64,
+    /// The estimate of what is left, in tokens of the API.
+    pub(in crate::apply) left: Tokens,
+    /// Whether the recorded figure tells of a head of the conversation that no resume will send.
+    pub(in crate::apply) lost_head: bool,
+}
+
+impl Change {
+    /// What the gauge shall show, where `before` was recorded.
+    fn after(&self, before: Tokens) -> Tokens {
+        let after = Tokens(before.0.saturating_add_signed(-self.saved));
+        let after = if self.lost_head { after.min(self.left) } else { after };
+        // Where the estimate was far above what was recorded, their difference says nothing, and what is left is more.
+        if after.0 < self.left.0 / 2 { self.left.min(before) } else { after }
+    }
+}
+
+/// Lowers the usage of the last live assistant message, on all its lines, by what was saved, or raises it by what was
+/// given back. `None` where no usage was recorded.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn move_gauge(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    change: Change,
+    rewrite: &mut Rewrite,
+) -> io::Result<Option<Gauge>> {
+    let is_left = |line| !rewrite.dropped.contains(line);
+    let measured = chain.messages(index).rev().filter(|(_, line)| is_left(*line));
+    let last = measured.map(|(_, line)| line).find(|&line| index.record(line).flags.any(Flags::USAGE));
+    let Some(message) = last.and_then(|line| index.record(line).message()) else { return Ok(None) };
+    let mut gauge = None;
+    let mut buffer = Vec::new();
+    let lines: Vec<_> = index
+        .lines()
+        .filter(|&line| index.record(line).message() == Some(message) && is_left(line))
+        .filter(|&line| index.record(line).flags.any(Flags::USAGE))
+        .collect();
+    for line in lines {
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        let Some(usage) = Scan::of(bytes).message.and_then(|message| message.usage) else { continue };
+        let before = Usage::of(usage.of(bytes)).context();
+        let wanted = before.cast_signed() - change.after(Tokens(before)).0.cast_signed();
+        let (splices, lowered) = lowered(usage, bytes, wanted);
+        rewrite.edit_unseen(line, splices);
+        gauge = Some(Gauge { before: Tokens(before), after: Tokens(before.saturating_add_signed(-lowered)) });
+    }
+    Ok(gauge)
+}
+
+/// The splices that take `saved` from the counts of the prompt, and how much they take: from the cache first, and no
+/// count goes below zero. What is given back is added to the first of them. Newer clients repeat the counts of the last request in `iterations`.
+fn lowered(usage: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
+    let (mut splices, lowered) = lowered_counts(usage, line, saved);
+    let mut last = None;
+    each_field(usage.of(line), |key, value| {
+        if key == b"iterations" {
+            let iterations = value.shifted(usage.start);
+            each_element(iterations.of(line), |element| last = Some(element.shifted(iterations.start)));
+        }
+    });
+    if let Some(last) = last {
+        splices.extend(lowered_counts(last, line, saved).0);
+    }
+    (splices, lowered)
+}
+
+fn lowered_counts(object: Span, line: &[u8], saved: i64) -> (Vec<Splice>, i64) {
+    const COUNTS: [&[u8]; 3] = [b"cache_read_input_tokens", b"cache_creation_input_tokens", b"input_tokens"];
+    let mut places: [Option<(Span, u64)>; 3] = [None; 3];
+    each_count(object.of(line), |key, span, count| {
+        if let Some(place) = COUNTS.iter().position(|name| *name == key).and_then(|at| places.get_mut(at)) {
+            *place = Some((span.shifted(object.start), count));
+        }
+    });
+    let mut left = saved;
+    let mut splices = Vec::new();
+    for (span, count) in places.into_iter().flatten() {
+        let taken = left.min(count.cast_signed());
+        if taken != 0 {
+            left -= taken;
+            splices.push(Splice::new(span, count.saturating_add_signed(-taken).to_string()));
+        }
+    }
+    (splices, saved - left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctxc_transcript::edit::render;
+
+    // S-06
+    #[test]
+    fn the_gauge_is_never_far_below_what_is_left() {
+        let change = |saved, left, lost_head| Change { saved, left: Tokens(left), lost_head };
+        let cases = [
+            (change(30, 72, false), 70),
+            (change(-5, 72, false), 105),
+            (change(30, 40, true), 40),
+            // Saved by the estimate, more than was ever measured.
+            (change(99, 30, false), 30),
+            (change(500, 30, false), 30),
+            (change(500, 300, false), 100),
+        ];
+        for (change, expected) in cases {
+            assert_eq!(change.after(Tokens(100)), Tokens(expected), "{change:?}");
+        }
+    }
+
+    // S-06
+    #[test]
+    fn the_last_iteration_follows() {
+        let usage = r#"{"input_tokens":2,"cache_read_input_tokens":900,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":900}]}"#;
+        let (splices, _) = lowered(Span::new(0, usage.len()), usage.as_bytes(), 100);
+        let after = String::from_utf8(render(usage.as_bytes(), &splices).unwrap()).unwrap();
+        let expected = r#"{"input_tokens":2,"cache_read_input_tokens":800,"iterations":[{"input_tokens":1,"cache_read_input_tokens":300},{"input_tokens":2,"cache_read_input_tokens":800}]}"#;
+        assert_eq!(after, expected);
+    }
+
+    // S-06
+    #[test]
+    fn takes_from_the_cache_first_and_never_below_zero() {
+        let usage = r#"{"input_tokens":5,"cache_creation_input_tokens":100,"cache_read_input_tokens":2000,"cache_creation":{"ephemeral_5m_input_tokens":100},"output_tokens":7}"#;
+        let cases = [
+            (0, (5, 100, 2000), 0),
+            (-70, (5, 100, 2070), -70),
+            (500, (5, 100, 1500), 500),
+            (2050, (5, 50, 0), 2050),
+            (9999, (0, 0, 0), 2105),
+        ];
+        for (saved, (input, creation, read), expected) in cases {
+            let span = Span::new(0, usage.len());
+            let (splices, lowered) = lowered(span, usage.as_bytes(), saved);
+            let after = Usage::of(&render(usage.as_bytes(), &splices).unwrap());
+            assert_eq!((after.input, after.cache_creation, after.cache_read, after.output), (input, creation, read, 7));
+            assert_eq!(lowered, expected);
+        }
+    }
+}

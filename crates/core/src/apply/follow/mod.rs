@@ -1,0 +1,11 @@
+//! What follows from edits: links, pointers, thinking, closed loops, the recorded context.
+
+pub(super) mod close_loop;
+pub(super) mod follow_up;
+pub(super) mod gauge;
+pub(super) mod model;
+pub(super) mod pointers;
+pub(super) mod relink;
+pub(super) mod revived;
+pub(super) mod settle;
+pub(super) mod thinking;

@@ -1,0 +1,177 @@
+//! Entries that point to one that goes: re-pointed, or dropped (S-04).
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io;
+
+use super::relink::surviving_ancestor;
+use crate::apply::edit::rewrite::Rewrite;
+use ctxc_transcript::edit::Splice;
+use ctxc_transcript::scan::{Kind, Scan, each_field};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{IdHash, Index, LineNo, Parent, PreservedSegment, read_line};
+
+/// Mends every reference to a line that `rewrite` drops: titles and last prompts move to the nearest ancestor that
+/// stays, or go where there is none; snapshots of files go with their message; compact boundaries forget the entry.
+/// What has an edit already stays as that has it.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
+    let named = index.pointers.iter().map(|pointer| pointer.target);
+    let named: HashSet<IdHash> = named.chain(index.preserved.iter().flat_map(PreservedSegment::ids)).collect();
+    let dropped = rewrite.dropped.iter().map(|line| (index.record(line).uuid, line));
+    let dropped: HashMap<IdHash, LineNo> = dropped.filter(|(uuid, _)| named.contains(uuid)).collect();
+    if dropped.is_empty() {
+        return Ok(());
+    }
+    for pointer in &index.pointers {
+        let Some(&target) = dropped.get(&pointer.target) else { continue };
+        if rewrite.edits.contains_key(&pointer.line) {
+            continue;
+        }
+        let heir = surviving_ancestor(index, rewrite, target);
+        match (index.record(pointer.line).kind, heir) {
+            (Kind::FileHistorySnapshot, _) | (_, None) => rewrite.drop_line(pointer.line),
+            (_, Some(heir)) => point(file, index, pointer.line, heir, rewrite)?,
+        }
+    }
+    for segment in &index.preserved {
+        let is_settled = rewrite.dropped.contains(segment.boundary) || rewrite.edits.contains_key(&segment.boundary);
+        if segment.ids().any(|id| dropped.contains_key(&id)) && !is_settled {
+            mend_segment(file, index, segment, &dropped, rewrite)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets the title or last prompt at `line` name the entry at `target`.
+///
+/// # Errors
+/// When the source cannot be read.
+fn point(file: &File, index: &Index, line: LineNo, target: LineNo, rewrite: &mut Rewrite) -> io::Result<()> {
+    point_at(file, index, line, &uuid_of(file, index, target)?, rewrite)
+}
+
+/// Lets the title or last prompt at `line` name the entry `uuid`.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn point_at(
+    file: &File,
+    index: &Index,
+    line: LineNo,
+    uuid: &str,
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    let leaf = Scan::of(read_line(file, index, line, &mut buffer)?).leaf_uuid;
+    rewrite.edit_unseen(line, leaf.map(|span| Splice::new(span, json_string::encode(uuid))));
+    Ok(())
+}
+
+/// The uuid of the entry at `line`, decoded.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn uuid_of(file: &File, index: &Index, line: LineNo) -> io::Result<String> {
+    let mut buffer = Vec::new();
+    let bytes = read_line(file, index, line, &mut buffer)?;
+    let uuid = Scan::of(bytes).uuid.and_then(|it| it.string(bytes)).unwrap_or_default();
+    Ok(json_string::decode(uuid).into_owned())
+}
+
+fn mend_segment(
+    file: &File,
+    index: &Index,
+    segment: &PreservedSegment,
+    dropped: &HashMap<IdHash, LineNo>,
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    let line = read_line(file, index, segment.boundary, &mut buffer)?.to_vec();
+    let Some(metadata) = Scan::of(&line).compact_metadata else { return Ok(()) };
+    let mut splices = Vec::new();
+    let text = metadata.of(&line);
+    let mut ends = Vec::new();
+    each_field(text, |part, object| {
+        if part != b"preservedSegment" && part != b"preservedMessages" {
+            return;
+        }
+        each_field(object.of(text), |key, value| {
+            let place = value.shifted(object.start).shifted(metadata.start);
+            if key == b"uuids" {
+                splices.push(Splice::new(place, without_dropped(place.of(&line), dropped)));
+            } else if let Some(id) = place.string(&line).map(IdHash::of)
+                && let Some(&target) = dropped.get(&id)
+            {
+                ends.push((key == b"headUuid", target, place));
+            }
+        });
+    });
+    for (is_head, target, place) in ends {
+        let heir = if is_head {
+            first_surviving_below(index, segment, target, rewrite)
+        } else {
+            surviving_ancestor(index, rewrite, target)
+        };
+        if let Some(heir) = heir {
+            splices.push(Splice::new(place, json_string::encode(&uuid_of(file, index, heir)?)));
+        }
+    }
+    rewrite.edit(segment.boundary, splices);
+    Ok(())
+}
+
+/// Lets the boundary of `segment` keep nothing of what stands before it.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn forget_segment(
+    file: &File,
+    index: &Index,
+    segment: &PreservedSegment,
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    let line = read_line(file, index, segment.boundary, &mut buffer)?;
+    let metadata = Scan::of(line).compact_metadata;
+    let splice = metadata.map(|metadata| Splice::new(metadata, without_segment(metadata.of(line))));
+    rewrite.edit_unseen(segment.boundary, splice);
+    Ok(())
+}
+
+/// The metadata of a boundary without what it says of a segment.
+fn without_segment(metadata: &[u8]) -> Vec<u8> {
+    let mut fields: Vec<Vec<u8>> = Vec::new();
+    each_field(metadata, |key, value| {
+        if key != b"preservedSegment" && key != b"preservedMessages" {
+            fields.push([b"\"", key, b"\":", value.of(metadata)].concat());
+        }
+    });
+    [b"{", fields.join(&b","[..]).as_slice(), b"}"].concat()
+}
+
+/// The array of uuids without those of lines that go.
+fn without_dropped(array: &[u8], dropped: &HashMap<IdHash, LineNo>) -> String {
+    let uuids: Vec<String> = serde_json::from_slice(array).unwrap_or_default();
+    let left = uuids.iter().filter(|uuid| !dropped.contains_key(&IdHash::of(uuid.as_bytes())));
+    let left: Vec<String> = left.map(|uuid| json_string::encode(uuid)).collect();
+    format!("[{}]", left.join(","))
+}
+
+/// The first entry below `head`, on the way to the tail of the segment, that stays.
+fn first_surviving_below(index: &Index, segment: &PreservedSegment, head: LineNo, rewrite: &Rewrite) -> Option<LineNo> {
+    let mut at = *index.lines_of([segment.tail]).get(&segment.tail)?;
+    let mut first = None;
+    for _ in 0..index.records.len() {
+        if !rewrite.dropped.contains(at) {
+            first = Some(at);
+        }
+        match index.record(at).parent() {
+            Parent::At(parent) if at != head => at = parent,
+            _ => break,
+        }
+    }
+    first
+}

@@ -1,0 +1,110 @@
+//! Links around entries that go: a child hangs on the nearest ancestor that stays. Where a rewrite says what an entry
+//! hangs on, it hangs there.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::apply::edit::rewrite::Rewrite;
+use ctxc_transcript::{Index, LineNo, MessageIdx, Parent};
+
+/// The new parent of every entry that stays and hangs elsewhere afterwards; `None` makes it a root.
+#[must_use]
+pub(in crate::apply) fn relinks(index: &Index, rewrite: &Rewrite) -> BTreeMap<LineNo, Option<LineNo>> {
+    let Rewrite { dropped, parents, .. } = rewrite;
+    let rehung = parents.iter().filter(|(line, _)| !dropped.contains(**line)).map(|(line, parent)| (*line, *parent));
+    let mut relinks: BTreeMap<LineNo, Option<LineNo>> = rehung.collect();
+    if dropped.is_empty() {
+        return relinks;
+    }
+    let is_orphan = |line: &LineNo| match parent_of(index, rewrite, *line) {
+        Parent::At(parent) => dropped.contains(parent) && !dropped.contains(*line),
+        Parent::Root | Parent::Missing => false,
+    };
+    let orphans: Vec<LineNo> = index.lines().filter(is_orphan).collect();
+    let rests = rests(index, rewrite, &orphans);
+    relinks.extend(orphans.into_iter().map(|line| (line, heir(index, rewrite, &rests, line))));
+    relinks
+}
+
+/// What `line` hangs on, by the rewrite or else by the file.
+fn parent_of(index: &Index, rewrite: &Rewrite, line: LineNo) -> Parent {
+    match rewrite.parents.get(&line) {
+        Some(parent) => parent.map_or(Parent::Root, Parent::At),
+        None => index.record(line).parent(),
+    }
+}
+
+/// What stays of the messages of which a part goes that others hang on: their lines, in file order.
+fn rests(index: &Index, rewrite: &Rewrite, orphans: &[LineNo]) -> HashMap<MessageIdx, Vec<LineNo>> {
+    let message_of = |line: LineNo| index.record(line).message();
+    let forked = orphans.iter().flat_map(|line| forks(index, rewrite, *line));
+    let mut rests: HashMap<MessageIdx, Vec<LineNo>> = forked.map(|message| (message, Vec::new())).collect();
+    if rests.is_empty() {
+        return rests;
+    }
+    for line in index.lines().filter(|&line| index.record(line).is_chained() && !rewrite.dropped.contains(line)) {
+        if let Some(rest) = message_of(line).and_then(|message| rests.get_mut(&message)) {
+            rest.push(line);
+        }
+    }
+    rests
+}
+
+/// The entry that `line` hangs on when its parent goes: the nearest ancestor that stays. Where the conversation forked
+/// at the thinking of a message, the rest of that message is found by a resume only while a part of it is an ancestor
+/// of `line`; so `line` moves behind that rest.
+fn heir(index: &Index, rewrite: &Rewrite, rests: &HashMap<MessageIdx, Vec<LineNo>>, line: LineNo) -> Option<LineNo> {
+    let ancestor = surviving_ancestor(index, rewrite, line);
+    let of_ancestor = ancestor.and_then(|ancestor| index.record(ancestor).message());
+    let forked = forks(index, rewrite, line).into_iter().take_while(|message| Some(*message) != of_ancestor);
+    let mut rests = forked.filter_map(|message| {
+        let rest = rests.get(&message).into_iter().flatten().rev();
+        rest.copied().find(|&rest| !descends(index, rewrite, rest, line))
+    });
+    rests.next().or(ancestor)
+}
+
+/// The messages, other than its own, of what `line` hangs on up to the nearest ancestor that stays, the nearest first.
+fn forks(index: &Index, rewrite: &Rewrite, line: LineNo) -> Vec<MessageIdx> {
+    let own = index.record(line).message();
+    let mut forks: Vec<MessageIdx> = Vec::new();
+    let mut at = line;
+    for _ in 0..rewrite.dropped.len() {
+        match parent_of(index, rewrite, at) {
+            Parent::At(parent) if rewrite.dropped.contains(parent) => at = parent,
+            _ => break,
+        }
+        forks.extend(
+            index.record(at).message().filter(|message| Some(*message) != own && forks.last() != Some(message)),
+        );
+    }
+    forks
+}
+
+/// Whether `line` hangs below `ancestor`, or in a circle.
+fn descends(index: &Index, rewrite: &Rewrite, line: LineNo, ancestor: LineNo) -> bool {
+    let mut at = line;
+    for _ in 0..index.records.len() {
+        match parent_of(index, rewrite, at) {
+            Parent::At(parent) if parent == ancestor => return true,
+            Parent::At(parent) => at = parent,
+            Parent::Root | Parent::Missing => return false,
+        }
+    }
+    true
+}
+
+/// The nearest ancestor of `line` that is not dropped.
+#[must_use]
+pub(in crate::apply) fn surviving_ancestor(index: &Index, rewrite: &Rewrite, line: LineNo) -> Option<LineNo> {
+    let dropped = &rewrite.dropped;
+    let mut at = line;
+    // No path is longer than there are dropped lines, unless it goes round in a circle.
+    for _ in 0..=dropped.len() {
+        match parent_of(index, rewrite, at) {
+            Parent::At(parent) if dropped.contains(parent) => at = parent,
+            Parent::At(parent) => return Some(parent),
+            Parent::Root | Parent::Missing => return None,
+        }
+    }
+    None
+}

@@ -1,0 +1,106 @@
+//! What was not live stays so: lines that would become live by what is left out, or by what a client skips of a long file
+//! alone (C-09).
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+
+use super::follow_up::settle;
+use super::relink::relinks;
+use crate::apply::edit::rewrite::Rewrite;
+use crate::version::Layout;
+use ctxc_transcript::edit::render;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, MessageIdx, WHOLE_LIMIT, read_line};
+
+/// Links what a resume links anew because it skips what stands before a boundary, so that the result does not hang on what it
+/// skips, and leaves out what would become live otherwise: the result may be so short that a client looks at all of it (C-09).
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn keep_skipped(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    if rewrite.is_nothing() || !(index.n_bytes > WHOLE_LIMIT && hangs_on_skipped(index, chain)) {
+        return Ok(());
+    }
+    keep_healed(chain, rewrite);
+    settle(file, index, rewrite)?;
+    drop_others(file, index, &mut chain.clone(), rewrite)
+}
+
+/// Writes out the links that a resume makes anew.
+pub(in crate::apply) fn keep_healed(chain: &Chain, rewrite: &mut Rewrite) {
+    if rewrite.is_nothing() {
+        return;
+    }
+    for (line, parent) in chain.healed.iter().filter(|(line, _)| !rewrite.dropped.contains(*line)) {
+        rewrite.parents.entry(*line).or_insert(Some(*parent));
+    }
+}
+
+/// Whether a part of a live message, or what it hangs on, stands before the boundary at which a resume starts.
+fn hangs_on_skipped(index: &Index, chain: &Chain) -> bool {
+    let Some(boundary) = chain.lines.first().filter(|_| chain.end == ChainEnd::CompactBoundary) else { return false };
+    let live: HashSet<MessageIdx> = chain.lines.iter().filter_map(|line| index.record(*line).message()).collect();
+    let mut before = index.lines().take_while(|line| line < boundary && !chain.is_live(*line));
+    let is_shared = |line: LineNo| index.record(line).message().is_some_and(|message| live.contains(&message));
+    !chain.healed.is_empty() || before.any(is_shared)
+}
+
+/// Leaves out what would become a part of the conversation that was none: what a boundary that goes has kept out of it.
+pub(in crate::apply) fn drop_revived(
+    file: &File,
+    index: &Index,
+    chain: &mut Chain,
+    layout: &Layout,
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    settle(file, index, rewrite)?;
+    if rewrite.dropped.is_empty() && layout.groups().is_empty() {
+        return Ok(());
+    }
+    drop_others(file, index, chain, rewrite)
+}
+
+/// Leaves out what would become live by what `rewrite` does, and by nothing else.
+fn drop_others(file: &File, index: &Index, chain: &mut Chain, rewrite: &mut Rewrite) -> io::Result<()> {
+    for _ in 0..2 {
+        let found = Chain::find(&linked(file, index, rewrite)?);
+        let revived: Vec<LineNo> = found.lines.iter().copied().filter(|line| !chain.is_live(*line)).collect();
+        if revived.is_empty() {
+            chain.leaf = found.leaf.or(chain.leaf);
+            break;
+        }
+        for line in revived {
+            rewrite.drop_line(line);
+        }
+        settle(file, index, rewrite)?;
+    }
+    Ok(())
+}
+
+/// The index with the links and pointers that `rewrite` leaves.
+fn linked(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<Index> {
+    let mut linked = index.clone();
+    // How long the result will be is not known: nothing may hang on what a client skips of a long file.
+    linked.n_bytes = 0;
+    let leads = index.pointers.iter().map(|pointer| pointer.line).chain(index.preserved.iter().map(|it| it.boundary));
+    let mut buffer = Vec::new();
+    for line in leads {
+        let Some(splices) = rewrite.edits.get(&line) else { continue };
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        let rendered = render(bytes, splices).map_err(io::Error::other)?;
+        linked.reread(line, &Scan::of(&rendered), &rendered);
+    }
+    for line in rewrite.dropped.iter() {
+        linked.drop_line(line);
+    }
+    for (line, parent) in relinks(index, rewrite) {
+        linked.relink(line, parent);
+    }
+    Ok(linked)
+}

@@ -1,0 +1,174 @@
+//! Thinking behind a change.
+//!
+//! The API binds each thinking block to all that comes before it. From the first byte that changes, thinking goes
+//! whole, or the API refuses the request (S-05; format: "API rules", 5). A tool loop that is still open is closed where it
+//! loses some, for there the API may demand it (S-09).
+
+use std::fs::File;
+use std::io;
+
+use super::follow_up::Bounds;
+use crate::apply::edit::rewrite::Rewrite;
+use ctxc_transcript::edit::{Fate, Splice, remove_elements, render};
+use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::text::json_string::utf16_units;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Span, read_line};
+
+/// How far back thinking goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThinkingReach {
+    /// From the first change on, where it could not stay.
+    #[default]
+    BehindChange,
+    /// All of it goes, for the room that it takes.
+    Everywhere,
+}
+
+/// What went as thinking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ThinkingRemoved {
+    /// Entries that lost thinking.
+    pub entries: u64,
+    /// `chars4` tokens of its text.
+    pub tokens: Tokens,
+    /// `chars4` tokens of its signatures.
+    pub signature_tokens: Tokens,
+    /// Entries that keep thinking behind a change because their tool loop was to be left open.
+    pub kept_in_open_loop: u64,
+}
+
+/// Where the tool loop starts in which the chain without what is `dropped` ends; `None` where it ends in none. Clients
+/// leave thinking out that nothing follows.
+#[must_use]
+pub(in crate::apply) fn open_loop(index: &Index, chain: &Chain, dropped: &LineSet) -> Option<usize> {
+    let flags = |line: LineNo| index.record(line).flags;
+    let left = || chain.messages(index).rev().filter(|(_, line)| !dropped.contains(*line));
+    let (_, last) = left().find(|(_, line)| !is_thinking_alone(index, *line))?;
+    if !flags(last).any(Flags::TOOL_USE.with(Flags::TOOL_RESULT)) {
+        return None;
+    }
+    let is_prompt = |line: LineNo| index.record(line).kind == Kind::User && !flags(line).any(Flags::TOOL_RESULT);
+    let prompt = left().find(|(_, line)| is_prompt(*line));
+    Some(prompt.map_or(0, |(place, _)| place + 1))
+}
+
+fn is_thinking_alone(index: &Index, line: LineNo) -> bool {
+    let flags = index.record(line).flags;
+    flags.any(Flags::THINKING) && !flags.any(Flags::BEYOND_THINKING)
+}
+
+/// Removes the thinking behind its `bounds`, and inside the entry that changed behind its text. Gives also how many
+/// entries from `loop_start` on lost some.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn remove_thinking(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    bounds: &Bounds<'_>,
+    loop_start: Option<usize>,
+    rewrite: &mut Rewrite,
+) -> io::Result<(ThinkingRemoved, u64)> {
+    let mut n_in_loop = 0;
+    let mut removed = ThinkingRemoved::default();
+    let mut buffer = Vec::new();
+    let mut scan = Scan::default();
+    for (place, line) in chain.lines.iter().copied().enumerate() {
+        if !index.record(line).flags.any(Flags::THINKING) || rewrite.dropped.contains(line) {
+            continue;
+        }
+        let is_in_loop = loop_start.is_some_and(|start| place >= start);
+        let Some(bound) = bounds.of(line, is_in_loop).filter(|bound| bound.is_behind(place)) else {
+            let elsewhere = bounds.of(line, false).filter(|bound| is_in_loop && bound.is_behind(place));
+            removed.kept_in_open_loop += u64::from(elsewhere.is_some());
+            continue;
+        };
+        let is_first_change = bound == Bound::Change(place);
+        if !is_first_change && is_thinking_alone(index, line) {
+            rewrite.drop_line(line);
+            let thinking = index.thinking_of(line);
+            removed.tokens += Tokens(thinking.map_or(0, |it| it.text.into()));
+            removed.signature_tokens += Tokens(thinking.map_or(0, |it| it.signature.into()));
+        } else {
+            let bytes = read_line(file, index, line, &mut buffer)?;
+            scan.read(bytes);
+            let content = scan.message.and_then(|message| message.content);
+            let edits = rewrite.edits.get_mut(&line).into_iter().flatten();
+            // Content that is put back as a whole brings its thinking along.
+            let grafted = edits.into_iter().find(|splice| Some(splice.span) == content);
+            let gone = if let Some(splice) = grafted {
+                let framed = [FRAME.0, splice.bytes.as_slice(), FRAME.1].concat();
+                let Some((splices, gone)) = without_thinking(&Scan::of(&framed), &framed, is_first_change) else {
+                    continue;
+                };
+                let rendered = render(&framed, &splices).ok();
+                let inner = rendered.as_deref().and_then(|it| it.strip_prefix(FRAME.0)?.strip_suffix(FRAME.1));
+                if let Some(inner) = inner {
+                    splice.bytes = inner.to_vec();
+                }
+                gone
+            } else {
+                let Some((splices, gone)) = without_thinking(&scan, bytes, is_first_change) else { continue };
+                rewrite.edit(line, splices);
+                gone
+            };
+            removed.tokens += gone.0;
+            removed.signature_tokens += gone.1;
+        }
+        removed.entries += 1;
+        n_in_loop += u64::from(is_in_loop);
+    }
+    Ok((removed, n_in_loop))
+}
+
+/// From where on thinking cannot stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::apply) enum Bound {
+    /// From the first on.
+    Start,
+    /// Behind the change of the entry at this place in the chain.
+    Change(usize),
+}
+
+impl Bound {
+    /// Whether thinking at `place` may have to go.
+    const fn is_behind(self, place: usize) -> bool {
+        match self {
+            Self::Start => true,
+            Self::Change(first) => place >= first,
+        }
+    }
+}
+
+/// What stands around the content of a message in a line that has nothing else.
+const FRAME: (&[u8], &[u8]) = (br#"{"type":"assistant","message":{"role":"assistant","content":"#, b"}}");
+
+/// The splices that take thinking out of a line, and the tokens of its text and of its signatures; `None` where none goes.
+fn without_thinking(scan: &Scan, bytes: &[u8], is_first_change: bool) -> Option<(Vec<Splice>, (Tokens, Tokens))> {
+    let blocks = fates(scan, is_first_change);
+    let elements: Vec<_> = blocks.iter().filter_map(|(block, fate)| Some((block.span?, *fate))).collect();
+    if elements.iter().all(|(_, fate)| *fate == Fate::Stays) {
+        return None;
+    }
+    let tokens = |span: Option<Span>| {
+        let text = span.and_then(|span| span.string(bytes)).unwrap_or_default();
+        Tokens::from_utf16_units(utf16_units(text))
+    };
+    let going = || blocks.iter().filter(|(_, fate)| *fate == Fate::Goes);
+    let text = going().map(|(block, _)| tokens(block.text)).sum();
+    let signatures = going().map(|(block, _)| tokens(block.signature)).sum();
+    Some((remove_elements(&elements), (text, signatures)))
+}
+
+/// Which blocks of a message go: all thinking. Where the message is the first that changed, thinking that stands
+/// before its text is not behind the change and may stay; but a message loses all of its thinking or none.
+fn fates(scan: &Scan, is_first_change: bool) -> Vec<(&Block, Fate)> {
+    let behind_text = || scan.outer_blocks().skip_while(|block| block.kind != BlockKind::Text);
+    let goes = !is_first_change || behind_text().any(|block| block.kind == BlockKind::Thinking);
+    let fate = |block: &Block| {
+        if goes && block.kind == BlockKind::Thinking { Fate::Goes } else { Fate::Stays }
+    };
+    scan.outer_blocks().map(|block| (block, fate(block))).collect()
+}

@@ -1,0 +1,349 @@
+//! Pruning: what is superseded, what is old, and what the model never sees (P-07 to P-12).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::File;
+use std::io;
+
+use super::unseen::{Gone, drop_dead, drop_progress, shorten_copies};
+use crate::apply::edit::cut::{Label, Page, cut_fresh_result};
+use crate::apply::edit::cut_inputs::{INPUTS, cut_inputs};
+use crate::apply::edit::images;
+use crate::apply::edit::images::{Staying, cut_images};
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::read::calls::{Calls, read_calls};
+use crate::apply::read::describe::{Described, describe};
+use crate::apply::read::placeholder::{Placeholder, Shelf};
+use crate::plan::{Access, Call, Horizon, Place, Protected, Rule, Superseded, supersede};
+use ctxc_engine::digest;
+use ctxc_store::Cut;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::{Digest, Tokens, chars4};
+use ctxc_transcript::{Chain, Index, LineNo, LineSet, revisit, turns};
+
+/// How many characters of an argument a placeholder has: the call itself stands before it.
+const ARGUMENT_LEN: usize = 40;
+/// The least that masks and presets save by a cut, in tokens: less is not worth what it hides (K-04).
+pub(in crate::apply) const LEAST_SAVED: Tokens = Tokens(30);
+/// The name of masking among the rules.
+const MASK: &str = "mask";
+
+/// What to prune.
+#[derive(Clone, Debug)]
+pub struct Pruning {
+    /// The rules that calls are superseded by.
+    pub rules: Vec<Rule>,
+    /// How many of the newest steps are left alone.
+    pub protect_steps: u32,
+    /// How many of the newest turns are left alone.
+    pub protect_turns: u32,
+    /// What is never cut.
+    pub protected: Protected,
+    /// Which results are masked.
+    pub mask: Option<Mask>,
+    /// What else goes.
+    pub extras: BTreeSet<Extra>,
+    /// The least that a rule has to save by a cut, in tokens. A mask has to save 30.
+    pub least_saved: Tokens,
+    /// The results that may be cut, by their handles; all without a list.
+    pub only: Option<BTreeSet<String>>,
+}
+
+/// Which results become digests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mask {
+    /// How many of the newest steps keep theirs.
+    pub steps: u32,
+    /// How many tokens a digest has at most; without any there is none.
+    pub digest: Tokens,
+}
+
+/// What goes besides. The last three are never sent, so that they save bytes and no tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extra {
+    /// Images.
+    Images,
+    /// The long strings among the parameters of calls whose results are cut.
+    Inputs,
+    /// The client's copies of results.
+    UiCopies,
+    /// Signs of life of tools and subagents.
+    Progress,
+    /// Entries off the live chain.
+    Dead,
+}
+
+/// What was pruned.
+#[derive(Clone, Debug, Default)]
+pub struct Pruned {
+    /// A row for everything that was asked for, also where it found nothing.
+    pub rows: Vec<PrunedRow>,
+    /// The results that were cut, in the order of the file.
+    pub calls: Vec<PrunedCall>,
+    /// Whether entries off the live chain were asked for and stay, because the newest message is one of them.
+    pub keeps_dead: bool,
+}
+
+/// What one rule did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PrunedRow {
+    /// The rule.
+    pub rule: &'static str,
+    /// How many items it cut.
+    pub n_items: u64,
+    /// What that saves of what the model sees, in `chars4` tokens.
+    pub saved: i64,
+    /// By how many bytes the file is smaller, for what is never sent.
+    pub bytes: u64,
+    /// How many items it leaves alone because a cut would save too little.
+    pub n_too_small: u64,
+}
+
+/// One result that was cut.
+#[derive(Clone, Debug)]
+pub struct PrunedCall {
+    /// What was cut: its handle, the rule, the tokens.
+    pub cut: Cut,
+    /// The line of the result.
+    pub line: LineNo,
+    /// What people know the call by.
+    pub described: Described,
+    /// The handle and the line of the call that supersedes it.
+    pub by: Option<(String, LineNo)>,
+}
+
+/// Adds to `rewrite` all that `pruning` asks for, and that the rewrite has not done already. The archive at `shelf` will
+/// have what goes.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn prune(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    pruning: &Pruning,
+    shelf: &Shelf,
+    rewrite: &mut Rewrite,
+) -> io::Result<Pruned> {
+    let mut calls = read_calls(file, index, chain, &pruning.protected)?;
+    for call in &mut calls.calls {
+        if rewrite.dropped.contains(call.call.line) {
+            call.access = Access::Cut;
+        }
+    }
+    let turns = turns(index, chain);
+    let horizon = Horizon::new(calls.n_steps, pruning.protect_steps, calls.n_turns, pruning.protect_turns);
+    let planned = plan(&calls, pruning, horizon);
+    let mut rows = Rows::default();
+    let names = pruning.rules.iter().map(|rule| rule.name()).chain(pruning.mask.map(|_| MASK));
+    for name in names {
+        rows.row(name);
+    }
+    let described = describe(file, index, planned.values().flatten().filter_map(|it| it.place(&calls)))?;
+    let work = Work { file, index, pruning, shelf, calls: &calls, described: &described };
+    let pruned = work.cut_results(&planned, &mut rows, rewrite)?;
+    let mut keeps_dead = false;
+    for &extra in &pruning.extras {
+        let gone = match extra {
+            Extra::Images => {
+                let staying = Staying { horizon, turns: &turns, calls: &calls.calls };
+                rows.row(images::RULE);
+                let cuts = cut_images(file, index, chain, staying, shelf, rewrite)?;
+                for cut in &cuts {
+                    rows.add(images::RULE, cut);
+                }
+                continue;
+            }
+            Extra::Inputs => {
+                let cut_calls = pruned.iter().map(|(place, call)| (*place, call.cut.name.clone())).collect();
+                rows.row(INPUTS);
+                for cut in cut_inputs(file, index, &cut_calls, shelf, rewrite)? {
+                    rows.add(INPUTS, &cut);
+                }
+                continue;
+            }
+            Extra::UiCopies => continue,
+            Extra::Progress => drop_progress(index, rewrite),
+            // The client may find the newest message by its time, and resume from there.
+            Extra::Dead if chain.newest_elsewhere.is_some() => {
+                keeps_dead = true;
+                Gone::default()
+            }
+            Extra::Dead => drop_dead(index, chain, rewrite),
+        };
+        rows.add_gone(extra.name(), gone);
+    }
+    // Last, so that what goes is not shortened first.
+    if pruning.extras.contains(&Extra::UiCopies) {
+        rows.add_gone(Extra::UiCopies.name(), shorten_copies(file, index, rewrite)?);
+    }
+    Ok(Pruned { rows: rows.0, calls: pruned.into_iter().map(|(_, call)| call).collect(), keeps_dead })
+}
+
+impl Extra {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Images, Self::Inputs, Self::UiCopies, Self::Progress, Self::Dead];
+
+    /// The name of the row.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Images => images::RULE,
+            Self::Inputs => INPUTS,
+            Self::UiCopies => "ui-copies",
+            Self::Progress => "progress",
+            Self::Dead => "dead",
+        }
+    }
+}
+
+/// A result that is to be cut.
+#[derive(Clone, Copy, Debug)]
+struct Planned {
+    call_idx: usize,
+    /// What supersedes it; a result that is only old is masked.
+    superseded: Option<Superseded>,
+}
+
+impl Planned {
+    fn place(&self, calls: &Calls) -> Option<Place> {
+        calls.calls.get(self.call_idx).map(|call| call.call)
+    }
+
+    fn rule(&self) -> &'static str {
+        self.superseded.map_or(MASK, |superseded| superseded.rule.name())
+    }
+}
+
+/// The results that are to be cut, by their lines. The rules go first, and masking takes what they leave.
+fn plan(calls: &Calls, pruning: &Pruning, horizon: Horizon) -> BTreeMap<LineNo, Vec<Planned>> {
+    let superseded = supersede(&calls.calls, &pruning.rules, horizon);
+    let by_call: HashMap<usize, Superseded> = superseded.into_iter().map(|it| (it.call_idx, it)).collect();
+    let mask_from = pruning.mask.map(|mask| calls.n_steps.saturating_sub(mask.steps));
+    let mut planned: BTreeMap<LineNo, Vec<Planned>> = BTreeMap::new();
+    for (call_idx, call) in calls.calls.iter().enumerate() {
+        let superseded = by_call.get(&call_idx).copied();
+        let is_masked = mask_from.is_some_and(|from| call.step < from) && horizon.opens(call);
+        let is_open = || pruning.only.as_ref().is_none_or(|only| only.contains(&handle(calls, call_idx)));
+        if let Some(result) = call.result.filter(|_| (superseded.is_some() || is_masked) && is_open()) {
+            planned.entry(result.line).or_default().push(Planned { call_idx, superseded });
+        }
+    }
+    planned
+}
+
+fn handle(calls: &Calls, call_idx: usize) -> String {
+    calls.handles.get(call_idx).map(|handle| handle.to_string()).unwrap_or_default()
+}
+
+struct Work<'a> {
+    file: &'a File,
+    index: &'a Index,
+    pruning: &'a Pruning,
+    shelf: &'a Shelf,
+    calls: &'a Calls,
+    described: &'a HashMap<Place, Described>,
+}
+
+impl Work<'_> {
+    /// Cuts what is planned. Returns what was cut, with the place of each call.
+    fn cut_results(
+        &self,
+        planned: &BTreeMap<LineNo, Vec<Planned>>,
+        rows: &mut Rows,
+        rewrite: &mut Rewrite,
+    ) -> io::Result<Vec<(Place, PrunedCall)>> {
+        let lines: LineSet = planned.keys().copied().collect();
+        let mut pruned = Vec::new();
+        let mut scan = Scan::default();
+        revisit(self.file, self.index, &lines, |line, bytes| {
+            scan.read(bytes);
+            let page = Page { line, bytes, scan: &scan };
+            // Once for all results of the line: one entry may hold thousands.
+            let digest = page.digest();
+            let is_gone = rewrite.dropped.contains(line);
+            let already: HashSet<String> =
+                rewrite.cuts.get(&line).into_iter().flatten().filter_map(|cut| cut.call.clone()).collect();
+            for one in planned.get(&line).into_iter().flatten() {
+                let Some(call) = self.calls.calls.get(one.call_idx) else { continue };
+                let Some(result) = call.result else { continue };
+                let described = self.described.get(&call.call).cloned().unwrap_or_default();
+                if is_gone || page.call(result.block as usize).is_none_or(|call| already.contains(&call)) {
+                    continue;
+                }
+                let Some(text) = self.text_for((page, digest), result, one, call, &described) else {
+                    rows.row(one.rule()).n_too_small += 1;
+                    continue;
+                };
+                let name = self.handle(one.call_idx);
+                let label = Label { name: &name, rule: one.rule() };
+                let Some(cut) = cut_fresh_result(page, result.block as usize, &text, label, rewrite) else { continue };
+                rows.add(one.rule(), &cut);
+                let by = one.superseded.map(|it| (self.handle(it.by_idx), self.line_of(it.by_idx)));
+                pruned.push((call.call, PrunedCall { cut, line, described, by }));
+            }
+            io::Result::Ok(())
+        })?;
+        Ok(pruned)
+    }
+
+    /// What takes the place of a result; `None` where that would be no shorter.
+    fn text_for(
+        &self,
+        (page, line): (Page<'_>, Digest),
+        result: Place,
+        planned: &Planned,
+        call: &Call,
+        described: &Described,
+    ) -> Option<String> {
+        let what = described.brief(ARGUMENT_LEN);
+        let fate = if planned.superseded.is_some() { "superseded" } else { "masked" };
+        let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, shelf: self.shelf };
+        let digest = match (self.pruning.mask, planned.superseded) {
+            (Some(mask), None) => digest(&page.result_text(result.block as usize), mask.digest),
+            (None, _) | (_, Some(_)) => String::new(),
+        };
+        let least_saved = if planned.superseded.is_some() { self.pruning.least_saved } else { LEAST_SAVED };
+        let is_worth_it = |text: &str| chars4(text).0 + least_saved.0 <= call.tokens.0;
+        if digest.is_empty() {
+            // What saves less than it costs is not worth what it hides.
+            return placeholder.first(|text| chars4(text).0 * 2 <= call.tokens.0 && is_worth_it(text));
+        }
+        let text = format!("{}\n{digest}", placeholder.full());
+        Some(text).filter(|text| chars4(text) < call.tokens && is_worth_it(text))
+    }
+
+    fn handle(&self, call_idx: usize) -> String {
+        handle(self.calls, call_idx)
+    }
+
+    fn line_of(&self, call_idx: usize) -> LineNo {
+        self.calls.calls.get(call_idx).map(|call| call.call.line).unwrap_or_default()
+    }
+}
+
+/// The rows of a report, in the order in which they come.
+#[derive(Default)]
+struct Rows(Vec<PrunedRow>);
+
+impl Rows {
+    fn row(&mut self, rule: &'static str) -> &mut PrunedRow {
+        let at = self.0.iter().position(|row| row.rule == rule).unwrap_or_else(|| {
+            self.0.push(PrunedRow { rule, ..PrunedRow::default() });
+            self.0.len() - 1
+        });
+        #[expect(clippy::indexing_slicing, reason = "the place was just found")]
+        &mut self.0[at]
+    }
+
+    fn add(&mut self, rule: &'static str, cut: &Cut) {
+        let row = self.row(rule);
+        row.n_items += 1;
+        row.saved += cut.saved();
+    }
+
+    fn add_gone(&mut self, rule: &'static str, gone: Gone) {
+        let row = self.row(rule);
+        row.n_items += gone.n_entries;
+        row.bytes += gone.n_bytes;
+    }
+}

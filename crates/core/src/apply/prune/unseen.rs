@@ -1,0 +1,62 @@
+//! What fills a file and is never sent: signs of life, entries off the live chain, the client's copies of results.
+
+use std::fs::File;
+use std::io;
+
+use crate::apply::edit::cut::{Page, shorten_copy};
+use crate::apply::edit::rewrite::Rewrite;
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
+
+/// What went that the model does not see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::apply) struct Gone {
+    /// Entries that went or were shortened.
+    pub(in crate::apply) n_entries: u64,
+    /// By how many bytes the file is smaller.
+    pub(in crate::apply) n_bytes: u64,
+}
+
+/// Drops the signs of life of tools and subagents; their children hang on what stands before them.
+pub(in crate::apply) fn drop_progress(index: &Index, rewrite: &mut Rewrite) -> Gone {
+    drop_lines(index, |line| index.record(line).kind == Kind::Progress, rewrite)
+}
+
+/// Drops the entries off the live chain: what stands before a compaction, branches that were left, sidechains. What
+/// applies to the session as a whole is no part of any chain and stays.
+pub(in crate::apply) fn drop_dead(index: &Index, chain: &Chain, rewrite: &mut Rewrite) -> Gone {
+    // Without a live entry nothing can be told from it.
+    let is_known = chain.leaf.is_some();
+    drop_lines(index, |line| is_known && index.record(line).is_chained() && !chain.is_live(line), rewrite)
+}
+
+fn drop_lines(index: &Index, goes: impl Fn(LineNo) -> bool, rewrite: &mut Rewrite) -> Gone {
+    let mut gone = Gone::default();
+    for line in index.lines().filter(|&line| goes(line)) {
+        if !rewrite.dropped.contains(line) {
+            rewrite.drop_line(line);
+            gone.n_entries += 1;
+            gone.n_bytes += u64::from(index.record(line).len);
+        }
+    }
+    gone
+}
+
+/// Shortens the copies of all results.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn shorten_copies(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<Gone> {
+    let holds = |line: &LineNo| index.record(*line).flags.any(Flags::TOOL_RESULT) && !rewrite.dropped.contains(*line);
+    let lines: LineSet = index.lines().filter(holds).collect();
+    let mut gone = Gone::default();
+    let mut scan = Scan::default();
+    revisit(file, index, &lines, |line, bytes| {
+        scan.read(bytes);
+        let n_saved = shorten_copy(Page { line, bytes, scan: &scan }, rewrite);
+        gone.n_entries += u64::from(n_saved > 0);
+        gone.n_bytes += n_saved;
+        io::Result::Ok(())
+    })?;
+    Ok(gone)
+}

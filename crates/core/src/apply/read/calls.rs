@@ -1,0 +1,406 @@
+//! The live tool calls and their results, read in one pass: of each call what decisions need, and no text.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+use super::input::{Input, repeat_of};
+use super::person::{is_asking, is_persons_refusal};
+use super::placeholder::is_placeholder;
+use super::read_note::ReadNote;
+use crate::apply::edit::cut::Page;
+use crate::plan::{Access, Answer, Call, Handles, Lines, Place, Protected, Subject};
+use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use ctxc_transcript::text::{Tokens, json_digest, json_string};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, result_blocks, revisit, turn_at, turns};
+
+/// The live tool calls of a transcript.
+#[derive(Debug, Default)]
+pub struct Calls {
+    /// The calls in the order of the conversation.
+    pub calls: Vec<Call>,
+    /// Their handles, in the same order.
+    pub handles: Handles,
+    /// How many steps the conversation has: assistant messages.
+    pub n_steps: u32,
+    /// How many turns it has.
+    pub n_turns: u32,
+}
+
+/// Reads the live calls. Those of protected tools, and of tools that work on protected files, are marked.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn read_calls(file: &File, index: &Index, chain: &Chain, protected: &Protected) -> io::Result<Calls> {
+    let numbering = Numbering::of(index, chain);
+    let mut found = Found::default();
+    let holds = |line: LineNo| index.record(line).flags.any(Flags::TOOL_USE.with(Flags::TOOL_RESULT));
+    let lines: LineSet = chain.lines.iter().copied().filter(|line| holds(*line)).collect();
+    let mut scan = Scan::default();
+    revisit(file, index, &lines, |line, bytes| {
+        scan.read(bytes);
+        let page = Page { line, bytes, scan: &scan };
+        match (scan.kind, index.record(line).message()) {
+            (Kind::Assistant, Some(message)) => {
+                let Some(&(step, turn)) = numbering.by_message.get(message.0 as usize) else { return Ok(()) };
+                found.add_calls(page, step, turn, protected);
+            }
+            (Kind::User, _) => found.add_results(page),
+            _ => {}
+        }
+        io::Result::Ok(())
+    })?;
+    // What is not needed any more goes first: a long transcript has very many calls.
+    let Found { mut calls, mut names, tools, .. } = found;
+    let key = |call: &Call| (call.step, numbering.place(call.call.line), call.call.block);
+    // Of one step in the order of the conversation, which is nearly always that of the file.
+    if !calls.is_sorted_by_key(key) {
+        let mut both: Vec<_> = calls.into_iter().zip(names).collect();
+        both.sort_by_key(|(call, _)| key(call));
+        (calls, names) = both.into_iter().unzip();
+    }
+    calls.shrink_to_fit();
+    let handles = Handles::of(names.iter().map(|(tool, id)| (tools.get(*tool).map_or("", String::as_str), &**id)));
+    let (n_steps, n_turns) = (numbering.n_steps, numbering.n_turns);
+    Ok(Calls { calls, handles, n_steps, n_turns })
+}
+
+/// Which step and which turn each message is.
+struct Numbering {
+    /// By the number of the message.
+    by_message: Vec<(u32, Option<u32>)>,
+    /// Lines that stand in the chain elsewhere than in the file, by their places.
+    places: HashMap<LineNo, u32>,
+    n_steps: u32,
+    n_turns: u32,
+}
+
+impl Numbering {
+    fn of(index: &Index, chain: &Chain) -> Self {
+        let turns = turns(index, chain);
+        let mut by_message = vec![(u32::MAX, None); index.prompts.len()];
+        let mut n_steps = 0;
+        for (place, &line) in chain.lines.iter().enumerate() {
+            let Some(message) = index.record(line).message() else { continue };
+            let Some(known @ (u32::MAX, _)) = by_message.get_mut(message.0 as usize) else { continue };
+            let turn = turn_at(&turns, place);
+            *known = (n_steps, turn.and_then(|turn| u32::try_from(turn.0).ok()));
+            n_steps += 1;
+        }
+        let is_in_order = chain.lines.is_sorted();
+        let places = (0..).zip(&chain.lines).filter(|_| !is_in_order).map(|(place, line)| (*line, place)).collect();
+        Self { by_message, places, n_steps, n_turns: u32::try_from(turns.len()).unwrap_or(u32::MAX) }
+    }
+
+    fn place(&self, line: LineNo) -> u32 {
+        self.places.get(&line).copied().unwrap_or(line.0)
+    }
+}
+
+/// What has been found so far.
+#[derive(Default)]
+struct Found {
+    calls: Vec<Call>,
+    /// The tool and the id of each call.
+    names: Vec<(usize, Box<str>)>,
+    /// The names of tools, each once.
+    tools: Vec<String>,
+    by_id: HashMap<IdHash, usize>,
+    /// Results that stand before their calls.
+    early: HashMap<IdHash, Given>,
+}
+
+/// What a result says of its call.
+#[derive(Clone, Copy)]
+struct Given {
+    place: Place,
+    output: u64,
+    answer: Answer,
+    access: Access,
+    tokens: Tokens,
+    lines: Option<Lines>,
+}
+
+impl Found {
+    fn add_calls(&mut self, page: Page<'_>, step: u32, turn: Option<u32>, protected: &Protected) {
+        for (at, block) in blocks(page.scan, BlockKind::ToolUse) {
+            let id = page.decoded(block.tool_id);
+            let hash = IdHash::of(id.as_bytes());
+            if self.by_id.contains_key(&hash) {
+                continue;
+            }
+            let tool = page.decoded(block.name);
+            let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
+            let path = input.file(&tool, || page.folder());
+            let is_protected = is_asking(&tool)
+                || protected.has_tool(&tool)
+                || path.as_ref().is_some_and(|path| protected.has_file(path));
+            let mut call = Call {
+                call: Place { line: page.line, block: at },
+                result: None,
+                step,
+                turn,
+                params: params_digest(&tool, input),
+                output: 0,
+                subject: input.subject(&tool, path.as_deref()),
+                repeat: repeat_of(&tool),
+                answer: Answer::Missing,
+                access: if is_protected { Access::Protected } else { Access::Open },
+                tokens: Tokens::ZERO,
+            };
+            if let Some(given) = self.early.remove(&hash) {
+                answer(&mut call, given);
+            }
+            self.by_id.insert(hash, self.calls.len());
+            self.calls.push(call);
+            let tool = self.number(tool);
+            self.names.push((tool, id.into()));
+        }
+    }
+
+    fn add_results(&mut self, page: Page<'_>) {
+        for (at, block) in blocks(page.scan, BlockKind::ToolResult) {
+            let hash = IdHash::of(page.decoded(block.tool_id).as_bytes());
+            let given = given(page, at, block);
+            match self.by_id.get(&hash).and_then(|&at| self.calls.get_mut(at)) {
+                Some(call) => answer(call, given),
+                None => {
+                    self.early.entry(hash).or_insert(given);
+                }
+            }
+        }
+    }
+
+    fn number(&mut self, tool: String) -> usize {
+        self.tools.iter().position(|known| *known == tool).unwrap_or_else(|| {
+            self.tools.push(tool);
+            self.tools.len() - 1
+        })
+    }
+}
+
+/// Notes the first result of a call.
+fn answer(call: &mut Call, given: Given) {
+    if call.result.is_some() {
+        return;
+    }
+    let Given { place, output, answer, access, tokens, lines } = given;
+    (call.result, call.output, call.answer, call.tokens) = (Some(place), output, answer, tokens);
+    if call.access == Access::Open || access == Access::Cut {
+        call.access = access;
+    }
+    // What was read counts, not what was asked for.
+    if let (Subject::Read(path, Some(_)), Some(lines)) = (call.subject, lines) {
+        call.subject = Subject::Read(path, Some(lines));
+    }
+}
+
+fn given(page: Page<'_>, at: u32, block: &Block) -> Given {
+    let beginning = beginning(page, at);
+    let copy = ReadNote::of(page);
+    let answer = if block.is_error || is_refusal(&beginning) {
+        Answer::Failed
+    } else if copy.is_unchanged || POINTS_BACK.iter().any(|start| beginning.starts_with(start)) {
+        Answer::PointsBack
+    } else {
+        Answer::Good
+    };
+    Given {
+        place: Place { line: page.line, block: at },
+        // As it is written: one client writes equal results alike.
+        output: xxh3_64(block.content.map_or(&[][..], |it| it.of(page.bytes))),
+        answer,
+        access: if is_placeholder(&beginning) {
+            Access::Cut
+        } else if is_persons_refusal(&beginning) {
+            Access::Protected
+        } else {
+            Access::Open
+        },
+        tokens: page.result_tokens(at as usize),
+        lines: copy.lines,
+    }
+}
+
+/// How a result begins that only points back to an earlier one.
+const POINTS_BACK: [&str; 2] = ["File unchanged since", "Wasted call"];
+
+/// Whether the result that begins so tells that the person or the client refused the call; not all are marked as errors.
+pub(in crate::apply) fn is_refusal(beginning: &str) -> bool {
+    beginning.starts_with("<tool_use_error>") || is_persons_refusal(beginning)
+}
+
+/// How the text of a result begins.
+fn beginning(page: Page<'_>, at: u32) -> String {
+    const LEN: usize = 80;
+    let mut texts = result_blocks(page.scan, at as usize).flat_map(|block| [block.content, block.text]).flatten();
+    let raw = texts.find_map(|span| span.string(page.bytes)).unwrap_or_default();
+    json_string::decode(raw.get(..LEN).unwrap_or(raw)).into_owned()
+}
+
+fn params_digest(tool: &str, input: Input<'_>) -> u64 {
+    let mut hasher = Xxh3Default::new();
+    hasher.update(tool.as_bytes());
+    hasher.update(&[0]);
+    hasher.update(&json_digest(input.0).to_le_bytes());
+    hasher.digest()
+}
+
+/// The outer blocks of a kind, by their places among all blocks.
+fn blocks(scan: &Scan, kind: BlockKind) -> impl Iterator<Item = (u32, &Block)> {
+    (0..).zip(&scan.blocks).filter(move |(_, block)| block.kind == kind && !block.is_nested)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Horizon, Rule, supersede};
+    use std::io::Write;
+
+    const TIME: &str = "2026-03-02T09:00:00.000Z";
+
+    /// A prompt, and a step with its results for each of `steps`: calls as name, input, result block and
+    /// `toolUseResult`.
+    fn transcript(steps: &[&[(&str, &str, &str, &str)]]) -> (File, Index, Chain) {
+        let mut lines = vec![format!(
+            r#"{{"parentUuid":null,"type":"user","message":{{"role":"user","content":"go"}},"uuid":"p","timestamp":"{TIME}"}}"#
+        )];
+        let mut parent = "p".to_owned();
+        for (step, calls) in steps.iter().enumerate() {
+            for (n, (tool, input, _, _)) in calls.iter().enumerate() {
+                let uuid = format!("a{step}-{n}");
+                lines.push(format!(
+                    r#"{{"parentUuid":"{parent}","cwd":"/p","type":"assistant","message":{{"id":"m{step}","role":"assistant","content":[{{"type":"tool_use","id":"t{step}-{n}","name":"{tool}","input":{input}}}]}},"uuid":"{uuid}","timestamp":"{TIME}"}}"#
+                ));
+                parent = uuid;
+            }
+            for (n, (_, _, result, copy)) in calls.iter().enumerate().filter(|(_, call)| !call.2.is_empty()) {
+                let uuid = format!("r{step}-{n}");
+                lines.push(format!(
+                    r#"{{"parentUuid":"{parent}","type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{step}-{n}",{result}}}]}},"toolUseResult":{copy},"uuid":"{uuid}","timestamp":"{TIME}"}}"#
+                ));
+                parent = uuid;
+            }
+        }
+        let mut file = tempfile::tempfile().unwrap();
+        let text = lines.join("\n") + "\n";
+        file.write_all(text.as_bytes()).unwrap();
+        let index = Index::build(text.as_bytes()).unwrap();
+        let chain = Chain::find(&index);
+        (file, index, chain)
+    }
+
+    fn calls_of(steps: &[&[(&str, &str, &str, &str)]]) -> Calls {
+        let (file, index, chain) = transcript(steps);
+        read_calls(&file, &index, &chain, &Protected::default()).unwrap()
+    }
+
+    const GOOD: &str = r#""content":"text""#;
+
+    // P-08
+    #[test]
+    fn p_08_what_came_of_each_call_is_known() {
+        let read = r#"{"file_path":"a"}"#;
+        let calls = calls_of(&[
+            &[
+                ("Read", read, GOOD, "{}"),
+                ("Bash", r#"{"command":"x"}"#, r#""content":"no","is_error":true"#, r#""Error: no""#),
+            ],
+            &[("Edit", read, r#""content":[{"type":"text","text":"<tool_use_error>No"}]"#, "{}")],
+            &[(
+                "Write",
+                read,
+                r#""content":"The user doesn't want to proceed with this tool use. The tool use was rejected""#,
+                "{}",
+            )],
+            &[("Read", read, r#""content":"File unchanged since last read. See above.""#, "{}")],
+            &[("Read", read, GOOD, r#"{"type":"file_unchanged","file":{"filePath":"a"}}"#)],
+            &[("Read", read, r#""content":"[ctxc: Read a removed, 9 tokens]""#, "{}")],
+            &[("Read", read, "", "")],
+        ]);
+        let found: Vec<_> = calls.calls.iter().map(|call| (call.step, call.answer, call.access)).collect();
+        let expected = [
+            (0, Answer::Good, Access::Open),
+            (0, Answer::Failed, Access::Open),
+            (1, Answer::Failed, Access::Open),
+            (2, Answer::Failed, Access::Protected),
+            (3, Answer::PointsBack, Access::Open),
+            (4, Answer::PointsBack, Access::Open),
+            (5, Answer::Good, Access::Cut),
+            (6, Answer::Missing, Access::Open),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!((calls.n_steps, calls.n_turns), (7, 1));
+        assert!(calls.calls.iter().all(|call| call.turn == Some(0)));
+        assert_eq!(calls.handles.get(0).map(|it| it.to_string().len()), Some(7));
+    }
+
+    // K-01
+    #[test]
+    fn k_01_what_a_person_says_in_a_result_is_protected() {
+        let said = |text: &str| format!(r#""content":"{text}","is_error":true"#);
+        let rejected = "The user doesn't want to proceed with this tool use. The tool use was rejected";
+        let results = [
+            ("AskUserQuestion", r#""content":"User has answered your questions: \"Which?\"=\"Red\"""#.to_owned()),
+            ("AskUserQuestion", r#""content":[{"type":"text","text":"User answered"}]"#.to_owned()),
+            (
+                "ExitPlanMode",
+                r#""content":"User has approved your plan. ## Approved Plan (edited by user):""#.to_owned(),
+            ),
+            ("ExitPlanMode", said("The agent proposed a plan that was rejected by the user.")),
+            ("Edit", said(&format!("{rejected}. To tell you how to proceed, the user said:\\nKeep the old name"))),
+            ("Bash", said("Permission for this tool use was denied. The user said:\\nNot on main")),
+            ("Bash", said("The user doesn't want to take this action right now.")),
+            ("Bash", said("Exit code 1\\nThe user doesn't want to proceed with this tool use")),
+            ("Read", r#""content":"1: To tell you how to proceed, the user said: cut nothing""#.to_owned()),
+            ("AskUserQuestion", r#""content":"[ctxc: AskUserQuestion removed, 9 tokens]""#.to_owned()),
+        ];
+        let steps: Vec<_> = results.iter().map(|(tool, result)| [(*tool, "{}", result.as_str(), "{}")]).collect();
+        let steps: Vec<&[(&str, &str, &str, &str)]> = steps.iter().map(<[_; 1]>::as_slice).collect();
+        let access: Vec<Access> = calls_of(&steps).calls.iter().map(|call| call.access).collect();
+        let (open, kept) = (Access::Open, Access::Protected);
+        assert_eq!(access, [kept, kept, kept, kept, kept, kept, kept, open, open, Access::Cut]);
+    }
+
+    // P-07
+    #[test]
+    fn p_07_what_was_read_counts_not_what_was_asked_for() {
+        let file = |start: u32, n_lines: u32, n_all: u32| {
+            format!(
+                r#"{{"type":"text","file":{{"filePath":"/p/a","startLine":{start},"numLines":{n_lines},"totalLines":{n_all}}}}}"#
+            )
+        };
+        // All of 90 lines, then lines 1 to 90 of what has become 300: these are not all that there were at the end.
+        let (first, second, third) = (file(1, 90, 90), file(1, 90, 300), file(1, 300, 300));
+        let read = r#"{"file_path":"/p/a"}"#;
+        let part = r#"{"file_path":"./a","limit":90}"#;
+        let by = |copies: &[(&str, &str)]| {
+            let steps: Vec<[(&str, &str, &str, &str); 1]> =
+                copies.iter().map(|(input, copy)| [("Read", *input, GOOD, *copy)]).collect();
+            let steps: Vec<&[(&str, &str, &str, &str)]> = steps.iter().map(<[_; 1]>::as_slice).collect();
+            let calls = calls_of(&steps).calls;
+            let superseded = supersede(&calls, &Rule::ALL, Horizon::new(9, 0, 1, 0));
+            superseded.iter().map(|it| (it.call_idx, it.by_idx)).collect::<Vec<_>>()
+        };
+        assert_eq!(by(&[(read, &first), (part, &second)]), []);
+        assert_eq!(by(&[(part, &second), (read, &third)]), [(0, 1)]);
+        assert_eq!(by(&[(part, "{}"), (read, "{}")]), [(0, 1)], "as asked for, where nothing tells what was read");
+        assert_eq!(by(&[(part, &second), (r#"{"offset":0,"limit":90,"file_path":"/p/./a"}"#, &second)]), [(0, 1)]);
+    }
+
+    // P-09
+    #[test]
+    fn p_09_protected_tools_and_files_are_marked() {
+        let (file, index, chain) = transcript(&[&[
+            ("Read", r#"{"file_path":"docs/a.md"}"#, GOOD, "{}"),
+            ("Read", r#"{"file_path":"src/a.rs"}"#, GOOD, "{}"),
+            ("Bash", r#"{"command":"ls"}"#, GOOD, "{}"),
+        ]]);
+        let protected = Protected::new(["Bash".to_owned()], &["*.md".to_owned()]).unwrap();
+        let calls = read_calls(&file, &index, &chain, &protected).unwrap().calls;
+        let access: Vec<Access> = calls.iter().map(|call| call.access).collect();
+        assert_eq!(access, [Access::Protected, Access::Open, Access::Protected]);
+    }
+}

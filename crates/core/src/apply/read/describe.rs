@@ -1,0 +1,97 @@
+//! What people know tool calls by: the tool, its id, one argument.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+
+use super::input::Input;
+use crate::apply::edit::cut::Page;
+use crate::plan::Place;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::clipped;
+use ctxc_transcript::{Index, LineSet, revisit};
+
+/// What people know a call by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Described {
+    /// The name of the tool.
+    pub tool: String,
+    /// The id of the call.
+    pub id: String,
+    /// The argument that tells most, in one line: a file as it is called inside the folder that was worked in, a
+    /// command, a pattern. Empty where nothing tells.
+    pub argument: String,
+}
+
+impl Described {
+    /// Tool and argument, the argument of at most `n_chars` characters.
+    #[must_use]
+    pub fn brief(&self, n_chars: usize) -> String {
+        let argument = shortened(&self.argument, n_chars);
+        if argument.is_empty() { self.tool.clone() } else { format!("{} {argument}", self.tool) }
+    }
+}
+
+/// `text` of at most `n_chars` characters: of a path the end, of all else the beginning.
+#[must_use]
+pub fn shortened(text: &str, n_chars: usize) -> String {
+    let n_all = text.chars().count();
+    if n_all <= n_chars {
+        return text.to_owned();
+    }
+    let is_path = text.contains('/') && !text.contains(' ');
+    let n_kept = n_chars.saturating_sub(1);
+    if is_path {
+        ['…'].into_iter().chain(text.chars().skip(n_all - n_kept)).collect()
+    } else {
+        clipped(text, n_chars)
+    }
+}
+
+/// Reads what the calls at `places` are known by.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn describe(
+    file: &File,
+    index: &Index,
+    places: impl IntoIterator<Item = Place>,
+) -> io::Result<HashMap<Place, Described>> {
+    let mut described: HashMap<Place, Described> =
+        places.into_iter().map(|place| (place, Described::default())).collect();
+    let lines: LineSet = described.keys().map(|place| place.line).collect();
+    let mut scan = Scan::default();
+    revisit(file, index, &lines, |line, bytes| {
+        scan.read(bytes);
+        let page = Page { line, bytes, scan: &scan };
+        let folder = page.folder();
+        for (block, at) in scan.blocks.iter().zip(0..) {
+            let Some(slot) = described.get_mut(&Place { line, block: at }) else { continue };
+            let input = Input(block.input.map_or(&[][..], |it| it.of(bytes)));
+            *slot = Described {
+                tool: page.decoded(block.name),
+                id: page.decoded(block.tool_id),
+                argument: input.key_argument(folder.as_deref()),
+            };
+        }
+        io::Result::Ok(())
+    })?;
+    Ok(described)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_path_the_end_is_kept() {
+        let cases = [
+            ("src/main.rs", 20, "src/main.rs"),
+            ("src/apply/cut/deep/main.rs", 12, "…eep/main.rs"),
+            ("cargo test --all src/a.rs", 12, "cargo test …"),
+        ];
+        for (text, n_chars, expected) in cases {
+            assert_eq!(shortened(text, n_chars), expected);
+        }
+    }
+}

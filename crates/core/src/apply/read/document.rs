@@ -1,0 +1,164 @@
+//! A line of a transcript as a person reads it, for the archive's search and for `ctxc archive show`.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::placeholder::is_placeholder;
+use ctxc_store::{Document, Kind};
+use ctxc_transcript::scan;
+use ctxc_transcript::scan::{Block, BlockKind, Form, Scan, each_string};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Span, entry};
+
+/// One text of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryText {
+    /// What kind of text it is.
+    pub kind: Kind,
+    /// Who said it: `user`, `assistant`, `tool`, or `client` for what stands outside of messages.
+    pub speaker: &'static str,
+    /// The text. That of a tool call starts with the name of the tool; below it stand its inputs, one after the other.
+    pub text: String,
+}
+
+/// The texts of the entry in `line`, in order; none where it has no text, or is no entry.
+#[must_use]
+pub fn texts(line: &[u8]) -> Vec<EntryText> {
+    texts_of(&Scan::of(line), line)
+}
+
+/// What a search finds in `line`: all its texts, but for those that stand in the place of others. `None` where it has
+/// none.
+#[must_use]
+pub fn document(line: &[u8]) -> Option<Document> {
+    let scan = Scan::of(line);
+    let said: Vec<EntryText> = texts_of(&scan, line).into_iter().filter(|said| !is_placeholder(&said.text)).collect();
+    let first = said.first()?;
+    let string = |span: Option<Span>| span?.string(line).map(|raw| json_string::decode(raw).into_owned());
+    Some(Document {
+        kind: first.kind,
+        session: string(scan.session_id),
+        speaker: Some(first.speaker.to_owned()),
+        time: string(scan.timestamp).and_then(|time| time.parse::<Timestamp>().ok()),
+        text: said.iter().map(|said| said.text.as_str()).collect::<Vec<_>>().join("\n"),
+    })
+}
+
+/// As [`texts`], of a line that is scanned already.
+pub(in crate::apply) fn texts_of(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
+    if scan.form != Form::Entry {
+        return Vec::new();
+    }
+    let (kind, speaker) = match scan.kind {
+        scan::Kind::User => (Kind::Prompt, "user"),
+        scan::Kind::Assistant => (Kind::Answer, "assistant"),
+        scan::Kind::Attachment => return attachment(scan, line).into_iter().collect(),
+        _ => return Vec::new(),
+    };
+    let mut results = entry::tool_results(scan, line).into_iter();
+    let mut said = Vec::new();
+    if let Some(raw) = scan.string_content(line) {
+        said.push(EntryText { kind, speaker, text: json_string::decode(raw).into_owned() });
+    }
+    for block in scan.outer_blocks() {
+        let (kind, speaker, text) = match block.kind {
+            BlockKind::Text => (kind, speaker, decoded(block.text, line)),
+            // Without a signature it is redacted: nobody can read it.
+            BlockKind::Thinking if block.signature.is_some() => (Kind::Thinking, speaker, decoded(block.text, line)),
+            BlockKind::ToolUse => (Kind::Call, speaker, Some(call(block, line))),
+            BlockKind::ToolResult => (Kind::ToolResult, "tool", results.next().map(|(_, text)| text)),
+            _ => continue,
+        };
+        said.extend(text.map(|text| EntryText { kind, speaker, text }));
+    }
+    said.retain(|said| !said.text.trim().is_empty());
+    said
+}
+
+/// The strings of an attachment, which is context that the client adds to a message.
+fn attachment(scan: &Scan, line: &[u8]) -> Option<EntryText> {
+    let mut strings = Vec::new();
+    each_string(scan.attachment?.of(line), |key, string| {
+        if key != Some(b"type") {
+            strings.push(json_string::decode(string).into_owned());
+        }
+    });
+    let text = strings.join("\n");
+    (!text.trim().is_empty()).then_some(EntryText { kind: Kind::Other, speaker: "client", text })
+}
+
+fn call(block: &Block, line: &[u8]) -> String {
+    let name = decoded(block.name, line).unwrap_or_default();
+    let input = block.input.map(|input| input.of(line)).unwrap_or_default();
+    match serde_json::from_slice(input) {
+        Ok(Value::Object(inputs)) => inputs.iter().fold(name, |text, (key, value)| match value {
+            Value::String(string) => format!("{text}\n{key}: {string}"),
+            value => format!("{text}\n{key}: {value}"),
+        }),
+        // Numbers too large and lone surrogates: still to be read as they stand.
+        _ => format!("{name}\n{}", String::from_utf8_lossy(input)),
+    }
+}
+
+fn decoded(span: Option<Span>, line: &[u8]) -> Option<String> {
+    span?.string(line).map(|raw| json_string::decode(raw).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(line: &str) -> Vec<(Kind, &'static str, String)> {
+        texts(line.as_bytes()).into_iter().map(|said| (said.kind, said.speaker, said.text)).collect()
+    }
+
+    // A-04
+    #[test]
+    fn a_04_every_text_of_an_entry_is_read() {
+        let entry = |kind: &str, content: &str| format!(r#"{{"type":"{kind}","message":{{"content":{content}}}}}"#);
+        let cases = [
+            (entry("user", r#""Fix the \"cap\"""#), vec![(Kind::Prompt, "user", "Fix the \"cap\"")]),
+            (
+                entry(
+                    "assistant",
+                    r#"[{"type":"thinking","thinking":"Hm.","signature":"x"},{"type":"redacted_thinking","data":"zzz"},{"type":"text","text":"Done."},{"type":"tool_use","id":"1","name":"Bash","input":{"command":"ls\n-la","timeout":5}}]"#,
+                ),
+                vec![
+                    (Kind::Thinking, "assistant", "Hm."),
+                    (Kind::Answer, "assistant", "Done."),
+                    (Kind::Call, "assistant", "Bash\ncommand: ls\n-la\ntimeout: 5"),
+                ],
+            ),
+            (
+                entry(
+                    "user",
+                    r#"[{"type":"tool_result","tool_use_id":"1","content":"a"},{"type":"tool_result","tool_use_id":"2","content":[{"type":"text","text":"b"}]},{"type":"text","text":"c"}]"#,
+                ),
+                vec![(Kind::ToolResult, "tool", "a"), (Kind::ToolResult, "tool", "b"), (Kind::Prompt, "user", "c")],
+            ),
+            (
+                r#"{"type":"attachment","attachment":{"type":"file","content":"in it"}}"#.to_owned(),
+                vec![(Kind::Other, "client", "in it")],
+            ),
+            (entry("assistant", r#"[{"type":"text","text":"\n"}]"#), vec![]),
+            (entry("progress", r#""x""#), vec![]),
+            ("{torn".to_owned(), vec![]),
+        ];
+        for (line, expected) in cases {
+            let expected: Vec<_> =
+                expected.into_iter().map(|(kind, speaker, text)| (kind, speaker, text.to_owned())).collect();
+            assert_eq!(said(&line), expected, "{line}");
+        }
+    }
+
+    // A-04
+    #[test]
+    fn a_04_what_a_search_finds_has_its_session_and_its_time() {
+        let line = br#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"[ctxc: gone]"},{"type":"text","text":"still here"}]},"sessionId":"s1","timestamp":"2026-01-02T03:04:05.678Z"}"#;
+        let found = document(line).unwrap();
+        assert_eq!((found.kind, found.text.as_str()), (Kind::Prompt, "still here"));
+        assert_eq!(found.session.as_deref(), Some("s1"));
+        assert_eq!(found.time.unwrap().to_string(), "2026-01-02T03:04:05.678Z");
+        assert_eq!(document(br#"{"type":"user","message":{"content":"[ctxc 0123]"}}"#), None);
+    }
+}

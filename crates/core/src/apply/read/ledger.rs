@@ -1,0 +1,372 @@
+//! What messages did, read off their entries (F-13).
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+
+use serde_json::Value;
+
+use super::calls::is_refusal;
+use super::input::Input;
+use super::lines::each_line;
+use crate::apply::edit::cut::Page;
+use crate::plan::{
+    Action, Ending, Ledger, Progress, Script, TaskNews, TestReport, TestRun, Todo, effects, folders, only_looks,
+    shows_its_end, tells_its_end, without_cd, without_tail,
+};
+use ctxc_transcript::scan::{Block, BlockKind, Kind, each_field};
+use ctxc_transcript::text::{is_rooted, resolve};
+use ctxc_transcript::{Index, LineNo, entry};
+
+/// What was done in `lines`, which stand in the order of the conversation. Calls count by their results, so both have to
+/// be among the lines. Calls that failed have done nothing but fail, and commands that only look are left out.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Ledger> {
+    let mut ledger = Ledger::default();
+    let mut open: HashMap<String, Deed> = HashMap::new();
+    each_line(file, index, lines, |page| match page.scan.kind {
+        Kind::Assistant => {
+            if !ledger.has_folder()
+                && let Some(folder) = page.folder()
+            {
+                ledger.work_in(folder);
+            }
+            let calls = page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse);
+            open.extend(calls.filter_map(|block| Some((page.decoded(block.tool_id), Deed::of(page, block)?))));
+        }
+        Kind::User => {
+            for (at, text) in entry::tool_results(page.scan, page.bytes) {
+                let Some(block) = page.scan.blocks.get(at) else { continue };
+                let Some(deed) = open.remove(&page.decoded(block.tool_id)) else { continue };
+                deed.note(&Answer { page, is_error: block.is_error || is_refusal(&text), text: &text }, &mut ledger);
+            }
+        }
+        _ => {}
+    })?;
+    Ok(ledger)
+}
+
+/// What a call asks for, as far as a ledger is concerned.
+enum Deed {
+    /// Files to read, write, delete.
+    Files(Vec<(String, Action)>),
+    /// A shell command, and the folder that it starts in.
+    Command(String, Option<String>),
+    /// The list of what is to be done.
+    Todos(Vec<Todo>),
+    /// A new task, whose number the result tells.
+    NewTask(String),
+    /// News of a task.
+    Task(String, TaskNews),
+}
+
+/// The result of a call.
+struct Answer<'a> {
+    page: Page<'a>,
+    is_error: bool,
+    text: &'a str,
+}
+
+impl Deed {
+    fn of(page: Page<'_>, block: &Block) -> Option<Self> {
+        let tool = page.decoded(block.name);
+        let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
+        let text = |key: &str| input.string(key.as_bytes());
+        Some(match tool.as_str() {
+            "Bash" | "PowerShell" => Self::Command(text("command")?, page.folder()),
+            "TodoWrite" => Self::Todos(todos(input.value(b"todos")?)?),
+            "TaskCreate" => Self::NewTask(text("subject").or_else(|| text("description"))?),
+            "TaskUpdate" => {
+                let progress = text("status").map(|name| Progress::named(&name));
+                Self::Task(text("taskId")?, TaskNews { text: text("subject"), progress })
+            }
+            tool => Self::Files(files(tool, input, page)),
+        })
+    }
+
+    fn note(self, answer: &Answer<'_>, ledger: &mut Ledger) {
+        match self {
+            Self::Command(command, folder) => note_command(&command, folder.as_deref(), answer, ledger),
+            _ if answer.is_error => {}
+            Self::Files(files) => {
+                for (path, action) in files {
+                    let is_new = action == Action::Edited && answer.has_created();
+                    ledger.touch(path, if is_new { Action::Created } else { action });
+                }
+            }
+            Self::Todos(todos) => ledger.write_todos(todos),
+            Self::NewTask(text) => {
+                let number = answer.text.split_once('#').map(|(_, rest)| rest);
+                let n_digits = |rest: &str| rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+                if let Some(number) = number.and_then(|rest| rest.get(..n_digits(rest))).filter(|it| !it.is_empty()) {
+                    ledger.tell_task(number, TaskNews { text: Some(text), progress: Some(Progress::Pending) });
+                }
+            }
+            Self::Task(number, news) => ledger.tell_task(number, news),
+        }
+    }
+}
+
+impl Answer<'_> {
+    /// Whether the file that was written was not there before.
+    fn has_created(&self) -> bool {
+        self.text.starts_with("File created") || self.note(b"type").is_some_and(|note| note == b"\"create\"")
+    }
+
+    /// Whether the command went on in the background.
+    fn is_in_background(&self) -> bool {
+        self.text.starts_with("Command running in background") || self.note(b"backgroundTaskId").is_some()
+    }
+
+    /// What the client noted beside the result under `key`, where that is an object.
+    fn note(&self, key: &[u8]) -> Option<&[u8]> {
+        let notes = self.page.scan.tool_use_result?.of(self.page.bytes);
+        let mut found = None;
+        if notes.starts_with(b"{") {
+            each_field(notes, |name, value| {
+                if name == key {
+                    found = Some(value.of(notes));
+                }
+            });
+        }
+        found
+    }
+
+    /// The status that the command ended with.
+    fn status(&self) -> Option<i32> {
+        let rest = self.text.strip_prefix("Exit code ").or_else(|| self.text.strip_prefix("Error: Exit code "))?;
+        rest.split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok()
+    }
+}
+
+fn note_command(command: &str, folder: Option<&str>, answer: &Answer<'_>, ledger: &mut Ledger) {
+    if is_refusal(answer.text) {
+        return;
+    }
+    let script = Script::read(command);
+    if only_looks(&script) {
+        return;
+    }
+    let run = TestRun::of(&script).or_else(|| TestRun::behind(&script, answer.text));
+    let tested = run.map(|(run, at)| {
+        let mut report = TestReport::read(&run, answer.text);
+        report.all_passed &= shows_its_end(&script, at, answer.text) && !answer.is_error;
+        (run, at, report)
+    });
+    let report = tested.as_ref().map(|(_, _, report)| report);
+    let ending = if answer.is_error {
+        Ending::Failed(answer.status())
+    } else if report.is_some_and(|report| !report.failed.is_empty()) {
+        Ending::Failed(None)
+    } else if answer.is_in_background() {
+        Ending::Untold
+    } else if tells_its_end(&script) || report.is_some_and(|report| report.all_passed) {
+        Ending::Succeeded
+    } else {
+        Ending::Untold
+    };
+    let (cd, rest) = without_cd(command);
+    let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve(&cd, folder)));
+    ledger.ran(without_tail(rest), place.as_deref().unwrap_or_default(), ending);
+    if let Some((run, at, report)) = tested {
+        let folder = folders(&script, folder).into_iter().nth(at).flatten();
+        ledger.tested(&run, report, folder.as_deref().unwrap_or_default());
+    }
+    if !answer.is_error && !answer.is_in_background() {
+        for (path, action) in patched(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {
+            ledger.touch(path, action);
+        }
+        for (path, action) in effects(&script, folder) {
+            ledger.touch(path, action);
+        }
+    }
+}
+
+/// What tools call the path of the file that they work on.
+const PATHS: [&[u8]; 4] = [b"file_path", b"notebook_path", b"absolute_path", b"path"];
+
+/// The files that a call of `tool` works on: its own of the client, those of servers and of other clients by their kin.
+fn files(tool: &str, input: Input<'_>, page: Page<'_>) -> Vec<(String, Action)> {
+    let name = tool.rsplit("__").next().unwrap_or_default();
+    let action = match name {
+        "Read" | "NotebookRead" | "read_file" | "read_text_file" => Action::Read,
+        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "write_file" | "create_file" | "edit_file" | "replace"
+        | "str_replace" => Action::Edited,
+        "delete_file" | "remove_file" => Action::Deleted,
+        "move_file" | "rename_file" => {
+            let moved = [("source", Action::Deleted), ("destination", Action::Created)];
+            let at = |(key, action): (&str, Action)| Some((rooted(&input.string(key.as_bytes())?, page), action));
+            return moved.into_iter().filter_map(at).collect();
+        }
+        "apply_patch" | "ApplyPatch" => {
+            let text = ["input", "patch", "patchText"].iter().find_map(|key| input.string(key.as_bytes()));
+            return text.map(|text| patch_files(&text, page.folder().as_deref())).unwrap_or_default();
+        }
+        _ => return Vec::new(),
+    };
+    let path = PATHS.iter().find_map(|key| input.string(key)).filter(|path| !path.is_empty());
+    path.map(|path| (rooted(&path, page), action)).into_iter().collect()
+}
+
+fn rooted(path: &str, page: Page<'_>) -> String {
+    let folder = if is_rooted(path) { None } else { page.folder() };
+    resolve(path, folder.as_deref())
+}
+
+/// The patch in a shell command that applies one.
+fn patched(command: &str) -> Option<&str> {
+    let (before, patch) = command.split_once("*** Begin Patch")?;
+    before.contains("apply_patch").then_some(patch)
+}
+
+/// The files of a patch in the form of `apply_patch`.
+fn patch_files(patch: &str, folder: Option<&str>) -> Vec<(String, Action)> {
+    const HEADS: [(&str, Action); 4] = [
+        ("*** Add File: ", Action::Created),
+        ("*** Update File: ", Action::Edited),
+        ("*** Delete File: ", Action::Deleted),
+        ("*** Move to: ", Action::Created),
+    ];
+    let mut files: Vec<(String, Action)> = Vec::new();
+    for line in patch.lines() {
+        let after = |(head, action): &(&str, Action)| Some((line.strip_prefix(head)?.trim().to_owned(), *action));
+        let Some((name, action)) = HEADS.iter().find_map(after) else { continue };
+        if let (true, Some(last)) = (line.starts_with("*** Move to"), files.last_mut()) {
+            last.1 = Action::Deleted;
+        }
+        files.push((resolve(&name, folder), action));
+    }
+    files
+}
+
+/// The list of what is to be done, as it is written to `TodoWrite`.
+fn todos(raw: &[u8]) -> Option<Vec<Todo>> {
+    let list: Vec<Value> = serde_json::from_slice(raw).ok()?;
+    let text = |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).map(str::to_owned);
+    let todo = |todo: &Value| {
+        let progress = Progress::named(&text(todo, "status").unwrap_or_default());
+        Some(Todo { text: text(todo, "content").or_else(|| text(todo, "subject"))?, progress })
+    };
+    Some(list.iter().filter_map(todo).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::read::lines::file_of;
+    use crate::apply::samples::conversation;
+    use ctxc_transcript::text::Tokens;
+
+    fn told(calls: &[(&str, &str, &str, &str)]) -> String {
+        let (file, index, lines) = file_of(&conversation(calls));
+        read_ledger(&file, &index, &lines).unwrap().told(Tokens(2000))
+    }
+
+    // F-13
+    #[test]
+    fn f_13_files_are_known_by_what_was_done_with_them() {
+        let told = told(&[
+            ("Read", r#"{"file_path":"/p/src/a.rs"}"#, "1\tfn a() {}", "{}"),
+            ("Write", r#"{"file_path":"/p/src/new.rs"}"#, "File created successfully at: /p/src/new.rs", "{}"),
+            ("Write", r#"{"file_path":"/p/src/newer.rs"}"#, "[ctxc: cut]", r#"{"type":"create"}"#),
+            ("Write", r#"{"file_path":"/p/src/old.rs"}"#, "The file has been updated.", r#"{"type":"update"}"#),
+            ("Edit", r#"{"file_path":"/p/src/a.rs"}"#, "!String to replace not found in file.", "{}"),
+            ("Edit", r#"{"file_path":"/p/src/b.rs"}"#, "The user doesn't want to proceed with this tool use.", "{}"),
+            ("MultiEdit", r#"{"file_path":"../q/c.rs"}"#, "Applied 2 edits", "{}"),
+            ("NotebookEdit", r#"{"notebook_path":"/p/n.ipynb"}"#, "Updated cell", "{}"),
+            ("mcp__fs__write_file", r#"{"path":"/p/fs.txt"}"#, "ok", "{}"),
+            ("mcp__fs__move_file", r#"{"source":"/p/from","destination":"/p/to"}"#, "ok", "{}"),
+            (
+                "apply_patch",
+                r#"{"input":"*** Begin Patch\n*** Add File: added.rs\n*** Update File: x.rs\n*** Move to: y.rs\n*** Delete File: z.rs"}"#,
+                "ok",
+                "{}",
+            ),
+            ("Bash", r#"{"command":"rm src/gone.rs && git mv m.rs n.rs"}"#, " ", "{}"),
+        ]);
+        insta::assert_snapshot!(told, @r"
+        Files created: n.rs, y.rs, added.rs, to, src/newer.rs, src/new.rs
+        Files edited: fs.txt, n.ipynb, src/old.rs, /q/c.rs
+        Files deleted: m.rs, src/gone.rs, z.rs, x.rs, from
+        Commands that succeeded when last run:
+        - `rm src/gone.rs && git mv m.rs n.rs`
+        Files read and not changed: src/a.rs
+        ");
+    }
+
+    // F-13
+    #[test]
+    fn f_13_commands_are_known_by_how_they_ended() {
+        let bash = |command: &'static str, result: &'static str| ("Bash", command, result, "{}");
+        let told = told(&[
+            bash(r#"{"command":"cargo build"}"#, "!Exit code 101\nerror: no"),
+            bash(r#"{"command":"ls -la"}"#, "a"),
+            bash(r#"{"command":"cd /p/sub && make"}"#, "done"),
+            bash(r#"{"command":"cargo build"}"#, "Finished"),
+            bash(r#"{"command":"cargo clippy 2>&1 | tail -3"}"#, "done"),
+            bash(r#"{"command":"npm run lint"}"#, "!Command timed out after 2m"),
+            bash(r#"{"command":"rm -rf /"}"#, "The user doesn't want to proceed with this tool use."),
+            ("Bash", r#"{"command":"npm start"}"#, "ok", r#"{"backgroundTaskId":"b1"}"#),
+            bash(r#"{"command":"cargo test | tail -4"}"#, "test a::b ... FAILED\ntest result: FAILED. 1 failed"),
+            bash(r#"{"command":"make test"}"#, "test a::c ... FAILED\ntest a::d ... FAILED\ntest result: FAILED."),
+            bash(r#"{"command":"cargo test a::c"}"#, "test a::c ... ok\ntest result: ok."),
+            bash(r#"{"command":"never answered"}"#, ""),
+        ]);
+        insta::assert_snapshot!(told, @r"
+        Tests that failed when last seen:
+        - a::d
+        - a::b
+        Commands that failed when last run:
+        - `make test`
+        - `cargo test`
+        - `npm run lint`
+        Commands that succeeded when last run:
+        - `cargo test a::c`
+        - `cargo build` (1 of 2 runs failed)
+        - `make` in sub
+        Commands whose status is not known:
+        - `npm start`
+        - `cargo clippy`
+        ");
+    }
+
+    // F-13
+    #[test]
+    fn f_13_what_is_to_be_done_is_as_it_was_last_written() {
+        let told = told(&[
+            ("TodoWrite", r#"{"todos":[{"content":"Old","status":"pending"}]}"#, "ok", "{}"),
+            (
+                "TodoWrite",
+                r#"{"todos":[{"content":"Plan","status":"completed"},{"content":"Test","status":"pending"},{"content":"Write","status":"in_progress"}]}"#,
+                "ok",
+                "{}",
+            ),
+            ("TaskCreate", r#"{"subject":"Ship"}"#, "Task #7 created successfully: Ship", "{}"),
+            ("TaskCreate", r#"{"subject":"Tell"}"#, "Task #8 created successfully: Tell", "{}"),
+            ("TaskUpdate", r#"{"taskId":"8","status":"completed"}"#, "Updated task #8 status", "{}"),
+            ("TaskUpdate", r#"{"taskId":"7","status":"completed"}"#, "!No such task", "{}"),
+        ]);
+        assert_eq!(told, "Open tasks:\n- Write (in progress)\n- Test\n- #7 Ship");
+    }
+
+    // F-13
+    #[test]
+    fn f_13_ledgers_of_parts_merge_to_that_of_the_whole() {
+        let (file, index, lines) = file_of(&conversation(&[
+            ("Read", r#"{"file_path":"/p/a"}"#, "x", "{}"),
+            ("Edit", r#"{"file_path":"/p/a"}"#, "x", "{}"),
+            ("Bash", r#"{"command":"cargo test"}"#, "test a ... FAILED", "{}"),
+            ("Bash", r#"{"command":"cargo test"}"#, "test result: ok.", "{}"),
+        ]));
+        let whole = read_ledger(&file, &index, &lines).unwrap();
+        for cut in (1..lines.len()).step_by(2) {
+            let (earlier, later) = lines.split_at(cut);
+            let mut merged = read_ledger(&file, &index, earlier).unwrap();
+            merged.merge(read_ledger(&file, &index, later).unwrap());
+            assert_eq!(merged, whole, "{cut}");
+        }
+        assert!(read_ledger(&file, &index, &[]).unwrap().is_empty());
+    }
+}

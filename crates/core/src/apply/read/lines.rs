@@ -1,0 +1,57 @@
+//! Some lines of a transcript, in the order of the conversation.
+
+use std::fs::File;
+use std::io;
+
+use crate::apply::edit::cut::Page;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Index, LineNo, read_line};
+
+#[cfg(test)]
+pub(in crate::apply) use tests::file_of;
+
+/// Calls `each` with every one of `lines`, in their order. The memory follows the longest of them.
+///
+/// # Errors
+/// When reading fails.
+pub(in crate::apply) fn each_line(
+    file: &File,
+    index: &Index,
+    lines: &[LineNo],
+    mut each: impl FnMut(Page<'_>),
+) -> io::Result<()> {
+    let mut scan = Scan::default();
+    let mut buffer = Vec::new();
+    for &line in lines {
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        scan.read(bytes);
+        each(Page { line, bytes, scan: &scan });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use ctxc_transcript::Chain;
+
+    /// A file of `text`, its index, and the lines of its live chain.
+    pub(in crate::apply) fn file_of(text: &str) -> (File, Index, Vec<LineNo>) {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let index = Index::build(text.as_bytes()).unwrap();
+        let lines = Chain::find(&index).lines;
+        (file, index, lines)
+    }
+
+    #[test]
+    fn lines_are_read_in_the_order_that_is_asked_for() {
+        let (file, index, _) = file_of("{\"a\":1}\n\n{\"b\":2}\n");
+        let mut read = Vec::new();
+        each_line(&file, &index, &[LineNo(2), LineNo(0)], |page| read.push((page.line.0, page.bytes.to_vec())))
+            .unwrap();
+        assert_eq!(read, [(2, b"{\"b\":2}\n".to_vec()), (0, b"{\"a\":1}\n".to_vec())]);
+    }
+}

@@ -1,0 +1,21 @@
+//! What the entries of a session say, and which calls they hold.
+
+pub(super) mod calls;
+pub(super) mod describe;
+pub(super) mod document;
+pub(super) mod entry_fields;
+pub(super) mod input;
+pub(super) mod ledger;
+pub(super) mod lines;
+pub(super) mod named;
+pub(super) mod outline;
+pub(super) mod past;
+pub(super) mod person;
+pub(super) mod placeholder;
+pub(super) mod places;
+pub(super) mod read_note;
+pub(super) mod said;
+pub(super) mod shown;
+pub(super) mod spoken;
+pub(super) mod tool_said;
+pub(super) mod typed;

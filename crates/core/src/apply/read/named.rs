@@ -1,0 +1,131 @@
+//! What targets name in a transcript: calls by their handles, messages by how they start and end (P-02, P-06).
+
+use std::fs::File;
+use std::io;
+
+use crate::apply::edit::cut::Page;
+use crate::apply::read::calls::Calls;
+use crate::plan::{Fits, Roles, Target};
+use ctxc_transcript::scan::{BlockKind, Kind, Scan};
+use ctxc_transcript::text::{Patterns, clipped, json_string, on_one_line};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
+
+/// What a target names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// Nothing.
+    Nothing,
+    /// A call, by its place among all.
+    Call(usize),
+    /// A message.
+    Message(Text),
+    /// Each of these calls: the handle does not tell which.
+    Calls(Vec<usize>),
+    /// Each of these messages.
+    Messages(Vec<Text>),
+}
+
+/// A message that a pattern fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Its line.
+    pub line: LineNo,
+    /// How it starts, in one line.
+    pub start: String,
+}
+
+/// Finds what each of `targets` names, in one pass. Messages are the live ones of `roles`, those aside that the client
+/// wrote: meta entries and compact summaries.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn find_named(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    calls: &Calls,
+    targets: &[&Target],
+    roles: Roles,
+) -> io::Result<Vec<Named>> {
+    let mut found: Vec<Vec<Text>> = vec![Vec::new(); targets.len()];
+    let patterns: Vec<_> = targets
+        .iter()
+        .enumerate()
+        .filter_map(|(at, target)| match target {
+            Target::Message(pattern) => Some((at, pattern)),
+            Target::Call(_) => None,
+        })
+        .collect();
+    if !patterns.is_empty() {
+        let set = Patterns::new(patterns.iter().map(|(_, pattern)| *pattern));
+        each_text(file, index, chain, roles, |line, text| {
+            for place in set.fits(text) {
+                let slot = patterns.get(place).and_then(|(at, _)| found.get_mut(*at));
+                // A message may have two blocks that fit.
+                if let Some(slot) = slot.filter(|slot| slot.last().is_none_or(|last| last.line != line)) {
+                    slot.push(Text { line, start: beginning(text) });
+                }
+            }
+        })?;
+    }
+    let named = targets.iter().zip(found).map(|(target, mut texts)| match target {
+        Target::Call(handle) => match calls.handles.find(handle) {
+            Fits::None => Named::Nothing,
+            Fits::One(call_idx) => Named::Call(call_idx),
+            Fits::Several(call_idxs) => Named::Calls(call_idxs),
+        },
+        Target::Message(_) => match texts.pop() {
+            None => Named::Nothing,
+            Some(text) if texts.is_empty() => Named::Message(text),
+            Some(text) => Named::Messages(texts.into_iter().chain([text]).collect()),
+        },
+    });
+    Ok(named.collect())
+}
+
+/// Calls `each` with every text of the live messages of `roles`, in the order of the file: string content, or block by
+/// block.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn each_text(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    roles: Roles,
+    mut each: impl FnMut(LineNo, &str),
+) -> io::Result<()> {
+    let is_wanted = |line: &LineNo| {
+        let record = index.record(*line);
+        let is_of_role = match roles {
+            Roles::Both => record.kind.is_message(),
+            Roles::User => record.kind == Kind::User,
+            Roles::Assistant => record.kind == Kind::Assistant,
+        };
+        is_of_role && record.flags.any(Flags::TEXT) && !record.flags.any(Flags::META.with(Flags::COMPACT_SUMMARY))
+    };
+    let lines: LineSet = chain.lines.iter().copied().filter(is_wanted).collect();
+    let mut scan = Scan::default();
+    revisit(file, index, &lines, |line, bytes| {
+        scan.read(bytes);
+        for text in texts(&Page { line, bytes, scan: &scan }) {
+            each(line, &text);
+        }
+        io::Result::Ok(())
+    })
+}
+
+/// The texts of a message: its string content, or those of its blocks.
+pub(in crate::apply) fn texts(page: &Page<'_>) -> Vec<String> {
+    if let Some(raw) = page.scan.string_content(page.bytes) {
+        return vec![json_string::decode(raw).into_owned()];
+    }
+    let blocks = page.scan.outer_blocks().filter(|block| block.kind == BlockKind::Text);
+    blocks.map(|block| page.decoded(block.text)).collect()
+}
+
+/// How `text` starts, in one line.
+#[must_use]
+pub fn beginning(text: &str) -> String {
+    clipped(&on_one_line(text), 48)
+}

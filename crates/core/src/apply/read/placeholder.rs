@@ -1,0 +1,237 @@
+//! What stands where something was removed: one line that says what it was, how large, and the command that shows it.
+
+use ctxc_transcript::text::{Digest, Tokens, chars4, grouped};
+
+/// How every text starts that stands in the place of another.
+const START: &str = "[ctxc";
+/// How many digits of a digest name an original. Twelve are 48 bits: an archive of a million lines has two that look
+/// alike with a probability of one in 500.
+const DIGITS: usize = 12;
+
+/// Whether `text` is one of ours, which no rule cuts again.
+#[must_use]
+pub fn is_placeholder(text: &str) -> bool {
+    text.starts_with(START)
+}
+
+/// Whether `text` is a placeholder and nothing else, but for the digest of a masked result below it. A text that only
+/// mentions one, or starts as one does, is none.
+#[must_use]
+pub(in crate::apply) fn is_whole_placeholder(text: &str) -> bool {
+    let first = text.split_once('\n').map_or(text, |(first, _)| first);
+    let Some(inner) = first.strip_prefix(START).and_then(|rest| rest.strip_suffix(']')) else { return false };
+    let Some(said) = inner.strip_prefix(": ") else {
+        // Below a bare name or a command stands nothing.
+        return first.len() == text.len() && names_a_line(inner.strip_prefix(" archive show").unwrap_or(inner));
+    };
+    let said = match said.rsplit_once("; ctxc archive show") {
+        Some((said, name)) if names_a_line(name) => said,
+        Some(_) => return false,
+        None => said,
+    };
+    // What is removed today was taken out in files of the first version.
+    let units = [" tokens", " token", " characters removed", " characters taken out"];
+    let unit = units.into_iter().find_map(|unit| said.strip_suffix(unit));
+    let ends_in_number = |said: &str| said.ends_with(|last: char| last.is_ascii_digit());
+    matches!(said, "removed" | "taken out" | "superseded" | "masked") || unit.is_some_and(ends_in_number)
+}
+
+/// Whether ` 3f9a1c2b7d4e`, with or without an archive behind it, is what `text` is.
+fn names_a_line(text: &str) -> bool {
+    let mut words = text.split(' ').skip(1);
+    let is_name = |name: &str| name.len() == DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    text.starts_with(' ')
+        && words.next().is_some_and(is_name)
+        && words.next().is_none_or(|option| option == "--archive")
+}
+
+/// The archive, as the command in a placeholder names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Shelf {
+    /// The one that a command uses when it is told nothing.
+    #[default]
+    Default,
+    /// The one at this URL, whose path is absolute.
+    At(String),
+    /// None that a later command could read, so that no command is named.
+    Nowhere,
+}
+
+impl Shelf {
+    /// What shows the original of this digest, as it stands behind what is said of it: `; ctxc archive show
+    /// 3f9a1c2b7d4e`. Nothing where there is no archive.
+    #[must_use]
+    pub fn command(&self, line: Digest) -> String {
+        match self {
+            Self::Default => format!("; ctxc archive show {}", name(line)),
+            Self::At(url) => format!("; ctxc archive show {} --archive {}", name(line), shell_word(url)),
+            Self::Nowhere => String::new(),
+        }
+    }
+}
+
+/// What is removed from a line, and what becomes of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Placeholder<'a> {
+    /// What was there, such as `Read src/main.rs`.
+    pub what: &'a str,
+    /// What became of it, such as `removed`.
+    pub fate: &'a str,
+    /// Its size.
+    pub tokens: Tokens,
+    /// The digest of the whole line that held it, by which the archive knows that line.
+    pub line: Digest,
+    /// The archive that has the line.
+    pub shelf: &'a Shelf,
+}
+
+impl Placeholder<'_> {
+    /// The full form: `[ctxc: Read src/main.rs removed, 1,234 tokens; ctxc archive show 3f9a1c2b7d4e]`.
+    #[must_use]
+    pub fn full(&self) -> String {
+        let Self { what, fate, tokens, shelf, .. } = self;
+        let plural = if tokens.0 == 1 { "" } else { "s" };
+        let command = shelf.command(self.line);
+        format!("{START}: {what} {fate}, {} token{plural}{command}]", grouped(tokens.0))
+    }
+
+    /// The command alone: `[ctxc archive show 3f9a1c2b7d4e]`; the shortest form where there is none.
+    #[must_use]
+    pub fn command(&self) -> String {
+        match self.shelf {
+            Shelf::Default | Shelf::At(_) => format!("[{}]", self.shelf.command(self.line).trim_start_matches("; ")),
+            Shelf::Nowhere => self.bare(),
+        }
+    }
+
+    /// The shortest form, for what is hardly longer: `[ctxc 3f9a1c2b7d4e]`.
+    #[must_use]
+    pub fn bare(&self) -> String {
+        match self.shelf {
+            Shelf::Default | Shelf::At(_) => format!("{START} {}]", name(self.line)),
+            Shelf::Nowhere => format!("{START}: {}]", self.fate),
+        }
+    }
+
+    /// The longest form that is shorter than what was there, in tokens; the shortest where none is.
+    #[must_use]
+    pub fn fitting(&self) -> String {
+        self.first(|text| chars4(text) < self.tokens).unwrap_or_else(|| self.bare())
+    }
+
+    /// The longest form that `fits`.
+    pub fn first(&self, fits: impl Fn(&str) -> bool) -> Option<String> {
+        let forms = [Self::full, Self::command, Self::bare].into_iter().map(|form| form(self));
+        forms.into_iter().find(|text| fits(text))
+    }
+}
+
+/// The name by which a command finds the original of this digest.
+fn name(line: Digest) -> String {
+    line.to_string().chars().take(DIGITS).collect()
+}
+
+/// `word` so that a shell takes it for one.
+#[must_use]
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/:._-+~=@%,".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placeholder(tokens: u64, shelf: &Shelf) -> Placeholder<'_> {
+        Placeholder {
+            what: "Read src/main.rs",
+            fate: "removed",
+            tokens: Tokens(tokens),
+            line: Digest::of(b"line"),
+            shelf,
+        }
+    }
+
+    // N-05, N-08
+    #[test]
+    fn n_08_placeholders_of_the_first_version_are_known() {
+        let first_version = [
+            "[ctxc: Read a.rs taken out, 9 tokens]",
+            "[ctxc: Read a.rs taken out, 1,234 tokens; ctxc archive show 0123456789ab]",
+            "[ctxc: 300 characters taken out]",
+            "[ctxc: taken out]",
+        ];
+        for text in first_version {
+            assert!(is_whole_placeholder(text), "{text}");
+        }
+        assert!(!is_whole_placeholder("[ctxc: Read a.rs was taken out of the list]"));
+    }
+
+    // P-03
+    #[test]
+    fn a_placeholder_says_what_how_large_and_where() {
+        let at = |url: &str| Shelf::At(url.to_owned());
+        let cases = [
+            (1234, Shelf::Default, "[ctxc: Read src/main.rs removed, 1,234 tokens; ctxc archive show NAME]"),
+            (
+                99,
+                at("sqlite:/a/b.sqlite"),
+                "[ctxc: Read src/main.rs removed, 99 tokens; ctxc archive show NAME --archive sqlite:/a/b.sqlite]",
+            ),
+            (
+                99,
+                at("sqlite:/it's here"),
+                r"[ctxc: Read src/main.rs removed, 99 tokens; ctxc archive show NAME --archive 'sqlite:/it'\''s here']",
+            ),
+            (99, Shelf::Nowhere, "[ctxc: Read src/main.rs removed, 99 tokens]"),
+            (20, Shelf::Default, "[ctxc: Read src/main.rs removed, 20 tokens; ctxc archive show NAME]"),
+            (16, Shelf::Default, "[ctxc archive show NAME]"),
+            (9, Shelf::Default, "[ctxc archive show NAME]"),
+            (15, at("sqlite:/a/b.sqlite"), "[ctxc NAME]"),
+            (17, at("sqlite:/a/b.sqlite"), "[ctxc archive show NAME --archive sqlite:/a/b.sqlite]"),
+            (8, Shelf::Default, "[ctxc NAME]"),
+            (1, Shelf::Default, "[ctxc NAME]"),
+            (3, Shelf::Nowhere, "[ctxc: removed]"),
+        ];
+        let name = &Digest::of(b"line").to_string()[..DIGITS];
+        for (tokens, shelf, expected) in cases {
+            let text = placeholder(tokens, &shelf).fitting();
+            assert_eq!(text.replace(name, "NAME"), expected);
+            assert!(is_placeholder(&text) && !text.contains('\n'));
+            // N-05
+            assert!(is_whole_placeholder(&text), "{text}");
+        }
+        assert_eq!(placeholder(1, &Shelf::Nowhere).full(), "[ctxc: Read src/main.rs removed, 1 token]");
+    }
+
+    // N-05
+    #[test]
+    fn n_05_a_text_that_only_mentions_a_placeholder_is_none() {
+        let whole = [
+            "[ctxc: removed]",
+            "[ctxc: Bash cargo test masked, 12,345 tokens; ctxc archive show 3f9a1c2b7d4e]\nexit 101\n3 failed",
+            "[ctxc: 1,234 characters removed; ctxc archive show 3f9a1c2b7d4e]",
+            "[ctxc: Bash echo '; ctxc' removed, 9 tokens]",
+        ];
+        for text in whole {
+            assert!(is_whole_placeholder(text), "{text}");
+        }
+        let none = [
+            "",
+            "[ctxc",
+            "[ctxc]",
+            "[ctxc: ]",
+            "[ctxc: done; this session is what came of it]",
+            "What does [ctxc: Read a removed, 9 tokens] mean?",
+            "[ctxc: Read a removed, 9 tokens] is what I see",
+            "[ctxc: Read a removed, 9 tokens; ctxc archive show it]",
+            "[ctxc 3f9a1c2b7d4e]\nWhat is that?",
+            "[ctxc archive show 3f9a1c2b7d4e]?",
+            "[ctxc archive list]",
+            "[ctxc: many tokens]",
+        ];
+        for text in none {
+            assert!(!is_whole_placeholder(text), "{text}");
+        }
+    }
+}

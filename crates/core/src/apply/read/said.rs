@@ -1,0 +1,246 @@
+//! Messages as a summariser gets them: what was said in full, what tools did in a few words.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+
+use jiff::Timestamp;
+
+use super::input::Input;
+use super::lines::each_line;
+use super::tool_said::{Asked, Printed, aside, orphan, said};
+use super::typed::{asks, inside, queued, typed};
+use crate::apply::edit::cut::Page;
+use ctxc_engine::Said;
+use ctxc_transcript::scan::{BlockKind, Kind};
+use ctxc_transcript::{Index, LineNo, Prompt, entry};
+
+/// What was said in one line of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The line.
+    pub line: LineNo,
+    /// When it was said, where the line tells.
+    pub time: Option<Timestamp>,
+    /// What was said, in order; nothing where the line has only what no summary needs: thinking, reminders of the client,
+    /// commands that work the client.
+    pub said: Vec<Said>,
+}
+
+/// What was said in `lines`, which stand in the order of the conversation; one remark for each.
+///
+/// A call is told with its result, in the remark of the result, so both have to be among the lines: they are best read a
+/// whole chunk at a time. The memory follows what is told.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn read_said(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Vec<Remark>> {
+    let mut remarks: Vec<Remark> = Vec::with_capacity(lines.len());
+    let mut open: HashMap<String, Asked> = HashMap::new();
+    let mut printed = Printed::default();
+    each_line(file, index, lines, |page| {
+        let at = remarks.len();
+        let said = match page.scan.kind {
+            Kind::User => of_user(page, &mut open, &mut printed),
+            Kind::Assistant => of_assistant(page, at, &mut open),
+            Kind::Attachment => {
+                queued(page).filter(|prompt| asks(prompt)).and_then(|prompt| said("user", prompt)).into_iter().collect()
+            }
+            _ => Vec::new(),
+        };
+        remarks.push(Remark { line: page.line, time: page.time(), said });
+    })?;
+    let mut unanswered: Vec<(String, Asked)> = open.into_iter().collect();
+    unanswered.sort_by(|(a, _), (b, _)| a.cmp(b));
+    for (_, asked) in unanswered {
+        if let Some(remark) = remarks.get_mut(asked.at) {
+            remark.said.push(asked.unanswered());
+        }
+    }
+    Ok(remarks)
+}
+
+fn of_assistant(page: Page<'_>, at: usize, open: &mut HashMap<String, Asked>) -> Vec<Said> {
+    // The client wrote it in the model's name.
+    if page.scan.is_api_error {
+        return Vec::new();
+    }
+    let folder = page.folder();
+    for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
+        let input = Input(block.input.map_or(&[][..], |it| it.of(page.bytes)));
+        let asked = Asked::new(page.decoded(block.name), input, folder.as_deref(), at);
+        open.insert(page.decoded(block.tool_id), asked);
+    }
+    said("assistant", entry::text(page.scan, page.bytes)).into_iter().collect()
+}
+
+fn of_user(page: Page<'_>, open: &mut HashMap<String, Asked>, printed: &mut Printed) -> Vec<Said> {
+    let (scan, line) = (page.scan, page.bytes);
+    let mut all = Vec::new();
+    for (at, text) in entry::tool_results(scan, line) {
+        let is_error = scan.blocks.get(at).is_some_and(|block| block.is_error);
+        match page.call(at).and_then(|id| open.remove(&id)) {
+            Some(asked) => all.extend(asked.answered(&text, is_error, printed)),
+            None => all.extend(orphan(&text)),
+        }
+    }
+    let text = entry::text(scan, line);
+    if scan.is_compact_summary {
+        all.extend(said("summary", text));
+    } else if text.trim_start().starts_with("[Request interrupted by user") {
+        all.extend(said("system", "The person interrupted the work.".to_owned()));
+    } else if let Some(output) = inside(&text, "bash-stdout") {
+        all.extend(aside("Printed", output));
+    } else if text.trim_start().starts_with("<task-notification>") {
+        let news = inside(&text, "result").or_else(|| inside(&text, "summary"));
+        all.extend(aside("In the background", news.unwrap_or(&text)));
+    } else if !scan.is_meta {
+        let prompt = typed(&text);
+        if asks(&prompt) && Prompt::of_text(prompt.as_bytes()) != Prompt::No {
+            all.extend(said("user", prompt));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::read::lines::file_of;
+    use crate::apply::samples::conversation;
+    use ctxc_transcript::Chain;
+
+    /// What is said, one after the other: `<speaker> text`.
+    fn told(file: &File, index: &Index, lines: &[LineNo]) -> String {
+        let remarks = read_said(file, index, lines).unwrap();
+        assert_eq!(remarks.iter().map(|remark| remark.line).collect::<Vec<_>>(), lines);
+        let said = remarks.iter().flat_map(|remark| &remark.said);
+        said.map(|said| format!("<{}> {}", said.speaker, said.text)).collect::<Vec<_>>().join("\n")
+    }
+
+    fn fixture(name: &str) -> (File, Index) {
+        let file = File::open(format!("{}/../../fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let index = Index::build(&file).unwrap();
+        (file, index)
+    }
+
+    // F-12
+    #[test]
+    fn f_12_tools_are_told_in_few_words() {
+        let (file, index, lines) = file_of(&conversation(&[
+            ("Read", r#"{"file_path":"/p/src/a.rs"}"#, "1\tfn a() {}", "{}"),
+            ("Edit", r#"{"file_path":"/p/src/a.rs"}"#, "The file has been updated.", "{}"),
+            (
+                "Edit",
+                r#"{"file_path":"/p/src/a.rs"}"#,
+                "!<tool_use_error>String to replace not found.</tool_use_error>",
+                "{}",
+            ),
+            (
+                "Bash",
+                r#"{"command":"cd /p/sub && cargo build"}"#,
+                "!Exit code 101\nerror[E0425]: cannot find value `x`",
+                "{}",
+            ),
+            ("Bash", r#"{"command":"cargo build"}"#, "Compiling a\nFinished in 2s", "{}"),
+            (
+                "Bash",
+                r#"{"command":"git push"}"#,
+                "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nNot on a Friday.",
+                "{}",
+            ),
+            ("Write", r#"{"file_path":"/p/x"}"#, "The user doesn't want to take this action right now.", "{}"),
+            (
+                "AskUserQuestion",
+                r#"{"questions":[]}"#,
+                r#"User has answered your questions: "Which?"="The map". You can now continue with the user's answers in mind."#,
+                "{}",
+            ),
+            ("ExitPlanMode", r#"{"plan":"1. Write it\n2. Test it"}"#, "User has approved your plan.", "{}"),
+            (
+                "Task",
+                r#"{"description":"Look around","prompt":"..."}"#,
+                "It is in a.rs.\nagentId: 1 (for resuming)\n<usage>9</usage>",
+                "{}",
+            ),
+            ("WebFetch", r#"{"url":"https://example.org"}"#, "It says so.", "{}"),
+            ("Bash", r#"{"command":"sleep 9"}"#, "", ""),
+        ]));
+        insta::assert_snapshot!(told(&file, &index, &lines), @r#"
+        <user> Go
+        <tool> Edit src/a.rs
+        <tool> Edit src/a.rs failed: String to replace not found.
+        <tool> Bash cargo build failed: Exit code 101
+        error[E0425]: cannot find value `x`
+        <tool> Bash cargo build: Compiling a; Finished in 2s
+        <tool> Bash git push: refused by the person
+        <user> Not on a Friday.
+        <tool> Write x: refused by the person
+        <user> "Which?"="The map".
+        <assistant> The plan, which the person agreed to:
+        1. Write it
+        2. Test it
+        <tool> Task Look around:
+        It is in a.rs.
+        <tool> WebFetch https://example.org: It says so.
+        <tool> Bash sleep 9: no result
+        "#);
+    }
+
+    // F-12
+    #[test]
+    fn f_12_what_is_printed_time_and_again_is_told_twice() {
+        let push = ("Bash", r#"{"command":"git push"}"#, "hint: set up zoxide\npushed", "{}");
+        let (file, index, lines) = file_of(&conversation(&[push; 4]));
+        let told = told(&file, &index, &lines);
+        assert_eq!(told.matches("zoxide").count(), 2, "{told}");
+        assert_eq!(told.matches("Bash git push").count(), 4, "{told}");
+    }
+
+    // F-12
+    #[test]
+    fn f_12_prompts_are_told_as_they_were_typed_and_the_work_of_the_client_is_left_out() {
+        let (file, index) = fixture("slash-commands");
+        insta::assert_snapshot!(told(&file, &index, &Chain::find(&index).lines), @r#"
+        <user> Count the TODO marks in src/ and group them by module, newest module first.
+        <tool> Bash rg -c TODO src: src/segment.rs:4; src/manifest.rs:1
+        <assistant> Five in all: four in `src/segment.rs`, one in `src/manifest.rs`.
+        <user> ! git stash list
+        <tool> Printed: stash@{0}: WIP on main: 51d0c88 Sign the payload
+        <user> /review src/segment.rs
+        <assistant> No panics. `Segment::split` lacks a test for an empty segment, and `n` in line 40 should say what it counts.
+        <user> Write that test.
+        <tool> Bash cargo test split: refused by the person
+        <system> The person interrupted the work.
+        <user> Don't run it yet, only write it.
+        <assistant> Written: `split_of_an_empty_segment_is_empty` in tests/segment.rs. It was not run.
+        <tool> In the background: Background command "cargo doc" completed (exit code 0)
+        <assistant> The documentation was built in the background without a warning.
+        "#);
+    }
+
+    // F-12
+    #[test]
+    fn f_12_earlier_summaries_are_told_as_such() {
+        let (file, index) = fixture("compact-boundary");
+        let told = told(&file, &index, &Chain::find(&index).lines);
+        assert!(told.starts_with("<summary> This session is being continued"), "{told}");
+    }
+
+    #[test]
+    fn what_was_typed_while_the_model_worked_is_told() {
+        let line = |uuid: &str, rest: &str| {
+            format!(
+                r#"{{"parentUuid":null,"type":"attachment","attachment":{rest},"uuid":"{uuid}","timestamp":"2026-03-02T09:00:00.000Z"}}"#
+            )
+        };
+        let lines = [
+            line("a", r#"{"type":"queued_command","prompt":"Also the docs"}"#),
+            line("b", r#"{"type":"todo_reminder","content":"noise"}"#),
+        ];
+        let (file, index, _) = file_of(&lines.join("\n"));
+        assert_eq!(told(&file, &index, &[LineNo(0), LineNo(1)]), "<user> Also the docs");
+        let times = read_said(&file, &index, &[LineNo(1)]).unwrap();
+        assert_eq!(times.first().unwrap().time, "2026-03-02T09:00:00Z".parse().ok());
+    }
+}

@@ -1,0 +1,193 @@
+//! Messages as people read them: each text with who said it, when, and where it stands.
+
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+
+use jiff::Timestamp;
+
+use super::document::texts_of;
+use super::typed::{queued, typed};
+use crate::apply::edit::cut::Page;
+use ctxc_store::Kind;
+use ctxc_transcript::scan;
+use ctxc_transcript::scan::{Scan, each_field};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Chain, Index, LineNo, Prompt, TurnIdx, is_notification, read_line, turn_at, turns};
+
+/// Who says something, as people tell it apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaker {
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool.
+    Tool,
+    /// The client: its remarks, context that it adds, summaries in the place of what it compacted.
+    System,
+}
+
+impl Speaker {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::System => "system",
+        }
+    }
+}
+
+/// One text of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The line that it stands in.
+    pub line: LineNo,
+    /// The turn that it is part of; `None` before the first.
+    pub turn: Option<TurnIdx>,
+    /// When it was said, where the line tells.
+    pub time: Option<Timestamp>,
+    /// Who says it.
+    pub speaker: Speaker,
+    /// What kind of text it is.
+    pub kind: Kind,
+    /// The text; that of a tool call starts with the name of the tool.
+    pub text: String,
+}
+
+/// In which order texts are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The oldest first.
+    Forward,
+    /// The newest first.
+    Backward,
+}
+
+/// Calls `each` with every text of the live chain, until it breaks. The memory follows the longest line.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn each_shown(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    order: Order,
+    mut each: impl FnMut(Shown) -> ControlFlow<()>,
+) -> io::Result<()> {
+    let turns = turns(index, chain);
+    let mut scan = Scan::default();
+    let mut buffer = Vec::new();
+    let n_lines = chain.lines.len();
+    for step in 0..n_lines {
+        let place = match order {
+            Order::Forward => step,
+            Order::Backward => n_lines - 1 - step,
+        };
+        let Some(&line) = chain.lines.get(place) else { continue };
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        scan.read(bytes);
+        let page = Page { line, bytes, scan: &scan };
+        let mut texts = texts_in(page, turn_at(&turns, place));
+        if order == Order::Backward {
+            texts.reverse();
+        }
+        for text in texts {
+            if each(text).is_break() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The texts of `line`, whichever turn it is part of.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn shown_in(file: &File, index: &Index, line: LineNo) -> io::Result<Vec<Shown>> {
+    let mut buffer = Vec::new();
+    let bytes = read_line(file, index, line, &mut buffer)?;
+    Ok(texts_in(Page { line, bytes, scan: &Scan::of(bytes) }, None))
+}
+
+/// The texts of one line, in order. What a person typed comes without what the client puts around it.
+pub(in crate::apply) fn texts_in(page: Page<'_>, turn: Option<TurnIdx>) -> Vec<Shown> {
+    let time = page.time();
+    let shown = |speaker, kind, text| Shown { line: page.line, turn, time, speaker, kind, text };
+    if let Some(prompt) = queued(page) {
+        return vec![shown(Speaker::User, Kind::Prompt, prompt)];
+    }
+    let is_of_client = page.scan.is_meta
+        || page.scan.is_compact_summary
+        || page.scan.is_api_error
+        || is_notification(page.scan, page.bytes);
+    let said = texts_of(page.scan, page.bytes).into_iter().map(|said| match said.speaker {
+        "tool" => (Speaker::Tool, said.kind, said.text),
+        "assistant" if !is_of_client => (Speaker::Assistant, said.kind, said.text),
+        "user" if !is_of_client => match Prompt::of_text(said.text.as_bytes()) {
+            Prompt::Typed => (Speaker::User, said.kind, said.text),
+            Prompt::Command => (Speaker::User, said.kind, typed(&said.text)),
+            Prompt::No => (Speaker::System, Kind::Other, said.text),
+        },
+        _ => (Speaker::System, Kind::Other, said.text),
+    });
+    let remark = remark(page).map(|text| (Speaker::System, Kind::Other, text));
+    let all = said.chain(remark);
+    all.map(|(speaker, kind, text)| shown(speaker, kind, text)).collect()
+}
+
+/// The text of a remark of the client.
+fn remark(page: Page<'_>) -> Option<String> {
+    if page.scan.kind != scan::Kind::System {
+        return None;
+    }
+    let mut content = None;
+    each_field(page.bytes, |key, value| {
+        if key == b"content" {
+            content = value.string(page.bytes);
+        }
+    });
+    let text = json_string::decode(content?);
+    (!text.trim().is_empty()).then(|| text.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(name: &str, order: Order) -> Vec<String> {
+        let file = File::open(format!("{}/../../fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let index = Index::build(&file).unwrap();
+        let mut told = Vec::new();
+        each_shown(&file, &index, &Chain::find(&index), order, |shown| {
+            let first = shown.text.lines().next().unwrap_or_default();
+            let turn = shown.turn.map_or("-".to_owned(), |turn| turn.0.to_string());
+            told.push(format!("{} {turn} {} {first}", shown.line.number(), shown.speaker.word()));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        told
+    }
+
+    // U-06
+    #[test]
+    fn u_06_texts_are_read_in_both_orders() {
+        let mut backward = told("session-small", Order::Backward);
+        backward.reverse();
+        assert_eq!(told("session-small", Order::Forward), backward);
+    }
+
+    // U-06
+    #[test]
+    fn u_06_what_the_client_says_is_told_from_what_a_person_does() {
+        let told = told("compact-boundary", Order::Forward);
+        assert!(told.iter().any(|line| line.contains("system Conversation compacted")), "{told:?}");
+        assert!(told.iter().any(|line| line.contains("system This session is being continued")), "{told:?}");
+        assert!(told.iter().any(|line| line.contains(" 0 user ")), "{told:?}");
+    }
+}

@@ -1,0 +1,176 @@
+//! What was said in a transcript, message by message: texts alone, without calls, their results and thinking.
+
+use std::fs::File;
+use std::io;
+
+use jiff::Timestamp;
+
+use super::shown::{Shown, Speaker, texts_in};
+use crate::apply::edit::cut::Page;
+use ctxc_store::Kind;
+use ctxc_transcript::scan;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Chain, Index, LineSet, Messages, Owner, TurnIdx, revisit, turn_at, turns};
+
+/// What one speaker said in a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpokenMessage {
+    /// Who said it; never a tool.
+    pub speaker: Speaker,
+    /// The turn to which it belongs; none before the first turn.
+    pub turn: Option<TurnIdx>,
+    /// When, where the transcript says so.
+    pub time: Option<Timestamp>,
+    /// What. Texts of several blocks have a newline between them.
+    pub text: String,
+}
+
+/// What was said in the live chain, in its order. Messages without a text say nothing; where the client adds to what a
+/// person typed, the message is told as what both said.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn read_spoken(file: &File, index: &Index, chain: &Chain) -> io::Result<Vec<SpokenMessage>> {
+    let messages = Messages::of(index, chain, &LineSet::default());
+    let turns = turns(index, chain);
+    let mut spoken: Vec<Vec<SpokenMessage>> = vec![Vec::new(); messages.firsts.len()];
+    let mut scan = Scan::default();
+    revisit(file, index, &chain.live, |line, bytes| {
+        scan.read(bytes);
+        let message = match messages.owner(line) {
+            Owner::Of(message) => message as usize,
+            // Of what stands behind messages, only what was typed meanwhile is said by somebody.
+            Owner::Behind(message) if scan.kind == scan::Kind::Attachment => message as usize,
+            Owner::Behind(_) | Owner::None => return Ok(()),
+        };
+        let Some(said) = spoken.get_mut(message) else { return Ok(()) };
+        let turn = messages.firsts.get(message).and_then(|place| turn_at(&turns, *place as usize));
+        for shown in texts_in(Page { line, bytes, scan: &scan }, turn) {
+            if is_said(&shown, scan.kind) {
+                add(said, shown, scan.kind);
+            }
+        }
+        io::Result::Ok(())
+    })?;
+    Ok(spoken.into_iter().flatten().collect())
+}
+
+/// Whether a text of an entry of this kind is one that somebody said.
+fn is_said(shown: &Shown, of: scan::Kind) -> bool {
+    match shown.kind {
+        Kind::Prompt | Kind::Answer => true,
+        // The client in messages, and not what it attaches to them.
+        Kind::Other => of != scan::Kind::Attachment,
+        Kind::Thinking
+        | Kind::Call
+        | Kind::ToolResult
+        | Kind::Result
+        | Kind::Batch
+        | Kind::Utterance
+        | Kind::Summary => false,
+    }
+}
+
+fn add(said: &mut Vec<SpokenMessage>, shown: Shown, of: scan::Kind) {
+    let Shown { turn, time, speaker, text, .. } = shown;
+    match said.last_mut() {
+        // What was typed meanwhile is an utterance of its own.
+        Some(known) if known.speaker == speaker && of != scan::Kind::Attachment => known.text.extend(["\n", &text]),
+        Some(_) | None => said.push(SpokenMessage { speaker, turn, time, text }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+
+    use super::*;
+    use crate::apply::read::lines::file_of;
+
+    fn spoken(entries: &[(&str, &str, &str, &str)]) -> Vec<(Speaker, Option<usize>, String)> {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut parent = "null".to_owned();
+        for (n, (kind, id, content, rest)) in entries.iter().enumerate() {
+            let id = if id.is_empty() { String::new() } else { format!(r#""id":"{id}","#) };
+            writeln!(
+                file,
+                r#"{{"parentUuid":{parent},"isSidechain":false,"type":"{kind}","message":{{{id}"role":"{kind}","content":{content}}},"uuid":"u{n}","timestamp":"2026-01-01T00:00:0{n}Z"{rest}}}"#
+            )
+            .unwrap();
+            parent = format!(r#""u{n}""#);
+        }
+        file.rewind().unwrap();
+        let index = Index::build(&file).unwrap();
+        let chain = Chain::find(&index);
+        let said = read_spoken(&file, &index, &chain).unwrap();
+        said.into_iter().map(|it| (it.speaker, it.turn.map(|turn| turn.0), it.text)).collect()
+    }
+
+    // H-01
+    #[test]
+    fn h_01_every_message_with_a_text_is_read_once() {
+        let said = spoken(&[
+            ("user", "", r#""a caveat""#, r#","isMeta":true"#),
+            ("user", "", r#""Fix \"it\"\n""#, ""),
+            ("assistant", "m1", r#"[{"type":"thinking","thinking":"Hm.","signature":"x"}]"#, ""),
+            ("assistant", "m1", r#"[{"type":"text","text":"I look."}]"#, ""),
+            ("assistant", "m1", r#"[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]"#, ""),
+            ("user", "", r#"[{"type":"tool_result","tool_use_id":"t","content":"files"}]"#, ""),
+            ("assistant", "m2", r#"[{"type":"text","text":"Done."},{"type":"text","text":"All."}]"#, ""),
+            ("user", "", r#"[{"type":"text","text":"[Request interrupted by user]"}]"#, ""),
+            ("user", "", r#"[{"type":"text","text":"Next"}]"#, ""),
+        ]);
+        let expected = [
+            (Speaker::System, None, "a caveat"),
+            (Speaker::User, Some(0), "Fix \"it\"\n"),
+            (Speaker::Assistant, Some(0), "I look."),
+            (Speaker::Assistant, Some(0), "Done.\nAll."),
+            (Speaker::System, Some(0), "[Request interrupted by user]"),
+            (Speaker::User, Some(1), "Next"),
+        ];
+        assert_eq!(said, expected.map(|(speaker, turn, text)| (speaker, turn, text.to_owned())));
+    }
+
+    #[test]
+    fn what_the_client_says_is_nobody_elses() {
+        let command = r#""<command-name>/fix</command-name><command-args>the cap</command-args>""#;
+        let both = r#"[{"type":"text","text":"<system-reminder>x</system-reminder>"},{"type":"text","text":"Fix it"}]"#;
+        let said = spoken(&[
+            ("user", "", command, ""),
+            ("assistant", "m1", r#"[{"type":"text","text":"API Error: 529"}]"#, r#","isApiErrorMessage":true"#),
+            ("user", "", both, ""),
+            ("user", "", r#""It has ended""#, r#","origin":{"kind":"task-notification"}"#),
+        ]);
+        let expected = [
+            (Speaker::User, Some(0), "/fix the cap"),
+            (Speaker::System, Some(0), "API Error: 529"),
+            (Speaker::System, Some(1), "<system-reminder>x</system-reminder>"),
+            (Speaker::User, Some(1), "Fix it"),
+            (Speaker::System, Some(1), "It has ended"),
+        ];
+        assert_eq!(said, expected.map(|(speaker, turn, text)| (speaker, turn, text.to_owned())));
+    }
+
+    #[test]
+    fn what_is_typed_while_the_model_works_is_said() {
+        let line = |uuid: &str, parent: &str, rest: &str| {
+            format!(
+                r#"{{"parentUuid":{parent},"isSidechain":false,{rest},"uuid":"{uuid}","timestamp":"2026-01-01T00:00:00Z"}}"#
+            )
+        };
+        let queued = |prompt: &str| {
+            format!(r#""type":"attachment","attachment":{{"type":"queued_command","prompt":"{prompt}"}}"#)
+        };
+        let (file, index, _) = file_of(&[
+            line("a", "null", r#""type":"user","message":{"role":"user","content":"Go"}"#),
+            line("b", r#""a""#, &queued("Also the docs")),
+            line("c", r#""b""#, &queued("<task-notification>done</task-notification>")),
+            line("d", r#""c""#, r#""type":"attachment","attachment":{"type":"todo_reminder","content":"noise"}"#),
+            line("e", r#""d""#, r#""type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"Done."}]}"#),
+        ].join("\n"));
+        let said = read_spoken(&file, &index, &Chain::find(&index)).unwrap();
+        let said: Vec<(Speaker, &str)> = said.iter().map(|it| (it.speaker, it.text.as_str())).collect();
+        let expected = [(Speaker::User, "Go"), (Speaker::User, "Also the docs"), (Speaker::Assistant, "Done.")];
+        assert_eq!(said, expected);
+    }
+}

@@ -1,0 +1,181 @@
+//! What is told of a tool call and its result, in few words: a summary is of what was said and done, and the files are
+//! still there to be read.
+
+use std::collections::HashMap;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::calls::is_refusal;
+use super::describe::Described;
+use super::input::Input;
+use super::typed::{inside, without};
+use crate::plan::{Script, only_looks, without_cd};
+use ctxc_engine::language::reports_error;
+use ctxc_engine::{Said, digest};
+use ctxc_transcript::text::{Tokens, chars4};
+
+/// The most characters of a call.
+const CALL: usize = 120;
+/// The most that is told of an error.
+const ERROR: Tokens = Tokens(150);
+/// The most of what a subagent reports.
+const REPORT: Tokens = Tokens(240);
+/// The most of a plan.
+const PLAN: Tokens = Tokens(600);
+/// The most of what a command that does something prints.
+const DONE: Tokens = Tokens(40);
+/// The most of what one that looks shows.
+const SHOWN: Tokens = Tokens(24);
+/// The most of anything else.
+const OTHER: Tokens = Tokens(60);
+
+/// A call whose result is waited for.
+pub(in crate::apply) struct Asked {
+    /// The tool and what it is about, in one line.
+    name: String,
+    told: Told,
+    /// The remark in which it stands.
+    pub(in crate::apply) at: usize,
+}
+
+/// How its result is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    /// Not at all, nor that it was called: it has only looked at what is still there, or noted what the ledger knows.
+    Looked,
+    /// Not at all: that it was called says it.
+    Nothing,
+    /// By so much of it, in the line of the call.
+    Briefly(Tokens),
+    /// By so much of it, on lines of its own.
+    AtLength(Tokens),
+    /// As the person's answers.
+    Answers,
+    /// As a plan that the person agreed to.
+    Plan(String),
+}
+
+impl Asked {
+    /// The call of `tool` with `input`, in the remark at `at`.
+    pub(in crate::apply) fn new(tool: String, input: Input<'_>, folder: Option<&str>, at: usize) -> Self {
+        let string = |key: &str| input.string(key.as_bytes());
+        let told = match tool.as_str() {
+            "Read" | "NotebookRead" | "Glob" | "Grep" | "LS" | "TodoWrite" | "TodoRead" | "TaskCreate"
+            | "TaskUpdate" | "TaskList" | "TaskGet" | "ToolSearch" | "Skill" => Told::Looked,
+            "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "KillShell" | "KillBash" => Told::Nothing,
+            "Bash" | "PowerShell" => {
+                let script = Script::read(&string("command").unwrap_or_default());
+                Told::Briefly(if only_looks(&script) { SHOWN } else { DONE })
+            }
+            "Task" | "Agent" | "TaskOutput" | "AgentOutputTool" => Told::AtLength(REPORT),
+            "AskUserQuestion" => Told::Answers,
+            "ExitPlanMode" | "exit_plan_mode" => Told::Plan(string("plan").unwrap_or_default()),
+            _ => Told::Briefly(OTHER),
+        };
+        let argument = match told {
+            Told::Answers | Told::Plan(_) => String::new(),
+            Told::Looked | Told::Nothing | Told::Briefly(_) | Told::AtLength(_) => input.key_argument(folder),
+        };
+        // Where it runs tells less than what.
+        let argument = without_cd(&argument).1.to_owned();
+        Self { name: Described { tool, id: String::new(), argument }.brief(CALL), told, at }
+    }
+
+    /// What is told where there is no result.
+    pub(in crate::apply) fn unanswered(&self) -> Said {
+        tool(&format!("{}: no result", self.name))
+    }
+
+    /// What is told of the result.
+    pub(in crate::apply) fn answered(self, text: &str, is_error: bool, printed: &mut Printed) -> Vec<Said> {
+        let Self { name, told, .. } = self;
+        if let Some(words) = text.split_once("the user said:").map(|(_, words)| words).filter(|_| is_refusal(text)) {
+            let words = words.split("Note: The user's next message").next().unwrap_or_default().trim();
+            let refused = tool(&format!("{name}: refused by the person"));
+            return [Some(refused), said("user", words.to_owned())].into_iter().flatten().collect();
+        }
+        if text.starts_with("[Request interrupted") || text.starts_with("Exit code 137\n[Request interrupted") {
+            return vec![tool(&format!("{name}: interrupted by the person"))];
+        }
+        if is_refusal(text) && !text.starts_with("<tool_use_error>") {
+            return vec![tool(&format!("{name}: refused by the person"))];
+        }
+        if is_error || is_refusal(text) {
+            let error = printed.news(inside(text, "tool_use_error").unwrap_or(text));
+            let error = if chars4(&error) <= ERROR { error } else { digest(&error, ERROR) };
+            return vec![tool(&format!("{name} failed: {error}"))];
+        }
+        match told {
+            Told::Looked => Vec::new(),
+            Told::Nothing => vec![tool(&name)],
+            Told::Briefly(limit) => {
+                let digest = digest(&printed.news(text), limit);
+                let lines: Vec<&str> = digest.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+                vec![tool(&if lines.is_empty() { name } else { format!("{name}: {}", lines.join("; ")) })]
+            }
+            Told::AtLength(_) if text.starts_with("Async agent launched") => {
+                vec![tool(&format!("{name}: started in the background"))]
+            }
+            Told::AtLength(limit) => {
+                // How to go on with the subagent stands below what it says.
+                let text = without(text, "usage");
+                let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("agentId: ")).collect();
+                let text = lines.join("\n");
+                let report = if chars4(&text) <= limit { text.trim().to_owned() } else { digest(&text, limit) };
+                vec![tool(&format!("{name}:\n{report}"))]
+            }
+            Told::Answers => {
+                let answers = text.strip_prefix("User has answered your questions: ").unwrap_or(text);
+                let answers = answers.split(" You can now continue").next().unwrap_or_default();
+                said("user", answers.to_owned()).into_iter().collect()
+            }
+            Told::Plan(plan) => {
+                let plan = if chars4(&plan) <= PLAN { plan } else { digest(&plan, PLAN) };
+                said("assistant", format!("The plan, which the person agreed to:\n{plan}")).into_iter().collect()
+            }
+        }
+    }
+}
+
+/// What tools have printed so far, line by line: what is printed time and again tells nothing.
+#[derive(Default)]
+pub(in crate::apply) struct Printed(HashMap<u64, u8>);
+
+impl Printed {
+    /// How often a line is told.
+    const MOST: u8 = 2;
+
+    /// `text` without the lines that were printed before as often as they are told, errors aside.
+    fn news(&mut self, text: &str) -> String {
+        let mut news: Vec<&str> = Vec::new();
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let times = self.0.entry(xxh3_64(line.trim().as_bytes())).or_default();
+            if *times < Self::MOST || reports_error(line) {
+                news.push(line);
+            }
+            *times = times.saturating_add(1);
+        }
+        news.join("\n").trim().to_owned()
+    }
+}
+
+/// The result of a call that is not among the lines.
+pub(in crate::apply) fn orphan(text: &str) -> Option<Said> {
+    said("tool", digest(text, OTHER))
+}
+
+/// What was printed to the person, or told to the model from outside.
+pub(in crate::apply) fn aside(title: &str, text: &str) -> Option<Said> {
+    let digest = digest(text, OTHER);
+    if digest.is_empty() { None } else { said("tool", format!("{title}: {digest}")) }
+}
+
+fn tool(text: &str) -> Said {
+    Said { speaker: "tool".to_owned(), text: text.trim().to_owned() }
+}
+
+/// What `speaker` said, if it is anything.
+pub(in crate::apply) fn said(speaker: &str, text: String) -> Option<Said> {
+    let text = if text.trim().len() == text.len() { text } else { text.trim().to_owned() };
+    (!text.is_empty()).then(|| Said { speaker: speaker.to_owned(), text })
+}

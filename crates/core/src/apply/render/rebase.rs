@@ -1,0 +1,287 @@
+//! A file put back on the lines of its session, so that all operations are rendered together.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+
+use super::composed::{Composed, Source, composed, without_inserted};
+use crate::apply::edit::own_edits::Lines;
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::error::ApplyError;
+use crate::apply::write::carry_out::Before;
+use crate::apply::write::file::unnamed_file;
+use crate::apply::write::pass;
+use crate::version::{
+    Appended, Base, History, Inserted, Known, Layout, LineKey, Recorder, Run, State, Step, Sum, Tail, Version,
+};
+use ctxc_store::{Archive, ObjectKind};
+use ctxc_transcript::text::Digest;
+use ctxc_transcript::{Chain, Index};
+
+/// A session with the operations of a history, read from the archive or from the file itself.
+#[derive(Debug)]
+pub struct Rebased {
+    /// Its lines, with those that were inserted.
+    pub base: Base,
+    /// What becomes of them.
+    pub composed: Composed,
+    /// How the session is rendered from its lines, where the base is a rendering that the archive knows.
+    pub recorded: Option<KnownRendering>,
+}
+
+/// How a session was rendered before.
+#[derive(Clone, Debug)]
+pub struct KnownRendering {
+    /// What became of its lines, in order.
+    pub steps: Vec<Step>,
+    /// By how much what the model sees is smaller than in the session, in `chars4` tokens without signatures.
+    pub saved: i64,
+}
+
+/// What a file is made of.
+#[derive(Clone, Copy)]
+pub struct Made<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// Its index.
+    pub index: &'a Index,
+    /// What the archive knows of it.
+    pub known: Option<&'a Known>,
+    /// The archive, where there is one.
+    pub archive: Option<&'a dyn Archive>,
+}
+
+impl Made<'_> {
+    /// The operations that the file was rendered with.
+    ///
+    /// # Errors
+    /// When the archive cannot be read.
+    pub fn history(&self) -> Result<History, ApplyError> {
+        match (self.archive, self.known.and_then(|known| known.version.as_ref())) {
+            (Some(archive), Some(version)) => Ok(History::read(archive, &version.operations)?),
+            _ => Ok(History::default()),
+        }
+    }
+
+    /// How many lines the session has, with those that are new.
+    #[must_use]
+    pub fn n_stored(&self) -> u32 {
+        match self.known {
+            Some(Known { state, version: Some(_), n_lines }) => {
+                state.n_lines() + self.index.n_lines().saturating_sub(*n_lines)
+            }
+            _ => self.index.n_lines(),
+        }
+    }
+
+    /// Which lines of the session those of the file are.
+    #[must_use]
+    pub fn lines(&self) -> Lines {
+        match self.known {
+            Some(Known { state, version: Some(version), .. }) => Lines::of(version, state.n_lines()),
+            _ => Lines::plain(),
+        }
+    }
+
+    /// Where the lines of the session were read, those that are new included.
+    fn runs(&self) -> Vec<Run> {
+        let Some(Known { state, version, n_lines }) = self.known else { return Vec::new() };
+        let mut runs = state.runs.clone();
+        if let Some(version) = version {
+            if !state.torn.is_empty() {
+                runs.push(Run { n_lines: 1, under: None });
+            }
+            let n_new = self.index.n_lines().saturating_sub(*n_lines);
+            runs.push(Run { n_lines: n_new, under: Some(version.key()) });
+        }
+        runs
+    }
+
+    /// The session with the operations of `history`. Lines that clients wrote behind versions get the session id
+    /// `identity`.
+    ///
+    /// # Errors
+    /// When the archive or the file cannot be read.
+    pub fn rebase(&self, history: &History, identity: Option<&str>) -> Result<Rebased, ApplyError> {
+        let active = history.active();
+        let base = match (self.archive, self.known) {
+            (Some(archive), Some(Known { state, version: Some(_), n_lines })) => {
+                let n_new = self.index.n_lines().saturating_sub(*n_lines);
+                let start = if n_new > 0 { self.index.offset(ctxc_transcript::LineNo(*n_lines)) } else { 0 };
+                let tail = (n_new > 0).then_some(Tail { file: self.file, start, n_lines: n_new });
+                Base::read(archive, state, tail, &active)?
+            }
+            _ => Base::of_file(self.file, self.index.n_lines(), &active)?,
+        };
+        let runs = self.runs();
+        let versions = self.versions(&runs)?;
+        let source = Source { file: &base.file, layout: &base.layout, runs: &runs, versions: &versions, identity };
+        let composed = composed(source, history).map_err(ApplyError::Read)?;
+        Ok(Rebased { base, composed, recorded: None })
+    }
+
+    /// The session with the operations of `history` as one of `candidates`, which are keys of versions, was rendered with the
+    /// same edits, and what clients wrote behind that; `None` where none was.
+    ///
+    /// # Errors
+    /// When the archive cannot be read.
+    pub fn recorded(&self, history: &History, candidates: &[Digest]) -> Result<Option<Rebased>, ApplyError> {
+        let (Some(archive), Some(Known { state, version: Some(_), n_lines })) = (self.archive, self.known) else {
+            return Ok(None);
+        };
+        if self.index.n_lines() > *n_lines || !state.torn.is_empty() {
+            return Ok(None);
+        }
+        let under = state.runs.iter().filter_map(|run| run.under);
+        for key in candidates.iter().copied().chain(under) {
+            if archive.object(ObjectKind::Version, key)?.is_none() {
+                continue;
+            }
+            let mut version = Version::read(archive, key)?;
+            // As which session the result stands, and what it is called there, is asked anew.
+            version.steps.retain(|step| !matches!(step, Step::Insert(Inserted::Title, _)));
+            let then = History::read(archive, &version.operations)?;
+            let earlier = State::read(archive, version.state)?;
+            let n_earlier = earlier.lines.len();
+            let rest = state.lines.get(n_earlier..).unwrap_or_default();
+            let is_behind = state.read_under().skip(n_earlier).all(|under| under == Some(key));
+            if !is_same(&then, history) || !state.lines.starts_with(&earlier.lines) || !is_behind {
+                continue;
+            }
+            let mut file = unnamed_file()?;
+            version.write(archive, None, Appended::UnderIdentity, &mut file)?;
+            let is_open = !rest.is_empty() && !ends_line(&file)?;
+            let mut written = Ok(());
+            let out = &mut file;
+            if is_open {
+                out.write_all(b"\n").map_err(ApplyError::WriteResult)?;
+            }
+            archive.each_line(rest, &mut |_, line| {
+                if written.is_ok() {
+                    written = out.write_all(line);
+                }
+                Ok(())
+            })?;
+            written.map_err(ApplyError::WriteResult)?;
+            file.rewind().map_err(ApplyError::WriteResult)?;
+            let index = Index::build(&file).map_err(ApplyError::Read)?;
+            let chain = Chain::find(&index);
+            let mut steps = version.steps;
+            if !rest.is_empty() {
+                steps.push(Step::Keep(u32::try_from(rest.len()).unwrap_or(u32::MAX)));
+            }
+            let composed = Composed {
+                stored: chain.clone(),
+                rewrite: Rewrite::default(),
+                runs: Vec::new(),
+                identities: Vec::new(),
+                index,
+                chain,
+            };
+            let layout = Layout::plain(composed.index.n_lines());
+            let recorded = Some(KnownRendering { steps, saved: version.saved });
+            return Ok(Some(Rebased { base: Base { file, layout }, composed, recorded }));
+        }
+        Ok(None)
+    }
+
+    fn versions(&self, runs: &[Run]) -> Result<HashMap<Digest, (Version, History)>, ApplyError> {
+        let Some(archive) = self.archive else { return Ok(HashMap::new()) };
+        let mut versions = HashMap::new();
+        for key in runs.iter().filter_map(|run| run.under) {
+            if versions.contains_key(&key) {
+                continue;
+            }
+            let version = Version::read(archive, key)?;
+            let history = History::read(archive, &version.operations)?;
+            versions.insert(key, (version, history));
+        }
+        Ok(versions)
+    }
+}
+
+/// A transcript in a file without a name, for further steps of a plan.
+#[derive(Debug)]
+pub struct Draft {
+    /// The file.
+    pub file: File,
+    /// Its index.
+    pub index: Index,
+    /// Its live chain.
+    pub chain: Chain,
+    /// Which lines of the session its lines are.
+    pub lines: Lines,
+}
+
+impl Rebased {
+    /// The keys of the stored lines.
+    ///
+    /// # Errors
+    /// When the base cannot be read.
+    pub fn keys(&self) -> Result<Vec<LineKey>, ApplyError> {
+        let keys = crate::version::keys(&self.base.file, &self.composed.index).map_err(ApplyError::Read)?;
+        let layout = &self.base.layout;
+        let stored = (0u32..).map(ctxc_transcript::LineNo).zip(keys);
+        Ok(stored.filter(|(line, _)| layout.inserted(*line).is_none()).map(|(_, key)| key).collect())
+    }
+
+    /// The session as the edits alone leave it, without what else follows from them.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written, or the conversation would not be what was meant.
+    pub fn draft(&self, stop: &std::sync::atomic::AtomicBool) -> Result<Draft, ApplyError> {
+        let mut file = unnamed_file()?;
+        let mut written = self.composed.index.clone();
+        let mut recorder = Recorder::new(self.base.layout.clone(), Vec::new());
+        let Composed { rewrite, index, chain, .. } = &self.composed;
+        let pass = pass::write(&self.base.file, &mut written, rewrite, &mut file, Some(&mut recorder), stop)?;
+        if pass.fingerprint != index.fingerprint {
+            return Err(ApplyError::ChangedWhileRead);
+        }
+        let mut meant = chain.live.clone();
+        rewrite.dropped.iter().for_each(|line| {
+            meant.remove(line);
+        });
+        if let Some(other) = meant.first_difference(&Chain::find(&written).live) {
+            return Err(ApplyError::OtherConversation(other.number()));
+        }
+        file.rewind().map_err(ApplyError::WriteResult)?;
+        let index = Index::build(&file).map_err(ApplyError::Read)?;
+        let chain = Chain::find(&index);
+        let steps = recorder.finish().steps;
+        let version = Version::new(Digest::of(b""), Vec::new(), steps, &Sum::default(), 0);
+        let lines = Lines::of(&version, self.base.layout.n_stored());
+        Ok(Draft { file, index, chain, lines })
+    }
+
+    /// What is known of the session without any operation, so that what is wrong with it is nothing that a rendering causes.
+    #[must_use]
+    pub fn before(&self) -> Before {
+        Before::of(&without_inserted(&self.composed.index, &self.base.layout), &self.composed.stored)
+    }
+}
+
+/// Whether the same edits hold in both, with the same wishes for what follows.
+fn is_same(one: &History, other: &History) -> bool {
+    let edits = |history: &History| {
+        let active = history.active().into_iter();
+        active.map(|it| (it.operation.operation.clone(), it.at)).collect::<Vec<_>>()
+    };
+    let wishes = |history: &History| {
+        let standing = history.standing().filter(|it| it.changes_something());
+        standing.map(|it| (it.operation.clone(), it.thinking, it.removes_all_thinking)).collect::<Vec<_>>()
+    };
+    edits(one) == edits(other) && wishes(one) == wishes(other)
+}
+
+fn ends_line(mut file: &File) -> Result<bool, ApplyError> {
+    let len = file.seek(SeekFrom::End(0))?;
+    if len == 0 {
+        return Ok(true);
+    }
+    file.seek(SeekFrom::Start(len - 1))?;
+    let mut byte = [0];
+    file.read_exact(&mut byte)?;
+    file.seek(SeekFrom::End(0))?;
+    Ok(byte == *b"\n")
+}

@@ -1,0 +1,196 @@
+//! Truncating: the lines of the oldest messages go, and what hangs on them (D-01 to D-08). No model is asked.
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::io;
+
+use super::dependents::drop_dependents;
+use super::hang::{hang, mend_tips};
+use super::outlook::{Outlook, Sizes};
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::follow::follow_up::Thinking;
+use crate::plan::{As, Kept, Message, Opening, TopDownTruncation, Truncation};
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
+
+/// What was cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Truncated {
+    /// Where.
+    pub truncation: Truncation,
+    /// How many messages there were.
+    pub n_before: u32,
+    /// How many are left.
+    pub n_after: u32,
+    /// The entry that the rest starts with, an opener aside.
+    pub start: Option<LineNo>,
+    /// The prompt that stays before it.
+    pub opener: Option<LineNo>,
+    /// What the model sees of what is left, thinking that follow-up takes out included.
+    pub left: Totals,
+}
+
+/// Adds to `rewrite` the lines that go so that the context comes below the target of `strategy`; what `rewrite` takes out
+/// already is not counted. The result starts with a prompt where there is one.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn truncate(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    strategy: &TopDownTruncation,
+    thinking: Thinking,
+    rewrite: &mut Rewrite,
+) -> io::Result<Truncated> {
+    let messages = Messages::of(index, chain, &rewrite.dropped);
+    let outlook = Outlook::new(file, index, chain, thinking, rewrite)?;
+    let strategy = TopDownTruncation { added: strategy.added + outlook.end, ..*strategy };
+    let truncation = planned(index, chain, &messages, &strategy, &outlook, rewrite);
+    let mut truncated = Truncated {
+        truncation,
+        n_before: messages.len(),
+        n_after: messages.len(),
+        start: None,
+        opener: None,
+        left: rewrite.left(index, chain),
+    };
+    if messages.is_empty() {
+        // What is no message, such as thinking that nothing follows, counts all the same.
+        truncated.truncation.size = strategy.calibration.context(truncated.left.context());
+    }
+    let Kept::Suffix { opener, start } = truncation.kept else { return Ok(truncated) };
+    truncated.n_after = messages.len() - u32::try_from(start).unwrap_or(u32::MAX) + u32::from(opener.is_some());
+    truncated.start = messages.first_line(chain, start);
+    truncated.opener = opener.and_then(|opener| messages.first_line(chain, opener));
+    if let (Some(first), Some(&place)) = (truncated.start, messages.firsts.get(start)) {
+        let cut = Cut { messages: &messages, opener: truncated.opener, start, first, place };
+        cut.drop_lines(index, chain, rewrite);
+        hang(file, index, chain, first, truncated.opener, rewrite)?;
+        mend_tips(file, index, chain, None, rewrite)?;
+    }
+    truncated.left = rewrite.left(index, chain);
+    Ok(truncated)
+}
+
+/// Where to cut.
+fn planned(
+    index: &Index,
+    chain: &Chain,
+    messages: &Messages,
+    strategy: &TopDownTruncation,
+    outlook: &Outlook,
+    rewrite: &Rewrite,
+) -> Truncation {
+    let sizes = Sizes::new(index, chain, messages, outlook, rewrite);
+    let estimate = |at: usize, what| {
+        Ok::<_, Infallible>(match what {
+            As::Now => sizes.now.get(at).copied().unwrap_or_default(),
+            As::Rest => sizes.rest.get(at).copied().unwrap_or_default(),
+            As::Opener => messages.first_line(chain, at).map_or(Tokens::ZERO, |line| rewrite.tokens(index, line)),
+        })
+    };
+    let Ok(truncation) = strategy.plan(&described(index, chain, messages), estimate);
+    truncation
+}
+
+/// The messages as the plan sees them.
+fn described(index: &Index, chain: &Chain, messages: &Messages) -> Vec<Message> {
+    let groups = messages.groups.iter().copied().enumerate();
+    let mut described: Vec<Message> = groups
+        .map(|(at, group)| {
+            let line = messages.first_line(chain, at);
+            Message { group, opening: line.map_or(Opening::Never, |line| opening(index, chain, line)) }
+        })
+        .collect();
+    // What a client attached is sent as the user's: a conversation that starts with it does not start with a reply.
+    let is_attached = |&&line: &&LineNo| index.record(line).kind == Kind::Attachment;
+    let has_attached_head =
+        chain.lines.iter().take_while(|line| messages.owner(**line) == Owner::None).any(|line| is_attached(&line));
+    if let Some(first) = described.first_mut().filter(|first| has_attached_head && first.opening == Opening::Reply) {
+        first.opening = Opening::Never;
+    }
+    described
+}
+
+/// What the message whose first line is `line` is as the first of a conversation.
+fn opening(index: &Index, chain: &Chain, line: LineNo) -> Opening {
+    let record = index.record(line);
+    let is_main = chain.is_sidechain || !record.flags.any(Flags::SIDECHAIN);
+    if record.kind == Kind::Assistant {
+        Opening::Reply
+    } else if record.flags.any(Flags::PROMPT) && is_main {
+        Opening::Prompt
+    } else if record.flags.any(Flags::COMPACT_SUMMARY) {
+        Opening::Summary
+    } else if record.flags.any(Flags::TOOL_RESULT.with(Flags::BLANK).with(Flags::BAD_CONTENT)) {
+        Opening::Never
+    } else {
+        Opening::User
+    }
+}
+
+/// Where the messages are cut.
+struct Cut<'a> {
+    messages: &'a Messages,
+    /// The prompt that stays.
+    opener: Option<LineNo>,
+    /// The first message of the rest, and its first line with its place in the chain.
+    start: usize,
+    first: LineNo,
+    place: u32,
+}
+
+impl Cut<'_> {
+    /// Drops what stands before the rest, and what hangs on it.
+    fn drop_lines(&self, index: &Index, chain: &Chain, rewrite: &mut Rewrite) {
+        let mut saved = Saved::new(index, chain);
+        let mut first_line = None;
+        for (place, &line) in (0u32..).zip(&chain.lines) {
+            if rewrite.dropped.contains(line) || self.keeps(index, place, line) {
+                continue;
+            }
+            let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
+            let seen = u64::from(index.record(line).tokens) + u64::from(thinking);
+            let known = rewrite.saved.get(&line).copied().unwrap_or(0);
+            saved.add(place, line, seen.cast_signed() - known);
+            rewrite.drop_line(line);
+            first_line = Some(first_line.map_or(line, |first: LineNo| first.min(line)));
+        }
+        for (line, tokens) in saved.sums.into_iter().flatten() {
+            rewrite.save(line, tokens);
+        }
+        drop_dependents(index, chain, &(first_line.unwrap_or(self.first)..self.first), rewrite);
+    }
+
+    fn keeps(&self, index: &Index, place: u32, line: LineNo) -> bool {
+        let is_boundary = place == 0 && index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
+        is_boundary
+            || self.opener == Some(line)
+            || match self.messages.owner(line) {
+                Owner::Of(message) => message as usize >= self.start,
+                Owner::Behind(_) | Owner::None => place >= self.place,
+            }
+    }
+}
+
+/// What is saved, in two sums: what the last measurement of the client knew, and what came after it.
+struct Saved {
+    measured_until: Option<u32>,
+    sums: [Option<(LineNo, i64)>; 2],
+}
+
+impl Saved {
+    fn new(index: &Index, chain: &Chain) -> Self {
+        let is_measured = |line: &LineNo| index.record(*line).flags.any(Flags::USAGE);
+        let measured_until = chain.lines.iter().rposition(is_measured).and_then(|place| u32::try_from(place).ok());
+        Self { measured_until, sums: [None; 2] }
+    }
+
+    fn add(&mut self, place: u32, line: LineNo, tokens: i64) {
+        let [measured, later] = &mut self.sums;
+        let sum = if Some(place) <= self.measured_until { measured } else { later };
+        sum.get_or_insert((line, 0)).1 += tokens;
+    }
+}

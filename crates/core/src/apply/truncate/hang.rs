@@ -1,0 +1,135 @@
+//! The links of what is left of a conversation, and what else leads a client to it.
+
+use std::fs::File;
+use std::io;
+
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::follow::pointers::{forget_segment, point_at, uuid_of};
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent, PreservedSegment};
+
+/// Links what is left, whose first entry is `first`, behind an `opener` where there is one. The links around what goes would
+/// lead there by themselves, unless they lead in a circle, or boundaries keep parts of what stands before them.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn hang(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    first: LineNo,
+    opener: Option<LineNo>,
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let segments = live_segments(index, chain);
+    if !segments.is_empty() {
+        return straighten(file, index, chain, &segments, rewrite);
+    }
+    let boundary = chain.lines.first().copied().filter(|&line| index.record(line).flags.any(Flags::COMPACT_BOUNDARY));
+    hang_on(index, opener.unwrap_or(first), boundary, rewrite);
+    if opener.is_some() {
+        hang_on(index, first, opener, rewrite);
+    }
+    Ok(())
+}
+
+/// What boundaries keep of what is live: where there is any, the order of the conversation is not that of its links.
+fn live_segments<'a>(index: &'a Index, chain: &Chain) -> Vec<&'a PreservedSegment> {
+    let lines = index.lines_of(index.preserved.iter().flat_map(PreservedSegment::ids));
+    let is_live = |id| lines.get(&id).is_some_and(|&line| chain.is_live(line));
+    index.preserved.iter().filter(|segment| segment.ids().any(is_live)).collect()
+}
+
+/// Links what is left in the order of the conversation, and lets no boundary keep any of it. A boundary behind an entry
+/// that is left goes: clients read large files from their last boundary on.
+fn straighten(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    segments: &[&PreservedSegment],
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let is_boundary = |line: &LineNo| index.record(*line).flags.any(Flags::COMPACT_BOUNDARY);
+    let left = chain.lines.iter().copied().filter(|line| !rewrite.dropped.contains(*line));
+    let first = left.filter(|line| !is_boundary(line)).min();
+    for line in index.lines().filter(is_boundary).filter(|line| first < Some(*line)) {
+        rewrite.drop_line(line);
+    }
+    let mut parent = None;
+    for line in chain.path(index) {
+        if rewrite.dropped.contains(line) {
+            continue;
+        }
+        let is_in_place = match index.record(line).parent() {
+            Parent::At(old) => parent == Some(old),
+            Parent::Root => parent.is_none(),
+            // What was first stays as it was.
+            Parent::Missing => chain.lines.first() == Some(&line),
+        };
+        if !is_in_place {
+            rewrite.parents.insert(line, parent);
+        }
+        parent = Some(line);
+    }
+    for segment in segments {
+        if !rewrite.dropped.contains(segment.boundary) {
+            forget_segment(file, index, segment, rewrite)?;
+        }
+    }
+    Ok(())
+}
+
+/// Hangs `line` on `parent`, unless it hangs there already, or on something that the file does not have.
+pub(in crate::apply) fn hang_on(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Rewrite) {
+    if let Parent::At(old) = index.record(line).parent()
+        && Some(old) != parent
+    {
+        rewrite.parents.insert(line, parent);
+    }
+}
+
+/// Lets the last prompt that a resume goes by, and the last title of what went, name the tip of the conversation; where no
+/// message of it stays, the entry `otherwise`.
+///
+/// # Errors
+/// When the source cannot be read.
+pub(in crate::apply) fn mend_tips(
+    file: &File,
+    index: &Index,
+    chain: &Chain,
+    otherwise: Option<&str>,
+    rewrite: &mut Rewrite,
+) -> io::Result<()> {
+    let targets = index.lines_of(index.pointers.iter().map(|pointer| pointer.target));
+    let tip = match (tip(index, chain, rewrite), otherwise) {
+        (Some(tip), _) => uuid_of(file, index, tip)?,
+        (None, Some(otherwise)) => otherwise.to_owned(),
+        (None, None) => return Ok(()),
+    };
+    for kind in [Kind::LastPrompt, Kind::Summary] {
+        let pointers = index.pointers.iter().filter(|pointer| index.record(pointer.line).kind == kind);
+        let mut known = pointers.filter_map(|pointer| Some((pointer.line, *targets.get(&pointer.target)?)));
+        // A title may be that of another conversation of the file; a last prompt is gone by wherever it leads.
+        let last = known.rfind(|(_, target)| kind == Kind::LastPrompt || chain.is_live(*target));
+        if let Some((line, _)) =
+            last.filter(|(line, target)| rewrite.dropped.contains(*target) && !rewrite.dropped.contains(*line))
+        {
+            point_at(file, index, line, &tip, rewrite)?;
+        }
+    }
+    Ok(())
+}
+
+/// The last message of the conversation that stays even where thinking goes.
+fn tip(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Option<LineNo> {
+    let mut at = chain.leaf?;
+    for _ in 0..chain.lines.len() {
+        let record = index.record(at);
+        if record.is_message() && (record.kind == Kind::User || record.flags.any(Flags::BEYOND_THINKING)) {
+            return Some(at).filter(|&at| !rewrite.dropped.contains(at));
+        }
+        let Parent::At(parent) = record.parent() else { return None };
+        at = parent;
+    }
+    None
+}

@@ -1,0 +1,6 @@
+//! The oldest messages dropped.
+
+pub(super) mod cut;
+pub(super) mod dependents;
+pub(super) mod hang;
+pub(super) mod outlook;

@@ -1,0 +1,111 @@
+//! What will become of the messages once something before them is cut: which thinking counts, and how large they are.
+
+use std::fs::File;
+use std::io;
+
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::follow::close_loop::closing_entries;
+use crate::apply::follow::follow_up::Thinking;
+use crate::apply::follow::thinking::{ThinkingReach, open_loop};
+use crate::version::ThinkingPolicy;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Chain, Flags, Index, Messages, Owner, Totals};
+
+/// Which thinking counts.
+pub(in crate::apply) struct Outlook {
+    /// All of it stays.
+    keeps_all: bool,
+    /// Before this place, it stays as long as nothing is cut.
+    stable_until: usize,
+    /// From this place on, it stays whatever is cut.
+    kept_from: usize,
+    /// Where the tool loop starts that is closed where it has thinking, and the tokens of what closes it.
+    ended_from: usize,
+    pub(in crate::apply) end: Tokens,
+}
+
+impl Outlook {
+    /// What will become of thinking.
+    pub(in crate::apply) fn new(
+        file: &File,
+        index: &Index,
+        chain: &Chain,
+        thinking: Thinking,
+        rewrite: &Rewrite,
+    ) -> io::Result<Self> {
+        let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
+        let mut outlook = Self {
+            keeps_all: thinking.policy == ThinkingPolicy::Keep,
+            stable_until: match thinking.reach {
+                ThinkingReach::BehindChange => first_change.unwrap_or(usize::MAX),
+                ThinkingReach::Everywhere => 0,
+            },
+            kept_from: open_loop(index, chain, &rewrite.dropped).unwrap_or(usize::MAX),
+            ended_from: usize::MAX,
+            end: Tokens::ZERO,
+        };
+        if thinking.policy == ThinkingPolicy::Remove {
+            outlook.ended_from = std::mem::replace(&mut outlook.kept_from, usize::MAX);
+            if outlook.is_ended(index, chain) {
+                let mut added = Totals::default();
+                let entries = closing_entries(file, index, chain, rewrite)?;
+                for entry in &entries {
+                    added.add(entry.as_bytes());
+                }
+                outlook.end = added.context();
+            }
+        }
+        Ok(outlook)
+    }
+
+    /// Whether there is an open tool loop that loses thinking, whatever is cut.
+    fn is_ended(&self, index: &Index, chain: &Chain) -> bool {
+        chain.lines.iter().skip(self.ended_from).any(|line| index.record(*line).flags.any(Flags::THINKING))
+    }
+
+    fn stays_in_rest(&self, place: usize) -> bool {
+        self.keeps_all || place >= self.kept_from
+    }
+
+    fn is_there(&self, place: usize) -> bool {
+        place < self.stable_until || self.stays_in_rest(place)
+    }
+}
+
+/// The `chars4` tokens of each message with what stands behind it.
+pub(in crate::apply) struct Sizes {
+    /// As they are.
+    pub(in crate::apply) now: Vec<Tokens>,
+    /// As a part of the rest.
+    pub(in crate::apply) rest: Vec<Tokens>,
+}
+
+impl Sizes {
+    pub(in crate::apply) fn new(
+        index: &Index,
+        chain: &Chain,
+        messages: &Messages,
+        outlook: &Outlook,
+        rewrite: &Rewrite,
+    ) -> Self {
+        let none = vec![Tokens::ZERO; messages.firsts.len()];
+        let mut sizes = Self { now: none.clone(), rest: none };
+        for (place, &line) in chain.lines.iter().enumerate().filter(|(_, line)| !rewrite.dropped.contains(**line)) {
+            // What stands before the first message goes when anything goes.
+            let at = match messages.owner(line) {
+                Owner::Of(at) | Owner::Behind(at) => at as usize,
+                Owner::None => 0,
+            };
+            let tokens = rewrite.tokens(index, line);
+            let thinking = index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
+            let add = |sizes: &mut Vec<Tokens>, has_thinking: bool| {
+                if let Some(size) = sizes.get_mut(at) {
+                    *size += if has_thinking { tokens + thinking } else { tokens };
+                }
+            };
+            add(&mut sizes.now, outlook.is_there(place));
+            add(&mut sizes.rest, outlook.stays_in_rest(place));
+        }
+        sizes
+    }
+}

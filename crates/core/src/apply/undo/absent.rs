@@ -1,0 +1,109 @@
+//! What targets name that is not in a transcript any more: an operation has taken its entry out as a whole, so that it
+//! cannot come back singly (P-05).
+
+use crate::apply::edit::cut::Page;
+use crate::apply::edit::portions::Portions;
+use crate::apply::error::ApplyError;
+use crate::apply::read::named::{beginning, texts};
+use crate::apply::undo::open_cuts::OpenCut;
+use crate::plan::{Fits, Handle, Handles, Roles, Target};
+use ctxc_store::{Archive, Operation};
+use ctxc_transcript::scan::{BlockKind, Kind, Scan};
+use ctxc_transcript::text::{Pattern, Patterns, Tokens};
+use ctxc_transcript::{IdHash, Index, LineNo};
+
+/// Looks among what the operations of `lineage` took out, the newest first, for what each of `targets` names. Of what it
+/// names several of, the first is given, as the operation that took it out would have cut it.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn absent(
+    targets: &[&Target],
+    roles: Roles,
+    index: &Index,
+    lineage: &[Operation],
+    archive: &dyn Archive,
+) -> Result<Vec<Option<OpenCut>>, ApplyError> {
+    let mut found: Vec<Option<OpenCut>> = vec![None; targets.len()];
+    let patterns: Vec<(usize, &Pattern)> = (0..)
+        .zip(targets)
+        .filter_map(|(at, target)| match target {
+            Target::Message(pattern) => Some((at, pattern)),
+            Target::Call(_) => None,
+        })
+        .collect();
+    let set = Patterns::new(patterns.iter().map(|(_, pattern)| *pattern));
+    let mut scan = Scan::default();
+    for operation in lineage {
+        if found.iter().all(Option::is_some) {
+            break;
+        }
+        let known = archive.originals_by_operation(&operation.id).map_err(ApplyError::Archive)?;
+        let there = index.lines_of(known.iter().filter_map(|it| it.uuid.as_ref()).map(|it| IdHash::of(it.as_bytes())));
+        let is_gone = |uuid: &str| !there.contains_key(&IdHash::of(uuid.as_bytes()));
+        let gone: Vec<_> = known
+            .into_iter()
+            .filter(|it| it.replaced_by.is_none())
+            .filter_map(|it| Some((it.digest, it.bytes, it.uuid.filter(|uuid| is_gone(uuid))?)))
+            .collect();
+        let mut lines = Portions::of(gone.iter().map(|(digest, bytes, _)| (*digest, Some(*bytes))));
+        for (_, _, uuid) in &gone {
+            let Some(bytes) = lines.next(archive).map_err(ApplyError::Archive)? else { continue };
+            scan.read(&bytes);
+            let page = Page { line: LineNo(0), bytes: &bytes, scan: &scan };
+            let mut take = |at: usize, name: String, call: Option<String>| {
+                if let Some(slot) = found.get_mut(at).filter(|slot| slot.is_none()) {
+                    *slot = Some(taken_out(uuid, name, call, operation));
+                }
+            };
+            for (at, name, id) in calls(&page, targets) {
+                take(at, name, Some(id));
+            }
+            if is_of(roles, &scan) && !scan.is_compact_summary && !scan.is_meta {
+                for text in texts(&page) {
+                    set.fits(&text)
+                        .into_iter()
+                        .filter_map(|place| patterns.get(place))
+                        .for_each(|(at, _)| take(*at, beginning(&text), None));
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The calls of `page` that targets name: the place of the target, the name of the call, and its id.
+fn calls(page: &Page<'_>, targets: &[&Target]) -> Vec<(usize, String, String)> {
+    let mut calls = Vec::new();
+    for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
+        let (tool, id) = (page.decoded(block.name), page.decoded(block.tool_id));
+        let handles = Handles::of([(tool.as_str(), id.as_str())]);
+        let is_meant = |handle: &Handle| handles.find(handle) != Fits::None;
+        calls.extend((0..).zip(targets).filter_map(|(at, target)| match target {
+            Target::Call(handle) if is_meant(handle) => Some((at, handle.to_string(), id.clone())),
+            Target::Call(_) | Target::Message(_) => None,
+        }));
+    }
+    calls
+}
+
+fn is_of(roles: Roles, scan: &Scan) -> bool {
+    match roles {
+        Roles::Both => scan.kind.is_message(),
+        Roles::User => scan.kind == Kind::User,
+        Roles::Assistant => scan.kind == Kind::Assistant,
+    }
+}
+
+fn taken_out(uuid: &str, name: String, call: Option<String>, by: &Operation) -> OpenCut {
+    OpenCut {
+        uuid: uuid.to_owned(),
+        call,
+        name,
+        rule: by.verb.clone(),
+        first: by.id.clone(),
+        last: by.id.clone(),
+        before: Tokens::ZERO,
+        after: Tokens::ZERO,
+    }
+}

@@ -1,0 +1,126 @@
+//! Items that were cut, given back one by one: the edits that cut them hold no more (P-05).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use crate::apply::render::composed::measured;
+use crate::apply::render::rebase::Rebased;
+use crate::apply::undo::open_cuts::OpenCut;
+use crate::version::{Active, Edit, GivenBack, History, Newest};
+use ctxc_store::Cut;
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::text::{Tokens, json_string};
+use ctxc_transcript::{IdHash, LineNo, Span, read_line};
+
+/// What became of an item that was to be given back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// It is back; what is noted of it.
+    Restored(Cut),
+    /// Its entry was removed as a whole, by this operation where it is known.
+    Gone(Option<String>),
+}
+
+/// Which edits of `history` cut what `cuts` name of the session in `rebased`, and what becomes of each of these.
+///
+/// # Errors
+/// When the session cannot be read.
+pub fn give_back(
+    rebased: &Rebased,
+    history: &History,
+    cuts: &[OpenCut],
+) -> io::Result<(Vec<GivenBack>, Vec<Returned>)> {
+    let active = history.active();
+    let mut found: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+    let mut returned = Vec::with_capacity(cuts.len());
+    for cut in cuts {
+        returned.push(give_back_one(rebased, &active, cut, &mut found)?);
+    }
+    let given = found
+        .into_iter()
+        .map(|(operation, edits)| GivenBack { operation: operation.to_owned(), edits: edits.into_iter().collect() });
+    Ok((given.collect(), returned))
+}
+
+fn give_back_one<'a>(
+    rebased: &Rebased,
+    active: &[Active<'a>],
+    cut: &OpenCut,
+    found: &mut BTreeMap<&'a str, BTreeSet<u32>>,
+) -> io::Result<Returned> {
+    let (index, layout) = (&rebased.composed.index, &rebased.base.layout);
+    let wanted = if cut.uuid.is_empty() { IdHash::NONE } else { IdHash::of(cut.uuid.as_bytes()) };
+    let lines: Vec<LineNo> = index.lines().filter(|line| index.record(*line).uuid == wanted).collect();
+    let mut dropped_by = None;
+    let mut buffer = Vec::new();
+    for line in lines {
+        let address = layout.address(line);
+        let on_line: Vec<&Active<'_>> = active.iter().filter(|active| *active.edit.line() == address).collect();
+        let drops = on_line.iter().find(|active| matches!(active.edit, Edit::Drop(_)));
+        if let Some(drop) = drops {
+            dropped_by = Some(drop.operation.operation.clone());
+            continue;
+        }
+        let bytes = read_line(&rebased.base.file, index, line, &mut buffer)?;
+        let scan = Scan::of(bytes);
+        let all: Vec<Splice> = on_line.iter().filter_map(|active| splice(active)).cloned().collect();
+        let (mine, left): (Vec<&Active<'_>>, Vec<&Active<'_>>) =
+            on_line.iter().partition(|active| splice(active).is_some_and(|it| is_of(cut, &scan, bytes, it.span, &all)));
+        if mine.is_empty() {
+            continue;
+        }
+        for own in active.iter().filter(|own| *own.edit.line() == address) {
+            if mine.iter().any(|it| it.operation.operation == own.operation.operation && it.at == own.at) {
+                found.entry(&own.operation.operation).or_default().insert(own.at);
+            }
+        }
+        let before = measured(&rendered(bytes, on_line.iter().filter_map(|it| splice(it))));
+        let after = measured(&rendered(bytes, left.into_iter().filter_map(|it| splice(it))));
+        return Ok(Returned::Restored(Cut {
+            uuid: cut.uuid.clone(),
+            call: cut.call.clone(),
+            name: cut.name.clone(),
+            rule: Cut::RESTORE.to_owned(),
+            before: cut.after,
+            after: Tokens(cut.after.0.saturating_add_signed(after - before)),
+        }));
+    }
+    Ok(Returned::Gone(dropped_by))
+}
+
+fn splice<'a>(active: &Active<'a>) -> Option<&'a Splice> {
+    match active.edit {
+        Edit::Splice { splice, .. } => Some(splice),
+        Edit::Drop(_) | Edit::Insert { .. } => None,
+    }
+}
+
+/// The line with splices of which later ones hold.
+fn rendered<'a>(bytes: &[u8], splices: impl DoubleEndedIterator<Item = &'a Splice>) -> Vec<u8> {
+    let mut newest = Newest::default();
+    splices.rev().for_each(|splice| newest.offer(splice, ()));
+    let kept: Vec<Splice> = newest.into_splices().map(|(splice, ())| splice).collect();
+    render(bytes, &kept).unwrap_or_else(|_| bytes.to_vec())
+}
+
+/// Whether an edit at `span` is one of the item that `cut` names.
+fn is_of(cut: &OpenCut, scan: &Scan, bytes: &[u8], edited: Span, all: &[Splice]) -> bool {
+    let inside = |outer: Span| edited.start >= outer.start && edited.end <= outer.end;
+    let is_tool = |kind| matches!(kind, BlockKind::ToolResult | BlockKind::ToolUse);
+    let blocks = || scan.outer_blocks().filter(|it| is_tool(it.kind));
+    let id = |id: Option<Span>| id.and_then(|id| id.string(bytes)).map(json_string::decode);
+    let Some(call) = &cut.call else {
+        let content = scan.message.and_then(|message| message.content);
+        return content.is_some_and(inside) && !blocks().filter_map(|block| block.span).any(inside);
+    };
+    let named = || blocks().filter(|block| id(block.tool_id).as_deref() == Some(call.as_str()));
+    if named().filter_map(|block| block.span).any(inside) {
+        return true;
+    }
+    // The copy for the screen follows the last result of the line that comes back.
+    let is_cut = |outer: Span| all.iter().any(|it| it.span.start >= outer.start && it.span.end <= outer.end);
+    let others = blocks().filter(|block| id(block.tool_id).as_deref() != Some(call.as_str()));
+    let is_alone = !others.filter_map(|block| block.span).any(is_cut);
+    scan.tool_use_result.is_some_and(inside) && is_alone && named().any(|block| block.kind == BlockKind::ToolResult)
+}

@@ -1,0 +1,6 @@
+//! Items and operations that come back.
+
+pub(super) mod absent;
+pub(super) mod items;
+pub(super) mod open_cuts;
+pub(super) mod recall;

@@ -1,0 +1,464 @@
+//! The last steps of every rewriting verb: write, check, archive, swap (S-02, V-02, A-03).
+
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+
+use super::pass::{self, Written};
+use crate::apply::check::index::check;
+use crate::apply::check::problem::{Problem, new_problems};
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::error::ApplyError;
+use crate::apply::write::file::{
+    Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file,
+};
+use crate::version::{Edits, Inserted, KeptSession, Recorded, Recorder, Step, Version};
+use ctxc_store::{Archive, FileRef, Operation, Original};
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::text::{Digest, Tokens, json_string};
+use ctxc_transcript::{Chain, Fingerprint, Index, LineNo, LineSet, Totals, revisit};
+
+/// For how long a file must have been left alone before it is replaced in place (S-03), in seconds.
+const REST: u64 = 30;
+
+/// Where the result goes.
+pub enum Destination<'a> {
+    /// A file of its own.
+    File(&'a Path, Existing),
+    /// A new session at this path, with the sidecar folder of the old one copied from the first to the second.
+    NewSession {
+        /// Where the session will stand.
+        path: &'a Path,
+        /// The folder of the old session.
+        sidecar: &'a Path,
+        /// The folder of the new one.
+        new_sidecar: &'a Path,
+    },
+    /// The source itself; `Overwrite` leaves out the question whether it is at rest.
+    InPlace(Existing),
+    /// A stream that is written to once all is well.
+    Stream(&'a mut dyn Write),
+}
+
+/// What is rewritten: the source as it was opened and indexed.
+#[derive(Debug)]
+pub struct Origin<'a> {
+    /// The open file.
+    pub file: &'a File,
+    /// Where it is; nothing for a stream.
+    pub path: Option<&'a Path>,
+    /// What is written instead of it, where it is not the file itself that is edited.
+    pub base: Option<BaseFile<'a>>,
+}
+
+/// The lines of a session, to be rendered in the place of a file.
+#[derive(Debug)]
+pub struct BaseFile<'a> {
+    /// The open file. The index and the edits are about it.
+    pub file: &'a File,
+    /// What is known of the transcript whose place it takes.
+    pub before: &'a Before,
+    /// Problems that the session has without any operation, and may have again.
+    pub own_problems: Vec<Problem>,
+}
+
+/// What the archive gets.
+pub struct Keeping<'a> {
+    /// The archive, which has the lines already.
+    pub archive: &'a mut dyn Archive,
+    /// Notes how the result is rendered.
+    pub recorder: Recorder,
+    /// How the result is rendered from the state, where that is not what the recorder notes.
+    pub steps: Option<Vec<Step>>,
+    /// The key of the state.
+    pub state: Digest,
+    /// The key of what was read: that of its version, or of its state.
+    pub read: Digest,
+    /// The operations before this one, oldest first.
+    pub earlier: Vec<String>,
+    /// What this one does.
+    pub edits: Edits,
+    /// The session ids that the result's own takes the place of.
+    pub session_ids: Vec<String>,
+    /// By how much what the model sees is smaller than in the state.
+    pub saved: i64,
+    /// The session that the result is, where it is one.
+    pub result: Option<KeptSession>,
+}
+
+/// What is known of a transcript before it is rewritten.
+#[derive(Debug)]
+pub struct Before {
+    /// Its problems.
+    pub problems: Vec<Problem>,
+    /// The `chars4` tokens of its live chain.
+    pub tokens: Tokens,
+    /// What it was when it was read.
+    pub fingerprint: Fingerprint,
+}
+
+impl Before {
+    /// What is known of the transcript that `index` and `chain` are of.
+    #[must_use]
+    pub fn of(index: &Index, chain: &Chain) -> Self {
+        let tokens = Totals::of(index, chain).context();
+        Self { problems: check(index, chain), tokens, fingerprint: index.fingerprint }
+    }
+}
+
+/// Who rewrites it, as the archive will tell.
+#[derive(Clone, Debug)]
+pub struct Errand<'a> {
+    /// The verb.
+    pub verb: &'static str,
+    /// The command as it was given.
+    pub command: String,
+    /// The session, by which operations are listed.
+    pub session: String,
+    /// The time.
+    pub now: Timestamp,
+    /// Set when the work shall stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// What was done.
+#[derive(Debug)]
+pub struct Done {
+    /// Where the result is; nothing for a stream.
+    pub path: Option<PathBuf>,
+    /// The copy of the source that was replaced in place.
+    pub backup: Option<PathBuf>,
+    /// Whether a sidecar folder was copied.
+    pub copied_sidecar: bool,
+    /// The length of the source in bytes.
+    pub bytes_before: u64,
+    /// The length of the result.
+    pub bytes_after: u64,
+    /// The id of the operation in the archive; none without an archive.
+    pub operation: Option<String>,
+    /// The problems that the result has, all of which the source has too.
+    pub problems: Vec<Problem>,
+}
+
+/// Carries `rewrite` out. `index` tells of the source and, afterwards, of the result; `chain` is the live chain with what
+/// goes of it.
+///
+/// # Errors
+/// When anything fails, nothing has changed: no output is there, and a source in place is as it was.
+pub fn carry_out(
+    origin: &Origin<'_>,
+    index: &mut Index,
+    chain: Chain,
+    rewrite: &Rewrite,
+    keeping: Option<Keeping<'_>>,
+    destination: Destination<'_>,
+    errand: &Errand<'_>,
+) -> Result<Done, ApplyError> {
+    let own;
+    let (file, before, own_problems) = if let Some(BaseFile { file, before, own_problems }) = &origin.base {
+        (*file, *before, own_problems.as_slice())
+    } else {
+        own = Before::of(index, &chain);
+        (origin.file, &own, &[][..])
+    };
+    let live = left_of(chain, rewrite);
+    let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
+    if let (Destination::InPlace(Existing::Respect), Some(guard)) = (&destination, &guard) {
+        refuse_unless_at_rest(guard, origin.path, errand.now)?;
+    }
+    let mut stage = Stage::open(&destination, origin)?;
+    let mut keeping = keeping;
+    let recorder = keeping.as_mut().map(|keeping| &mut keeping.recorder);
+    let written = pass::write(file, index, rewrite, stage.file(), recorder, errand.stop);
+    let written = written.map_err(|error| stage.named(error))?;
+    if written.fingerprint != index.fingerprint {
+        return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
+    }
+    index.n_bytes = written.len;
+    let chain = Chain::find(index);
+    if let Some(other) = live.first_difference(&chain.live) {
+        return Err(ApplyError::OtherConversation(other.number()));
+    }
+    // A title is no part of the conversation.
+    let is_part = |line: &String| Scan::of(line.as_bytes()).kind != Kind::CustomTitle;
+    let goes_on = rewrite.appended.iter().any(is_part);
+    let left = if goes_on { check_whole(stage.file())? } else { check(index, &chain) };
+    let mut known = before.problems.clone();
+    known.extend(new_problems(&before.problems, own_problems.to_vec()));
+    let caused = new_problems(&known, left.clone());
+    if !caused.is_empty() {
+        return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
+    }
+    stage.sync()?;
+    let mut operation = None;
+    if let Some(keeping) = keeping {
+        let tokens = (before.tokens, tokens_after(index, &chain, rewrite));
+        let sizes = (before.fingerprint.len, written.len);
+        operation = Some(keep(keeping, file, index, rewrite, errand, origin.path, stage.target(), tokens, sizes)?);
+    }
+    if let Some(guard) = &guard {
+        guard.verify()?;
+    }
+    let Swapped { path, backup, copied_sidecar } = stage.swap(destination, origin, guard.as_ref())?;
+    let Written { len: bytes_after, .. } = written;
+    let bytes_before = before.fingerprint.len;
+    Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
+}
+
+/// The problems of the result in `file`, read again: lines that were appended are in no index.
+fn check_whole(file: &mut File) -> Result<Vec<Problem>, ApplyError> {
+    file.rewind().map_err(ApplyError::WriteResult)?;
+    let index = Index::build(&*file).map_err(ApplyError::WriteResult)?;
+    Ok(check(&index, &Chain::find(&index)))
+}
+
+/// Commits what was done to the archive: the operation with its edits, and how the result is rendered. Gives the id of the
+/// operation.
+#[expect(clippy::too_many_arguments, reason = "all of it is what the archive tells of an operation")]
+fn keep(
+    keeping: Keeping<'_>,
+    file: &File,
+    index: &Index,
+    rewrite: &Rewrite,
+    errand: &Errand<'_>,
+    source: Option<&Path>,
+    target: Option<&Path>,
+    tokens: (Tokens, Tokens),
+    sizes: (u64, u64),
+) -> Result<String, ApplyError> {
+    let Keeping { archive, recorder, steps: known_steps, state, read, earlier, edits, session_ids, saved, result } =
+        keeping;
+    let Recorded { steps: written, sum, changed } = recorder.finish();
+    // A title is all that is added to what was rendered before.
+    let is_title = |step: &Step| matches!(step, Step::Insert(Inserted::Title, _));
+    let steps = match known_steps {
+        Some(known) => known.into_iter().chain(written.into_iter().filter(is_title)).collect(),
+        None => written,
+    };
+    note_originals(file, index, &changed, archive)?;
+    let id = edits.operation.clone();
+    let operations = earlier.into_iter().chain([id.clone()]).collect();
+    let version = Version::new(state, operations, steps, &sum, saved);
+    let key = version.key();
+    let put = |archive: &mut dyn Archive| {
+        archive.put_object(&edits.object())?;
+        archive.put_object(&version.object())?;
+        if let Some(result) = result {
+            let result = KeptSession { version: Some(key.to_string()), bytes: sizes.1, ..result };
+            archive.put_object(&result.object())?;
+        }
+        for record in &rewrite.records {
+            archive.put_record(record)?;
+        }
+        let file_ref = |path: Option<&Path>, digest, bytes| FileRef { path: path.map(absolute), digest, bytes };
+        let record = Operation {
+            id: id.clone(),
+            verb: errand.verb.to_owned(),
+            command: errand.command.clone(),
+            session: errand.session.clone(),
+            time: errand.now,
+            source: file_ref(source, read, sizes.0),
+            output: file_ref(target, key, sizes.1),
+            session_ids: session_ids.clone(),
+            cuts: rewrite.cuts.values().flatten().filter(|cut| !cut.name.is_empty()).cloned().collect(),
+            tokens: Some(tokens),
+            // What was done is known only once it is; the counts of the run are in its own report.
+            report: None,
+        };
+        archive.put_operation(&record, &[])?;
+        archive.commit()
+    };
+    put(archive).map_err(ApplyError::Archive)?;
+    Ok(id)
+}
+
+/// Notes which stored lines were left out, or written otherwise, so that a search tells which operation took them out.
+fn note_originals(
+    file: &File,
+    index: &Index,
+    changed: &[(LineNo, Option<Digest>)],
+    archive: &mut dyn Archive,
+) -> Result<(), ApplyError> {
+    let lines: LineSet = changed.iter().map(|(line, _)| *line).collect();
+    let mut replacements = changed.iter();
+    revisit(file, index, &lines, |line, bytes| {
+        let replaced_by = replacements.find(|(changed, _)| *changed == line).and_then(|(_, digest)| *digest);
+        let whole;
+        let bytes = if bytes.ends_with(b"\n") {
+            bytes
+        } else {
+            whole = [bytes, b"\n"].concat();
+            &whole
+        };
+        let uuid = Scan::of(bytes).uuid.and_then(|it| it.string(bytes)).map(json_string::decode);
+        let original = Original { line: bytes, uuid: uuid.as_deref(), replaced_by };
+        archive.put_original(&original).map(drop).map_err(ApplyError::Archive)
+    })
+}
+
+/// The live lines that stay.
+fn left_of(chain: Chain, rewrite: &Rewrite) -> LineSet {
+    let mut live = chain.live;
+    for line in rewrite.dropped.iter() {
+        live.remove(line);
+    }
+    live
+}
+
+/// A path is asked for later, from other folders.
+pub(in crate::apply) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The `chars4` tokens of the result. Lines that come behind the last one are not in the index.
+fn tokens_after(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Tokens {
+    let mut totals = Totals::of(index, chain);
+    rewrite.appended.iter().for_each(|line| totals.add(line.as_bytes()));
+    totals.context()
+}
+
+/// Whether a result could be written there now: what can be refused is refused before work that may cost time.
+///
+/// # Errors
+/// As [`carry_out`] would end on account of its destination.
+pub fn probe(origin: &Origin<'_>, destination: &Destination<'_>, now: Timestamp) -> Result<(), ApplyError> {
+    let guard = origin.path.map(|path| Guard::new(path, origin.file)).transpose()?;
+    if let (Destination::InPlace(Existing::Respect), Some(guard)) = (destination, &guard) {
+        refuse_unless_at_rest(guard, origin.path, now)?;
+    }
+    Stage::open(destination, origin).map(drop)
+}
+
+pub(in crate::apply) fn refuse_unless_at_rest(
+    guard: &Guard,
+    path: Option<&Path>,
+    now: Timestamp,
+) -> Result<(), ApplyError> {
+    match guard.seconds_at_rest(SystemTime::from(now)) {
+        Some(seconds) if seconds < REST => {
+            Err(ApplyError::JustWritten(path.unwrap_or(Path::new("")).to_owned(), seconds))
+        }
+        // A time in the future says nothing of when the file was written.
+        _ => Ok(()),
+    }
+}
+
+/// The result before it has its place.
+enum Stage {
+    Beside(Staged),
+    Unnamed(File),
+}
+
+struct Swapped {
+    path: Option<PathBuf>,
+    backup: Option<PathBuf>,
+    copied_sidecar: bool,
+}
+
+impl Stage {
+    fn open(destination: &Destination<'_>, origin: &Origin<'_>) -> Result<Self, ApplyError> {
+        let permissions = match origin.path {
+            Some(path) => Some(std::fs::metadata(path).map_err(ApplyError::Read)?.permissions()),
+            None => None,
+        };
+        match (destination, origin.path) {
+            (Destination::File(path, existing), _) => {
+                if origin.path.is_some_and(|source| is_same_file(source, path)) {
+                    return Err(ApplyError::IsSource((*path).to_owned()));
+                }
+                Staged::beside(path, *existing, permissions).map(Self::Beside)
+            }
+            (Destination::NewSession { path, .. }, _) => {
+                Staged::beside(path, Existing::Respect, permissions).map(Self::Beside)
+            }
+            (Destination::InPlace(_), Some(path)) => {
+                Staged::beside(path, Existing::Overwrite, permissions).map(Self::Beside)
+            }
+            (Destination::InPlace(_) | Destination::Stream(_), _) => unnamed_file().map(Self::Unnamed),
+        }
+    }
+
+    fn file(&mut self) -> &mut File {
+        match self {
+            Self::Beside(staged) => staged.file(),
+            Self::Unnamed(file) => file,
+        }
+    }
+
+    fn target(&self) -> Option<&Path> {
+        match self {
+            Self::Beside(staged) => Some(staged.target()),
+            Self::Unnamed(_) => None,
+        }
+    }
+
+    /// The error with the name of the file that could not be written, where it has one.
+    fn named(&self, error: ApplyError) -> ApplyError {
+        match (error, self.target()) {
+            (ApplyError::WriteResult(error), Some(target)) => ApplyError::Write(target.to_owned(), error),
+            (error, _) => error,
+        }
+    }
+
+    fn sync(&self) -> Result<(), ApplyError> {
+        match self {
+            Self::Beside(staged) => staged.sync(),
+            Self::Unnamed(_) => Ok(()),
+        }
+    }
+
+    fn swap(
+        self,
+        destination: Destination<'_>,
+        origin: &Origin<'_>,
+        guard: Option<&Guard>,
+    ) -> Result<Swapped, ApplyError> {
+        let mut swapped = Swapped { path: None, backup: None, copied_sidecar: false };
+        match (self, destination) {
+            (Self::Beside(staged), Destination::InPlace(_)) => {
+                swapped.backup = origin.path.map(|_| back_up(staged.target())).transpose()?;
+                // The picker sorts by this time, and the client's own clean-up goes by it.
+                if let Some(modified) = guard.and_then(Guard::modified) {
+                    let target = staged.target().to_owned();
+                    staged.set_modified(modified).map_err(|error| ApplyError::Write(target, error))?;
+                }
+                if let Some(Err(error)) = guard.map(Guard::verify) {
+                    // Nothing was replaced, so the copy is of no use.
+                    swapped.backup.iter().for_each(|backup| discard(backup));
+                    return Err(error);
+                }
+                swapped.path = Some(staged.commit(Existing::Overwrite)?);
+            }
+            (Self::Beside(staged), Destination::NewSession { sidecar, new_sidecar, .. }) => {
+                swapped.copied_sidecar = copy_sidecar(sidecar, new_sidecar)?;
+                let committed = staged.commit(Existing::Respect);
+                if committed.is_err() && swapped.copied_sidecar {
+                    remove_sidecar(new_sidecar);
+                }
+                swapped.path = Some(committed?);
+            }
+            (Self::Beside(staged), Destination::File(_, existing)) => {
+                swapped.path = Some(staged.commit(existing)?);
+            }
+            (Self::Unnamed(mut file), Destination::Stream(out)) => {
+                file.rewind().map_err(ApplyError::WriteResult)?;
+                io::copy(&mut file, out).map_err(ApplyError::WriteResult)?;
+                out.flush().map_err(ApplyError::WriteResult)?;
+            }
+            // `open` makes no other pairs.
+            (Self::Unnamed(_), _) | (Self::Beside(_), Destination::Stream(_)) => {}
+        }
+        Ok(swapped)
+    }
+}
+
+fn is_same_file(left: &Path, right: &Path) -> bool {
+    match (std::fs::canonicalize(left), std::fs::canonicalize(right)) {
+        (Ok(left), Ok(right)) => left == right,
+        _ => false,
+    }
+}

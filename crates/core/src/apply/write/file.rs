@@ -1,0 +1,440 @@
+//! Files that change whole or not at all (S-02, S-03).
+//!
+//! A result is written to a temporary file in the folder where it will stand, synced, and renamed. A crash at any
+//! moment leaves the old file or the new one.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tempfile::{Builder, NamedTempFile};
+
+use crate::apply::error::ApplyError;
+
+/// What to do about a file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Refuse.
+    Respect,
+    /// Replace it.
+    Overwrite,
+}
+
+/// A result on its way to its place.
+#[derive(Debug)]
+pub struct Staged {
+    temporary: NamedTempFile,
+    target: PathBuf,
+}
+
+impl Staged {
+    /// A temporary file beside `target`, which is followed if it is a link, with `permissions` from the start.
+    ///
+    /// # Errors
+    /// When `target` is there and is to be respected, or the folder cannot be written to.
+    pub fn beside(target: &Path, existing: Existing, permissions: Option<Permissions>) -> Result<Self, ApplyError> {
+        let cannot_write = |error| ApplyError::Write(target.to_owned(), error);
+        if existing == Existing::Respect && fs::symlink_metadata(target).is_ok() {
+            return Err(ApplyError::Exists(target.to_owned()));
+        }
+        let target = followed(target).map_err(cannot_write)?;
+        let temporary = temporary_in(&folder_of(&target)).map_err(cannot_write)?;
+        if let Some(permissions) = permissions {
+            temporary.as_file().set_permissions(permissions).map_err(cannot_write)?;
+        }
+        Ok(Self { temporary, target })
+    }
+
+    /// The file to write to.
+    pub fn file(&mut self) -> &mut File {
+        self.temporary.as_file_mut()
+    }
+
+    /// Where the result will stand.
+    #[must_use]
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Syncs the result, so that no crash can lose a byte of it once it has its place.
+    ///
+    /// # Errors
+    /// When the disk is full or fails.
+    pub fn sync(&self) -> Result<(), ApplyError> {
+        self.temporary.as_file().sync_all().map_err(|error| ApplyError::Write(self.target.clone(), error))
+    }
+
+    /// Sets the time at which the result was last changed.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        self.temporary.as_file().set_modified(time)
+    }
+
+    /// Gives the result its place.
+    ///
+    /// # Errors
+    /// When the place was taken meanwhile and is to be respected, or the rename fails.
+    pub fn commit(self, existing: Existing) -> Result<PathBuf, ApplyError> {
+        let Self { temporary, target } = self;
+        let persisted = match existing {
+            Existing::Respect => temporary.persist_noclobber(&target),
+            Existing::Overwrite => temporary.persist(&target),
+        };
+        persisted.map_err(|failure| match failure.error.kind() {
+            io::ErrorKind::AlreadyExists => ApplyError::Exists(target.clone()),
+            _ => ApplyError::Write(target.clone(), failure.error),
+        })?;
+        sync_folder(&folder_of(&target)).map_err(|error| ApplyError::Write(target.clone(), error))?;
+        Ok(target)
+    }
+}
+
+/// A file without a name, for a result that must be whole before it goes into a stream.
+///
+/// # Errors
+/// When the folder for temporary files cannot be written to.
+pub fn unnamed_file() -> Result<File, ApplyError> {
+    tempfile::tempfile().map_err(ApplyError::WriteResult)
+}
+
+/// A temporary file in `folder`, whose lock says that it is in use. Those that runs left behind that were killed go.
+pub(in crate::apply) fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let temporary = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(folder)?;
+    // Where files cannot be locked, none is swept either.
+    let is_locked = temporary.as_file().try_lock().is_ok();
+    if let Some(now) = temporary.as_file().metadata()?.modified().ok().filter(|_| is_locked) {
+        sweep(folder, now);
+    }
+    Ok(temporary)
+}
+
+/// What the names of temporary files begin with.
+const PREFIX: &str = ".ctxc-";
+/// What they end with.
+const SUFFIX: &str = ".tmp";
+/// A younger one may belong to a run that has not locked it yet.
+const LEAST_AGE: Duration = Duration::from_secs(60);
+
+/// Removes the temporary files of dead runs from `folder`: nobody holds their lock any more. What cannot be removed stays.
+fn sweep(folder: &Path, now: SystemTime) {
+    let is_ours = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_old = |metadata: fs::Metadata| {
+            let age = metadata.modified().ok().and_then(|modified| now.duration_since(modified).ok());
+            metadata.is_file() && age.is_some_and(|age| age >= LEAST_AGE)
+        };
+        if is_ours(&entry.file_name()) && entry.metadata().is_ok_and(is_old) {
+            let is_free = File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+            if is_free {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// `path` with its links followed, whether or not there is a file at the end of them.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Ok(followed) => Ok(followed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = fs::canonicalize(folder_of(path))?;
+            Ok(path.file_name().map_or_else(|| path.to_owned(), |name| folder.join(name)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A rename lasts only once its folder is on the disk. Windows has no such call, and needs none.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// How many names the file at `path` has; a rename in place leaves the others with what was there.
+#[cfg(unix)]
+#[must_use]
+pub fn n_names(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).map_or(1, |metadata| metadata.nlink())
+}
+
+/// Elsewhere nobody tells.
+#[cfg(not(unix))]
+#[must_use]
+pub fn n_names(_path: &Path) -> u64 {
+    1
+}
+
+/// A source on disk, and what it was when it was opened.
+#[derive(Debug)]
+pub(in crate::apply) struct Guard {
+    path: PathBuf,
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Guard {
+    pub(in crate::apply) fn new(path: &Path, file: &File) -> Result<Self, ApplyError> {
+        let metadata = file.metadata().map_err(ApplyError::Read)?;
+        Ok(Self { path: path.to_owned(), len: metadata.len(), modified: metadata.modified().ok() })
+    }
+
+    /// # Errors
+    /// When the path no longer leads to a file of the same size and time.
+    pub(in crate::apply) fn verify(&self) -> Result<(), ApplyError> {
+        let metadata = fs::metadata(&self.path).map_err(ApplyError::Read)?;
+        let is_same = metadata.len() == self.len && metadata.modified().ok() == self.modified;
+        if is_same { Ok(()) } else { Err(ApplyError::SourceChanged(self.path.clone())) }
+    }
+
+    /// For how many seconds the file has been left alone at `now`.
+    pub(in crate::apply) fn seconds_at_rest(&self, now: SystemTime) -> Option<u64> {
+        self.modified.and_then(|modified| now.duration_since(modified).ok()).map(|age| age.as_secs())
+    }
+
+    pub(in crate::apply) const fn modified(&self) -> Option<SystemTime> {
+        self.modified
+    }
+}
+
+/// Removes a copy that is of no use after all; one that cannot be removed stays.
+pub(in crate::apply) fn discard(copy: &Path) {
+    let _ = fs::remove_file(copy);
+}
+
+/// Gives `source` the first free name of `session.jsonl.bak`, `session.jsonl.1.bak`, ... and returns it. Never
+/// ends in `.jsonl`, or the client would take it for a session.
+pub(in crate::apply) fn back_up(source: &Path) -> Result<PathBuf, ApplyError> {
+    back_up_by(source, |source, backup| fs::hard_link(source, backup))
+}
+
+/// As [`back_up`], by `link`; where that fails the backup is a copy (S-10).
+fn back_up_by(source: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<PathBuf, ApplyError> {
+    let cannot_write = |error| ApplyError::Write(source.to_owned(), error);
+    let name = source.file_name().unwrap_or_default().to_os_string();
+    let permissions = fs::metadata(source).map_err(ApplyError::Read)?.permissions();
+    for number in 0..u32::MAX {
+        let mut backup = name.clone();
+        backup.push(if number == 0 { ".bak".to_owned() } else { format!(".{number}.bak") });
+        let backup = folder_of(source).join(backup);
+        if fs::symlink_metadata(&backup).is_ok() {
+            continue;
+        }
+        // The file itself, with its times, and at once. Not every file system has links.
+        match link(source, &backup) {
+            Ok(()) => {
+                sync_folder(&folder_of(&backup)).map_err(cannot_write)?;
+                return Ok(backup);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(_) => {}
+        }
+        let mut staged = Staged::beside(&backup, Existing::Respect, Some(permissions.clone()))?;
+        let mut reader = File::open(source).map_err(ApplyError::Read)?;
+        io::copy(&mut reader, staged.file()).map_err(cannot_write)?;
+        staged.sync()?;
+        match staged.commit(Existing::Respect) {
+            Err(ApplyError::Exists(_)) => {}
+            committed => return committed,
+        }
+    }
+    Err(cannot_write(io::Error::from(io::ErrorKind::AlreadyExists)))
+}
+
+/// Copies the folder of a session, with its subagents and large tool results, to that of the new one. Does nothing
+/// where there is none.
+///
+/// # Errors
+/// When something in it cannot be copied; what was copied is removed again.
+pub(in crate::apply) fn copy_sidecar(from: &Path, to: &Path) -> Result<bool, ApplyError> {
+    if !from.is_dir() {
+        return Ok(false);
+    }
+    let cannot_write = |error| ApplyError::Write(to.to_owned(), error);
+    // A folder that is there already is somebody's, and stays.
+    fs::create_dir(to).map_err(cannot_write)?;
+    fill_folder(from, to).map(|()| true).map_err(|error| {
+        remove_sidecar(to);
+        cannot_write(error)
+    })
+}
+
+/// Takes a copied folder away again. The error that led here is the one to tell, not one of this.
+pub(in crate::apply) fn remove_sidecar(copy: &Path) {
+    let _ = fs::remove_dir_all(copy);
+}
+
+fn fill_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::set_permissions(to, fs::metadata(from)?.permissions())?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            fs::create_dir(&target)?;
+            fill_folder(&entry.path(), &target)?;
+        } else if kind.is_symlink() {
+            // What it leads to is not of the session, and may be of nobody's business, round in a circle or without an end.
+            copy_link(&entry.path(), &target)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes `to` a link to where `from` leads.
+#[cfg(unix)]
+fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(fs::read_link(from)?, to)
+}
+
+/// Elsewhere a link takes rights that a user may not have: a file is copied, all else left out.
+#[cfg(not(unix))]
+fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
+    if from.is_file() { fs::copy(from, to).map(drop) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    // S-02
+    #[test]
+    fn nothing_is_visible_before_the_commit() {
+        let folder = folder();
+        let target = folder.path().join("out.jsonl");
+        fs::write(&target, "old").unwrap();
+        assert!(matches!(Staged::beside(&target, Existing::Respect, None), Err(ApplyError::Exists(_))));
+        let mut staged = Staged::beside(&target, Existing::Overwrite, None).unwrap();
+        staged.file().write_all(b"new").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"old");
+        drop(staged);
+        assert_eq!((fs::read(&target).unwrap(), names(folder.path())), (b"old".to_vec(), vec!["out.jsonl".to_owned()]));
+        let mut staged = Staged::beside(&target, Existing::Overwrite, None).unwrap();
+        staged.file().write_all(b"new").unwrap();
+        staged.sync().unwrap();
+        staged.commit(Existing::Overwrite).unwrap();
+        assert_eq!((fs::read(&target).unwrap(), names(folder.path())), (b"new".to_vec(), vec!["out.jsonl".to_owned()]));
+    }
+
+    // S-10
+    #[test]
+    fn s_10_a_backup_is_the_file_itself_or_a_copy_where_links_fail() {
+        let folder = folder();
+        let source = folder.path().join("a.jsonl");
+        fs::write(&source, "one\n").unwrap();
+        let linked = back_up(&source).unwrap();
+        let copied = back_up_by(&source, |_, _| Err(io::Error::from(io::ErrorKind::Unsupported))).unwrap();
+        // Another run takes the name between the look and the link.
+        let late = back_up_by(&source, |source, backup| {
+            if backup.ends_with("a.jsonl.2.bak") {
+                fs::write(backup, "of another run\n").unwrap();
+            }
+            fs::hard_link(source, backup)
+        });
+        File::options().append(true).open(&source).unwrap().write_all(b"two\n").unwrap();
+        assert_eq!(fs::read(&linked).unwrap(), b"one\ntwo\n");
+        assert_eq!(fs::read(&copied).unwrap(), b"one\n");
+        assert!(late.unwrap().ends_with("a.jsonl.3.bak"));
+        assert_eq!(names(folder.path()), ["a.jsonl", "a.jsonl.1.bak", "a.jsonl.2.bak", "a.jsonl.3.bak", "a.jsonl.bak"]);
+    }
+
+    // S-03, A-07
+    #[test]
+    fn backups_are_numbered_and_never_sessions() {
+        let folder = folder();
+        let source = folder.path().join("s.jsonl");
+        fs::write(&source, "one").unwrap();
+        back_up(&source).unwrap();
+        back_up(&source).unwrap();
+        assert_eq!(names(folder.path()), ["s.jsonl", "s.jsonl.1.bak", "s.jsonl.bak"]);
+    }
+
+    // S-03
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_followed_and_not_replaced() {
+        let folder = folder();
+        let (real, link) = (folder.path().join("real.jsonl"), folder.path().join("link.jsonl"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let mut staged = Staged::beside(&link, Existing::Overwrite, None).unwrap();
+        staged.file().write_all(b"new").unwrap();
+        staged.commit(Existing::Overwrite).unwrap();
+        assert_eq!(fs::read(&real).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    //
+    #[test]
+    fn x_07_temporary_files_of_dead_runs_are_swept() {
+        let folder = folder();
+        let file = |name: &str, age: u64| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+            file
+        };
+        let alive = file(".ctxc-alive.tmp", 7200);
+        alive.try_lock().unwrap();
+        drop([file(".ctxc-dead.tmp", 7200), file(".ctxc-young.tmp", 1), file("mine.tmp", 7200)]);
+        let staged = Staged::beside(&folder.path().join("out.jsonl"), Existing::Respect, None).unwrap();
+        staged.commit(Existing::Respect).unwrap();
+        assert_eq!(names(folder.path()), [".ctxc-alive.tmp", ".ctxc-young.tmp", "mine.tmp", "out.jsonl"]);
+    }
+
+    //
+    #[cfg(unix)]
+    #[test]
+    fn x_07_links_of_a_sidecar_folder_stay_links() {
+        let folder = folder();
+        let (from, to) = (folder.path().join("a"), folder.path().join("b"));
+        fs::create_dir(&from).unwrap();
+        fs::write(folder.path().join("secret"), "of somebody else").unwrap();
+        for (link, place) in [("file", "../secret"), ("round", "."), ("nowhere", "gone"), ("endless", "/dev/zero")] {
+            std::os::unix::fs::symlink(place, from.join(link)).unwrap();
+        }
+        assert!(copy_sidecar(&from, &to).unwrap());
+        assert_eq!(names(&to), ["endless", "file", "nowhere", "round"]);
+        assert_eq!(fs::read_link(to.join("file")).unwrap(), Path::new("../secret"));
+    }
+
+    // S-01
+    #[test]
+    fn a_sidecar_folder_is_copied_whole() {
+        let folder = folder();
+        let (from, to) = (folder.path().join("a"), folder.path().join("b"));
+        fs::create_dir_all(from.join("subagents/deep")).unwrap();
+        fs::write(from.join("subagents/deep/agent.jsonl"), "x").unwrap();
+        assert!(copy_sidecar(&from, &to).unwrap());
+        assert_eq!(fs::read(to.join("subagents/deep/agent.jsonl")).unwrap(), b"x");
+        assert!(!copy_sidecar(&folder.path().join("none"), &folder.path().join("c")).unwrap());
+        // One that is in the way is not ours to take away.
+        assert!(copy_sidecar(&folder.path().join("none"), &to).is_ok_and(|copied| !copied));
+        fs::write(to.join("precious"), "x").unwrap();
+        assert!(copy_sidecar(&from, &to).is_err());
+        assert_eq!(fs::read(to.join("precious")).unwrap(), b"x");
+    }
+}

@@ -1,0 +1,10 @@
+//! From a rendering to a file that is checked, archived and swapped.
+
+pub(super) mod carry_out;
+pub(super) mod file;
+pub(super) mod new_session;
+pub(super) mod pass;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) mod round_trip;
+pub(super) mod stream;
+pub(super) mod write_report;

@@ -1,0 +1,95 @@
+//! A new session: the same conversation under an id of its own, so that the source stays as it was (S-01).
+
+use std::fs::File;
+use std::io;
+
+use crate::apply::read::typed::typed;
+use crate::version::without_suffix;
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::entry;
+use ctxc_transcript::scan::{Kind, Scan, each_field};
+use ctxc_transcript::text::{clipped, json_string, on_one_line};
+use ctxc_transcript::{Chain, Flags, Index, read_line};
+
+/// The session that a rewrite makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSession {
+    /// Its id, a UUID.
+    pub id: String,
+}
+
+/// The line `entry` under the session id `id`.
+#[must_use]
+pub fn with_session(entry: &str, id: &str) -> String {
+    let splice = Scan::of(entry.as_bytes()).session_id.map(|span| Splice::new(span, json_string::encode(id)));
+    let rendered = render(entry.as_bytes(), splice.as_slice()).ok();
+    rendered.and_then(|line| String::from_utf8(line).ok()).unwrap_or_else(|| entry.to_owned())
+}
+
+/// The longest title that is taken from a prompt, in characters: what the picker shows on a line.
+const TITLE_LEN: usize = 60;
+
+/// What the picker calls the session, in its own order: the title that the user gave last, that of the client, the last
+/// prompt, the summary, or the first prompt that is no command.
+///
+/// # Errors
+/// When the source cannot be read.
+pub fn title_of(file: &File, index: &Index, chain: &Chain) -> io::Result<String> {
+    const FIELDS: [(Kind, &[u8]); 4] = [
+        (Kind::CustomTitle, b"customTitle"),
+        (Kind::AiTitle, b"aiTitle"),
+        (Kind::LastPrompt, b"lastPrompt"),
+        (Kind::Summary, b"summary"),
+    ];
+    let mut buffer = Vec::new();
+    for (kind, name) in FIELDS {
+        let Some(line) = index.lines().rev().find(|&line| index.record(line).kind == kind) else { continue };
+        let bytes = read_line(file, index, line, &mut buffer)?;
+        let mut title = None;
+        each_field(bytes, |key, value| {
+            if key == name {
+                title = value.string(bytes).map(|raw| json_string::decode(raw).into_owned());
+            }
+        });
+        if let Some(title) = title.filter(|title| !title.trim().is_empty() && !title.starts_with('<')) {
+            return Ok(clipped(&on_one_line(without_suffix(&title)), TITLE_LEN));
+        }
+    }
+    let prompts = chain.lines.iter().copied().filter(|&line| index.record(line).flags.any(Flags::PROMPT));
+    let typed = prompts.clone().find(|&line| !index.record(line).flags.any(Flags::COMMAND));
+    let Some(first) = typed.or(prompts.clone().next()) else { return Ok("session".to_owned()) };
+    let bytes = read_line(file, index, first, &mut buffer)?;
+    Ok(clipped(&on_one_line(&readable(&entry::text(&Scan::of(bytes), bytes))), TITLE_LEN))
+}
+
+/// A prompt as a person would say it, and as it is where that would be nothing.
+fn readable(text: &str) -> String {
+    let typed = typed(text);
+    if typed.is_empty() { text.to_owned() } else { typed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S-01
+    #[test]
+    fn s_01_a_title_reads_as_a_person_would_say_it() {
+        let cases = [
+            ("<command-message>review</command-message>\n<command-name>/review</command-name>", "/review"),
+            (
+                "<command-name>/fix</command-name>\n<command-message>fix</command-message><command-args> the build\n</command-args>",
+                "/fix the build",
+            ),
+            ("<command-message>init is analyzing</command-message>", "init is analyzing"),
+            ("<command-name>/clear</command-name>", "/clear"),
+            ("<ide_opened_file>a.rs</ide_opened_file>\n<system-reminder>x</system-reminder> Go on.\n", "Go on."),
+            ("<b>bold</b>", "<b>bold</b>"),
+            ("a < b", "a < b"),
+            ("<not closed> text", "<not closed> text"),
+        ];
+        for (text, title) in cases {
+            assert_eq!(readable(text), title);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Pass two: the source is read again and written with its changes.
+//!
+//! What no change touches is copied in runs. The index is brought up to what was written, so that the result can be
+//! checked without a third pass: lines keep their numbers, and those that went are flagged.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Write;
+use std::sync::atomic::AtomicBool;
+
+use super::stream::{CHUNK, Sink, Source};
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::error::ApplyError;
+use crate::apply::follow::pointers::uuid_of;
+use crate::apply::follow::relink::relinks;
+use crate::apply::read::places::{leading_parent, raw_uuid};
+use crate::apply::write::new_session::NewSession;
+use crate::version::{Inserted, Recorder, is_own_title};
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Fingerprint, Index, LineNo, LineSet, Record, SessionAt, Span};
+
+/// How many uuids of heirs are remembered. Heirs have their children close behind them; what is no longer known is read
+/// again.
+const N_UUIDS: usize = 256;
+
+/// What pass two wrote.
+#[derive(Debug)]
+pub(in crate::apply) struct Written {
+    /// The length of the result in bytes.
+    pub(in crate::apply) len: u64,
+    /// What the source was when it was read this time.
+    pub(in crate::apply) fingerprint: Fingerprint,
+}
+
+/// Writes the source with its changes to `out` and brings `index` up to it. `recorder` is told what becomes of each line.
+pub(in crate::apply) fn write(
+    file: &File,
+    index: &mut Index,
+    rewrite: &Rewrite,
+    out: &mut dyn Write,
+    recorder: Option<&mut Recorder>,
+    stop: &AtomicBool,
+) -> Result<Written, ApplyError> {
+    let plan = Plan::new(index, rewrite);
+    let source = Source::new(file, stop);
+    let sink = Sink::new(out);
+    let mut pass = Pass { file, rewrite, plan, source, sink, recorder, uuids: HashMap::new() };
+    let mut run = Run::default();
+    for line in index.lines() {
+        let record = index.record(line);
+        if pass.touches(line, record.session_at) {
+            pass.copy(&std::mem::take(&mut run))?;
+            pass.touched(index, line)?;
+        } else {
+            run.n_lines += 1;
+            run.n_bytes += u64::from(record.len);
+        }
+    }
+    pass.copy(&run)?;
+    pass.append()?;
+    let fingerprint = pass.source.finish().map_err(ApplyError::Read)?;
+    Ok(Written { len: pass.sink.finish()?, fingerprint })
+}
+
+/// The lines that pass two must look at, and the links that it makes anew.
+struct Plan {
+    relinks: BTreeMap<LineNo, Option<LineNo>>,
+    /// Lines whose uuid becomes the parent of another.
+    heirs: LineSet,
+    /// Every line with a change of its own, or that another waits for.
+    touched: LineSet,
+}
+
+impl Plan {
+    fn new(index: &Index, rewrite: &Rewrite) -> Self {
+        let relinks = relinks(index, rewrite);
+        let heirs: LineSet = relinks.values().copied().flatten().collect();
+        let last = index.lines().next_back().filter(|_| rewrite.goes_on());
+        let touched = rewrite.edits.keys().chain(relinks.keys()).copied();
+        let touched = touched.chain(rewrite.dropped.iter()).chain(heirs.iter()).chain(last).collect();
+        Self { relinks, heirs, touched }
+    }
+}
+
+/// Lines that stand side by side and are written as they are.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    n_lines: u32,
+    n_bytes: u64,
+}
+
+struct Pass<'a> {
+    file: &'a File,
+    rewrite: &'a Rewrite,
+    plan: Plan,
+    source: Source<'a>,
+    sink: Sink<'a>,
+    recorder: Option<&'a mut Recorder>,
+    /// The uuids of the last heirs, as they stand between their quotes.
+    uuids: HashMap<LineNo, Vec<u8>>,
+}
+
+impl Pass<'_> {
+    fn touches(&self, line: LineNo, session_at: SessionAt) -> bool {
+        self.plan.touched.contains(line) || (self.rewrite.session.is_some() && session_at != SessionAt::NONE)
+    }
+
+    fn copy(&mut self, run: &Run) -> Result<(), ApplyError> {
+        self.kept(run.n_lines);
+        self.source.copy(run.n_bytes, &mut self.sink)
+    }
+
+    fn touched(&mut self, index: &mut Index, line: LineNo) -> Result<(), ApplyError> {
+        let record = *index.record(line);
+        if self.rewrite.dropped.contains(line) {
+            index.drop_line(line);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.dropped();
+            }
+            return self.source.skip(record.len.into());
+        }
+        // A line is held whole only where it must be.
+        if record.len as usize > CHUNK && !self.plan.touched.contains(line) && self.stream(&record)? {
+            return Ok(());
+        }
+        let text = self.source.line(record.len as usize).map_err(ApplyError::Read)?;
+        if self.plan.heirs.contains(line) {
+            let uuid = raw_uuid(text, record.uuid).to_vec();
+            if self.uuids.len() >= N_UUIDS {
+                self.uuids.clear();
+            }
+            self.uuids.insert(line, uuid);
+        }
+        let edits = self.rewrite.edits.get(&line);
+        let parent = self.plan.relinks.get(&line);
+        let is_cut_short = line.0 + 1 == index.n_lines() && self.rewrite.goes_on() && !text.ends_with(b"\n");
+        if edits.is_none() && parent.is_none() && !is_cut_short {
+            if let Some(recorder) = &mut self.recorder {
+                recorder.kept(1);
+            }
+            return copy_line(text, record.session_at, self.rewrite.session.as_ref(), &mut self.sink);
+        }
+        if edits.is_none()
+            && !is_cut_short
+            && self.recorder.is_none()
+            && let Some(&Some(heir)) = parent
+            && let Some(uuid) = self.uuids.get(&heir)
+            && let Some(pieces) = relinked(text, &record, uuid, self.rewrite.session.as_ref())
+        {
+            for piece in pieces {
+                self.sink.write(piece)?;
+            }
+            index.relink(line, Some(heir));
+            return Ok(());
+        }
+        let scan = Scan::of(text);
+        let mut splices = edits.cloned().unwrap_or_default();
+        if let Some(&parent) = parent {
+            let uuid = match parent {
+                None => b"null".to_vec(),
+                Some(heir) => match self.uuids.get(&heir) {
+                    Some(uuid) => quoted(uuid),
+                    None => {
+                        json_string::encode(&uuid_of(self.file, index, heir).map_err(ApplyError::Read)?).into_bytes()
+                    }
+                },
+            };
+            splices.extend(scan.parent_uuid.map(|span| Splice::new(span, uuid)));
+            index.relink(line, parent);
+        }
+        // The session id is no part of what was done.
+        splices.retain(|splice| Some(splice.span) != scan.session_id || self.rewrite.session.is_none());
+        let own: Vec<Splice> = splices.iter().filter(|splice| Some(splice.span) != scan.session_id).cloned().collect();
+        if let (Some(session), Some(span)) = (&self.rewrite.session, scan.session_id) {
+            splices.push(Splice::new(span, json_string::encode(&session.id)));
+        }
+        let number = line.number();
+        let mut rendered = render(text, &splices).map_err(|overlap| ApplyError::Edit { line: number, overlap })?;
+        if is_cut_short {
+            rendered.push(b'\n');
+        }
+        let rescanned = Scan::of(&rendered);
+        if rescanned.form != scan.form || rescanned.uuid.map(|it| it.of(&rendered)) != scan.uuid.map(|it| it.of(text)) {
+            return Err(ApplyError::Broken(number));
+        }
+        index.reread(line, &rescanned, &rendered);
+        if let Some(recorder) = &mut self.recorder {
+            if own.is_empty() { recorder.kept(1) } else { recorder.edited(&own, &rendered) }
+        }
+        self.sink.write(&rendered)
+    }
+
+    /// Writes the next line with nothing changed but its session id, a part at a time; false, with nothing written,
+    /// where the id does not show near its start.
+    fn stream(&mut self, record: &Record) -> Result<bool, ApplyError> {
+        let len = record.len as usize;
+        let start = record.session_at.position(len).filter(|start| *start < CHUNK / 2);
+        let Some((session, start)) = self.rewrite.session.as_ref().zip(start) else { return Ok(false) };
+        let head = self.source.peek(CHUNK).map_err(ApplyError::Read)?;
+        let old = Span::of_string(head, start).and_then(|span| std::str::from_utf8(span.string(head)?).ok());
+        let Some((old, before)) = old.zip(head.get(..=start)) else { return Ok(false) };
+        self.sink.write(before)?;
+        self.sink.write(session.id.as_bytes())?;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.kept(1);
+        }
+        let n_passed = (before.len() + old.len()) as u64;
+        self.source.skip(n_passed)?;
+        self.source.copy(u64::from(record.len) - n_passed, &mut self.sink)?;
+        Ok(true)
+    }
+
+    fn kept(&mut self, n_lines: u32) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.kept(n_lines);
+        }
+    }
+
+    /// Writes the lines that come behind the last one.
+    fn append(&mut self) -> Result<(), ApplyError> {
+        for line in &self.rewrite.appended {
+            let text = line.as_bytes();
+            let place = self.rewrite.session.as_ref().zip(Scan::of(text).session_id);
+            let splice = place.map(|(session, span)| Splice::new(span, json_string::encode(&session.id)));
+            let rendered = render(text, splice.as_slice()).map_err(|overlap| ApplyError::Edit { line: 0, overlap })?;
+            if let Some(recorder) = &mut self.recorder {
+                let is_title = is_own_title(&rendered) && Scan::of(&rendered).kind == Kind::CustomTitle;
+                recorder.inserted(if is_title { Inserted::Title } else { Inserted::Derived }, &rendered);
+            }
+            self.sink.write(&rendered)?;
+            self.sink.write(b"\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// The pieces of a line with `parent` for its parent and nothing changed besides but its session id; `None` where the
+/// places of both do not show.
+fn relinked<'t>(
+    text: &'t [u8],
+    record: &Record,
+    parent: &'t [u8],
+    session: Option<&'t NewSession>,
+) -> Option<[&'t [u8]; 5]> {
+    let inside = |span: Span| span.range().start + 1..span.range().end - 1;
+    let old = inside(leading_parent(text, record)?);
+    let Some((session, span)) = session.zip(record.session_at.span(text)) else {
+        return Some([text.get(..old.start)?, parent, text.get(old.end..)?, b"", b""]);
+    };
+    span.string(text)?;
+    let id = inside(span);
+    Some([text.get(..old.start)?, parent, text.get(old.end..id.start)?, session.id.as_bytes(), text.get(id.end..)?])
+}
+
+fn quoted(raw: &[u8]) -> Vec<u8> {
+    [b"\"", raw, b"\""].concat()
+}
+
+/// Writes a line with nothing changed but its session id.
+fn copy_line(
+    text: &[u8],
+    session_at: SessionAt,
+    session: Option<&NewSession>,
+    sink: &mut Sink<'_>,
+) -> Result<(), ApplyError> {
+    let place = session.and_then(|session| Some((session, session_at.span(text)?)));
+    let Some((session, span)) = place else { return sink.write(text) };
+    let old = span.string(text).unwrap_or_default();
+    let (before, rest) = text.split_at(span.range().start + 1);
+    sink.write(before)?;
+    sink.write(session.id.as_bytes())?;
+    sink.write(rest.get(old.len()..).unwrap_or_default())
+}

@@ -1,0 +1,201 @@
+//! A rewrite there and back, for the property test and the fuzz target.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::sync::atomic::AtomicBool;
+
+use super::pass;
+use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::error::ApplyError;
+use crate::apply::follow::follow_up::{Thinking, follow_up};
+use crate::apply::write::file::unnamed_file;
+use crate::apply::write::new_session::NewSession;
+use crate::version::title_line;
+use crate::version::{self, Appended, Deposited, Layout, Recorded, Recorder, State, Step, Version};
+use ctxc_store as archive;
+use ctxc_store::ArchiveUrl;
+use ctxc_transcript::edit::replace_text;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::{Calibration, Chain, Groups, Index, read_line, turns};
+
+/// Whether any bytes survive: a rewrite without an edit gives the same bytes, and one that edits every live text, takes
+/// thinking out and makes a new session is recognised and rendered again from the archive, as is its source (T-01, N-01, N-05).
+#[must_use]
+pub fn round_trips(data: &[u8]) -> bool {
+    is_identity(data).unwrap_or(false) && is_undone(data).unwrap_or(false)
+}
+
+fn is_identity(data: &[u8]) -> Result<bool, ApplyError> {
+    let file = spooled(data)?;
+    let mut index = Index::build(&file).map_err(ApplyError::Read)?;
+    let mut out = Vec::new();
+    let stop = AtomicBool::new(false);
+    pass::write(&file, &mut index, &Rewrite::default(), &mut out, None, &stop)?;
+    Ok(out == data)
+}
+
+fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
+    let file = spooled(data)?;
+    let mut index = Index::build(&file).map_err(ApplyError::Read)?;
+    let chain = Chain::find(&index);
+    let n_groups = Groups::of(&index, &chain).n_groups as usize;
+    if turns(&index, &chain).len() > chain.lines.len() || n_groups > chain.lines.len() {
+        return Ok(false);
+    }
+    let mut rewrite = Rewrite::default();
+    let mut buffer = Vec::new();
+    for (_, line) in chain.messages(&index) {
+        let text = read_line(&file, &index, line, &mut buffer).map_err(ApplyError::Read)?;
+        rewrite.edit(line, replace_text(&Scan::of(text), text, "shorter").into_iter().flatten());
+    }
+    let thinking = Thinking::default();
+    let calibration = Calibration::learn(&index, &chain);
+    follow_up(&file, &index, &chain, &calibration, thinking, &[], &mut rewrite).map_err(ApplyError::Read)?;
+    rewrite.session = Some(NewSession { id: "00000000-0000-4000-8000-000000000000".to_owned() });
+    rewrite.appended.push(title_line("00000000-0000-4000-8000-000000000000", "a title (compressed)"));
+
+    let mut archive = archive::open(&ArchiveUrl::Memory).map_err(ApplyError::Archive)?;
+    let stop = AtomicBool::new(false);
+    let source = Index::build(spooled(data)?).map_err(ApplyError::Read)?;
+    let Deposited { state, keys, .. } = version::deposit(&mut *archive, &file, &source, "s", &stop)?;
+    archive.commit().map_err(ApplyError::Archive)?;
+    let mut out = Vec::new();
+    let mut recorder = Recorder::new(Layout::plain(source.n_lines()), keys.clone());
+    let written = pass::write(&file, &mut index, &rewrite, &mut out, Some(&mut recorder), &stop)?;
+    let Recorded { steps, sum, .. } = recorder.finish();
+    let plain = Version::new(state.key(), Vec::new(), Vec::from_iter(kept(&state)), &keys.into_iter().collect(), 0);
+    let version = Version::new(state.key(), vec!["test".to_owned()], steps, &sum, 0);
+    let put = archive.put_object(&version.object()).and_then(|()| archive.commit());
+    put.map_err(ApplyError::Archive)?;
+    let is_equal = is_equal_without_archive(data, &rewrite, &out, &index)?;
+    let (mut back, mut again) = (Vec::new(), Vec::new());
+    plain.write(&*archive, None, Appended::UnderIdentity, &mut back)?;
+    let id = rewrite.session.as_ref().map(|session| session.id.as_str());
+    version.write(&*archive, id, Appended::UnderIdentity, &mut again)?;
+    let spooled_out = spooled(&out)?;
+    let out_index = Index::build(&spooled_out).map_err(ApplyError::Read)?;
+    let (_, known) = version::recognise(&*archive, &spooled_out, &out_index)?;
+    let is_known = known.is_some_and(|known| known.n_lines == out_index.n_lines() && known.version == Some(version));
+    Ok(is_equal && back == data && again == out && is_known && out.len() as u64 == written.len)
+}
+
+/// The steps that leave a state as it is.
+fn kept(state: &State) -> Option<Step> {
+    (state.n_lines() > 0).then(|| Step::Keep(state.n_lines()))
+}
+
+/// Whether the result and what is known of it are the same where no line is kept, for which there are shorter ways.
+fn is_equal_without_archive(data: &[u8], rewrite: &Rewrite, out: &[u8], index: &Index) -> Result<bool, ApplyError> {
+    let file = spooled(data)?;
+    let mut again = Index::build(&file).map_err(ApplyError::Read)?;
+    let mut plain = Vec::new();
+    pass::write(&file, &mut again, rewrite, &mut plain, None, &AtomicBool::new(false))?;
+    let facts = |index: &Index| index.records.iter().map(|it| (it.flags, it.parent(), it.tokens)).collect::<Vec<_>>();
+    Ok(plain == out && facts(&again) == facts(index) && again.thinking == index.thinking)
+}
+
+fn spooled(data: &[u8]) -> Result<File, ApplyError> {
+    let mut file = unnamed_file()?;
+    file.write_all(data).and_then(|()| file.rewind()).map_err(ApplyError::WriteResult)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    // T-01, T-03, P-05
+    #[test]
+    fn every_fixture_round_trips() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+        let mut n_files = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "jsonl") {
+                assert!(round_trips(&std::fs::read(&path).unwrap()), "{}", path.display());
+                n_files += 1;
+            }
+        }
+        assert!(n_files > 10, "{n_files}");
+    }
+
+    // T-02
+    #[test]
+    fn a_long_line_round_trips() {
+        let long = "x".repeat(700_000);
+        for line in [
+            format!(r#"{{"sessionId":"old","uuid":"u1","type":"system","content":"{long}"}}"#),
+            format!(r#"{{"uuid":"u1","type":"system","content":"{long}","sessionId":"old"}}"#),
+            format!(r#"{{"content":"{long}","sessionId":"old","uuid":"u1","type":"system","more":"{long}"}}"#),
+            format!(r#"{{"sessionId":"ol\u0064","uuid":"u1","type":"system","content":"{long}"}}"#),
+        ] {
+            let data = [line.as_str(), r#"{"type":"mode","sessionId":"old"}"#, &line, &line].join("\n");
+            assert!(round_trips(data.as_bytes()), "{}", &line[..60]);
+        }
+    }
+
+    // S-05: found by the fuzzer. A result in an assistant's line ends no tool loop.
+    #[test]
+    fn a_result_in_an_assistant_line_round_trips() {
+        let line = |kind: &str, uuid: &str, parent: &str, content: &str| {
+            format!(
+                r#"{{"parentUuid":{parent},"type":"{kind}","message":{{"role":"{kind}","id":"m{uuid}","content":{content}}},"uuid":"{uuid}","sessionId":"s"}}"#
+            ) + "\n"
+        };
+        let thinking = r#"[{"type":"thinking","thinking":"Hm.","signature":"x"},{"type":"tool_use","id":"t","name":"Bash","input":{}}]"#;
+        let data = [
+            line("user", "u1", "null", r#""A prompt of some words""#),
+            line("assistant", "a1", r#""u1""#, thinking),
+            line("assistant", "a2", r#""a1""#, r#"[{"type":"tool_result","tool_use_id":"t","content":"x"}]"#),
+        ];
+        assert!(round_trips(data.concat().as_bytes()));
+    }
+
+    /// A fixture with lines removed, swapped, doubled and damaged.
+    fn damaged() -> impl Strategy<Value = Vec<u8>> {
+        let fixture = prop::sample::select(vec![
+            "session-small",
+            "parallel-tools",
+            "progress-parents",
+            "compact-preserved-messages",
+            "open-tool-loop",
+            "odd-bytes",
+            "api-request-blobs",
+        ]);
+        let cuts = prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4u8), 0..6);
+        (fixture, cuts).prop_map(|(name, cuts)| {
+            let path = format!("{}/../../fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+            let data = std::fs::read(path).unwrap();
+            let mut lines: Vec<Vec<u8>> = data.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+            for (at, to, kind) in cuts {
+                let (at, to) = (at.index(lines.len()), to.index(lines.len()));
+                match kind {
+                    0 => drop(lines.remove(at)),
+                    1 => lines.swap(at, to),
+                    2 => lines.insert(to, lines[at].clone()),
+                    _ => lines[at].truncate(to),
+                }
+                if lines.is_empty() {
+                    break;
+                }
+            }
+            lines.concat()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        // T-01, S-04, P-05
+        #[test]
+        fn damaged_transcripts_round_trip(data in damaged()) {
+            prop_assert!(round_trips(&data));
+        }
+
+        // T-01
+        #[test]
+        fn any_bytes_round_trip(data in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(round_trips(&data));
+        }
+    }
+}

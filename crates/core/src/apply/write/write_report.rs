@@ -1,0 +1,47 @@
+//! Writing a report beside the result.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::apply::write::file::temporary_in;
+
+/// Whether a report could be written to `path`: asked before the work, so that none is done without its report.
+///
+/// # Errors
+/// When the folder is missing or cannot be written.
+pub fn probe_report(path: &Path) -> io::Result<()> {
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Ok(());
+    }
+    NamedTempFile::new_in(folder_of(path)).map(drop)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Puts `text` into the file at `path`, in the place of what was there.
+///
+/// # Errors
+/// When the folder cannot be written. What was at `path` is still there then.
+pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
+    // A device or a pipe, such as /dev/stderr, is written to and not replaced.
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return std::fs::write(path, text);
+    }
+    let mut file = temporary_in(folder_of(path))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Puts `text`, which is nobody's secret, into the file at `path`, in the place of what was there: for all to read whom
+/// the system lets read new files.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_document(path: &Path, text: &str) -> io::Result<()> {
+    std::fs::write(path, text)
+}
