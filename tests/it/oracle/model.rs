@@ -370,10 +370,12 @@ impl Model {
         if is_cut { found } else { Vec::new() }
     }
 
-    /// Whether an entry of the item is left out.
+    /// Whether an entry of the item is left out; of a call that has no result, the call.
     pub(crate) fn is_gone(&self, document: &Document, item: &Item) -> bool {
         let drops = self.drops(&self.standing(&document.history));
-        document.stored.iter().any(|it| drops.contains(&it.mark) && item.is_in(&it.line))
+        let has_result = document.stored.iter().any(|it| item.is_in(&it.line));
+        let is_of = |line: &Line| item.is_in(line) || !has_result && !item.places(line).is_empty();
+        document.stored.iter().any(|it| drops.contains(&it.mark) && is_of(&it.line))
     }
 
     pub(crate) fn give_back(&mut self, id: &str, cuts: Vec<(usize, String, Path)>) -> usize {
