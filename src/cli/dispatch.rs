@@ -11,8 +11,8 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, compact, completions, compress, config, cutting, diff, keep, list, log, man, prune, refs,
-    restore, run, show, stats, truncate, undo,
+    archive, buffer, check, compact, completions, compress, config, cutting, diff, keep, list, log, man, map, prune,
+    refs, restore, run, show, stats, truncate, undo,
 };
 use super::error::{CommandError, Completion};
 use super::interrupt;
@@ -104,6 +104,7 @@ fn dispatch(args: Args, environment: &Environment, ui: &Ui) -> Result<Completion
         Verb::List(typed) => list::run(&typed.resolve(context)?, ui),
         Verb::Show(typed) => show::run(&typed.resolve(context)?, ui),
         Verb::Diff(typed) => diff::run(&typed.resolve(context)?, ui),
+        Verb::Map(typed) => map::run(&typed, &context),
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
         Verb::Run(typed) => run::run(&typed.resolve(context)?, ui),
         Verb::Discard(typed) => cutting::run(&typed.resolve(context)?, ui),

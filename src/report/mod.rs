@@ -13,6 +13,7 @@ pub mod facts;
 pub mod keep;
 pub mod kept;
 pub mod list;
+pub mod map;
 pub mod prune;
 pub mod refs;
 pub mod restored;

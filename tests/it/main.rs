@@ -28,6 +28,7 @@ mod list;
 mod log;
 mod lost_past;
 mod manual;
+mod map;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod meaning;

@@ -24,7 +24,7 @@ pub(super) mod restore;
 mod root;
 pub(super) mod run;
 mod share;
-mod shared;
+pub(crate) mod shared;
 pub(super) mod show;
 pub(super) mod stats;
 mod summarizing;

@@ -63,6 +63,9 @@ pub(crate) enum Verb {
     /// Show token usage
     #[command(after_help = stats::EXAMPLES)]
     Stats(stats::Args),
+    /// Draw what uses the context window, as one page of HTML
+    #[command(after_help = crate::cli::commands::map::EXAMPLES)]
+    Map(crate::cli::commands::map::Args),
     /// List tool calls and their handles
     #[command(after_help = refs::EXAMPLES)]
     Refs(refs::Args),

@@ -189,7 +189,7 @@ pub(super) fn both_printed() -> CommandError {
 
 impl SessionArg {
     /// The session that was named.
-    pub(super) fn find(&self, context: &Context<'_>) -> Result<Found, CommandError> {
+    pub(crate) fn find(&self, context: &Context<'_>) -> Result<Found, CommandError> {
         find(&self.session, context)
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod keep;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
+pub(crate) mod map;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
 pub(crate) mod prune;

@@ -1,0 +1,121 @@
+//! `ctxc map`: a session as one page that shows what uses its context window (W-07).
+
+use std::fs;
+use std::io::{IsTerminal, Read, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use clap::builder::NonEmptyStringValueParser;
+
+use crate::cli::args::shared::SessionArg;
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::reading::Reading;
+use crate::cli::settings::{Context, Form};
+use crate::cli::stored;
+use crate::cli::tell::{self, tell};
+use crate::report::map::{Map, OperationRow, Source};
+use ctxc_core::apply::{shell_word, title_of, write_report};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  ctxc map latest -o map.html
+  ctxc map session.jsonl > map.html";
+
+/// What a page of ours has near its beginning, by which it is known from other files.
+const OURS: &str = r#"<meta name="generator" content="ctxc "#;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Output file [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Overwrite FILE even if it is not a map
+    #[arg(long)]
+    force: bool,
+    /// Do not replace secrets
+    #[arg(long)]
+    no_redact: bool,
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
+    archive: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let (ui, reporting) = (context.ui, &context.reporting);
+    let found = args.session.find(context)?;
+    tell::probe(reporting, &found.path().into_iter().collect::<Vec<_>>())?;
+    match &args.output {
+        Some(path) => probe(path, args.force, found.path())?,
+        None if reporting.form == Form::Text && stdout().is_terminal() => {
+            return Err(CommandError::usage(anyhow!("a map is a page of HTML, which a terminal does not show"))
+                .hint("use -o map.html"));
+        }
+        None => {}
+    }
+    let mut reading = Reading::of(&found, ui)?;
+    let session = reading.path.as_ref().map_or_else(|| "-".to_owned(), |path| path.to_string_lossy().into_owned());
+    let session = shell_word(&session);
+    // A map is of use without an archive too.
+    let url = context.environment.archive_url(args.archive.as_deref()).ok();
+    let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
+    let read = || format!("read {}", reading.name);
+    let title = title_of(&reading.file, &reading.index, &reading.chain).with_context(read)?;
+    let source = Source { file: &reading.file, index: &reading.index, chain: &reading.chain, session: &session };
+    let map = Map::read(source, &title, operations, args.no_redact).with_context(read)?;
+    let page = map.page()?;
+    let Some(path) = &args.output else {
+        tell(reporting, ui, &map, page)?;
+        return Ok(Completion::Full);
+    };
+    write_report(path, &page).with_context(|| format!("write {}", path.display()))?;
+    tell(reporting, ui, &map, "")?;
+    ui.status(format_args!("map       {}", path.display()));
+    Ok(Completion::Full)
+}
+
+/// Refuses a place where the page must not go, before any work is done.
+fn probe(path: &Path, is_forced: bool, source: Option<&Path>) -> Result<(), CommandError> {
+    let is_source = source.is_some_and(|source| match (source.canonicalize(), path.canonicalize()) {
+        (Ok(source), Ok(path)) => source == path,
+        _ => false,
+    });
+    if is_source || path.extension().is_some_and(|extension| extension == "jsonl") {
+        return Err(CommandError::usage(anyhow!("-o {} would overwrite a session", path.display()))
+            .hint("use another name, such as map.html"));
+    }
+    let is_other_file = path.metadata().is_ok_and(|metadata| metadata.is_file()) && !is_map(path);
+    if is_other_file && !is_forced {
+        return Err(CommandError::usage(anyhow!("{} exists and is not a map", path.display()))
+            .hint("use another name, or --force to overwrite it"));
+    }
+    Ok(ctxc_core::apply::probe_report(path).with_context(|| format!("write {}", path.display()))?)
+}
+
+/// Whether the file at `path` is a page of ours.
+fn is_map(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
+    read.is_ok() && String::from_utf8_lossy(&head).contains(OURS)
+}
+
+/// What ctxc did with the session, oldest first; nothing where no archive knows it.
+fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<OperationRow>, CommandError> {
+    let Ok(archive) = stored::open_existing(url) else { return Ok(Vec::new()) };
+    reading.recognise(&*archive)?;
+    let undone = reading.past.history.undone();
+    let mut rows = Vec::new();
+    for edits in reading.past.history.operations() {
+        let Some(operation) = archive.operation(&edits.operation)? else { continue };
+        rows.push(OperationRow {
+            command: format!("ctxc undo {session} --op {}", operation.id),
+            is_undone: undone.contains(operation.id.as_str()),
+            id: operation.id,
+            verb: operation.verb,
+            time: operation.time,
+            tokens: operation.tokens.map(|(before, after)| (before.0, after.0)),
+        });
+    }
+    Ok(rows)
+}

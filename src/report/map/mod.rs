@@ -1,0 +1,6 @@
+//! A map of a session: what uses its context window, and how that came to be, as one page (W-07).
+
+mod page;
+mod read;
+
+pub use read::{Group, Item, Kind, Map, OperationRow, Smaller, Source, State, Step, Used};

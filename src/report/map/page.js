@@ -1,0 +1,197 @@
+"use strict";
+// Draws the chart and the treemap from the data of the page. Texts are set as text, never as markup.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const KINDS = ["system", "prompt", "answer", "thinking", "tool", "client"];
+  const short = (n) => n < 1000 ? String(n) : n < 999950 ? `${+(n / 1000).toFixed(1)}k` : `${+(n / 1e6).toFixed(1)}M`;
+  const make = (name, parent, properties) => parent.appendChild(Object.assign(document.createElement(name), properties));
+  const draw = (name, parent, attributes, text) => {
+    const node = parent.appendChild(document.createElementNS("http://www.w3.org/2000/svg", name));
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    if (text !== undefined) node.textContent = text;
+    return node;
+  };
+
+  function chart() {
+    const box = document.getElementById("chart");
+    box.replaceChildren();
+    const steps = data.steps;
+    if (steps.length < 2) return;
+    const [width, height, left, bottom, top] = [box.clientWidth, 240, 44, 20, 18];
+    const svg = draw("svg", box, { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": data.caption });
+    const sums = steps.map((step) => step.used ? step.used.reduce((sum, n) => sum + n, 0) : 0);
+    const most = Math.max(1, ...sums, ...steps.map((step) => step.measured ?? 0));
+    const high = most > data.window * 0.5 ? Math.max(most, data.window) * 1.05 : most * 1.1;
+    const x = (at) => left + (width - left - 8) * at / (steps.length - 1);
+    const y = (tokens) => height - bottom - (height - bottom - top) * tokens / high;
+    for (const part of [0, 0.5, 1]) {
+      const tokens = most * part;
+      draw("line", svg, { class: "grid", x1: left, x2: width - 8, y1: y(tokens), y2: y(tokens) });
+      draw("text", svg, { x: left - 6, y: y(tokens) + 4, "text-anchor": "end" }, short(Math.round(tokens)));
+    }
+    const base = steps.map(() => 0);
+    const first = steps.findIndex((step) => step.used);
+    KINDS.forEach((kind, nth) => {
+      if (first < 0 || !steps.some((step) => step.used && step.used[nth] > 0)) return;
+      const places = [];
+      steps.forEach((step, at) => { if (step.used) places.push(at); });
+      const below = places.map((at) => `${x(at)},${y(base[at])}`);
+      places.forEach((at) => { base[at] += steps[at].used[nth]; });
+      const above = places.map((at) => `${x(at)},${y(base[at])}`);
+      draw("polygon", svg, { class: kind, points: [...above, ...below.reverse()].join(" ") });
+    });
+    const line = steps.map((step, at) => step.measured ? `${x(at)},${y(step.measured)}` : "").filter(Boolean);
+    draw("polyline", svg, { class: "measured", points: line.join(" ") });
+    if (data.window <= high) {
+      draw("line", svg, { class: "window", x1: left, x2: width - 8, y1: y(data.window), y2: y(data.window) });
+      draw("text", svg, { x: width - 8, y: y(data.window) - 4, "text-anchor": "end" }, `window ${short(data.window)}`);
+    }
+    let free = -Infinity;
+    steps.forEach((step, at) => {
+      if (step.marks.length === 0) return;
+      draw("line", svg, { class: "mark", x1: x(at), x2: x(at), y1: top, y2: height - bottom });
+      const label = step.marks.join(", ");
+      if (x(at) > free) {
+        draw("text", svg, { x: Math.min(x(at), width - 80), y: 12 }, label);
+        free = x(at) + 8 + label.length * 7;
+      }
+    });
+    draw("text", svg, { x: left, y: height - 4 }, `step ${steps[0].step}`);
+    draw("text", svg, { x: width - 8, y: height - 4, "text-anchor": "end" }, `step ${steps[steps.length - 1].step}`);
+  }
+
+  // Squarified treemap: rows as close to squares as they get (Bruls, Huizing, van Wijk 2000). Nodes come largest first.
+  function squarify(nodes, box, place) {
+    let rest = nodes.filter((node) => node.tokens > 0);
+    let { left, top, width, height } = box;
+    let total = rest.reduce((sum, node) => sum + node.tokens, 0);
+    while (rest.length > 0 && width > 0 && height > 0) {
+      const side = Math.min(width, height);
+      const scale = width * height / total;
+      let row = [], sum = 0, worst = Infinity;
+      for (const node of rest) {
+        const next = sum + node.tokens;
+        const large = (row[0] ?? node).tokens * scale, small = node.tokens * scale, area = next * scale;
+        const ratio = Math.max(side * side * large / (area * area), area * area / (side * side * small));
+        if (ratio > worst) break;
+        [worst, sum] = [ratio, next];
+        row.push(node);
+      }
+      const thick = sum * scale / side;
+      let along = 0;
+      for (const node of row) {
+        const length = side * node.tokens / sum;
+        place(node, width >= height
+          ? { left, top: top + along, width: thick, height: length }
+          : { left: left + along, top, width: length, height: thick });
+        along += length;
+      }
+      if (width >= height) { left += thick; width -= thick; } else { top += thick; height -= thick; }
+      total -= sum;
+      rest = rest.slice(row.length);
+    }
+  }
+
+  // Groups, in them what is about one file or command, in these the items.
+  function groups() {
+    const found = new Map();
+    const add = (kind, group, file, item) => {
+      const key = `${kind} ${group}`;
+      if (!found.has(key)) found.set(key, { kind, name: group, tokens: 0, files: new Map() });
+      const entry = found.get(key);
+      entry.tokens += item.tokens;
+      if (!entry.files.has(file)) entry.files.set(file, { tokens: 0, items: [] });
+      const within = entry.files.get(file);
+      within.tokens += item.tokens;
+      within.items.push(item);
+    };
+    const system = data.kinds.find((kind) => kind.kind === "system");
+    if (system) add("system", "system prompt and tools", "", { kind: "system", group: "system prompt and tools", name: "", tokens: system.tokens, state: "active", text: "What the client sends before the first message; no edit of the session changes it.", command: "", turn: 0 });
+    data.items.forEach((item, at) => add(item.kind, item.group, item.kind === "tool" && item.name ? item.name : `#${at}`, item));
+    for (const rest of data.smaller) {
+      add(rest.kind, rest.group, "#rest", { ...rest, name: `${rest.n} smaller`, state: "active", text: "", command: "", turn: 0 });
+    }
+    const bySize = (one, other) => other.tokens - one.tokens;
+    return [...found.values()].map((group) => ({ ...group, files: [...group.files.values()].sort(bySize) })).sort(bySize);
+  }
+
+  const tree = document.getElementById("tree");
+  const details = document.getElementById("details");
+  let cells = [];
+
+  const label = (item) => [item.group, item.name, `${short(item.tokens)} tokens`, item.state === "active" ? "" : item.state].filter(Boolean).join(", ");
+
+  function show(cell) {
+    cells.forEach((other) => other.setAttribute("aria-pressed", String(other === cell)));
+    const item = cell.item;
+    details.replaceChildren();
+    make("strong", make("p", details, {}), { textContent: label(item) });
+    if (item.turn > 0) make("p", details, { className: "quiet", textContent: `Turn ${item.turn}` });
+    if (item.text) make("p", details, { textContent: item.text });
+    if (!item.command) return;
+    const line = make("p", details, {});
+    make("code", line, { textContent: item.command });
+    const copy = make("button", line, { type: "button", className: "copy", textContent: "Copy" });
+    copy.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(item.command); copy.textContent = "Copied"; } catch { copy.textContent = "Select it to copy"; }
+    });
+  }
+
+  function treemap() {
+    const selected = cells.find((cell) => cell.getAttribute("aria-pressed") === "true")?.item;
+    tree.replaceChildren();
+    cells = [];
+    const put = (node, box) => Object.assign(node.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${box.height}px` });
+    squarify(groups(), { left: 0, top: 0, width: tree.clientWidth, height: tree.clientHeight }, (group, box) => {
+      const head = box.height > 44 && box.width > 60 ? 18 : 0;
+      if (head > 0) put(make("div", tree, { className: "name", textContent: `${group.name} ${short(group.tokens)}`, ariaHidden: "true" }), { ...box, height: head });
+      squarify(group.files, { ...box, top: box.top + head, height: box.height - head }, (file, inner) => {
+        squarify(file.items, inner, (item, cellBox) => {
+          const cell = make("button", tree, { type: "button", className: `${item.kind} ${item.state}`, tabIndex: -1, item, box: cellBox });
+          cell.setAttribute("aria-label", label(item));
+          cell.setAttribute("aria-pressed", "false");
+          cell.title = label(item);
+          // Of a path the end tells most.
+          const name = item.name.includes(" ") ? item.name : item.name.split("/").pop();
+          if (cellBox.width > 48 && cellBox.height > 18) cell.textContent = name || item.group;
+          put(cell, cellBox);
+          cell.addEventListener("click", () => { reach(cell); show(cell); });
+          cells.push(cell);
+        });
+      });
+    });
+    if (cells.length === 0) return;
+    const again = cells.find((cell) => cell.item === selected);
+    cells[0].tabIndex = again ? -1 : 0;
+    if (again) { again.tabIndex = 0; show(again); } else if (!details.hasChildNodes()) show(cells[0]);
+  }
+
+  function reach(cell) {
+    cells.forEach((other) => { other.tabIndex = -1; });
+    cell.tabIndex = 0;
+    cell.focus();
+  }
+
+  // The nearest cell in the direction of an arrow key.
+  tree.addEventListener("keydown", (event) => {
+    const direction = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
+    const from = document.activeElement?.box;
+    if (!direction || !from) return;
+    event.preventDefault();
+    const middle = (box) => [box.left + box.width / 2, box.top + box.height / 2];
+    const [fromX, fromY] = middle(from);
+    let best = null, least = Infinity;
+    for (const cell of cells) {
+      const [toX, toY] = middle(cell.box);
+      const ahead = (toX - fromX) * direction[0] + (toY - fromY) * direction[1];
+      const aside = Math.abs((toX - fromX) * direction[1]) + Math.abs((toY - fromY) * direction[0]);
+      if (ahead > 0.5 && ahead + 2 * aside < least) [best, least] = [cell, ahead + 2 * aside];
+    }
+    if (best) reach(best);
+  });
+
+  const all = () => { chart(); treemap(); };
+  let waiting = 0;
+  addEventListener("resize", () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(all); });
+  all();
+})();

@@ -1,0 +1,253 @@
+//! The map as one page of HTML: no network, no markup from the session, readable without scripts.
+
+use sha2::{Digest, Sha256};
+
+use super::read::{Group, Item, Kind, Map, OperationRow, State};
+use crate::report::size::{count, counted, short, whole_percent};
+use ctxc_transcript::text::{Tokens, grouped, printable};
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+/// The head of the table of operations.
+const OPERATIONS: &str = r#"<section aria-labelledby="operations">
+<h2 id="operations">Operations</h2>
+<div class="scroll" tabindex="0" role="region" aria-label="Table of operations">
+<table>
+<thead><tr><th scope="col">Operation</th><th scope="col">Time</th><th scope="col">Tokens (chars4)</th><th scope="col">State</th><th scope="col">Command</th></tr></thead>
+<tbody>
+"#;
+/// How many items stand in the table, which is what people read who cannot see the areas.
+const ROWS_LIMIT: usize = 200;
+
+impl Kind {
+    /// The class of the page, which is also the word in its data.
+    const fn class(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Prompt => "prompt",
+            Self::Answer => "answer",
+            Self::Thinking => "thinking",
+            Self::Tool => "tool",
+            Self::Client => "client",
+        }
+    }
+
+    /// What people read.
+    const fn label(self) -> &'static str {
+        match self {
+            Self::System => "system prompt and tools",
+            Self::Prompt => "prompts",
+            Self::Answer => "answers",
+            Self::Thinking => "thinking",
+            Self::Tool => "tool calls and results",
+            Self::Client => "added by the client",
+        }
+    }
+}
+
+impl State {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Superseded => "superseded",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+impl Map {
+    /// The page.
+    ///
+    /// # Errors
+    /// When the data cannot be written as JSON, which no map comes to.
+    pub fn page(&self) -> serde_json::Result<String> {
+        let caption = self.caption();
+        let superseded = self.items.iter().filter(|item| item.state == State::Superseded).map(|item| item.tokens).sum();
+        let parts = [
+            ("{script_hash}", base64(&Sha256::digest(SCRIPT.as_bytes()))),
+            ("{version}", env!("CARGO_PKG_VERSION").to_owned()),
+            ("{title}", escaped(&self.title)),
+            ("{file}", escaped(&self.file)),
+            ("{style}", STYLE.to_owned()),
+            ("{tokens}", grouped(self.tokens)),
+            ("{percent}", whole_percent(Tokens(self.tokens), Tokens(self.window))),
+            ("{window}", short(Tokens(self.window))),
+            ("{bar}", self.bar()),
+            ("{legend}", self.legend()),
+            ("{n_steps}", counted(self.n_steps as u64, "step")),
+            ("{caption}", escaped(&caption)),
+            ("{superseded}", short(Tokens(superseded))),
+            ("{rows}", self.items.iter().take(ROWS_LIMIT).map(row).collect()),
+            ("{operations}", self.operations_table()),
+            ("{secrets}", self.secrets_note()),
+            ("{data}", self.data(&caption)?),
+            ("{script}", SCRIPT.to_owned()),
+        ];
+        Ok(filled(PAGE, &parts))
+    }
+
+    /// The chart in words.
+    fn caption(&self) -> String {
+        let most = self.steps.iter().filter_map(|step| step.measured).max();
+        let marks: Vec<&str> = self.steps.iter().flat_map(|step| step.marks.iter().map(String::as_str)).collect();
+        let mut names = marks.clone();
+        names.sort_unstable();
+        names.dedup();
+        let measured = match most {
+            Some(most) => format!("{} tokens at most", count(most)),
+            None => "none is recorded".to_owned(),
+        };
+        let marked = names.into_iter().map(|name| {
+            let n = marks.iter().filter(|mark| **mark == name).count() as u64;
+            format!(" Marked: {}.", counted(n, name))
+        });
+        let marked: Vec<String> = marked.collect();
+        format!(
+            "The line is the prompt that the client recorded at each step ({measured}); the areas are what is still active.{}",
+            marked.concat()
+        )
+    }
+
+    fn bar(&self) -> String {
+        let whole = self.window.max(self.tokens).max(1);
+        let part = |group: &Group| {
+            let (class, hundredths) = (group.kind.class(), group.tokens * 10_000 / whole);
+            format!(r#"<span class="{class}" style="width:{}.{:02}%"></span>"#, hundredths / 100, hundredths % 100)
+        };
+        self.kinds.iter().map(part).collect::<Vec<_>>().concat()
+    }
+
+    fn legend(&self) -> String {
+        let entry = |group: &Group| {
+            let (class, label) = (group.kind.class(), group.kind.label());
+            let tokens = short(Tokens(group.tokens));
+            format!("<li><i class=\"{class}\" aria-hidden=\"true\"></i>{label} {tokens}</li>\n")
+        };
+        self.kinds.iter().map(entry).collect()
+    }
+
+    fn operations_table(&self) -> String {
+        if self.operations.is_empty() {
+            return String::new();
+        }
+        let rows: Vec<String> = self.operations.iter().map(operation_row).collect();
+        format!("{OPERATIONS}{}</tbody>\n</table>\n</div>\n</section>\n", rows.concat())
+    }
+
+    fn secrets_note(&self) -> String {
+        match self.secrets {
+            0 => "No secrets were found in what is shown.".to_owned(),
+            n => format!("{} replaced.", counted(n as u64, "secret")),
+        }
+    }
+
+    /// The data as JSON that no parser of HTML takes for markup.
+    fn data(&self, caption: &str) -> serde_json::Result<String> {
+        let mut data = serde_json::to_value(self)?;
+        if let Some(object) = data.as_object_mut() {
+            object.insert("caption".to_owned(), caption.into());
+        }
+        let text = serde_json::to_string(&data)?;
+        Ok(printable(&text).replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029"))
+    }
+}
+
+fn operation_row(row: &OperationRow) -> String {
+    let counted = |(before, after)| format!("{} -> {}", grouped(before), grouped(after));
+    let tokens = row.tokens.map_or_else(|| "-".to_owned(), counted);
+    let (state, command) = if row.is_undone { ("undone", "") } else { ("holds", row.command.as_str()) };
+    format!(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{state}</td><td><code>{}</code></td></tr>\n",
+        escaped(&row.verb),
+        row.time,
+        escaped(&tokens),
+        escaped(command)
+    )
+}
+
+fn row(item: &Item) -> String {
+    let name = if item.name.is_empty() || item.kind != Kind::Tool {
+        escaped(&item.group)
+    } else {
+        format!("{} {}", escaped(&item.group), escaped(&item.name))
+    };
+    let turn = if item.turn == 0 { "-".to_owned() } else { item.turn.to_string() };
+    format!(
+        "<tr><td>{}</td><td class=\"item\">{name}</td><td>{turn}</td><td>{}</td><td class=\"text\"><div>{}</div></td><td><code>{}</code></td></tr>\n",
+        grouped(item.tokens),
+        item.state.label(),
+        escaped(&item.text),
+        escaped(&item.command)
+    )
+}
+
+/// `text` as HTML, without what would steer a terminal or turn the direction of writing.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in printable(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// `page` with every name in `parts` replaced by its value, in one go: what a value holds is not looked at again.
+fn filled(page: &str, parts: &[(&str, String)]) -> String {
+    let mut filled = String::new();
+    let mut rest = page;
+    while let Some(start) = rest.find('{') {
+        filled.push_str(&rest[..start]);
+        let found = parts.iter().find(|(name, _)| rest[start..].starts_with(name));
+        let (value, len) = found.map_or(("{", 1), |(name, value)| (value.as_str(), name.len()));
+        filled.push_str(value);
+        rest = &rest[start + len..];
+    }
+    filled + rest
+}
+
+/// Standard base64 with padding, as a content security policy names digests.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let bits = chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for nth in 0..4 {
+            let digit = DIGITS.get((bits >> (18 - 6 * nth) & 63) as usize).copied().unwrap_or(b'=');
+            text.push(if nth <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_written_in_base64() {
+        let cases =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("\u{3fe}?", "z74/")];
+        for (text, expected) in cases {
+            assert_eq!(base64(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_not_filled_in_again() {
+        let parts = [("{a}", "{b}".to_owned()), ("{b}", "x".to_owned())];
+        assert_eq!(filled("{a} {b} {c} }", &parts), "{b} x {c} }");
+    }
+
+    // W-07
+    #[test]
+    fn w_07_texts_are_no_markup() {
+        assert_eq!(escaped("<b a='1'>&\"\u{1b}[31m\u{202e}"), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;\\u001b[31m\\u202e");
+    }
+}

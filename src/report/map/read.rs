@@ -1,0 +1,498 @@
+//! What a map shows, gathered in one pass over the active entries.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use ctxc_core::apply::{Calls, Described, describe, is_placeholder, read_calls, shortened};
+use ctxc_core::plan::{Access, Call, Horizon, Place, Protected, Rule, supersede};
+use ctxc_engine::redact::Redactor;
+use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::text::{Pattern, Tokens, clipped, on_one_line};
+use ctxc_transcript::{
+    Calibration, Chain, Flags, Index, LineNo, LineSet, MessageIdx, Part, block_tokens, entry, measure, revisit, scan,
+    turn_at, turns,
+};
+
+/// How many items stand in a map by themselves; smaller ones are added up by group. With the longest beginnings they come to
+/// some 600 kB.
+const ITEMS_LIMIT: usize = 1200;
+/// How many steps a chart has at most: more are not told apart on a screen.
+const STEPS_LIMIT: usize = 400;
+/// The longest beginning of a text, in characters.
+const BEGINNING_LEN: usize = 160;
+/// The longest name of an item, in characters.
+const NAME_LEN: usize = 80;
+
+/// What tokens are used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// What stands before the first message: the system prompt and the tools.
+    System,
+    /// What a person typed.
+    Prompt,
+    /// What the model said.
+    Answer,
+    /// What the model thought.
+    Thinking,
+    /// Tool calls with their results.
+    Tool,
+    /// What the client adds: attachments, reminders, summaries.
+    Client,
+}
+
+impl Kind {
+    /// All of them, in the order of a chart.
+    pub const ALL: [Self; 6] = [Self::System, Self::Prompt, Self::Answer, Self::Thinking, Self::Tool, Self::Client];
+}
+
+/// What becomes of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It is sent as it was.
+    Active,
+    /// A later call supersedes it.
+    Superseded,
+    /// A placeholder stands instead.
+    Removed,
+}
+
+/// One item of the context.
+#[derive(Clone, Debug, Serialize)]
+pub struct Item {
+    /// What it is used for.
+    pub kind: Kind,
+    /// The tool, or a word for the kind.
+    pub group: String,
+    /// What it is about: a file, a command; empty where nothing tells.
+    pub name: String,
+    /// Its size, in calibrated tokens.
+    pub tokens: u64,
+    /// The turn that it is part of, from 1; 0 before the first.
+    pub turn: usize,
+    /// What becomes of it.
+    pub state: State,
+    /// How its text begins.
+    pub text: String,
+    /// The command that removes it, or restores it; empty where there is none.
+    pub command: String,
+}
+
+/// What is too small to stand by itself, by group.
+#[derive(Clone, Debug, Serialize)]
+pub struct Smaller {
+    /// What it is used for.
+    pub kind: Kind,
+    /// The tool, or a word for the kind.
+    pub group: String,
+    /// How many items.
+    pub n: u64,
+    /// Their size, in calibrated tokens.
+    pub tokens: u64,
+}
+
+/// A group with its size.
+#[derive(Clone, Debug, Serialize)]
+pub struct Group {
+    /// What it is.
+    pub kind: Kind,
+    /// Its size, in calibrated tokens.
+    pub tokens: u64,
+}
+
+/// The context at one step.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// Which step it is, from 1.
+    pub step: usize,
+    /// The size of the prompt as the client recorded it, in tokens.
+    pub measured: Option<u64>,
+    /// The estimate by kind, in the order of [`Kind::ALL`], of what is active by now; none for steps that are inactive.
+    pub used: Option<Used>,
+    /// What stands between this step and the one before: `compaction`, or the verb of an operation.
+    pub marks: Vec<String>,
+}
+
+/// An operation of ctxc on the session.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationRow {
+    /// Its id.
+    pub id: String,
+    /// The verb.
+    pub verb: String,
+    /// When it was.
+    pub time: Timestamp,
+    /// The `chars4` tokens before and after, where they were counted.
+    pub tokens: Option<(u64, u64)>,
+    /// Whether it was undone.
+    pub is_undone: bool,
+    /// The command that undoes it.
+    pub command: String,
+}
+
+/// A map of a session.
+#[derive(Clone, Debug, Serialize)]
+pub struct Map {
+    /// What the picker calls the session.
+    pub title: String,
+    /// Where it is.
+    pub file: String,
+    /// The size of the context, calibrated, in tokens.
+    pub tokens: u64,
+    /// The context window, in tokens.
+    pub window: u64,
+    /// How many steps the session has, inactive ones included.
+    pub n_steps: usize,
+    /// The context by kind, without what is empty.
+    pub kinds: Vec<Group>,
+    /// The steps, thinned out where there are many.
+    pub steps: Vec<Step>,
+    /// The largest items, largest first.
+    pub items: Vec<Item>,
+    /// The rest of them.
+    pub smaller: Vec<Smaller>,
+    /// What ctxc did, oldest first.
+    pub operations: Vec<OperationRow>,
+    /// How many secrets were replaced.
+    pub secrets: usize,
+}
+
+/// What a map is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// Its index.
+    pub index: &'a Index,
+    /// Its active chain.
+    pub chain: &'a Chain,
+    /// What commands call the session, as a word of a shell.
+    pub session: &'a str,
+}
+
+/// What one active line comes to.
+struct Line {
+    used: Used,
+    time: Option<Timestamp>,
+}
+
+/// Tokens by kind, in the order of [`Kind::ALL`].
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[serde(transparent)]
+pub struct Used([u64; Kind::ALL.len()]);
+
+impl Used {
+    fn of(&self, kind: Kind) -> u64 {
+        self.0.get(kind as usize).copied().unwrap_or(0)
+    }
+
+    fn add(&mut self, kind: Kind, tokens: u64) {
+        if let Some(slot) = self.0.get_mut(kind as usize) {
+            *slot += tokens;
+        }
+    }
+
+    /// All kinds of `other` too.
+    fn add_all(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(slot, tokens)| *slot += tokens);
+    }
+
+    /// Scaled to tokens of the API, with what stands before the first message.
+    fn calibrated(&self, calibration: &Calibration) -> Self {
+        let mut scaled = Self(self.0.map(|tokens| calibration.scale(Tokens(tokens)).0));
+        scaled.add(Kind::System, calibration.overhead.0);
+        scaled
+    }
+}
+
+/// What the pass gathers.
+struct Pass<'a> {
+    from: Source<'a>,
+    turn_of: HashMap<LineNo, usize>,
+    redactor: Option<Redactor>,
+    lines: HashMap<LineNo, Line>,
+    inputs: HashMap<Place, u64>,
+    results: HashMap<Place, String>,
+    items: Vec<Item>,
+}
+
+impl Map {
+    /// Reads the map of a session that is called `title`, with its `operations`. Secrets are replaced, unless `shows_secrets`.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read(from: Source<'_>, title: &str, operations: Vec<OperationRow>, shows_secrets: bool) -> io::Result<Self> {
+        let Source { file, index, chain, .. } = from;
+        let calibration = Calibration::learn(index, chain);
+        let calls = read_calls(file, index, chain, &Protected::default())?;
+        let described = describe(file, index, calls.calls.iter().map(|call| call.call))?;
+        let mut pass = Pass::new(from, shows_secrets);
+        let lines: LineSet = chain.lines.iter().copied().collect();
+        let mut scan = Scan::default();
+        revisit(file, index, &lines, |line, bytes| {
+            scan.read(bytes);
+            pass.read(line, &scan, bytes);
+            io::Result::Ok(())
+        })?;
+        pass.add_calls(&calls, &described);
+        let (steps, n_steps) = steps(from, &pass.lines, &calibration, &operations);
+        let title = pass.redacted(title);
+        let mut kinds = pass.kinds(&calibration);
+        kinds.retain(|group| group.tokens > 0);
+        let (items, smaller) = parted(std::mem::take(&mut pass.items), &calibration);
+        let chars4: Tokens = chain.lines.iter().map(|&line| ctxc_transcript::context_tokens(index, line)).sum();
+        let tokens = if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context(chars4) };
+        Ok(Self {
+            title,
+            file: from.session.to_owned(),
+            tokens: tokens.0,
+            window: calibration.window().0,
+            n_steps,
+            kinds,
+            steps,
+            items,
+            smaller,
+            operations,
+            secrets: pass.redactor.map_or(0, |redactor| redactor.n_secrets()),
+        })
+    }
+}
+
+impl<'a> Pass<'a> {
+    fn new(from: Source<'a>, shows_secrets: bool) -> Self {
+        let turns = turns(from.index, from.chain);
+        let places = from.chain.lines.iter().enumerate();
+        let turn_of =
+            places.map(|(place, &line)| (line, turn_at(&turns, place).map_or(0, |turn| turn.0 + 1))).collect();
+        Self {
+            from,
+            turn_of,
+            redactor: (!shows_secrets).then(Redactor::default),
+            lines: HashMap::new(),
+            inputs: HashMap::new(),
+            results: HashMap::new(),
+            items: Vec::new(),
+        }
+    }
+
+    /// `text` without its secrets.
+    fn redacted(&mut self, text: &str) -> String {
+        self.redactor.as_mut().map_or_else(|| text.to_owned(), |redactor| redactor.redact(text).text)
+    }
+
+    /// How `text` begins, on one line.
+    fn beginning(&mut self, text: &str) -> String {
+        // Enough for white space to be folded and for a secret at the end to be whole.
+        let head: String = text.chars().take(BEGINNING_LEN * 4).collect();
+        clipped(&on_one_line(&self.redacted(&head)), BEGINNING_LEN)
+    }
+
+    fn read(&mut self, line: LineNo, scan: &Scan, bytes: &[u8]) {
+        let flags = self.from.index.record(line).flags;
+        let has_results = flags.any(Flags::TOOL_RESULT);
+        let of_text = match scan.kind {
+            scan::Kind::Assistant => Kind::Answer,
+            scan::Kind::User if flags.any(Flags::PROMPT) => Kind::Prompt,
+            _ => Kind::Client,
+        };
+        let mut used = Used::default();
+        measure(scan, bytes, |part, Tokens(tokens)| {
+            let kind = match part {
+                Part::Signature => return,
+                Part::ToolUse | Part::ToolResult => Kind::Tool,
+                Part::Image if has_results => Kind::Tool,
+                Part::Text | Part::Image => of_text,
+                Part::Attachment => Kind::Client,
+                Part::Thinking => Kind::Thinking,
+            };
+            used.add(kind, tokens);
+        });
+        self.read_blocks(line, scan, bytes);
+        let thought = used.of(Kind::Thinking);
+        if thought > 0 {
+            self.add(line, Kind::Thinking, thought, "", String::new());
+        }
+        let tokens = used.of(of_text);
+        if tokens > 0 {
+            let text = entry::text(scan, bytes);
+            let command = self.discard(&text).filter(|_| of_text != Kind::Client).unwrap_or_default();
+            self.add(line, of_text, tokens, &text, command);
+        }
+        let raw = scan.timestamp.and_then(|span| span.string(bytes));
+        let time = raw.and_then(|raw| std::str::from_utf8(raw).ok()?.parse().ok());
+        self.lines.insert(line, Line { used, time });
+    }
+
+    /// The sizes of inputs, and the beginnings of results.
+    fn read_blocks(&mut self, line: LineNo, scan: &Scan, bytes: &[u8]) {
+        for (block, at) in scan.blocks.iter().zip(0..).filter(|(block, _)| !block.is_nested) {
+            let place = Place { line, block: at };
+            match block.kind {
+                BlockKind::ToolUse => {
+                    self.inputs.insert(place, block_tokens(block, bytes).0);
+                }
+                BlockKind::ToolResult => {
+                    let text = entry::tool_result(scan, bytes, at as usize).unwrap_or_default();
+                    let text = self.beginning(&text);
+                    self.results.insert(place, text);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The command that removes a message with this text; none where the text has a secret, or no pattern fits it.
+    fn discard(&mut self, text: &str) -> Option<String> {
+        if is_placeholder(text) {
+            return None;
+        }
+        let pattern = Pattern::of(text)?.to_string();
+        let is_secret = self.redacted(&pattern) != pattern;
+        (!is_secret).then(|| format!("ctxc discard {} {}", self.from.session, ctxc_core::apply::shell_word(&pattern)))
+    }
+
+    fn add(&mut self, line: LineNo, kind: Kind, tokens: u64, text: &str, command: String) {
+        let state = if is_placeholder(text) { State::Removed } else { State::Active };
+        let group = match kind {
+            Kind::System => "system prompt and tools",
+            Kind::Prompt => "prompts",
+            Kind::Answer => "answers",
+            Kind::Thinking => "thinking",
+            Kind::Tool => "results without a call",
+            Kind::Client => "added by the client",
+        };
+        let turn = self.turn_of.get(&line).copied().unwrap_or(0);
+        let text = self.beginning(text);
+        let name = clipped(&text, NAME_LEN);
+        self.items.push(Item { kind, group: group.to_owned(), name, tokens, turn, state, text, command });
+    }
+
+    fn add_calls(&mut self, calls: &Calls, described: &HashMap<Place, Described>) {
+        let horizon = Horizon::new(calls.n_steps, 0, calls.n_turns, 0);
+        let superseded: HashSet<usize> =
+            supersede(&calls.calls, &Rule::DEFAULT, horizon).iter().map(|it| it.call_idx).collect();
+        for (at, call) in calls.calls.iter().enumerate() {
+            let (Some(known), Some(handle)) = (described.get(&call.call), calls.handles.get(at)) else { continue };
+            let session = self.from.session;
+            let state = match call.access {
+                Access::Cut => State::Removed,
+                _ if superseded.contains(&at) => State::Superseded,
+                _ => State::Active,
+            };
+            let command = match state {
+                State::Removed => format!("ctxc restore {session} {handle}"),
+                _ if call.result.is_none() => String::new(),
+                _ => format!("ctxc discard {session} {handle}"),
+            };
+            let name = self.redacted(&shortened(&on_one_line(&known.argument), NAME_LEN));
+            let item = Item {
+                kind: Kind::Tool,
+                group: known.tool.clone(),
+                name,
+                tokens: self.size(call),
+                turn: self.turn_of.get(&call.call.line).copied().unwrap_or(0),
+                state,
+                text: call.result.and_then(|place| self.results.remove(&place)).unwrap_or_default(),
+                command,
+            };
+            self.items.push(item);
+        }
+    }
+
+    /// The size of a call with its result, by `chars4`.
+    fn size(&self, call: &Call) -> u64 {
+        self.inputs.get(&call.call).copied().unwrap_or(0) + call.tokens.0
+    }
+
+    /// The context by kind, calibrated.
+    fn kinds(&self, calibration: &Calibration) -> Vec<Group> {
+        let mut used = Used::default();
+        self.lines.values().for_each(|line| used.add_all(&line.used));
+        let used = used.calibrated(calibration);
+        Kind::ALL.into_iter().map(|kind| Group { kind, tokens: used.of(kind) }).collect()
+    }
+}
+
+/// The steps in the order of the file, and how many there are before they are thinned out.
+fn steps(
+    from: Source<'_>,
+    lines: &HashMap<LineNo, Line>,
+    calibration: &Calibration,
+    operations: &[OperationRow],
+) -> (Vec<Step>, usize) {
+    let Source { index, chain, .. } = from;
+    let mut steps: Vec<Step> = Vec::new();
+    let mut used = Used::default();
+    let mut newest: Option<MessageIdx> = None;
+    let mut marks = Vec::new();
+    let mut operations = operations.iter().filter(|operation| !operation.is_undone).peekable();
+    for line in index.lines() {
+        let record = index.record(line);
+        if record.flags.any(Flags::COMPACT_BOUNDARY) {
+            marks.push("compaction".to_owned());
+        }
+        let known = lines.get(&line);
+        if let Some(time) = known.and_then(|known| known.time) {
+            while let Some(operation) = operations.next_if(|operation| operation.time < time) {
+                marks.push(operation.verb.clone());
+            }
+        }
+        if let Some(known) = known {
+            used.add_all(&known.used);
+        }
+        let is_step = record.kind == scan::Kind::Assistant && !record.flags.any(Flags::SIDECHAIN);
+        let Some(message) = record.message().filter(|_| is_step) else { continue };
+        let now = chain.is_live(line).then(|| used.calibrated(calibration));
+        if newest == Some(message) {
+            // Further entries of one message are the same step.
+            if let Some(step) = steps.last_mut() {
+                step.used = now.or(step.used);
+            }
+            continue;
+        }
+        newest = Some(message);
+        let measured = index.prompt_of(message).map(|tokens| tokens.0);
+        steps.push(Step { step: steps.len() + 1, measured, used: now, marks: std::mem::take(&mut marks) });
+    }
+    marks.extend(operations.map(|operation| operation.verb.clone()));
+    if let Some(last) = steps.last_mut() {
+        last.marks.append(&mut marks);
+    }
+    let n_steps = steps.len();
+    (thinned(&steps), n_steps)
+}
+
+/// At most [`STEPS_LIMIT`] of `steps`: of neighbours the last, with the marks of all.
+fn thinned(steps: &[Step]) -> Vec<Step> {
+    let n_each = steps.len().div_ceil(STEPS_LIMIT).max(1);
+    let last_of = |chunk: &[Step]| {
+        let marks = chunk.iter().flat_map(|step| step.marks.iter().cloned()).collect();
+        chunk.last().map(|last| Step { marks, ..last.clone() })
+    };
+    steps.chunks(n_each).filter_map(last_of).collect()
+}
+
+/// The largest of `items`, calibrated, and the others by group.
+fn parted(mut items: Vec<Item>, calibration: &Calibration) -> (Vec<Item>, Vec<Smaller>) {
+    items.sort_by_key(|item| Reverse(item.tokens));
+    let rest = items.split_off(items.len().min(ITEMS_LIMIT));
+    let mut smaller: BTreeMap<(Kind, String), (u64, u64)> = BTreeMap::new();
+    for item in rest {
+        let sum = smaller.entry((item.kind, item.group)).or_default();
+        *sum = (sum.0 + 1, sum.1 + item.tokens);
+    }
+    for item in &mut items {
+        item.tokens = calibration.scale(Tokens(item.tokens)).0;
+    }
+    let smaller = smaller.into_iter().map(|((kind, group), (n, tokens))| {
+        let tokens = calibration.scale(Tokens(tokens)).0;
+        Smaller { kind, group, n, tokens }
+    });
+    (items, smaller.collect())
+}

@@ -1,0 +1,135 @@
+//! `ctxc map`: one page that shows what uses the context window.
+
+use insta::assert_snapshot;
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, fixture};
+
+/// The page that `args` print.
+fn page(stage: &Stage, args: &[&str]) -> String {
+    String::from_utf8(stage.run([&["map"], args].concat()).ended(0).stdout).unwrap()
+}
+
+/// The data of a page.
+fn data(page: &str) -> Value {
+    let found = Regex::new(r#"<script type="application/json" id="data">([^<]*)</script>"#).unwrap().captures(page);
+    serde_json::from_str(&found.unwrap()[1]).unwrap()
+}
+
+fn sum(rows: &Value) -> u64 {
+    rows.as_array().unwrap().iter().map(|row| row["tokens"].as_u64().unwrap()).sum()
+}
+
+// W-07
+#[test]
+fn w_07_a_map_shows_all_of_the_context_and_what_removes_each_item() {
+    let stage = Stage::new().file("a.jsonl", fixture("session-small"));
+    let run = stage.run(["map", "a.jsonl", "-o", "map.html"]).ended(0);
+    assert_snapshot!(run.text, @r"
+    exit code: 0
+    ----- standard output
+    ----- standard error
+    map       map.html
+    ");
+    let html = String::from_utf8(stage.bytes("map.html")).unwrap();
+    let map = data(&html);
+    let stats = stage.run(["stats", "a.jsonl", "--json"]).json();
+    assert_eq!(map["tokens"], stats["context"]["calibrated"]);
+    // Each figure is rounded by itself.
+    let whole = map["tokens"].as_u64().unwrap();
+    assert!(sum(&map["kinds"]).abs_diff(whole) <= 6, "{}", sum(&map["kinds"]));
+    let items = sum(&map["items"]) + sum(&map["smaller"]) + stats["context"]["overhead"].as_u64().unwrap();
+    assert!(items.abs_diff(whole) <= map["items"].as_array().unwrap().len() as u64, "{items} {whole}");
+    // Items are named by the commands that remove them.
+    let superseded = |item: &&Value| item["state"] == "superseded";
+    let n_superseded = map["items"].as_array().unwrap().iter().filter(superseded).count();
+    let pruned = stage.run(["prune", "a.jsonl", "--protect-steps", "0", "--dry-run", "--json"]).json();
+    let claimed = |row: &Value| row["count"].as_u64().unwrap() + row["too_small"].as_u64().unwrap();
+    assert_eq!(n_superseded as u64, pruned["rules"].as_array().unwrap().iter().map(claimed).sum::<u64>());
+    let read = map["items"].as_array().unwrap().iter().find(|item| item["group"] == "Read").unwrap();
+    let command = read["command"].as_str().unwrap();
+    let args: Vec<&str> = command.split(' ').skip(1).collect();
+    assert_eq!(args[..2], ["discard", "a.jsonl"], "{command}");
+    stage.run([&args[..], &["-o", "b.jsonl"]].concat()).ended(0);
+    // And by those that restore them.
+    let removed = data(&page(&stage, &["b.jsonl"]));
+    let restore = format!("ctxc restore b.jsonl {}", args[2]);
+    let item = removed["items"].as_array().unwrap().iter().find(|item| item["command"] == json!(restore)).unwrap();
+    assert_eq!(item["state"], "removed");
+    assert_eq!(removed["operations"][0]["verb"], "discard");
+    stage.run([&restore.split(' ').skip(1).collect::<Vec<_>>()[..], &["-o", "c.jsonl"]].concat()).ended(0);
+}
+
+// W-07: nothing of a session is markup, and no secret is shown.
+#[test]
+fn w_07_a_page_runs_nothing_of_a_session_and_shows_no_secret() {
+    let nasty = "</script><script>alert(1)</script><img src=x onerror=alert(1)> {data} '\"&\u{1b}]0;x\u{7}\u{202e}";
+    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
+    let entry = |uuid: &str, parent: Value, role: &str, content: Value| {
+        json!({
+            "parentUuid": parent, "isSidechain": false, "type": role, "uuid": uuid, "sessionId": "s", "cwd": nasty,
+            "timestamp": "2026-03-02T09:00:00.000Z",
+            "message": {"role": role, "id": format!("msg_{uuid}"), "content": content}
+        })
+    };
+    let call =
+        json!([{"type": "tool_use", "id": "t", "name": nasty, "input": {"command": format!("{nasty} {secret}")}}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": "t", "content": format!("{nasty} token {secret}")}]);
+    let lines = [
+        entry("a", Value::Null, "user", json!(format!("{nasty} use {secret}"))),
+        entry("b", json!("a"), "assistant", call),
+        entry("c", json!("b"), "user", result),
+        json!({"type": "custom-title", "customTitle": format!("{nasty} {secret}"), "sessionId": "s"}),
+    ];
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let stage = Stage::new().file("nasty.jsonl", lines.join("\n") + "\n");
+    let html = page(&stage, &["nasty.jsonl"]);
+    assert_eq!(html.matches("<script").count(), 2, "the data and the script of the page");
+    assert!(!html.contains("<img") && !html.contains(secret), "{html}");
+    assert!(!html.chars().any(|c| c.is_control() && c != '\n' || c == '\u{202e}'));
+    let map = data(&html);
+    assert!(map["title"].as_str().unwrap().starts_with("</script>") && map["secrets"] == 1, "{}", map["title"]);
+    let shown = page(&stage, &["nasty.jsonl", "--no-redact"]);
+    assert!(shown.contains(secret));
+    // Only the script of the page may run.
+    assert!(Regex::new("script-src 'sha256-[A-Za-z0-9+/]{43}='").unwrap().is_match(&html));
+}
+
+// W-07: no session and no other file is overwritten.
+#[test]
+fn w_07_a_map_overwrites_maps_alone() {
+    let stage = Stage::new().file("a.jsonl", fixture("small")).file("notes.html", "<p>mine</p>");
+    stage.run(["map", "a.jsonl", "-o", "map.html"]).ended(0);
+    stage.run(["map", "a.jsonl", "-o", "map.html"]).ended(0);
+    assert_snapshot!(stage.run(["map", "a.jsonl", "-o", "a.jsonl"]).text, @r"
+    exit code: 2
+    ----- standard output
+    ----- standard error
+    error: -o a.jsonl would overwrite a session
+    hint: use another name, such as map.html
+    ");
+    assert_snapshot!(stage.run(["map", "a.jsonl", "-o", "notes.html"]).text, @r"
+    exit code: 2
+    ----- standard output
+    ----- standard error
+    error: notes.html exists and is not a map
+    hint: use another name, or --force to overwrite it
+    ");
+    stage.run(["map", "a.jsonl", "-o", "notes.html", "--force"]).ended(0);
+    assert!(stage.bytes("notes.html").starts_with(b"<!doctype html>"));
+    stage.run(["map", "a.jsonl", "-o", "missing/map.html"]).ended(1);
+}
+
+// W-07: sessions of every kind have a map.
+#[test]
+fn w_07_every_fixture_has_a_map() {
+    for name in ["bom", "cjk", "compact-boundary", "duplicate-uuid", "image", "odd-bytes", "parallel-tools", "rewind"] {
+        let stage = Stage::new().file("a.jsonl", fixture(name));
+        let map = data(&page(&stage, &["a.jsonl"]));
+        let stats = stage.run(["stats", "a.jsonl", "--json"]).json();
+        assert_eq!(map["tokens"], stats["context"]["calibrated"], "{name}");
+    }
+    let stage = Stage::new().file("empty.jsonl", "");
+    assert_eq!(data(&page(&stage, &["empty.jsonl"]))["tokens"], 0);
+}
