@@ -10,9 +10,7 @@ use super::ui::Ui;
 use crate::report::archive::Meant;
 use crate::report::size::{count, counted};
 use ctxc_core::apply::document;
-use ctxc_engine::embed::{
-    EmbedError, Embedder, MissingError, Place, Sent, embed_missing, embed_query, prepared, sendable,
-};
+use ctxc_engine::embed::{EmbedError, Embedder, MissingError, Sent, embed_missing, embed_query, prepared, sendable};
 use ctxc_engine::redact::Redactor;
 use ctxc_store::{Archive, DocumentId, Hit, Query, fuse};
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
@@ -102,7 +100,7 @@ fn by_meaning(
         Some(vector) => archive.nearest(model, &vector, &ranked, &document)?,
         None => Vec::new(),
     };
-    let host = meaning.server.host.clone();
+    let host = meaning.server.endpoint.host();
     Ok(Ok((near, Meant { host, model: model.clone(), entries, tokens, cost })))
 }
 
@@ -120,10 +118,10 @@ fn announce(
         Some(redactor) => format!("{} replaced", counted(redactor.n_secrets() as u64, "secret")),
         None => "secrets not replaced".to_owned(),
     };
-    let cost = match (meaning.price, server.place) {
+    let cost = match (meaning.price, server.endpoint.is_loopback()) {
         (Some(price), _) => format!("for about {}", price.cost(tokens, Tokens(0))),
-        (None, Place::Here) => "at no cost".to_owned(),
-        (None, Place::Elsewhere) => "for a price that is not known".to_owned(),
+        (None, true) => "at no cost".to_owned(),
+        (None, false) => "for a price that is not known".to_owned(),
     };
     let what = if entries.is_empty() {
         "the query".to_owned()
@@ -134,12 +132,12 @@ fn announce(
     ui.status(format_args!(
         "embeddings: sends {what}, {} tokens, to {} ({}), {secrets}, {cost}",
         count(tokens.0),
-        server.host,
+        server.endpoint.host(),
         server.model,
     ));
-    if server.place == Place::Elsewhere && server.base_url.starts_with("http:") {
-        ui.warning(format_args!("{} is contacted without encryption", server.host));
+    if server.endpoint.is_in_the_clear() {
+        ui.warning(format_args!("{} is contacted without encryption", server.endpoint.host()));
     }
-    let is_asked = meaning.consent == Consent::Ask && server.place == Place::Elsewhere && !entries.is_empty();
+    let is_asked = meaning.consent == Consent::Ask && !server.endpoint.is_loopback() && !entries.is_empty();
     Ok(!is_asked || ui.confirm("send them?")? != Some(false))
 }

@@ -10,7 +10,7 @@ use etcetera::BaseStrategy;
 use super::config::{Config, Layer, Source};
 use super::error::CommandError;
 use super::settings::Consent;
-use ctxc_engine::chat::{Endpoint, Key};
+use ctxc_engine::http::{Endpoint, Key};
 use ctxc_store::ArchiveUrl;
 use ctxc_transcript::session::Places;
 

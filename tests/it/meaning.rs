@@ -124,7 +124,7 @@ fn a_05_without_an_answer_the_search_goes_by_words_alone() {
       Deploy the website with the token ghp_Zq8Rk2LmX0vTn5Wy7Bc1Dj4Hs6Pf9Ga3Ke0U please
     ----- standard error
     embeddings: sends the query and 4 entries, 32 tokens, to [server] (tiny), 1 secret replaced, at no cost
-    warning: searching by words only: cannot get vectors from [server]: it answers 401 Unauthorized: {"error":{"message":"wrong key [key]","code":401}}
+    warning: searching by words only: cannot get vectors from [server]: the server refuses the key (401): wrong key [key]
     hint: ctxc archive show [ENTRY] shows the first one whole
     "#);
     assert_eq!(server.n_requests(), 1, "what is refused is not asked for again");

@@ -8,6 +8,7 @@ pub mod embed;
 mod error;
 mod extract;
 mod fold;
+pub mod http;
 pub mod language;
 mod outcome;
 mod price;

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::cli::error::CommandError;
 use crate::cli::places::{Environment, OPENROUTER_API_KEY};
 use crate::cli::settings::{Asking, Consent, EngineChoice, Secrets};
-use ctxc_engine::chat::{Endpoint, Models, Settings};
+use ctxc_engine::chat::{Models, Settings};
+use ctxc_engine::http::Endpoint;
 use ctxc_engine::run::{Order, Terms, Timeouts};
 use ctxc_engine::{Price, Prices, Usd};
 

@@ -2,6 +2,7 @@
 
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
+use jiff::Timestamp;
 
 #[cfg(feature = "mcp")]
 use super::engine::EngineArgs;
@@ -9,8 +10,8 @@ use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Consent, Meaning, Secrets};
 use ctxc_engine::Prices;
-use ctxc_engine::chat::Endpoint;
-use ctxc_engine::embed::{EmbeddingServer, Place};
+use ctxc_engine::embed::EmbeddingServer;
+use ctxc_engine::http::Endpoint;
 
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Semantic search")]
@@ -57,13 +58,7 @@ impl MeaningArgs {
             price: prices.get(&model),
             consent: if self.yes || environment.user_names_embeddings() { Consent::Given } else { Consent::Ask },
             secrets: if self.no_redact { Secrets::Sent } else { Secrets::Replaced },
-            server: EmbeddingServer {
-                base_url: endpoint.to_string(),
-                host: endpoint.host(),
-                key: key.map(|key| key.reveal().to_owned()),
-                model,
-                place: if endpoint.is_loopback() { Place::Here } else { Place::Elsewhere },
-            },
+            server: EmbeddingServer { endpoint, key, model, now: Timestamp::now },
         }))
     }
 }

@@ -14,7 +14,7 @@ use super::key::{Form, KEYS, Key, Scope};
 use super::pairs::{Pair, pairs};
 use crate::cli::error::CommandError;
 use crate::cli::interrupt::while_waiting;
-use ctxc_engine::chat::Key as ApiKey;
+use ctxc_engine::http::Key as ApiKey;
 
 /// The name of the file, in a project and in the folder of the user's configuration.
 const FILE: &str = "ctxc.toml";

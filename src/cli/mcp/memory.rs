@@ -18,7 +18,6 @@ use crate::cli::ui::Ui;
 use crate::report::size::counted;
 use crate::report::when::to_second;
 use ctxc_core::apply::document;
-use ctxc_engine::embed::Place;
 use ctxc_store::{Archive, Hit, Kind, Operation, Query, ancestors, find};
 use ctxc_transcript::text::Stopped;
 
@@ -77,11 +76,11 @@ pub(super) fn answer(
 /// they stay here.
 fn by_meaning<'s>(settings: &'s Settings, ui: &Ui) -> Option<&'s Meaning> {
     match &settings.meaning {
-        Ok(Some(meaning)) if meaning.consent == Consent::Ask && meaning.server.place == Place::Elsewhere => {
+        Ok(Some(meaning)) if meaning.consent == Consent::Ask && !meaning.server.endpoint.is_loopback() => {
             ui.warning(format_args!(
                 "searching by words only: sending texts to {} was not allowed; configure it under \
                  [embeddings] in your own ctxc.toml, or start the server with `ctxc mcp --yes`",
-                meaning.server.host
+                meaning.server.endpoint.host()
             ));
             None
         }

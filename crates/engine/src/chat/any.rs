@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 
-use super::client::{refusal_in, reply_in};
+use super::client::reply_in;
+use crate::http::refusal::refusal_in;
 use ctxc_transcript::text::printable;
 
 /// Whether `bytes` can be read as a reply and as a refusal; what comes of a reply is not blank and can be shown.

@@ -1,28 +1,25 @@
 //! Sends a request, and makes a reply or a failure of what comes back.
 
-use std::cell::{Cell, OnceCell};
-use std::time::Duration;
+use std::cell::Cell;
 
 use jiff::Timestamp;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, StatusCode, redirect};
+use reqwest::StatusCode;
 
 use super::dialect::Dialect;
-use super::endpoint::Endpoint;
 use super::fold_prompt::{FOLD_PROMPT_VERSION, max_tokens_of_fold, size};
-use super::key::Key;
 use super::prompt::{PROMPT_VERSION, Prompt, max_tokens};
-use super::refusal::{self, Waits, excerpt};
 use super::reply::text_of;
-use super::retry_after::retry_after;
 use super::wire::{Accounting, Request, Response};
+use crate::http::body::UsageBody;
+use crate::http::client::Http;
+use crate::http::endpoint::Endpoint;
+use crate::http::key::Key;
+use crate::http::refusal::{self, Waits, excerpt, is_web_page};
 use crate::{Ask, Call, Engine, EngineError, Fault, Fold, Inquiry, Reply, Replying, Usage};
 use ctxc_transcript::text::{Tokens, chars4, without_controls};
 
 /// A text of more tokens goes to the large model.
 const LARGE: Tokens = Tokens(1000);
-/// How long a connection may take.
-const CONNECT: Duration = Duration::from_secs(10);
 /// No reply that is meant is longer.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
@@ -60,9 +57,8 @@ struct Question<'a> {
 /// A model behind a server.
 #[derive(Debug)]
 pub struct Chat {
-    settings: Settings,
-    /// Made for the first request: it reads the certificates of the system.
-    client: OnceCell<Client>,
+    http: Http,
+    models: Models,
     /// What the server has been found to take.
     dialect: Cell<Dialect>,
 }
@@ -71,23 +67,14 @@ impl Chat {
     /// An engine that asks as `settings` say. Nothing is opened before the first request.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { settings, client: OnceCell::new(), dialect: Cell::default() }
+        let Settings { endpoint, key, models, now } = settings;
+        Self { http: Http::new(endpoint, key, now), models, dialect: Cell::default() }
     }
 
     /// The model for a text of this size.
     fn model(&self, size: Tokens) -> &str {
-        let models = &self.settings.models;
+        let models = &self.models;
         if size > LARGE { &models.large } else { &models.small }
-    }
-
-    fn client(&self) -> Result<&Client, EngineError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        let client = build(&self.settings).map_err(|error| {
-            EngineError::new(Fault::Fatal, format!("no client can be made: {}", error.without_url()))
-        })?;
-        Ok(self.client.get_or_init(|| client))
     }
 
     /// Asks, and asks once more in other words where the server does not take a parameter.
@@ -99,39 +86,19 @@ impl Chat {
                 Err(error) => error,
             };
             let other = if error.fault == Fault::Permanent { dialect.without(&error.message) } else { None };
-            let Some(other) = other else { return Err(self.hidden(error)) };
+            let Some(other) = other else { return Err(error) };
             self.dialect.set(other);
         }
     }
 
     async fn send(&self, question: &Question<'_>, dialect: Dialect) -> Result<Reply, EngineError> {
         let Question { model, prompt, max_tokens, attempt } = question;
-        let is_openrouter = self.settings.endpoint.is_openrouter();
+        let is_openrouter = self.http.endpoint().is_openrouter();
         let accounting = if is_openrouter { Accounting::Asked } else { Accounting::NotAsked };
         let request = Request::new(model, prompt, *max_tokens, *attempt, dialect, accounting);
         let body =
             serde_json::to_vec(&request).map_err(|error| EngineError::new(Fault::Permanent, error.to_string()))?;
-        let request = self.client()?.post(self.settings.endpoint.at("chat/completions")).body(body);
-        let mut response = request.send().await.map_err(refusal::of_network)?;
-        let status = response.status();
-        let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-        let wait = header.and_then(|value| retry_after(value, (self.settings.now)()));
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(refusal::of_network)? {
-            body.extend_from_slice(&chunk);
-            if body.len() > MOST_BYTES {
-                return Err(EngineError::new(Fault::Permanent, "the reply does not end"));
-            }
-        }
-        if status.is_success() { reply_in(&body) } else { Err(refusal_in(status, wait, &body)) }
-    }
-
-    /// The failure without the key, which a server may repeat.
-    fn hidden(&self, error: EngineError) -> EngineError {
-        match &self.settings.key {
-            Some(key) => EngineError { message: key.hide(&error.message), ..error },
-            None => error,
-        }
+        reply_in(&self.http.post("chat/completions", body, MOST_BYTES).await?)
     }
 }
 
@@ -173,28 +140,6 @@ impl Engine for Chat {
     }
 }
 
-fn build(settings: &Settings) -> reqwest::Result<Client> {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-    headers.insert(HeaderName::from_static("x-title"), HeaderValue::from_static("ctxc"));
-    if let Some(value) = settings.key.as_ref().and_then(Key::header) {
-        headers.insert(AUTHORIZATION, value);
-    }
-    // The runner sets the limit of the whole call.
-    let client = Client::builder()
-        .user_agent(concat!("ctxc/", env!("CARGO_PKG_VERSION")))
-        .default_headers(headers)
-        .connect_timeout(CONNECT)
-        .tcp_keepalive(Duration::from_secs(30))
-        .redirect(redirect::Policy::none());
-    // What is for this machine does not go by way of another.
-    let client = if settings.endpoint.is_loopback() { client.no_proxy() } else { client };
-    // Nor does it need the certificates of a system that may have none.
-    let client = if settings.endpoint.is_encrypted() { client } else { client.tls_certs_only([]) };
-    client.build()
-}
-
 /// The reply in the body of a success, which may hold a failure all the same.
 pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
     if is_web_page(body) {
@@ -204,7 +149,7 @@ pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
         |message: String, usage: Option<Usage>| EngineError { usage, ..EngineError::new(Fault::BadReply, message) };
     let response: Response = serde_json::from_slice(body)
         .map_err(|_| bad(format!("the reply is no JSON: {}", excerpt(&String::from_utf8_lossy(body))), None))?;
-    let usage = response.usage();
+    let usage = response.usage.as_ref().map(UsageBody::usage);
     let choice = response.choices.into_iter().next();
     let (error, choice) = match (response.error, choice) {
         (None, Some(mut choice)) => (choice.error.take(), Some(choice)),
@@ -239,21 +184,4 @@ pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
     // What is escaped in the JSON would reach the transcript, and terminals from there.
     let text = without_controls(&text).into_owned();
     if text.trim().is_empty() { Err(blank()) } else { Ok(Reply { text, usage }) }
-}
-
-/// The failure in the body of anything else.
-pub(super) fn refusal_in(status: StatusCode, wait: Option<Duration>, body: &[u8]) -> EngineError {
-    let response: Response = serde_json::from_slice(body).unwrap_or_default();
-    let text = String::from_utf8_lossy(body);
-    let message = match &response.error {
-        Some(error) => error.message.as_str(),
-        None if is_web_page(body) => "",
-        None => text.as_ref(),
-    };
-    let waits = if wait.is_some() { Waits::Yes } else { Waits::No };
-    EngineError { retry_after: wait, usage: response.usage(), ..refusal::of_status(status, message, waits) }
-}
-
-fn is_web_page(body: &[u8]) -> bool {
-    body.trim_ascii_start().first() == Some(&b'<')
 }

@@ -1,20 +1,16 @@
 //! The engine `chat`: a model behind an OpenAI-compatible server, OpenRouter or any other.
 //!
 //! [`prompt`] and [`fold_prompt`] make the messages, [`wire`] the request and what the server sends back, [`reply`] takes the text out of
-//! what the model wrote, [`refusal`] says what a failure means, [`client`] sends. How often is asked, when, and how
-//! many at once is for the runner to decide.
+//! what the model wrote, [`client`] asks by way of [`crate::http`]. How often is asked, when, and how many at once is for the
+//! runner to decide.
 
 #[cfg(any(test, feature = "fuzzing"))]
 mod any;
 mod client;
 mod dialect;
-mod endpoint;
 mod fold_prompt;
-mod key;
 mod prompt;
-mod refusal;
 mod reply;
-mod retry_after;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -22,7 +18,5 @@ mod wire;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use any::reads_any_reply;
 pub use client::{Chat, Models, Settings};
-pub use endpoint::{Endpoint, NotAnEndpoint};
 pub use fold_prompt::FOLD_PROMPT_VERSION;
-pub use key::{Key, NotAKey};
 pub use prompt::PROMPT_VERSION;

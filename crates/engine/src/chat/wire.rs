@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dialect::{Dialect, Form};
 use super::prompt::Prompt;
-use crate::{Usage, Usd};
-use ctxc_transcript::text::Tokens;
+use crate::http::body::{ErrorBody, UsageBody};
 
 /// A request.
 #[derive(Debug, Serialize)]
@@ -133,7 +132,7 @@ pub(super) struct Response {
     #[serde(default)]
     pub(super) choices: Vec<Choice>,
     #[serde(default)]
-    usage: Option<UsageBody>,
+    pub(super) usage: Option<UsageBody>,
 }
 
 /// One reply of a model.
@@ -152,45 +151,4 @@ pub(super) struct Choice {
 pub(super) struct Written {
     #[serde(default)]
     pub(super) content: Option<String>,
-}
-
-/// An error as servers put it: an object, or its message alone.
-#[derive(Debug, Deserialize)]
-#[serde(from = "serde_json::Value")]
-pub(super) struct ErrorBody {
-    pub(super) message: String,
-    /// A status of HTTP, where the code is one.
-    pub(super) status: Option<u16>,
-}
-
-impl From<serde_json::Value> for ErrorBody {
-    fn from(value: serde_json::Value) -> Self {
-        let message = value.as_str().or_else(|| value.get("message")?.as_str());
-        let status = value.get("code").and_then(serde_json::Value::as_u64);
-        Self {
-            message: message.map_or_else(|| value.to_string(), str::to_owned),
-            status: status.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)),
-        }
-    }
-}
-
-#[derive(Debug, Deserialize)]
-struct UsageBody {
-    #[serde(default)]
-    prompt_tokens: Option<u64>,
-    #[serde(default)]
-    completion_tokens: Option<u64>,
-    #[serde(default)]
-    cost: Option<f64>,
-}
-
-impl Response {
-    /// What the call took, where that is said.
-    pub(super) fn usage(&self) -> Option<Usage> {
-        self.usage.as_ref().map(|usage| Usage {
-            input: Tokens(usage.prompt_tokens.unwrap_or(0)),
-            output: Tokens(usage.completion_tokens.unwrap_or(0)),
-            cost: usage.cost.and_then(Usd::from_dollars),
-        })
-    }
 }

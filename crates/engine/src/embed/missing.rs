@@ -63,7 +63,7 @@ pub fn embed_missing(
         let reply = embedder.embed(&texts)?;
         sent.tokens += reply.tokens.unwrap_or_else(|| texts.iter().map(|text| chars4(text)).sum());
         let vectors: Vec<(DocumentId, Option<Vector>)> = portion.iter().map(|(id, _)| *id).zip(reply.vectors).collect();
-        archive.put_vectors(&embedder.server().model, &vectors)?;
+        archive.put_vectors(embedder.model(), &vectors)?;
         sent.entries += portion.len() as u64;
         if progress(sent.entries).is_break() {
             break;

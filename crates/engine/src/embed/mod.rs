@@ -3,5 +3,5 @@
 mod client;
 mod missing;
 
-pub use client::{EmbedError, Embedded, Embedder, EmbeddingServer, Place};
+pub use client::{EmbedError, Embedded, Embedder, EmbeddingServer};
 pub use missing::{MissingError, Sent, embed_missing, embed_query, prepared, sendable};

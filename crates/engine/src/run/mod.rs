@@ -15,7 +15,7 @@ mod limit;
 mod outcome;
 mod question;
 mod queue;
-mod retry;
+pub(crate) mod retry;
 mod runner;
 mod spent;
 mod task;

@@ -26,7 +26,7 @@ const MOST_PATIENCE: Duration = Duration::from_secs(600);
 
 /// What to do after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// Ask again, not before this long from now.
     Again(Duration),
     /// The text gets no reply.
@@ -37,7 +37,7 @@ pub(super) enum Next {
 
 /// What to do after the `attempt`-th call for a text failed with `error`, of at most `most_attempts`. `salt` makes texts
 /// that failed together come back apart.
-pub(super) fn next(error: &EngineError, attempt: u32, most_attempts: u32, salt: u64) -> Next {
+pub(crate) fn next(error: &EngineError, attempt: u32, most_attempts: u32, salt: u64) -> Next {
     if error.fault == Fault::Fatal || error.retry_after.is_some_and(|wait| wait > MOST_PATIENCE) {
         return Next::EndRun;
     }

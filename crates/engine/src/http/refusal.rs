@@ -1,7 +1,10 @@
 //! What a failure of a call means, in words for a person, whether asking again may help, and what else may (R-03).
 
+use std::time::Duration;
+
 use reqwest::StatusCode;
 
+use super::body::{Failure, UsageBody};
 use crate::{EngineError, Fault, Remedy};
 use ctxc_transcript::text::on_one_line;
 
@@ -10,7 +13,7 @@ const MOST_CHARS: usize = 300;
 
 /// The failure of a reply with this status, which is none of success. `message` is what the server said, `waits`
 /// whether it said when to come back.
-pub(super) fn of_status(status: StatusCode, message: &str, waits: Waits) -> EngineError {
+pub(crate) fn of_status(status: StatusCode, message: &str, waits: Waits) -> EngineError {
     let said = if message.is_empty() { String::new() } else { format!(": {}", excerpt(message)) };
     let fault = match status.as_u16() {
         402 if waits == Waits::No => Fault::Fatal,
@@ -34,7 +37,7 @@ const BAD_FORM: [&str; 2] = ["does not match the expected", "Failed to parse inp
 
 /// Whether a server said when to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waits {
+pub(crate) enum Waits {
     /// It did.
     Yes,
     /// It did not.
@@ -59,13 +62,35 @@ fn in_words(status: StatusCode) -> (&'static str, Option<Remedy>) {
 
 /// The failure of a reply that is a web page: something on the way, such as a login or a page of maintenance, may be gone
 /// soon.
-pub(super) fn of_web_page() -> EngineError {
+pub(crate) fn of_web_page() -> EngineError {
     let error = EngineError::new(Fault::Trouble, "the server answers with a web page");
     EngineError { remedy: Some(Remedy::Address), ..error }
 }
 
+/// The failure in the body of anything else.
+pub(crate) fn refusal_in(status: StatusCode, wait: Option<Duration>, body: &[u8]) -> EngineError {
+    let failure: Failure = serde_json::from_slice(body).unwrap_or_default();
+    let text = String::from_utf8_lossy(body);
+    let message = match &failure.error {
+        Some(error) => error.message.as_str(),
+        None if is_web_page(body) => "",
+        None => text.as_ref(),
+    };
+    let waits = if wait.is_some() { Waits::Yes } else { Waits::No };
+    EngineError {
+        retry_after: wait,
+        usage: failure.usage.as_ref().map(UsageBody::usage),
+        ..of_status(status, message, waits)
+    }
+}
+
+/// Whether a body is a page for a browser.
+pub(crate) fn is_web_page(body: &[u8]) -> bool {
+    body.trim_ascii_start().first() == Some(&b'<')
+}
+
 /// The failure of a call that came to no reply. Its text names the causes and no part of the request.
-pub(super) fn of_network(error: reqwest::Error) -> EngineError {
+pub(crate) fn of_network(error: reqwest::Error) -> EngineError {
     // What is in the URL is known, and may not be for everybody's eyes.
     let error = error.without_url();
     let mut causes = Vec::new();
@@ -88,7 +113,7 @@ pub(super) fn of_network(error: reqwest::Error) -> EngineError {
 }
 
 /// The beginning of what a server said, on one line.
-pub(super) fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     let words = on_one_line(text);
     match words.char_indices().nth(MOST_CHARS) {
         Some((at, _)) => format!("{} ...", words.get(..at).unwrap_or_default()),

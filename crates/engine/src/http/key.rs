@@ -32,12 +32,6 @@ impl Key {
         Some(value)
     }
 
-    /// The key itself, for a header that is made elsewhere.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-
     /// `text` without the key: a server may repeat it in what it says of it.
     pub(super) fn hide(&self, text: &str) -> String {
         // A key of a few letters is one that stands for none, as local servers take it.

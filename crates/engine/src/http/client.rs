@@ -1,0 +1,106 @@
+//! The one client for servers: sends a request, and makes bytes or a failure of what comes back.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, redirect};
+
+use super::endpoint::Endpoint;
+use super::key::Key;
+use super::refusal::{self, refusal_in};
+use super::retry_after::retry_after;
+use crate::{EngineError, Fault};
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// An OpenAI-compatible server. Nothing is opened before the first request.
+#[derive(Debug)]
+pub(crate) struct Http {
+    endpoint: Endpoint,
+    key: Option<Key>,
+    /// Tells the time, for servers that name a date.
+    now: fn() -> Timestamp,
+    /// Made for the first request: it reads the certificates of the system.
+    client: OnceLock<Client>,
+}
+
+impl Http {
+    /// The server at `endpoint`.
+    #[must_use]
+    pub(crate) const fn new(endpoint: Endpoint, key: Option<Key>, now: fn() -> Timestamp) -> Self {
+        Self { endpoint, key, now, client: OnceLock::new() }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub(crate) const fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Sends `body`, which is JSON, to `path` below the base URL, and returns the body of a success, of at most `most_bytes`.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, refuses, or sends more. The key is in no message.
+    pub(crate) async fn post(&self, path: &str, body: Vec<u8>, most_bytes: usize) -> Result<Vec<u8>, EngineError> {
+        self.send(path, body, most_bytes).await.map_err(|error| self.hidden(error))
+    }
+
+    async fn send(&self, path: &str, body: Vec<u8>, most_bytes: usize) -> Result<Vec<u8>, EngineError> {
+        let request = self.client()?.post(self.endpoint.at(path)).body(body);
+        let mut response = request.send().await.map_err(refusal::of_network)?;
+        let status = response.status();
+        let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+        let wait = header.and_then(|value| retry_after(value, (self.now)()));
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(refusal::of_network)? {
+            body.extend_from_slice(&chunk);
+            if body.len() > most_bytes {
+                return Err(EngineError::new(Fault::Permanent, "the reply does not end"));
+            }
+        }
+        if status.is_success() { Ok(body) } else { Err(refusal_in(status, wait, &body)) }
+    }
+
+    fn client(&self) -> Result<&Client, EngineError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = build(&self.endpoint, self.key.as_ref()).map_err(|error| {
+            EngineError::new(Fault::Fatal, format!("no client can be made: {}", error.without_url()))
+        })?;
+        Ok(self.client.get_or_init(|| client))
+    }
+
+    /// The failure without the key, which a server may repeat.
+    pub(crate) fn hidden(&self, error: EngineError) -> EngineError {
+        match &self.key {
+            Some(key) => EngineError { message: key.hide(&error.message), ..error },
+            None => error,
+        }
+    }
+}
+
+fn build(endpoint: &Endpoint, key: Option<&Key>) -> reqwest::Result<Client> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    headers.insert(HeaderName::from_static("x-title"), HeaderValue::from_static("ctxc"));
+    if let Some(value) = key.and_then(Key::header) {
+        headers.insert(AUTHORIZATION, value);
+    }
+    // Who asks sets the limit of the whole call.
+    let client = Client::builder()
+        .user_agent(concat!("ctxc/", env!("CARGO_PKG_VERSION")))
+        .default_headers(headers)
+        .connect_timeout(CONNECT)
+        .tcp_keepalive(Duration::from_secs(30))
+        .redirect(redirect::Policy::none());
+    // What is for this machine does not go by way of another.
+    let client = if endpoint.is_loopback() { client.no_proxy() } else { client };
+    // Nor does it need the certificates of a system that may have none.
+    let client = if endpoint.is_encrypted() { client } else { client.tls_certs_only([]) };
+    client.build()
+}
