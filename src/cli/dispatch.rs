@@ -20,7 +20,6 @@ use super::places::Environment;
 use super::settings::{Context, Form, Reporting};
 use super::ui::{Streams, Ui, print_usage};
 use crate::report::envelope::{ErrorReport, failure_to_json};
-use ctxc_transcript::text::printable;
 
 /// Runs `ctxc` on the arguments and the environment of this process.
 #[must_use]
@@ -172,7 +171,7 @@ fn usage_as_json(error: &clap::Error, typed: &[OsString]) -> Vec<u8> {
     let hints: Vec<&str> = parts.filter_map(|part| part.strip_prefix("tip: ")).collect();
     let hint = Some(hints.join("\n")).filter(|hint| !hint.is_empty());
     let line = failure_to_json(verb, ErrorReport { message, hint, exit: 2 });
-    line.map(|line| printable(&(line + "\n")).into_owned().into_bytes()).unwrap_or_default()
+    line.map(|line| (line + "\n").into_bytes()).unwrap_or_default()
 }
 
 /// Prints what clap has to say, and the exit code of it.

@@ -289,7 +289,8 @@ pub(super) fn print_usage(error: &clap::Error, result: &[u8]) -> io::Result<()> 
         _ => {
             let mut stderr = Sanitizer::new(io::stderr());
             write!(stderr, "{}", error.render()).and_then(|()| stderr.flush())?;
-            io::stdout().write_all(result)
+            let mut stdout = Sanitizer::new(io::stdout());
+            stdout.write_all(result).and_then(|()| stdout.flush())
         }
     }
 }
