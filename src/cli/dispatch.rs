@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
@@ -14,24 +14,49 @@ use super::commands::{
     archive, buffer, check, compact, completions, compress, config, cutting, diff, keep, list, log, man, map, prune,
     refs, restore, run, show, stats, truncate, undo,
 };
-use super::error::{CommandError, Completion};
+use super::error::{CommandError, Completion, Kind};
 use super::interrupt;
 use super::places::Environment;
-use super::settings::Context;
+use super::settings::{Context, Form, Reporting};
 use super::ui::{Streams, Ui, print_usage};
+use crate::report::envelope::{ErrorReport, failure_to_json};
 
 /// Runs `ctxc` on the arguments and the environment of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = match Args::try_parse() {
-        Ok(args) => args,
-        Err(error) => return usage_shown(&error),
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let Parsed { args, verb } = match parse(&typed) {
+        Ok(parsed) => parsed,
+        Err(error) => return usage_shown(&error, &typed),
     };
     let ui = Ui::new(args.global.verbosity(), args.global.color.into(), interrupt::watch());
     // What is made of the help texts alone is there whatever the configuration says.
     let needs_nothing = matches!(args.verb, Verb::Completions(_) | Verb::Man(_));
     let environment = if needs_nothing { Ok(Environment::default()) } else { Environment::read() };
-    ended(environment.and_then(|environment| dispatch(args, &environment, &ui)), &ui).into()
+    let reporting = args.global.reporting(verb);
+    let done = environment.and_then(|environment| dispatch(args.verb, reporting.clone(), &environment, &ui));
+    ended(done, &reporting, &ui).into()
+}
+
+/// The arguments, and the verb as results name it.
+struct Parsed {
+    args: Args,
+    verb: String,
+}
+
+fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
+    let mut matches = Args::command().try_get_matches_from(typed)?;
+    let verb = verb_of(&matches);
+    let args = Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Args::command()))?;
+    Ok(Parsed { args, verb })
+}
+
+/// The verb and the one below it: `archive list`.
+fn verb_of(matches: &ArgMatches) -> String {
+    match matches.subcommand() {
+        Some((verb, below)) => format!("{verb} {}", verb_of(below)).trim_end().to_owned(),
+        None => String::new(),
+    }
 }
 
 /// What stands for the environment of a process where a command runs within another one.
@@ -60,12 +85,13 @@ pub struct Ended {
 #[must_use]
 pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, surroundings: &Surroundings) -> Ended {
     let args = std::iter::once("ctxc".into()).chain(args.into_iter().map(Into::into));
-    let args = match Args::try_parse_from(args) {
-        Ok(args) => args,
+    let typed: Vec<OsString> = args.collect();
+    let Parsed { args, verb } = match parse(&typed) {
+        Ok(parsed) => parsed,
         Err(error) => {
             let text = error.render().to_string().into_bytes();
             let is_asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            let (stdout, stderr) = if is_asked { (text, Vec::new()) } else { (Vec::new(), text) };
+            let (stdout, stderr) = if is_asked { (text, Vec::new()) } else { (usage_as_json(&error, &typed), text) };
             return Ended { code: if is_asked { 0 } else { 2 }, stdout, stderr };
         }
     };
@@ -76,26 +102,33 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, surroundi
         found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
     };
     let environment = Environment::of(variable, surroundings.cwd.clone(), None);
-    let code = ended(environment.and_then(|environment| dispatch(args, &environment, &ui)), &ui);
+    let reporting = args.global.reporting(verb);
+    let done = environment.and_then(|environment| dispatch(args.verb, reporting.clone(), &environment, &ui));
+    let code = ended(done, &reporting, &ui);
     drop(ui);
     let (stdout, stderr) = streams.into_parts();
     Ended { code, stdout, stderr }
 }
 
-/// Says why a command failed, if it did, and its exit code.
-fn ended(done: Result<Completion, CommandError>, ui: &Ui) -> u8 {
+/// Says why a command failed, if it did, and its exit code. With `--json` the failure is the result, unless there is one
+/// already.
+fn ended(done: Result<Completion, CommandError>, reporting: &Reporting, ui: &Ui) -> u8 {
     match done {
         Ok(completion) => completion.exit_code(),
         Err(error) => {
             error.print(ui);
+            if reporting.form == Form::Json && error.kind() != Kind::ClosedPipe && !ui.has_output() {
+                // Where standard output is gone, the exit code and standard error say it.
+                let _ = failure_to_json(Some(&reporting.verb), error.report()).map(|line| ui.data_line(line));
+            }
             error.exit_code()
         }
     }
 }
 
-fn dispatch(args: Args, environment: &Environment, ui: &Ui) -> Result<Completion, CommandError> {
-    let context = Context { environment, ui, reporting: args.global.reporting() };
-    match args.verb {
+fn dispatch(verb: Verb, reporting: Reporting, environment: &Environment, ui: &Ui) -> Result<Completion, CommandError> {
+    let context = Context { environment, ui, reporting };
+    match verb {
         Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
         Verb::Prune(typed) => prune::run(&typed.resolve(context)?, ui),
         Verb::Compact(typed) => compact::run(&typed.resolve(context)?, ui),
@@ -124,9 +157,27 @@ fn dispatch(args: Args, environment: &Environment, ui: &Ui) -> Result<Completion
     }
 }
 
+/// A usage error as the result of a command that was typed with `--json`; nothing without.
+fn usage_as_json(error: &clap::Error, typed: &[OsString]) -> Vec<u8> {
+    let mut options = typed.iter().skip(1).take_while(|it| *it != "--");
+    if !options.any(|it| it == "--json") {
+        return Vec::new();
+    }
+    let command = Args::command();
+    let verb = typed.iter().skip(1).find_map(|it| command.find_subcommand(it)).map(clap::Command::get_name);
+    let text = error.render().to_string();
+    // `error: what is wrong`, then tips and the usage, each behind an empty line.
+    let mut parts = text.split("\n\n").map(str::trim);
+    let message = parts.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let hints: Vec<&str> = parts.filter_map(|part| part.strip_prefix("tip: ")).collect();
+    let hint = Some(hints.join("\n")).filter(|hint| !hint.is_empty());
+    let line = failure_to_json(verb, ErrorReport { message, hint, exit: 2 });
+    line.map(|line| (line + "\n").into_bytes()).unwrap_or_default()
+}
+
 /// Prints what clap has to say, and the exit code of it.
-fn usage_shown(error: &clap::Error) -> ExitCode {
-    let is_printed = print_usage(error).is_ok();
+fn usage_shown(error: &clap::Error, typed: &[OsString]) -> ExitCode {
+    let is_printed = print_usage(error, &usage_as_json(error, typed)).is_ok();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if is_printed => ExitCode::SUCCESS,
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::FAILURE,

@@ -8,6 +8,7 @@ use jiff::{Timestamp, Unit};
 
 use super::interrupt::INTERRUPTED;
 use super::ui::Ui;
+use crate::report::envelope::ErrorReport;
 use ctxc_core::apply::ApplyError;
 use ctxc_engine::{EngineError, Remedy};
 use ctxc_transcript::session::{Candidate, SessionError};
@@ -115,6 +116,13 @@ impl CommandError {
     pub fn explained(&self) -> String {
         let hints = self.hints.iter().map(|hint| format!("\nhint: {hint}"));
         format!("error: {}{}", self.sentence(), hints.collect::<String>())
+    }
+
+    /// What failed and what to do next, as data.
+    #[must_use]
+    pub fn report(&self) -> ErrorReport {
+        let hint = Some(self.hints.join("\n")).filter(|hint| !hint.is_empty());
+        ErrorReport { message: self.sentence(), hint, exit: self.exit_code() }
     }
 
     /// What is in the chain of causes, if it is there.

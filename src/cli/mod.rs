@@ -26,6 +26,7 @@ mod quantity;
 mod reading;
 mod rewriting;
 mod sanitizer;
+mod schema;
 pub mod settings;
 mod shelf;
 mod shrinking;
@@ -39,4 +40,5 @@ pub use error::{CommandError, Completion};
 pub use mcp::reads_any_call;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use plan_file::reads_any_plan;
+pub use schema::{ResultSchema, Schemas, schemas};
 pub use ui::Ui;

@@ -13,14 +13,16 @@ use super::input::{self, Input};
 use super::progress::Progress;
 use super::stored;
 use super::ui::Ui;
+use crate::report::envelope::SessionRef;
 use ctxc_core::apply;
-use ctxc_core::apply::{Before, Draft, Lines, Made, Origin};
+use ctxc_core::apply::{Before, Draft, Lines, Made, Origin, recorded_context, title_of};
 use ctxc_core::version;
 use ctxc_core::version::{Edit, Edits, History, Known};
 use ctxc_store::{Archive, operation_id};
-use ctxc_transcript::session::Found;
-use ctxc_transcript::text::{Digest, Stopped};
-use ctxc_transcript::{Chain, Index};
+use ctxc_transcript::scan::each_field;
+use ctxc_transcript::session::{Found, session_id};
+use ctxc_transcript::text::{Digest, Stopped, Tokens, json_string};
+use ctxc_transcript::{Chain, Index, read_line};
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
@@ -97,6 +99,40 @@ impl Reading {
             unsaved: Vec::new(),
         };
         Ok(Self { file: input.file, name, path: input.path, stem, index, chain, past, drafted: None })
+    }
+
+    /// What names the session in results. What cannot be read of it is not told.
+    pub(super) fn session(&self) -> SessionRef {
+        let own_id = self.path.as_deref().and_then(session_id).map(str::to_owned);
+        SessionRef {
+            path: self.path.as_ref().map(|path| path.display().to_string()),
+            id: own_id.or_else(|| stored::last_session(self.session_file()).ok().flatten()),
+            title: title_of(&self.file, &self.index, &self.chain).ok(),
+            project: self.project().ok().flatten(),
+        }
+    }
+
+    /// The folder that was worked in, from the first active entry that names one.
+    pub(super) fn project(&self) -> io::Result<Option<String>> {
+        let mut buffer = Vec::new();
+        for &line in &self.chain.lines {
+            let bytes = read_line(&self.file, &self.index, line, &mut buffer)?;
+            let mut folder = None;
+            each_field(bytes, |key, value| {
+                if key == b"cwd" {
+                    folder = value.string(bytes).map(|raw| json_string::decode(raw).into_owned());
+                }
+            });
+            if folder.is_some() {
+                return Ok(folder);
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the client recorded last as the size of its context.
+    pub(super) fn measured(&self) -> Option<Tokens> {
+        recorded_context(&self.file, &self.index, &self.chain).ok().flatten()
     }
 
     /// Finds out what `archive` knows of the session.

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use serde::Serialize;
 
 use super::args::Estimate;
 use super::asking::allow_on_server;
 use super::error::CommandError;
 use super::landing::{Landed, Landing, fresh, into_session, is_among_projects, probe, resume_words};
 use super::reading::{Past, Reading};
-use super::settings::{Form, Keep, Mode, Output, Rewriting};
+use super::settings::{Keep, Mode, Output, Rewriting};
 use super::stored;
 use super::tell::{self, report_file};
 use super::ui::Ui;
+use crate::report::envelope::Report;
 use crate::report::rewritten::{BeforeAfter, Rewritten};
 use ctxc_core::apply::{
     Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
@@ -110,6 +110,8 @@ impl<'a> Work<'a> {
         let mut rewritten = Rewritten::new(verb, self.reading.name.clone(), &self.calibration, self.totals);
         rewritten.shows_calibrated = self.settings.estimate != Some(Estimate::Chars4);
         rewritten.dry_run = self.settings.mode == Mode::Show;
+        rewritten.session = self.reading.session();
+        rewritten.measured = self.reading.measured();
         rewritten
     }
 
@@ -374,10 +376,10 @@ impl<'a> Work<'a> {
     pub(super) fn say(
         &self,
         rewritten: &Rewritten,
-        json: &impl Serialize,
+        report: &impl Report,
         text: impl std::fmt::Display,
     ) -> Result<(), CommandError> {
-        say(self.settings, rewritten, json, text, self.ui)
+        say(self.settings, rewritten, report, text, self.ui)
     }
 }
 
@@ -398,29 +400,26 @@ fn undo_words(settings: &Rewriting, rewritten: &Rewritten) -> Option<String> {
 pub(super) fn say(
     settings: &Rewriting,
     rewritten: &Rewritten,
-    json: &impl Serialize,
+    report: &impl Report,
     text: impl std::fmt::Display,
     ui: &Ui,
 ) -> Result<(), CommandError> {
     if rewritten.dry_run {
-        return tell::tell(&settings.reporting, ui, json, format_args!("{}\n", text.to_string().trim_end()));
+        return tell::tell(&settings.reporting, ui, report, format_args!("{}\n", text.to_string().trim_end()));
     }
     let path = match (&rewritten.output, &rewritten.unchanged) {
         (Some(path), _) => Some(path),
         (None, Some(_)) if settings.output != Output::StandardOutput => Some(&rewritten.source),
         (None, _) => None,
     };
-    match (settings.reporting.form, path) {
-        (Form::Json, _) => ui.data_line(serde_json::to_string(json)?)?,
-        (Form::Text, Some(path)) => ui.data_line(path)?,
-        (Form::Text, None) => {}
-    }
+    let line = path.map(|path| format!("{path}\n")).unwrap_or_default();
+    tell::tell_only(&settings.reporting, ui, report, line)?;
     ui.status(text);
     if rewritten.unchanged.is_none() {
         ui.detail(rewritten.estimates());
     }
     // What is done is done, and has been told.
-    if let Err(error) = report_file(&settings.reporting, json) {
+    if let Err(error) = report_file(&settings.reporting, report) {
         ui.warning(format_args!("the report was not written: {}", error.sentence()));
     }
     Ok(())

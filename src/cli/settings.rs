@@ -217,6 +217,8 @@ pub(crate) enum Detail {
 /// How results are told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reporting {
+    /// The command that the result names.
+    pub verb: String,
     /// What goes to standard output.
     pub form: Form,
     /// The file that gets the JSON object as well.
@@ -228,7 +230,7 @@ pub struct Reporting {
 pub enum Form {
     /// Text for people.
     Text,
-    /// One JSON object with `"schema": 1`.
+    /// One JSON object.
     Json,
 }
 

@@ -4,28 +4,41 @@ use std::fmt::Display;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use serde::Serialize;
 
 use super::error::CommandError;
 use super::settings::{Form, Reporting};
 use super::ui::Ui;
+use crate::report::envelope::{Report, to_json};
 use ctxc_core::apply::{probe_report, write_report};
 use ctxc_transcript::text::printable;
 
-/// Tells a result as `reporting` wants it: `text` or `json` on standard output, `json` in the file of the report.
+/// Prints a result as `reporting` asks for: `text` or `report` as JSON on standard output, and JSON in the file of `--report`.
 ///
 /// # Errors
 /// When either cannot be written.
 pub(super) fn tell(
     reporting: &Reporting,
     ui: &Ui,
-    json: &impl Serialize,
+    report: &impl Report,
     text: impl Display,
 ) -> Result<(), CommandError> {
-    report_file(reporting, json)?;
+    report_file(reporting, report)?;
+    tell_only(reporting, ui, report, text)
+}
+
+/// As [`tell`], on standard output alone.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn tell_only(
+    reporting: &Reporting,
+    ui: &Ui,
+    report: &impl Report,
+    text: impl Display,
+) -> Result<(), CommandError> {
     match reporting.form {
         Form::Text => ui.data(text),
-        Form::Json => ui.data_line(serde_json::to_string(json)?),
+        Form::Json => ui.data_line(to_json(&reporting.verb, report)?),
     }
 }
 
@@ -53,12 +66,12 @@ fn is_same(left: &Path, right: &Path) -> bool {
     place(left).is_some_and(|left| Some(left) == place(right))
 }
 
-/// Writes `json` into the file of the report, where there is one.
+/// Writes `report` as JSON into the file of the report, where there is one.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn report_file(reporting: &Reporting, json: &impl Serialize) -> Result<(), CommandError> {
+pub(super) fn report_file(reporting: &Reporting, report: &impl Report) -> Result<(), CommandError> {
     let Some(path) = &reporting.report else { return Ok(()) };
-    let line = serde_json::to_string(json)? + "\n";
+    let line = to_json(&reporting.verb, report)? + "\n";
     Ok(write_report(path, &printable(&line)).with_context(|| format!("write {}", path.display()))?)
 }

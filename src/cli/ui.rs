@@ -5,7 +5,7 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
@@ -36,6 +36,25 @@ pub struct Ui {
     color: ColorChoice,
     stop: Arc<AtomicBool>,
     listener: Listener,
+    /// Whether anything was written to standard output.
+    has_output: Arc<AtomicBool>,
+}
+
+/// Standard output, which notes that something was written to it.
+struct Noted {
+    output: Box<dyn Write>,
+    has_output: Arc<AtomicBool>,
+}
+
+impl Write for Noted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.has_output.store(true, Ordering::Relaxed);
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
 }
 
 /// Who is told.
@@ -89,19 +108,25 @@ impl Ui {
     /// A way to the standard streams of this process. With `ColorChoice::Auto` colours need a terminal and no `NO_COLOR`.
     #[must_use]
     pub fn new(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
-        Self { verbosity, color, stop, listener: Listener::Streams }
+        Self { verbosity, color, stop, listener: Listener::Streams, has_output: Arc::default() }
     }
 
     /// A way to an agent, which gets to know of the warnings alone. Standard error has everything with
     /// [`Verbosity::Verbose`], and nothing without; standard output has nothing.
     #[must_use]
     pub fn to_agent(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
-        Self { verbosity, color, stop, listener: Listener::Agent(Mutex::default()) }
+        Self { verbosity, color, stop, listener: Listener::Agent(Mutex::default()), has_output: Arc::default() }
     }
 
     /// A way to `streams`, without colours.
     pub(super) fn kept(verbosity: Verbosity, streams: Streams) -> Self {
-        Self { verbosity, color: ColorChoice::Never, stop: Arc::default(), listener: Listener::Kept(streams) }
+        Self {
+            verbosity,
+            color: ColorChoice::Never,
+            stop: Arc::default(),
+            listener: Listener::Kept(streams),
+            has_output: Arc::default(),
+        }
     }
 
     /// What a way to an agent is made of that says as much as this one.
@@ -135,7 +160,14 @@ impl Ui {
             Listener::Agent(_) => Box::new(io::sink()),
             Listener::Kept(streams) => Box::new(streams.stdout.clone()),
         };
-        BufWriter::with_capacity(64 * 1024, output)
+        let noted = Noted { output, has_output: Arc::clone(&self.has_output) };
+        BufWriter::with_capacity(64 * 1024, Box::new(noted))
+    }
+
+    /// Whether anything was written to standard output.
+    #[must_use]
+    pub fn has_output(&self) -> bool {
+        self.has_output.load(Ordering::Relaxed)
     }
 
     /// Writes `text` to standard output.
@@ -246,17 +278,19 @@ impl Ui {
     }
 }
 
-/// Prints what clap has to say: help and version as data, a usage error on standard error. An error quotes what was typed,
-/// which may be the name of a file of somebody else.
+/// Prints what clap has to say: help and version as data, a usage error on standard error, with `result` on standard output.
+/// An error quotes what was typed, which may be the name of a file of somebody else.
 ///
 /// # Errors
 /// When it cannot be printed.
-pub(super) fn print_usage(error: &clap::Error) -> io::Result<()> {
+pub(super) fn print_usage(error: &clap::Error, result: &[u8]) -> io::Result<()> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.print(),
         _ => {
             let mut stderr = Sanitizer::new(io::stderr());
-            write!(stderr, "{}", error.render()).and_then(|()| stderr.flush())
+            write!(stderr, "{}", error.render()).and_then(|()| stderr.flush())?;
+            let mut stdout = Sanitizer::new(io::stdout());
+            stdout.write_all(result).and_then(|()| stdout.flush())
         }
     }
 }

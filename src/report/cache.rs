@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::size::{count, short};
@@ -18,7 +19,7 @@ const READ: u64 = 10;
 const WRITE: u64 = 125;
 
 /// What a rewrite costs in the prompt cache, in tokens of the API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CacheCost {
     /// What stands before the first change, system prompt and tools included: the cache still holds for it.
     pub still_cached: Tokens,

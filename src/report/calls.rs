@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::size::{count, counted};
@@ -11,7 +12,7 @@ use ctxc_engine::{CostRange, Usd};
 use ctxc_transcript::text::Tokens;
 
 /// What was asked of a server, or would be.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CallsReport {
     /// The server.
     pub host: String,
@@ -66,7 +67,7 @@ impl Calls {
 }
 
 /// What one task took.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TaskCalls {
     /// The model.
     pub model: String,
@@ -79,7 +80,6 @@ pub struct TaskCalls {
     /// Whether the result was there already.
     pub cached: bool,
     /// Placeholders of secrets that the reply has lost.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secrets_lost: Vec<String>,
 }
 

@@ -1,15 +1,20 @@
 //! What `ctxc check` found, as data and as lines of text.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
+use super::envelope::{Report, SessionRef};
 use super::size::counted;
 use ctxc_core::apply::{Detail, Problem, ProblemKind, Severity};
 
 /// The problems of one transcript.
 #[derive(Clone, Debug)]
 pub struct CheckReport {
+    /// The session that was read.
+    pub session: SessionRef,
     /// What messages call the file.
     pub file: String,
     /// What it was compared with.
@@ -79,28 +84,60 @@ impl fmt::Display for CheckReport {
     }
 }
 
+impl Report for CheckReport {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.session)
+    }
+}
+
+/// The report as it is serialized.
+#[derive(JsonSchema, Serialize)]
+struct Object<'a> {
+    /// What messages call the file.
+    file: &'a str,
+    /// What it was compared with; null for a check of one file.
+    against: Option<&'a str>,
+    /// Problems that stop or cut a resume.
+    errors: u64,
+    /// Problems that may change what a resume sends.
+    warnings: u64,
+    /// How many problems the original has as well; null for a check of one file.
+    original: Option<Counts>,
+    /// The problems, in the order of their lines.
+    #[schemars(with = "Vec<Row>")]
+    problems: Rows<'a>,
+}
+
+/// How many problems there are.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "ProblemCounts")]
+struct Counts {
+    errors: u64,
+    warnings: u64,
+}
+
+/// One problem.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "ProblemRow")]
+struct Row {
+    /// Its line, from 1.
+    line: u32,
+    severity: Severity,
+    kind: ProblemKind,
+    /// What it is and what comes of it.
+    message: &'static str,
+    /// Whether the original has it as well.
+    in_original: bool,
+    /// The line that it has to do with, for some kinds.
+    other_line: Option<u32>,
+    /// How many entries it is about, for some kinds.
+    entries: Option<u32>,
+}
+
 /// One object, written problem by problem: a large file may have very many.
 impl Serialize for CheckReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Object<'a> {
-            schema: u32,
-            file: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            against: Option<&'a str>,
-            errors: u64,
-            warnings: u64,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            original: Option<Counts>,
-            problems: Rows<'a>,
-        }
-        #[derive(Serialize)]
-        struct Counts {
-            errors: u64,
-            warnings: u64,
-        }
         Object {
-            schema: 1,
             file: &self.file,
             against: self.against.as_deref(),
             errors: self.count(Severity::Error, Origin::Own),
@@ -115,22 +152,20 @@ impl Serialize for CheckReport {
     }
 }
 
+impl JsonSchema for CheckReport {
+    fn schema_name() -> Cow<'static, str> {
+        "CheckReport".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Object::json_schema(generator)
+    }
+}
+
 struct Rows<'a>(&'a [(Problem, Origin)]);
 
 impl Serialize for Rows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Row {
-            line: u32,
-            severity: Severity,
-            kind: ProblemKind,
-            message: &'static str,
-            in_original: bool,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            other_line: Option<u32>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            entries: Option<u32>,
-        }
         serializer.collect_seq(self.0.iter().map(|(problem, origin)| Row {
             line: problem.line.number(),
             severity: problem.severity,

@@ -3,9 +3,11 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::calls::CallsReport;
+use super::envelope::{ContextUsage, Report, SessionRef};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use ctxc_core::apply::{NamedBatch, Scope};
@@ -13,7 +15,7 @@ use ctxc_core::plan::Batch;
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// What `ctxc compact` did, or would do.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CompactReport {
     /// What every rewrite tells.
     #[serde(flatten)]
@@ -23,15 +25,24 @@ pub struct CompactReport {
     pub compacted: CompactStats,
 }
 
+impl Report for CompactReport {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.rewritten.session)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        Some(self.rewritten.context())
+    }
+}
+
 /// What came of a compaction. Where nothing was compacted, all counts are zero.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct CompactStats {
     /// The name of the engine.
     pub engine: &'static str,
     /// What the context has to be over; nothing where it is compacted whatever its size.
     pub budget: Option<Tokens>,
     /// The size of the context as it was held against that.
-    #[serde(rename = "context")]
     pub size: Tokens,
     /// Why nothing was compacted: `below-budget`, `nothing-older` or `not-smaller`.
     pub reason: Option<Reason>,
@@ -62,7 +73,7 @@ pub struct CompactStats {
 }
 
 /// Why nothing was compacted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// The context is not over the budget.
@@ -115,7 +126,7 @@ impl CompactStats {
 }
 
 /// A chunk of messages that are summarised together.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct ChunkRow {
     /// How many messages.
     pub messages: u64,
@@ -136,7 +147,7 @@ impl ChunkRow {
 }
 
 /// A batch.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct BatchRow {
     /// What names it in the archive; nothing without one.
     pub id: Option<String>,

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::calls::{Calls, CallsReport, TaskCalls};
+use super::envelope::{ContextUsage, Report, SessionRef};
 use super::facts::{FactsReader, FactsReport, Lost, TaskFacts};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted, percent};
@@ -16,7 +18,7 @@ use ctxc_transcript::Index;
 use ctxc_transcript::text::Tokens;
 
 /// What `ctxc compress` did, or would do.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CompressReport {
     /// What every rewrite tells.
     #[serde(flatten)]
@@ -30,7 +32,6 @@ pub struct CompressReport {
     /// What came of the messages.
     pub messages: Messages,
     /// What was asked of a server, or would be.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<CallsReport>,
     /// One row for each level.
     pub levels: Vec<LevelRow>,
@@ -43,8 +44,18 @@ pub struct CompressReport {
     pub tasks: Vec<TaskRow>,
 }
 
+impl Report for CompressReport {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.rewritten.session)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        Some(self.rewritten.context())
+    }
+}
+
 /// What came of the messages.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 pub struct Messages {
     /// Those that are shorter now.
     pub compressed: u64,
@@ -59,7 +70,7 @@ pub struct Messages {
 }
 
 /// What one level came to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct LevelRow {
     level: String,
     target_percent: u8,
@@ -70,7 +81,7 @@ pub struct LevelRow {
 }
 
 /// One task.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TaskRow {
     line: u32,
     turn: usize,
@@ -79,13 +90,9 @@ pub struct TaskRow {
     level: String,
     tokens_before: Tokens,
     target: Tokens,
-    #[serde(skip_serializing_if = "Option::is_none")]
     tokens_after: Option<Tokens>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     calls: Option<TaskCalls>,
     facts: Option<TaskFacts>,
 }

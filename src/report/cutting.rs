@@ -2,15 +2,17 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::{ContextUsage, Report, SessionRef};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use ctxc_store::Cut;
 use ctxc_transcript::text::Tokens;
 
 /// What was cut by name.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CuttingReport {
     /// What every rewrite tells.
     #[serde(flatten)]
@@ -32,8 +34,18 @@ pub struct CuttingReport {
     pub done: &'static str,
 }
 
+impl Report for CuttingReport {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.rewritten.session)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        Some(self.rewritten.context())
+    }
+}
+
 /// What came of a target.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TargetRow {
     /// The target as it was typed.
     pub target: String,
@@ -46,7 +58,7 @@ pub struct TargetRow {
 }
 
 /// What came of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetOutcome {
     /// All that it names was cut.
@@ -74,7 +86,7 @@ impl TargetOutcome {
 }
 
 /// One thing that was cut.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct ItemRow {
     /// The handle, or how the text starts.
     pub name: String,

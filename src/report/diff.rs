@@ -2,17 +2,17 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::Report;
 use super::show::printable;
 use super::size::{count, counted, tokens};
 use ctxc_transcript::text::Tokens;
 
 /// How two transcripts differ.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Diff {
-    schema: u32,
-    verb: &'static str,
     /// The first.
     pub before: Side,
     /// The second.
@@ -31,8 +31,10 @@ pub struct Diff {
     pub entries: Vec<Entry>,
 }
 
+impl Report for Diff {}
+
 /// A transcript.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Side {
     /// What it is called.
     pub name: String,
@@ -43,7 +45,7 @@ pub struct Side {
 }
 
 /// Entries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Sum {
     /// How many.
     pub entries: u64,
@@ -52,7 +54,7 @@ pub struct Sum {
 }
 
 /// What became of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Became {
     /// It is gone.
@@ -64,7 +66,8 @@ pub enum Became {
 }
 
 /// One entry.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "DiffEntry")]
 pub struct Entry {
     /// What became of it.
     pub became: Became,
@@ -99,8 +102,6 @@ impl Diff {
         };
         let changed = entries.iter().filter(|entry| entry.became == Became::Changed);
         Self {
-            schema: 1,
-            verb: "diff",
             unchanged,
             dropped: sum(Became::Dropped),
             changed: sum(Became::Changed),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::size::{count, percent};
@@ -21,7 +22,7 @@ pub enum Lost {
 }
 
 /// The facts of all texts that were compressed.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct FactsReport {
     kept: u64,
     total: u64,
@@ -31,7 +32,7 @@ pub struct FactsReport {
     counts: FactCounts,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct KindRow {
     kind: &'static str,
     kept: u64,
@@ -39,13 +40,11 @@ struct KindRow {
 }
 
 /// The facts of one text that was compressed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TaskFacts {
     kept: u64,
     total: u64,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     lost: Vec<FactRow>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     invented: Vec<FactRow>,
 }
 
@@ -57,7 +56,7 @@ impl TaskFacts {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct FactRow {
     kind: &'static str,
     text: String,

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::Report;
 use super::size::{bytes, count, counted};
 
 /// What was kept.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct KeepReport {
-    schema: u32,
-    verb: &'static str,
     /// The archive, without a password.
     pub archive: String,
     /// The sessions that the archive has now, in the order in which they were read.
@@ -23,9 +23,11 @@ pub struct KeepReport {
     pub packs_merged: u64,
 }
 
+impl Report for KeepReport {}
+
 /// How much the archive did not have yet of a session, before it is compressed. A line that another session has too is not
 /// stored again, and counts here all the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DepositSize {
     /// Lines of the transcript.
     pub lines: u64,
@@ -36,7 +38,7 @@ pub struct DepositSize {
 }
 
 /// One session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct KeptRow {
     /// Its id.
     pub id: String,
@@ -53,7 +55,7 @@ pub struct KeptRow {
 }
 
 /// What the archive had of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found {
     /// Nothing.
@@ -65,7 +67,7 @@ pub enum Found {
 }
 
 /// A file that was not kept.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct KeepProblem {
     /// The file.
     pub path: String,
@@ -78,7 +80,7 @@ impl KeepReport {
     #[must_use]
     pub const fn new(archive: String) -> Self {
         let deposit = DepositSize { lines: 0, files: 0, bytes: 0 };
-        Self { schema: 1, verb: "keep", archive, sessions: Vec::new(), problems: Vec::new(), deposit, packs_merged: 0 }
+        Self { archive, sessions: Vec::new(), problems: Vec::new(), deposit, packs_merged: 0 }
     }
 
     /// Takes what became of one session.

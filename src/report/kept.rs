@@ -4,8 +4,10 @@ use std::fmt;
 use std::path::Path;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::{Report, SessionRef};
 use super::list::age;
 use super::size::{bytes, counted};
 use super::table::{Cell, Look, Table};
@@ -13,10 +15,8 @@ use super::when::to_second;
 use ctxc_core::version::KeptSession;
 
 /// The sessions that the archive keeps.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct KeptList {
-    schema: u32,
-    verb: &'static str,
     /// The archive, without a password.
     pub archive: String,
     /// The sessions, those first that were kept last.
@@ -27,8 +27,10 @@ pub struct KeptList {
     now: Timestamp,
 }
 
+impl Report for KeptList {}
+
 /// One session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct KeptSessionRow {
     /// Its id.
     pub id: String,
@@ -62,7 +64,7 @@ impl KeptList {
             time: to_second(session.time),
             kept: session.time,
         });
-        Self { schema: 1, verb: "list", archive, kept: kept.collect(), n_more, now }
+        Self { archive, kept: kept.collect(), n_more, now }
     }
 
     /// The table as text.
@@ -87,14 +89,13 @@ impl KeptList {
 }
 
 /// A session that was written back, or would be.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct BroughtBack {
-    schema: u32,
-    verb: &'static str,
+    /// The session that was read.
+    #[serde(skip)]
+    pub read: SessionRef,
     /// Its id.
     pub session_id: String,
-    /// What the picker called it.
-    pub title: String,
     /// Where it is.
     pub output: String,
     /// Whether this is a plan, of which nothing was done.
@@ -109,15 +110,24 @@ pub struct BroughtBack {
     pub gone_folder: Option<String>,
 }
 
+impl Report for BroughtBack {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.read)
+    }
+}
+
 impl BroughtBack {
     /// `kept`, which goes to `path`.
     #[must_use]
     pub fn new(kept: &KeptSession, path: &Path, dry_run: bool) -> Self {
         Self {
-            schema: 1,
-            verb: "restore",
+            read: SessionRef {
+                path: kept.path.as_ref().map(|path| path.display().to_string()),
+                id: Some(kept.id.clone()),
+                title: Some(kept.title.clone()),
+                project: None,
+            },
             session_id: kept.id.clone(),
-            title: kept.title.clone(),
             output: path.display().to_string(),
             dry_run,
             kept: to_second(kept.time),

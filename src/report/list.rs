@@ -1,17 +1,17 @@
 //! The sessions of a project, or of all, as data and as text (U-06).
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::Report;
 use super::table::{Cell, Look, Table};
 use super::when::to_second;
 use ctxc_transcript::text::Tokens;
 
 /// Sessions.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct List {
-    schema: u32,
-    verb: &'static str,
     /// The sessions, newest first.
     pub sessions: Vec<SessionRow>,
     /// How many older ones there are beside them.
@@ -24,6 +24,8 @@ pub struct List {
     projects: Projects,
 }
 
+impl Report for List {}
+
 /// Whose sessions are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Projects {
@@ -34,7 +36,7 @@ pub enum Projects {
 }
 
 /// One session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SessionRow {
     /// Its id.
     pub id: String,
@@ -56,13 +58,14 @@ pub struct SessionRow {
     pub bytes: u64,
     /// When it was last written.
     #[serde(serialize_with = "second")]
+    #[schemars(with = "String")]
     pub modified: Timestamp,
     /// What made it out of another one.
     pub origin: Option<Origin>,
 }
 
 /// How a session came to be.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Origin {
     /// The verb.
     pub verb: String,
@@ -80,7 +83,7 @@ impl List {
     /// These sessions, with `n_more` beside them.
     #[must_use]
     pub const fn new(sessions: Vec<SessionRow>, n_more: u64, now: Timestamp, projects: Projects) -> Self {
-        Self { schema: 1, verb: "list", sessions, n_more, now, projects }
+        Self { sessions, n_more, now, projects }
     }
 
     /// The table as text.

@@ -9,6 +9,7 @@ pub mod compact;
 pub mod compress;
 pub mod cutting;
 pub mod diff;
+pub mod envelope;
 pub mod facts;
 pub mod keep;
 pub mod kept;

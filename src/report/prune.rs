@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::{ContextUsage, Report, SessionRef};
 use super::rewritten::Rewritten;
 use super::size::{bytes, count, counted};
 use super::table::{Cell, Look, Table};
@@ -11,7 +13,7 @@ use ctxc_core::apply::{Pruned, PrunedCall, PrunedRow, shortened};
 use ctxc_transcript::text::Tokens;
 
 /// What `ctxc prune` did, or would do.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct PruneReport {
     /// What every rewrite tells.
     #[serde(flatten)]
@@ -26,8 +28,18 @@ pub struct PruneReport {
     pub calls: Vec<CallRow>,
 }
 
+impl Report for PruneReport {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.rewritten.session)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        Some(self.rewritten.context())
+    }
+}
+
 /// What one rule did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RuleRow {
     rule: &'static str,
     /// How many results, images, parameters or entries went or were shortened.
@@ -41,7 +53,8 @@ pub struct RuleRow {
 }
 
 /// One result that was cut.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "PrunedCall")]
 pub struct CallRow {
     handle: String,
     tool: String,
@@ -55,7 +68,7 @@ pub struct CallRow {
 }
 
 /// The call that supersedes another.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SupersededBy {
     handle: String,
     /// The line of the call.

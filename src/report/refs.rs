@@ -1,25 +1,32 @@
 //! What can be named in a transcript: calls by their handles, messages by patterns, as data and as text (P-01).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::{Report, SessionRef};
 use super::table::{Cell, Look, Table};
 use ctxc_transcript::text::Tokens;
 
 /// What can be named in a transcript.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Refs {
-    schema: u32,
-    verb: &'static str,
-    /// The transcript.
-    pub source: String,
+    /// The session that was read.
+    #[serde(skip)]
+    pub read: SessionRef,
     /// The calls.
     pub calls: Vec<CallRow>,
     /// The messages, where they were asked for.
     pub messages: Option<Vec<MessageRow>>,
 }
 
+impl Report for Refs {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.read)
+    }
+}
+
 /// What there is of a call or of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// All of it.
@@ -46,7 +53,7 @@ impl State {
 }
 
 /// A tool call.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CallRow {
     /// The handle.
     pub handle: String,
@@ -69,7 +76,7 @@ pub struct CallRow {
 }
 
 /// A text of a message.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct MessageRow {
     /// Whose it is.
     pub role: &'static str,
@@ -87,10 +94,10 @@ pub struct MessageRow {
 pub const ARGUMENT_LEN: usize = 60;
 
 impl Refs {
-    /// What can be named in `source`.
+    /// What can be named in the session `read`.
     #[must_use]
-    pub const fn new(source: String, calls: Vec<CallRow>, messages: Option<Vec<MessageRow>>) -> Self {
-        Self { schema: 1, verb: "refs", source, calls, messages }
+    pub const fn new(read: SessionRef, calls: Vec<CallRow>, messages: Option<Vec<MessageRow>>) -> Self {
+        Self { read, calls, messages }
     }
 
     /// The tables as text.

@@ -2,14 +2,16 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::{ContextUsage, Report, SessionRef};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use ctxc_transcript::text::Tokens;
 
 /// What was brought back item by item.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RestoredReport {
     /// What every rewrite tells.
     #[serde(flatten)]
@@ -26,8 +28,18 @@ pub struct RestoredReport {
     pub targets: Vec<RestoredRow>,
 }
 
+impl Report for RestoredReport {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.rewritten.session)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        Some(self.rewritten.context())
+    }
+}
+
 /// What came of a target.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RestoredRow {
     /// The target as it was typed.
     pub target: String,
@@ -38,7 +50,7 @@ pub struct RestoredRow {
 }
 
 /// What came of a target as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RestoredOutcome {
     /// All or some of what it names is back.
@@ -54,7 +66,7 @@ pub enum RestoredOutcome {
 }
 
 /// One item that was to be brought back.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RestoredItem {
     /// The handle, or how the text starts.
     pub name: String,
@@ -69,7 +81,7 @@ pub struct RestoredItem {
 }
 
 /// What came of an item.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum ItemOutcome {
     /// It is what it was.

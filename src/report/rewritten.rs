@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cache::CacheCost;
+use super::envelope::{ContextUsage, SessionRef};
 use super::keep::DepositSize;
 use super::size::{bytes, count, short, whole_percent};
 use ctxc_core::apply::{Consequences, Gauge, ThinkingRemoved};
@@ -12,10 +14,16 @@ use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals};
 
 /// What a rewrite did, or would do, whatever the verb.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Rewritten {
-    schema: u32,
+    #[serde(skip)]
     verb: &'static str,
+    /// The session that was read.
+    #[serde(skip)]
+    pub session: SessionRef,
+    /// What the client recorded last as the size of its context.
+    #[serde(skip)]
+    pub measured: Option<Tokens>,
     /// Where the transcript came from.
     pub source: String,
     /// Where the result is; nothing for standard output and for a run that changes nothing.
@@ -64,7 +72,8 @@ pub struct Rewritten {
 }
 
 /// A figure before and after.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+#[schemars(inline)]
 pub struct BeforeAfter<T> {
     /// Before.
     pub before: T,
@@ -73,7 +82,7 @@ pub struct BeforeAfter<T> {
 }
 
 /// What the model sees.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 pub struct LiveTokens {
     /// By a quarter of the characters.
     pub chars4: BeforeAfter<Totals>,
@@ -92,8 +101,9 @@ impl Rewritten {
     #[must_use]
     pub fn new(verb: &'static str, source: String, calibration: &Calibration, totals: Totals) -> Self {
         let mut rewritten = Self {
-            schema: 1,
             verb,
+            session: SessionRef::default(),
+            measured: None,
             source,
             output: None,
             session_id: None,
@@ -171,6 +181,13 @@ impl Rewritten {
             Some(Gauge { before, after }) => BeforeAfter { before, after },
             None => calibrated,
         }
+    }
+
+    /// The context usage as every result tells it.
+    #[must_use]
+    pub const fn context(&self) -> ContextUsage {
+        let BeforeAfter { before, after } = self.tokens.calibrated;
+        ContextUsage { before, after: Some(after), window: self.window, measured: self.measured }
     }
 
     /// Both estimates in full, for those who ask for details.

@@ -2,11 +2,13 @@
 
 use std::fmt::{self, Write};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::calls::{Calls, CallsReport, TaskCalls};
 use super::compact::CompactStats;
 use super::compress::Told;
+use super::envelope::{ContextUsage, Report, SessionRef};
 use super::prune::{CallRow, RuleRow};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
@@ -15,7 +17,7 @@ use ctxc_engine::run::Outcome;
 use ctxc_transcript::text::Tokens;
 
 /// What `ctxc run` did, or would do.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RunReport {
     /// What every rewrite tells.
     #[serde(flatten)]
@@ -32,8 +34,18 @@ pub struct RunReport {
     pub spared: Vec<String>,
 }
 
+impl Report for RunReport {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.rewritten.session)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        Some(self.rewritten.context())
+    }
+}
+
 /// What one stage did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct StageRow {
     /// What people call it.
     pub name: String,
@@ -43,7 +55,6 @@ pub struct StageRow {
     /// stages together, such as thinking that goes, is in it where there is a target, and else in the size at the end alone.
     pub size: BeforeAfter<Tokens>,
     /// What it did.
-    #[serde(flatten)]
     pub did: Did,
     /// The stage itself, for a plan.
     #[serde(skip)]
@@ -51,8 +62,8 @@ pub struct StageRow {
 }
 
 /// What a stage did.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Did {
     /// Results were cut.
     Pruned {
@@ -68,7 +79,6 @@ pub enum Did {
         /// How many kept their text or had no reply.
         left: u64,
         /// What was asked of a server for them, or would be.
-        #[serde(skip_serializing_if = "Option::is_none")]
         calls: Option<CallsReport>,
         /// The texts, as a plan lists them.
         texts: Vec<TextRow>,
@@ -85,7 +95,7 @@ pub enum Did {
 }
 
 /// One text that is shortened.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TextRow {
     /// The line of the entry.
     pub line: u32,
@@ -98,16 +108,12 @@ pub struct TextRow {
     /// The size that it shall come down to.
     pub target: Tokens,
     /// The size that it came down to.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_after: Option<Tokens>,
     /// What came of it: `compressed`, `kept` or `failed`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<&'static str>,
     /// Why it keeps its text.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What it took.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<TaskCalls>,
 }
 

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::{Report, SessionRef};
 use super::size::{self, counted};
 use super::when::to_second;
 use ctxc_core::apply::{Shown, Speaker};
@@ -25,12 +27,11 @@ pub enum Length {
 }
 
 /// Messages of a session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Show {
-    schema: u32,
-    verb: &'static str,
-    /// The session.
-    pub source: String,
+    /// The session that was read.
+    #[serde(skip)]
+    pub read: SessionRef,
     /// The messages, oldest first.
     pub messages: Vec<Message>,
     /// How much is shown of each as text.
@@ -38,8 +39,14 @@ pub struct Show {
     length: Length,
 }
 
+impl Report for Show {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.read)
+    }
+}
+
 /// One text of a message.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Message {
     /// Its line, from 1.
     line: u32,
@@ -90,10 +97,10 @@ impl Message {
 }
 
 impl Show {
-    /// These messages of `source`.
+    /// These messages of the session `read`.
     #[must_use]
-    pub const fn new(source: String, messages: Vec<Message>, length: Length) -> Self {
-        Self { schema: 1, verb: "show", source, messages, length }
+    pub const fn new(read: SessionRef, messages: Vec<Message>, length: Length) -> Self {
+        Self { read, messages, length }
     }
 }
 

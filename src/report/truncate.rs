@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::{ContextUsage, Report, SessionRef};
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use ctxc_core::apply::Truncated;
@@ -12,7 +14,7 @@ use ctxc_transcript::LineNo;
 use ctxc_transcript::text::Tokens;
 
 /// What `ctxc truncate` did, or would do.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TruncateReport {
     /// What every rewrite tells.
     #[serde(flatten)]
@@ -37,6 +39,16 @@ pub struct TruncateReport {
     pub opener: Option<u32>,
     #[serde(skip)]
     why: Option<Unchanged>,
+}
+
+impl Report for TruncateReport {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.rewritten.session)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        Some(self.rewritten.context())
+    }
 }
 
 impl TruncateReport {

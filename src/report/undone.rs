@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::{ContextUsage, Report, SessionRef};
 use super::rewritten::Rewritten;
 use super::size::counted;
 
 /// What undoing one operation did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct UndoneReport {
     /// What every rewrite tells.
     #[serde(flatten)]
@@ -31,8 +33,19 @@ pub struct UndoneReport {
     pub is_untouched: bool,
 }
 
+impl Report for UndoneReport {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.rewritten.session)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        Some(self.rewritten.context())
+    }
+}
+
 /// An item that stays as a later operation left it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "KeptItem")]
 pub struct KeptRow {
     /// The handle, or how the text starts.
     pub name: String,

@@ -35,13 +35,14 @@ fn what_only_the_session_tells_is_a_usage_error_too() {
     error: --in-place cannot be used with standard input
     hint: the result goes to standard output
     ");
-    assert_snapshot!(stage.run(["compress", "-", "--bands", "0-50:heavy", "--json"]).text, @"
+    assert_snapshot!(stage.run(["compress", "-", "--bands", "0-50:heavy", "--json"]).text, @r#"
     exit code: 2
     ----- standard output
+    {"schema":2,"ctxc":"[VERSION]","verb":"compress","error":{"message":"the transcript and the JSON report cannot both go to standard output","hint":"use --report FILE for the report, or -o FILE for the transcript","exit":2}}
     ----- standard error
     error: the transcript and the JSON report cannot both go to standard output
     hint: use --report FILE for the report, or -o FILE for the transcript
-    ");
+    "#);
     assert_snapshot!(stage.run(["check", "-", "--against", "-"]).text, @"
     exit code: 2
     ----- standard output

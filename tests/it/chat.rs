@@ -685,7 +685,7 @@ fn g_02_a_dry_run_and_the_true_one_agree() {
             let report = stage.run([args, include, more].concat()).ended(0).json();
             let stages = report["stages"].as_array();
             let stage = stages.and_then(|stages| stages.iter().find(|stage| stage["step"] == "compress"));
-            stage.unwrap_or(&report)["calls"].clone()
+            stage.map_or(&report, |stage| &stage["did"]["compressed"])["calls"].clone()
         };
         let expected = calls(&["--dry-run"]);
         assert_eq!(server.n_requests(), 0);
@@ -715,7 +715,7 @@ fn a_run_asks_the_same_engine() {
     assert!(said(&run, &server).contains(told), "{}", run.text);
     // The JSON has each text with what came of it and what it took.
     let report = stage.run([&args[..], &["--json", "--force"]].concat()).ended(0).json();
-    let texts = report["stages"][0]["texts"].as_array().unwrap();
+    let texts = report["stages"][0]["did"]["compressed"]["texts"].as_array().unwrap();
     assert!(texts.iter().all(|text| text["outcome"] == "compressed" && text["calls"]["cached"] == true), "{report}");
     stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
     // What needs no engine needs no key and no model either.

@@ -70,7 +70,7 @@ fn the_report_is_the_json_on_standard_output() {
     assert_snapshot!(run.text, @r#"
     exit code: 1
     ----- standard output
-    {"schema":1,"file":"a.jsonl","errors":1,"warnings":0,"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API rejects the conversation","in_original":false}]}
+    {"schema":2,"ctxc":"[VERSION]","verb":"check","session":{"path":"a.jsonl","id":null,"title":"Fix it","project":null},"context":null,"file":"a.jsonl","against":null,"errors":1,"warnings":0,"original":null,"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API rejects the conversation","in_original":false,"other_line":null,"entries":null}]}
     ----- standard error
     1 error in a.jsonl
     "#);
@@ -107,7 +107,7 @@ fn beside_the_original_only_what_is_new_counts() {
     assert_snapshot!(stage.run(["check", "altered.jsonl", "--against", "original.jsonl", "--json"]).text, @r#"
     exit code: 1
     ----- standard output
-    {"schema":1,"file":"altered.jsonl","against":"original.jsonl","errors":1,"warnings":0,"original":{"errors":1,"warnings":0},"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API rejects the conversation","in_original":true},{"line":4,"severity":"error","kind":"altered-thinking","message":"thinking differs from the original: the API rejects the conversation","in_original":false}]}
+    {"schema":2,"ctxc":"[VERSION]","verb":"check","session":{"path":"altered.jsonl","id":null,"title":"Fix it","project":null},"context":null,"file":"altered.jsonl","against":"original.jsonl","errors":1,"warnings":0,"original":{"errors":1,"warnings":0},"problems":[{"line":2,"severity":"error","kind":"call-without-result","message":"the tool call has no result: clients drop the call, or the API rejects the conversation","in_original":true,"other_line":null,"entries":null},{"line":4,"severity":"error","kind":"altered-thinking","message":"thinking differs from the original: the API rejects the conversation","in_original":false,"other_line":null,"entries":null}]}
     ----- standard error
     1 error in altered.jsonl, and 1 error also in original.jsonl
     "#);

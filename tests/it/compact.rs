@@ -112,7 +112,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     let own = [
         "engine",
         "budget",
-        "context",
+        "size",
         "reason",
         "messagesCompressed",
         "batchesCreated",
@@ -127,7 +127,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     assert_snapshot!(own.join("\n"), @r#"
     engine: "extract"
     budget: 24000
-    context: 31803
+    size: 31803
     reason: null
     messagesCompressed: 75
     batchesCreated: 4
@@ -171,7 +171,7 @@ fn the_budget_is_a_part_of_the_context_window() {
     let stage = Stage::new().file("in.jsonl", fixture("session-small"));
     let run =
         |args: &[&str]| stage.run([&["compact", "in.jsonl", "--dry-run", "--json"], args].concat()).ended(0).json();
-    let size = run(&[])["context"].as_u64().unwrap();
+    let size = run(&[])["size"].as_u64().unwrap();
     assert_eq!(run(&[])["budget"], 160_000);
     let (at, below) = (size.to_string(), (size - 1).to_string());
     assert_eq!(run(&["--context-window", &at, "--context-budget", "1"])["reason"], "below-budget");
@@ -335,7 +335,7 @@ fn ac4_3_every_batch_is_found_by_what_its_messages_say() {
 fn ac7_2_the_verb_and_a_run_act_at_the_same_threshold() {
     let stage = Stage::new().file("in.jsonl", fixture("session-small"));
     let args = ["compact", "in.jsonl", "--dry-run", "--json"];
-    let size = stage.run(args).ended(0).json()["context"].as_u64().unwrap();
+    let size = stage.run(args).ended(0).json()["size"].as_u64().unwrap();
     for (window, is_over) in [(2 * size, false), (2 * size - 2, true)] {
         let window = window.to_string();
         let threshold = ["--context-window", &window, "--context-budget", "0.5", "--json", "-q"];
@@ -343,7 +343,7 @@ fn ac7_2_the_verb_and_a_run_act_at_the_same_threshold() {
         let run = stage.run([&["run", "in.jsonl", "--steps", "compact", "-o", "run.jsonl"][..], &threshold].concat());
         let (verb, run) = (verb.ended(0).json(), run.ended(0).json());
         assert_eq!(verb["messagesCompressed"].as_u64() > Some(0), is_over, "{verb}");
-        assert_eq!(run["stages"][0]["messagesCompressed"], verb["messagesCompressed"], "{run}");
+        assert_eq!(run["stages"][0]["did"]["compacted"]["messagesCompressed"], verb["messagesCompressed"], "{run}");
         assert_eq!(stage.bytes("verb.jsonl"), stage.bytes("run.jsonl"));
         fs::remove_file(stage.path("verb.jsonl")).unwrap();
         fs::remove_file(stage.path("run.jsonl")).unwrap();
@@ -369,7 +369,7 @@ fn ac4_1_every_batch_is_archived_under_its_label() {
             batch["end"].as_str().unwrap(),
             batch["messages"]
         );
-        assert!(shown["text"].as_str().unwrap().starts_with(&header), "{shown}");
+        assert!(shown["entry"]["record"]["text"].as_str().unwrap().starts_with(&header), "{shown}");
     }
     let found = stage.run(["archive", "search", "ORCHID", "--kind", "batch", "--json"]).ended(0).json();
     assert!(!found["hits"].as_array().unwrap().is_empty(), "AC4.3: a search finds batches");
@@ -675,7 +675,7 @@ fn b_11_a_run_compacts_between_compressing_and_truncating() {
     let steps: Vec<&str> = report["stages"].as_array().unwrap().iter().map(|it| it["step"].as_str().unwrap()).collect();
     assert!(steps.ends_with(&["compress", "compact", "truncate"]), "{steps:?}");
     let compacted = &report["stages"][steps.len() - 2];
-    assert_eq!(compacted["messagesCompressed"], 88);
+    assert_eq!(compacted["did"]["compacted"]["messagesCompressed"], 88);
     stage.run(["check", "out.jsonl", "--against", "in.jsonl"]).ended(0);
     stage.run(["restore", "out.jsonl", "--all", "-o", "back.jsonl"]).ended(0);
     assert_eq!(stage.bytes("back.jsonl"), stage.bytes("in.jsonl"));

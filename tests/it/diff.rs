@@ -41,7 +41,7 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
     ");
     let back = stage.run(["diff", "c.jsonl", "a.jsonl", "--json"]).ended(0).json();
     let there = stage.run(["diff", "a.jsonl", "c.jsonl", "--json"]).ended(0).json();
-    assert_eq!((back["schema"].as_u64(), back["verb"].as_str()), (Some(1), Some("diff")));
+    assert_eq!((back["schema"].as_u64(), back["verb"].as_str()), (Some(2), Some("diff")));
     assert_eq!(back["added"], there["dropped"]);
     assert_eq!(back["unchanged"], there["unchanged"]);
 }

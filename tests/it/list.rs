@@ -39,7 +39,7 @@ fn u_06_a_session_that_ctxc_made_tells_what_it_was_made_of() {
     let stage = Stage::new().session("session-small");
     let made = stage.run(["prune", "latest", "--protect-steps", "0"]).ended(0).path();
     let json = stage.run(["list", "--json"]).ended(0).json();
-    assert_eq!((json["schema"].as_u64(), json["verb"].as_str()), (Some(1), Some("list")));
+    assert_eq!((json["schema"].as_u64(), json["verb"].as_str()), (Some(2), Some("list")));
     let sessions = json["sessions"].as_array().unwrap();
     assert_eq!(sessions.len(), 2);
     assert_eq!(sessions[0]["path"].as_str(), made.to_str());

@@ -54,7 +54,7 @@ fn a_lineage_leads_back_to_the_first_source() {
     ----- standard error
     ");
     let json = stage.run(["log", "c.jsonl", "--json"]).ended(0).json();
-    assert_eq!((json["schema"].as_u64(), json["verb"].as_str()), (Some(1), Some("log")));
+    assert_eq!((json["schema"].as_u64(), json["verb"].as_str()), (Some(2), Some("log")));
     let steps = json["operations"].as_array().unwrap();
     assert_eq!(steps.len(), 2);
     assert_eq!((&steps[0]["added_since"], &steps[1]["added_since"]), (&false.into(), &true.into()));

@@ -23,6 +23,7 @@ mod findings;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
+mod json;
 mod keep;
 mod list;
 mod log;

@@ -241,7 +241,7 @@ fn ac5_2_compact_context_returns_what_was_compressed() {
     assert_eq!(data["resume"], format!("claude --resume {id}"));
     let result = beside(&source, id);
     let stats = |path: &Path| stage.run(["stats", path.to_str().unwrap(), "--json"]).ended(0).json();
-    assert_eq!(stats(&source)["context"]["calibrated"], figure("tokensEstimateBefore"));
+    assert_eq!(stats(&source)["context"]["before"], figure("tokensEstimateBefore"));
     assert!(seen(&result).contains("[Context Summary"));
     resumes(&stage, &result);
     assert_eq!(fs::read(&source).unwrap(), before);
@@ -313,7 +313,7 @@ fn ac5_4_below_the_budget_compact_context_changes_nothing() {
 #[test]
 fn ac7_2_compact_context_acts_at_the_threshold_of_the_verb() {
     let stage = Stage::new().session_with("long", &long_talk().bytes());
-    let size = stage.run(["compact", "latest", "--dry-run", "--json"]).ended(0).json()["context"].as_u64().unwrap();
+    let size = stage.run(["compact", "latest", "--dry-run", "--json"]).ended(0).json()["size"].as_u64().unwrap();
     for (window, is_over) in [(2 * size, false), (2 * size - 2, true)] {
         let window = window.to_string();
         let threshold = ["--context-window", &window, "--context-budget", "0.5"];

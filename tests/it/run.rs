@@ -77,7 +77,7 @@ fn b_11_steps_are_taken_in_their_order() {
     let report = run(&stage, &["--steps", "truncate,prune", "--target-tokens", "2500", "--rules", "hash"]);
     assert_eq!(names(&report), ["prune", "truncate"]);
     stage.run(["prune", "in.jsonl", "--rules", "hash", "-o", "pruned.jsonl"]).ended(0);
-    let saved = |report: &Value| report["stages"][0]["rules"][0]["tokens_saved"].as_i64().unwrap();
+    let saved = |report: &Value| report["stages"][0]["did"]["pruned"]["rules"][0]["tokens_saved"].as_i64().unwrap();
     let alone = stage.run(["prune", "in.jsonl", "--rules", "hash", "--dry-run", "--json"]).json();
     assert_eq!(saved(&report), alone["rules"][0]["tokens_saved"].as_i64().unwrap());
 }
@@ -144,7 +144,7 @@ fn a_plan_is_carried_out_as_it_is_written() {
     fs::write(stage.path("plan.toml"), plan.replace(&format!("{item}\n"), "")).unwrap();
     stage.run(["run", "--plan", "plan.toml", "-o", "planned.jsonl", "--force", "--report", "report.json"]).ended(0);
     let report: Value = serde_json::from_slice(&stage.bytes("report.json")).unwrap();
-    let calls = report["stages"][0]["calls"].as_array().unwrap();
+    let calls = report["stages"][0]["did"]["pruned"]["calls"].as_array().unwrap();
     assert_eq!(calls.len() + 1, plan.matches("item =").count());
     assert!(calls.iter().all(|call| call["handle"] != handle));
 }

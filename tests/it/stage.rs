@@ -16,6 +16,8 @@ use regex::Regex;
 use tempfile::TempDir;
 use uuid::Uuid;
 
+use crate::json::hold_to_schema;
+
 /// When the first session of a stage was last written: 2026-03-02T09:00:00Z. Each further one is a minute younger.
 const FIRST_MODIFIED: u64 = 1_772_442_000;
 
@@ -144,7 +146,7 @@ impl Stage {
     /// Runs `ctxc` to its end.
     pub(crate) fn run<'a>(&self, args: impl AsRef<[&'a str]>) -> Run {
         let output = self.command().args(args.as_ref()).write_stdin(self.stdin.clone()).output().unwrap();
-        self.ran(output.status.code(), output.stdout, &output.stderr)
+        self.ran(args.as_ref(), output.status.code(), output.stdout, &output.stderr)
     }
 
     /// As [`Self::run`], within this process, for tests of many runs. There is nothing on standard input, and paths are
@@ -153,10 +155,13 @@ impl Stage {
         let variables = self.variables().into_iter().map(|(name, value)| (name.to_owned(), value));
         let surroundings = Surroundings { cwd: self.project.clone(), variables: variables.collect() };
         let ended = run_within(args.as_ref(), &surroundings);
-        self.ran(Some(ended.code.into()), ended.stdout, &ended.stderr)
+        self.ran(args.as_ref(), Some(ended.code.into()), ended.stdout, &ended.stderr)
     }
 
-    fn ran(&self, code: Option<i32>, stdout: Vec<u8>, stderr: &[u8]) -> Run {
+    fn ran(&self, args: &[&str], code: Option<i32>, stdout: Vec<u8>, stderr: &[u8]) -> Run {
+        if args.iter().take_while(|arg| **arg != "--").any(|arg| *arg == "--json") {
+            hold_to_schema(args, code, &stdout, &String::from_utf8_lossy(stderr));
+        }
         let text = format!(
             "exit code: {}\n----- standard output\n{}----- standard error\n{}",
             code.map_or("none".to_owned(), |code| code.to_string()),
@@ -219,6 +224,7 @@ impl Stage {
             text = text.replace(&self.id_of(name), &format!("[{name}]"));
         }
         text = text.replace(&project_folder_name(&self.home), "[HOME]");
+        text = text.replace(concat!("\"ctxc\":\"", env!("CARGO_PKG_VERSION"), "\""), "\"ctxc\":\"[VERSION]\"");
         text = ID.replace_all(&text, "[ID]").into_owned();
         if !text.is_empty() && !text.ends_with('\n') {
             text.push_str("[no line end]\n");

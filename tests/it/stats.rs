@@ -68,10 +68,25 @@ fn turns_are_summed_up_by_band() {
 fn json_has_all_of_it() {
     let stage = Stage::new().file("a.jsonl", fixture("small"));
     let run = stage.run(["stats", "a.jsonl", "--bands", "0-50:heavy", "--json"]);
-    let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let mut json = run.json();
+    json["ctxc"] = "[VERSION]".into();
     assert_snapshot!(serde_json::to_string_pretty(&json).unwrap(), @r#"
     {
-      "schema": 1,
+      "schema": 2,
+      "ctxc": "[VERSION]",
+      "verb": "stats",
+      "session": {
+        "path": "a.jsonl",
+        "id": "0b7e0c52-6c1e-4c59-9a55-1d2f3a4b5c6d",
+        "title": "The total on the checkout page is wrong when two coupons ar…",
+        "project": "/home/ann/shop"
+      },
+      "context": {
+        "before": 1897,
+        "after": null,
+        "window": 200000,
+        "measured": 1911
+      },
       "file": "a.jsonl",
       "size": {
         "bytes": 8777,
@@ -87,7 +102,7 @@ fn json_has_all_of_it() {
         "turns": 3,
         "tool_calls": 3
       },
-      "context": {
+      "tokens": {
         "chars4": 313,
         "calibrated": 1897,
         "factor": 2.857142857142857,
@@ -112,34 +127,44 @@ fn json_has_all_of_it() {
         {
           "role": "user",
           "entries": 6,
-          "chars4": 133,
-          "calibrated": 380
+          "tokens": {
+            "chars4": 133,
+            "calibrated": 380
+          }
         },
         {
           "role": "assistant",
           "entries": 7,
-          "chars4": 180,
-          "calibrated": 514
+          "tokens": {
+            "chars4": 180,
+            "calibrated": 514
+          }
         }
       ],
       "parts": [
         {
           "part": "text",
           "n": 7,
-          "chars4": 151,
-          "calibrated": 431
+          "tokens": {
+            "chars4": 151,
+            "calibrated": 431
+          }
         },
         {
           "part": "tool_use",
           "n": 3,
-          "chars4": 84,
-          "calibrated": 240
+          "tokens": {
+            "chars4": 84,
+            "calibrated": 240
+          }
         },
         {
           "part": "tool_result",
           "n": 3,
-          "chars4": 78,
-          "calibrated": 223
+          "tokens": {
+            "chars4": 78,
+            "calibrated": 223
+          }
         }
       ],
       "tools": [
@@ -186,8 +211,10 @@ fn json_has_all_of_it() {
           "line": 1,
           "entries": 5,
           "steps": 2,
-          "chars4": 167,
-          "calibrated": 477,
+          "tokens": {
+            "chars4": 167,
+            "calibrated": 477
+          },
           "prompt": "The total on the checkout page is wrong when two…"
         },
         {
@@ -195,8 +222,10 @@ fn json_has_all_of_it() {
           "line": 6,
           "entries": 4,
           "steps": 2,
-          "chars4": 109,
-          "calibrated": 311,
+          "tokens": {
+            "chars4": 109,
+            "calibrated": 311
+          },
           "prompt": "Yes, do that. The cap must be 0.9: nobody gets i…"
         },
         {
@@ -204,8 +233,10 @@ fn json_has_all_of_it() {
           "line": 10,
           "entries": 4,
           "steps": 2,
-          "chars4": 37,
-          "calibrated": 106,
+          "tokens": {
+            "chars4": 37,
+            "calibrated": 106
+          },
           "prompt": "Run the tests."
         }
       ],
@@ -214,15 +245,19 @@ fn json_has_all_of_it() {
           "band": "0-50:heavy",
           "turns": 2,
           "steps": 4,
-          "chars4": 276,
-          "calibrated": 788
+          "tokens": {
+            "chars4": 276,
+            "calibrated": 788
+          }
         },
         {
           "band": null,
           "turns": 1,
           "steps": 2,
-          "chars4": 37,
-          "calibrated": 106
+          "tokens": {
+            "chars4": 37,
+            "calibrated": 106
+          }
         }
       ]
     }
@@ -305,14 +340,18 @@ fn every_session_is_measured() {
     for path in corpus() {
         let run = stage.run(["stats", path.to_str().unwrap(), "--json"]);
         assert!(run.code == Some(0) || run.text.contains(" session, not a Claude Code one"), "{path:?}: {}", run.text);
-        let Ok(json) = serde_json::from_slice::<serde_json::Value>(&run.stdout) else { continue };
+        if run.code != Some(0) {
+            continue;
+        }
+        let json = run.json();
         let number = |value: &serde_json::Value| value.as_u64().unwrap();
-        let sum = |rows: &str| json[rows].as_array().unwrap().iter().map(|row| number(&row["chars4"])).sum::<u64>();
+        let sum =
+            |rows: &str| json[rows].as_array().unwrap().iter().map(|row| number(&row["tokens"]["chars4"])).sum::<u64>();
         // B-09: two ways to count give the same.
         let signatures = json["parts"].as_array().unwrap().iter().find(|row| row["part"] == "signature");
-        let signatures = signatures.map_or(0, |row| number(&row["chars4"]));
-        assert_eq!(sum("roles"), number(&json["context"]["chars4"]), "{path:?}");
-        assert_eq!(sum("parts") - signatures, number(&json["context"]["chars4"]), "{path:?}");
+        let signatures = signatures.map_or(0, |row| number(&row["tokens"]["chars4"]));
+        assert_eq!(sum("roles"), number(&json["tokens"]["chars4"]), "{path:?}");
+        assert_eq!(sum("parts") - signatures, number(&json["tokens"]["chars4"]), "{path:?}");
         assert_eq!(
             number(&json["size"]["live_bytes"]) + number(&json["size"]["dead_bytes"]),
             path.metadata().unwrap().len(),

@@ -277,14 +277,14 @@ fn json_is_one_object_and_report_writes_it_beside() {
     let run = stage.run(compress("in.jsonl", &["-o", "out.jsonl", "--json", "--report", "report.json"])).ended(0);
     let (said, written) = (run.json(), serde_json::from_slice::<Value>(&stage.bytes("report.json")).unwrap());
     assert_eq!(said, written);
-    assert_eq!((&said["schema"], &said["verb"]), (&1.into(), &"compress".into()));
+    assert_eq!((&said["schema"], &said["verb"]), (&2.into(), &"compress".into()));
     for args in [
         vec!["check", "out.jsonl", "--against", "in.jsonl", "--json"],
         vec!["stats", "out.jsonl", "--json"],
         vec!["restore", "out.jsonl", "--all", "-o", "back.jsonl", "--json"],
         compress("in.jsonl", &["--dry-run", "--json"]),
     ] {
-        assert_eq!(stage.run(&args).ended(0).json()["schema"], 1, "{args:?}");
+        assert_eq!(stage.run(&args).ended(0).json()["schema"], 2, "{args:?}");
     }
     // -q leaves the data alone on both streams.
     let quiet = stage.run(compress("in.jsonl", &["-o", "out2.jsonl", "-q"])).ended(0);

@@ -46,7 +46,7 @@ pub struct Call {
 }
 
 /// Two sums between which the cost is expected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema, Serialize)]
 pub struct CostRange {
     /// The least.
     pub low: Usd,

@@ -5,7 +5,7 @@ use super::{Chain, Index, Part, measure};
 use crate::text::Tokens;
 
 /// The `chars4` tokens of what a resume would send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Totals {
     /// All but thinking: text, tool calls, tool results, images, attachments.
     pub messages: Tokens,

@@ -7,8 +7,9 @@ use super::scan::Kind;
 use super::{Chain, Index, LineNo};
 
 /// The place of a turn among those of its transcript, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema, serde::Serialize)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct TurnIdx(pub usize);
 
 /// One turn.

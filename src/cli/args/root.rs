@@ -139,9 +139,9 @@ impl GlobalArgs {
         }
     }
 
-    pub(crate) fn reporting(&self) -> Reporting {
+    pub(crate) fn reporting(&self, verb: String) -> Reporting {
         let form = if self.json { Form::Json } else { Form::Text };
-        Reporting { form, report: self.report.clone() }
+        Reporting { verb, form, report: self.report.clone() }
     }
 }
 

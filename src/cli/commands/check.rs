@@ -50,7 +50,7 @@ fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckRepor
         problems.sort_by_key(|problem| (problem.line, problem.kind));
     }
     let problems = problems.into_iter().map(|problem| (problem, Origin::Own)).collect();
-    Ok(CheckReport { file: file.name, against: None, problems })
+    Ok(CheckReport { session: file.session(), file: file.name, against: None, problems })
 }
 
 /// The thinking of a version that does not stand behind what it was written behind, as the archive knows it (S-09).
@@ -108,5 +108,5 @@ fn against(file: &mut Reading, original: &mut Reading, ui: &Ui) -> Result<CheckR
         .chain(compared.into_iter().map(|problem| (problem, Origin::Own)))
         .collect();
     problems.sort_by_key(|(problem, _)| (problem.line, problem.kind));
-    Ok(CheckReport { file: file.name.clone(), against: Some(original.name.clone()), problems })
+    Ok(CheckReport { session: file.session(), file: file.name.clone(), against: Some(original.name.clone()), problems })
 }

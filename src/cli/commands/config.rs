@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::config::{Config, Row, SET, Source};
@@ -9,15 +10,16 @@ use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::Context;
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
+use crate::report::envelope;
 use ctxc_store::hide_password;
 
 /// All keys.
-#[derive(Serialize)]
-struct Report {
-    schema: u32,
-    verb: &'static str,
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Report {
     values: Vec<Row>,
 }
+
+impl envelope::Report for Report {}
 
 pub(crate) fn run(context: &Context<'_>, ui: &Ui) -> Result<Completion, CommandError> {
     let environment = context.environment;
@@ -37,7 +39,7 @@ pub(crate) fn run(context: &Context<'_>, ui: &Ui) -> Result<Completion, CommandE
         }
         Row { value, ..row }
     });
-    let report = Report { schema: 1, verb: "config", values: rows.collect() };
+    let report = Report { values: rows.collect() };
     tell(&context.reporting, ui, &report, &report)?;
     Ok(Completion::Full)
 }

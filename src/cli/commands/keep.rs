@@ -13,9 +13,9 @@ use crate::cli::error::{CommandError, Completion, Kind};
 use crate::cli::input::{self, Input};
 use crate::cli::reading::Reading;
 use crate::cli::rewriting::refuse_unless_transcript;
-use crate::cli::settings::{Consent, Form, Reporting};
+use crate::cli::settings::{Consent, Reporting};
 use crate::cli::stored;
-use crate::cli::tell::{self, report_file};
+use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::keep::{DepositSize, Found as WasFound, KeepProblem, KeepReport, KeptRow};
 use ctxc_core::apply::title_of;
@@ -71,11 +71,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     if report.deposit != DepositSize::default() {
         report.packs_merged = merge(archive)?;
     }
-    report_file(&settings.reporting, &report)?;
-    match settings.reporting.form {
-        Form::Json => ui.data_line(serde_json::to_string(&report)?)?,
-        Form::Text => report.sessions.iter().try_for_each(|row| ui.data_line(&row.id))?,
-    }
+    let ids = report.sessions.iter().fold(String::new(), |ids, row| ids + &row.id + "\n");
+    tell(&settings.reporting, ui, &report, ids)?;
     ui.status(&report);
     stored::warn_of_size(&settings.archive, settings.keep_max, ui);
     Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })

@@ -17,10 +17,9 @@ use crate::report::size::counted;
 use ctxc_core::apply::title_of;
 use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, Operation, hide_password};
-use ctxc_transcript::scan::each_field;
 use ctxc_transcript::session::{By, Candidate, Found, Places, of_all_projects, of_project, session_id};
-use ctxc_transcript::text::{Tokens, json_string};
-use ctxc_transcript::{Calibration, Totals, read_line, turns};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Calibration, Totals, turns};
 
 /// What to list.
 #[derive(Debug)]
@@ -123,29 +122,11 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
     let totals = Totals::of(index, chain);
     row.tokens_chars4 = totals.all();
     row.tokens = Calibration::learn(index, chain).context(totals.context());
-    match title_of(file, index, chain).and_then(|title| Ok((title, folder(&reading)?))) {
+    match title_of(file, index, chain).and_then(|title| Ok((title, reading.project()?))) {
         Ok((title, folder)) => (row.title, row.folder) = (Some(title), folder),
         Err(error) => row.problem = Some(error.to_string()),
     }
     Ok(row)
-}
-
-/// The folder that was worked in, from the first live entry that names one.
-fn folder(reading: &Reading) -> std::io::Result<Option<String>> {
-    let mut buffer = Vec::new();
-    for &line in &reading.chain.lines {
-        let bytes = read_line(&reading.file, &reading.index, line, &mut buffer)?;
-        let mut folder = None;
-        each_field(bytes, |key, value| {
-            if key == b"cwd" {
-                folder = value.string(bytes).map(|raw| json_string::decode(raw).into_owned());
-            }
-        });
-        if folder.is_some() {
-            return Ok(folder);
-        }
-    }
-    Ok(None)
 }
 
 /// The operation that wrote the session, if one that changed something did.

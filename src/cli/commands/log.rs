@@ -33,7 +33,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     }
     let version = reading.past.known.as_ref().and_then(|known| known.version.as_ref());
     let now = version.filter(|_| reading.n_new() == 0).map_or_else(|| Digest::of(b""), Version::key);
-    let log = Log::new(name.clone(), now, &lineage, &reading.past.history);
+    let log = Log::new(reading.session(), now, &lineage, &reading.past.history);
     tell(&settings.reporting, ui, &log, &log)?;
     if lineage.is_empty() {
         ui.status(format_args!(

@@ -65,7 +65,7 @@ pub(crate) fn list(settings: &Settings, mut reading: Reading) -> Result<Refs, Co
         rows.sort_by_key(|row| Reverse(row.tokens));
         messages.sort_by_key(|row| Reverse(row.tokens));
     }
-    Ok(Refs::new(reading.name, rows, settings.lists_messages.then_some(messages)))
+    Ok(Refs::new(reading.session(), rows, settings.lists_messages.then_some(messages)))
 }
 
 /// What stands in the place of something else and does not look like it, as far as the archive tells.

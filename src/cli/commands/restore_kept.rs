@@ -7,9 +7,9 @@ use anyhow::{Context, anyhow};
 
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::landing::{refuse_unless_file, say_resume};
-use crate::cli::settings::{Existing, Form, Mode, Output, Reporting};
+use crate::cli::settings::{Existing, Mode, Output, Reporting};
 use crate::cli::stored;
-use crate::cli::tell::{self, report_file};
+use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::kept::BroughtBack;
 use ctxc_core::apply::{Existing as OnDisk, Staged};
@@ -48,11 +48,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     if settings.mode == Mode::Do {
         write(settings, &mut *archive, &path, &mut report, ui)?;
     }
-    report_file(reporting, &report)?;
-    match reporting.form {
-        Form::Json => ui.data_line(serde_json::to_string(&report)?)?,
-        Form::Text => ui.data_line(path.display())?,
-    }
+    tell(reporting, ui, &report, format_args!("{}\n", path.display()))?;
     ui.status(&report);
     if settings.mode == Mode::Do {
         say_resume(&kept.id, &path, ui);

@@ -11,9 +11,9 @@ use crate::cli::input;
 use crate::cli::landing::{refuse_unless_file, say_resume};
 use crate::cli::reading::Reading;
 use crate::cli::rewriting::{Identity, LOST_PAST, Work, say};
-use crate::cli::settings::{Existing, Form, Mode, Output, Rewriting};
+use crate::cli::settings::{Existing, Mode, Output, Rewriting};
 use crate::cli::stored;
-use crate::cli::tell::{report_file, tell};
+use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::report::undone::{KeptRow, UndoneReport};
 use ctxc_core::apply::{ApplyError, Rewrite, Staged, open_cuts, state_has_placeholder};
@@ -256,11 +256,7 @@ fn tell_untouched(
     path: &Path,
     ui: &Ui,
 ) -> Result<Completion, CommandError> {
-    report_file(&rewriting.reporting, report)?;
-    match rewriting.reporting.form {
-        Form::Json => ui.data_line(serde_json::to_string(report)?)?,
-        Form::Text => ui.data_line(path.display())?,
-    }
+    tell(&rewriting.reporting, ui, report, format_args!("{}\n", path.display()))?;
     ui.status(format_args!("the source of {} is unchanged: {}", report.rewritten.source, path.display()));
     if let Some(id) = session_id(path) {
         say_resume(id, path, ui);
@@ -303,10 +299,6 @@ fn nothing_to_undo(
         }
         Output::File(..) | Output::StandardOutput | Output::InPlace(_) | Output::NewSession(_) => PathBuf::from(name),
     };
-    report_file(&rewriting.reporting, &report)?;
-    match rewriting.reporting.form {
-        Form::Json => ui.data_line(serde_json::to_string(&report)?)?,
-        Form::Text => ui.data_line(path.display())?,
-    }
+    tell(&rewriting.reporting, ui, &report, format_args!("{}\n", path.display()))?;
     Ok(Completion::Full)
 }

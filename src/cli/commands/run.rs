@@ -11,7 +11,7 @@ use crate::cli::plan_file;
 use crate::cli::rewriting::Work;
 use crate::cli::settings::{EngineChoice, Form, Mode, Rewriting, Summaries, Trigger};
 use crate::cli::shrinking::expect;
-use crate::cli::tell::report_file;
+use crate::cli::tell::{report_file, tell_only};
 use crate::cli::ui::Ui;
 use crate::report::prune::{CallRow, RuleRow};
 use crate::report::rewritten::BeforeAfter;
@@ -86,7 +86,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let reporting = &settings.rewriting.reporting;
     report_file(reporting, &report)?;
     match reporting.form {
-        Form::Json => ui.data_line(serde_json::to_string(&report)?)?,
+        Form::Json => tell_only(reporting, ui, &report, "")?,
         Form::Text => {
             let path = work.reading.path.as_deref().map(|path| std::path::absolute(path).unwrap_or(path.to_owned()));
             let session = path.and_then(|path| path.to_str().map(str::to_owned));

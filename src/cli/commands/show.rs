@@ -61,10 +61,10 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         return Err(CommandError::interrupted());
     }
     messages.reverse();
-    let show = Show::new(reading.name, messages, settings.length);
+    let show = Show::new(reading.session(), messages, settings.length);
     tell(&settings.reporting, ui, &show, &show)?;
     if show.messages.is_empty() {
-        ui.status(format_args!("no matching messages in {}", show.source));
+        ui.status(format_args!("no matching messages in {}", reading.name));
     }
     Ok(Completion::Full)
 }

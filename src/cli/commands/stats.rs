@@ -43,6 +43,7 @@ pub(crate) fn measure(
     let name = session.name.clone();
     let mut stats =
         session.again(ui, "counting", total, |reader, index, chain| Stats::count(name, reader, index, chain, bands))?;
+    stats.session = session.session();
     if let Some(measured) = &mut stats.measured {
         measured.lowered_from = lowered_from(settings, &session, LineNo(measured.line.saturating_sub(1)))?;
     }

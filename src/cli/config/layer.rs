@@ -20,7 +20,7 @@ use ctxc_engine::http::Key as ApiKey;
 const FILE: &str = "ctxc.toml";
 
 /// Where a value comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, schemars::JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Source {
     /// Nobody set it.

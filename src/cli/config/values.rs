@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::anyhow;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -73,10 +74,12 @@ pub(crate) struct Config {
 }
 
 /// One key as it is set.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ConfigRow")]
 pub(crate) struct Row {
     pub(crate) key: &'static str,
     /// Nothing where it has no value.
+    #[schemars(with = "Option<serde_json::Value>")]
     pub(crate) value: Option<Value>,
     pub(crate) source: Source,
 }

@@ -29,7 +29,7 @@ pub(super) fn answer(
         sort: Sort::Age,
         lists_messages: listed == Listed::Messages,
         archive: Some(settings.archive.clone()),
-        reporting: Reporting { form: Form::Text, report: None },
+        reporting: Reporting { verb: String::new(), form: Form::Text, report: None },
     };
     let mut refs = refs::list(&asked, subject.reading)?;
     // What has no result yet can neither be cut nor brought back.

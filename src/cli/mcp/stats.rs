@@ -22,7 +22,7 @@ pub(super) fn answer(subject: Subject, settings: &Settings, ui: &Ui) -> Result<A
         source: subject::found(&subject.source),
         bands: None,
         archive: Some(settings.archive.clone()),
-        reporting: Reporting { form: Form::Text, report: None },
+        reporting: Reporting { verb: String::new(), form: Form::Text, report: None },
     };
     let bands: Bands = "".parse().map_err(CommandError::usage)?;
     let stats = stats::measure(&asked, &bands, subject.reading, ui)?;
@@ -30,7 +30,7 @@ pub(super) fn answer(subject: Subject, settings: &Settings, ui: &Ui) -> Result<A
 }
 
 fn told(stats: &Stats, window: Tokens) -> String {
-    let Stats { counts, context, .. } = stats;
+    let Stats { counts, tokens: context, .. } = stats;
     let mut text = format!(
         "context: about {} ({} of a window of {})",
         tokens(context.calibrated),

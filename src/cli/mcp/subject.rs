@@ -97,6 +97,6 @@ pub(super) fn rewriting(subject: &Subject, settings: &super::Settings) -> Rewrit
             Shelf::Default | Shelf::Nowhere => None,
         },
         mode: Mode::Do,
-        reporting: Reporting { form: Form::Text, report: None },
+        reporting: Reporting { verb: String::new(), form: Form::Text, report: None },
     }
 }

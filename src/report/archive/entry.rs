@@ -2,17 +2,27 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::OperationEntry;
+use crate::report::envelope::Report;
 use crate::report::when::to_second;
 use ctxc_core::apply::EntryText;
 use ctxc_store::{Record, StoredOriginal};
 use ctxc_transcript::text::Digest;
 
 /// What `ctxc archive show` shows.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "entry", rename_all = "snake_case")]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Shown {
+    /// The entry.
+    pub entry: Entry,
+}
+
+/// One entry of an archive, by what it is.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "ArchiveEntry")]
 pub enum Entry {
     /// What was done.
     Operation(Box<OperationEntry>),
@@ -22,10 +32,11 @@ pub enum Entry {
     Record(RecordEntry),
 }
 
+impl Report for Shown {}
+
 /// A line that was removed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct LineEntry {
-    schema: u32,
     digest: String,
     bytes: u64,
     uuid: Option<String>,
@@ -34,7 +45,7 @@ pub struct LineEntry {
     texts: Vec<Passage>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct Passage {
     kind: &'static str,
     speaker: Option<String>,
@@ -42,9 +53,8 @@ struct Passage {
 }
 
 /// A record.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RecordEntry {
-    schema: u32,
     key: String,
     session: Option<String>,
     time: Option<String>,
@@ -64,7 +74,6 @@ impl LineEntry {
             text: said.text,
         });
         Self {
-            schema: 1,
             digest: digest.to_string(),
             bytes,
             uuid: originals.iter().find_map(|original| original.uuid.clone()),
@@ -96,7 +105,6 @@ impl RecordEntry {
     pub fn new(record: Record) -> Self {
         let Record { key, document, meta, expires } = record;
         Self {
-            schema: 1,
             key: key.to_string(),
             session: document.session,
             time: document.time.map(to_second),
@@ -124,12 +132,12 @@ impl fmt::Display for Passage {
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Operation(operation) => operation.fmt(f),
-            Self::Line(line) => line.fmt(f),
-            Self::Record(record) => record.passage.fmt(f),
+        match &self.entry {
+            Entry::Operation(operation) => operation.fmt(f),
+            Entry::Line(line) => line.fmt(f),
+            Entry::Record(record) => record.passage.fmt(f),
         }
     }
 }

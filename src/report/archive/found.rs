@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::snippet::snippet;
+use crate::report::envelope::Report;
 use crate::report::when::to_second;
 use ctxc_engine::Usd;
 use ctxc_store::{Document, Hit};
@@ -14,19 +16,19 @@ use ctxc_transcript::text::Tokens;
 const DIGITS: usize = 12;
 
 /// What a search found, best first.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Found {
-    schema: u32,
     query: String,
     /// How they were found by what they mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
     meaning: Option<Meant>,
     /// The entries.
     pub hits: Vec<FoundEntry>,
 }
 
+impl Report for Found {}
+
 /// What a search by meaning has sent, and where to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Meant {
     /// The server.
     pub host: String,
@@ -41,7 +43,7 @@ pub struct Meant {
 }
 
 /// One entry, in short.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct FoundEntry {
     /// What `ctxc archive show` takes.
     id: String,
@@ -82,7 +84,7 @@ impl Found {
     #[must_use]
     pub fn new(query: &str, hits: Vec<Hit>, meant: Option<Meant>) -> Self {
         let hits = hits.into_iter().map(|hit| FoundEntry::new(query, hit)).collect();
-        Self { schema: 1, query: query.to_owned(), meaning: meant, hits }
+        Self { query: query.to_owned(), meaning: meant, hits }
     }
 }
 

@@ -2,18 +2,19 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{FoundEntry, OperationRow};
+use crate::report::envelope::Report;
 use crate::report::size::{bytes, counted};
 use crate::report::table::{Cell, Look, Table};
 use ctxc_core::version::SessionSize;
 use ctxc_store::Contents;
 
 /// What an archive holds, in short, and its newest operations or entries.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Holdings {
-    schema: u32,
     archive: String,
     counts: Counts,
     /// The newest operations, newest first, where these are listed.
@@ -26,8 +27,10 @@ pub struct Holdings {
     look: Look,
 }
 
+impl Report for Holdings {}
+
 /// What a session takes up.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SizeRow {
     /// Its id.
     pub id: String,
@@ -51,7 +54,8 @@ impl SizeRow {
     }
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ArchiveCounts")]
 struct Counts {
     operations: u64,
     originals: u64,
@@ -68,7 +72,7 @@ impl Holdings {
     pub fn new(archive: String, contents: Contents, file_bytes: Option<u64>, look: Look) -> Self {
         let Contents { operations, originals, lines, line_bytes, records } = contents;
         let counts = Counts { operations, originals, lines, line_bytes, records, file_bytes };
-        Self { schema: 1, archive, counts, operations: Vec::new(), entries: Vec::new(), sessions: Vec::new(), look }
+        Self { archive, counts, operations: Vec::new(), entries: Vec::new(), sessions: Vec::new(), look }
     }
 
     /// All of it in one sentence.

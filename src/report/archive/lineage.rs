@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::OperationRow;
+use crate::report::envelope::{Report, SessionRef};
 use crate::report::size::counted;
 use ctxc_core::apply::open_cuts;
 use ctxc_core::version::History;
@@ -12,16 +14,22 @@ use ctxc_store::Operation;
 use ctxc_transcript::text::Digest;
 
 /// The lineage of a session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Log {
-    schema: u32,
-    verb: &'static str,
-    session: String,
+    /// The session that was read.
+    #[serde(skip)]
+    pub read: SessionRef,
     /// What was done, newest first.
     operations: Vec<Step>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+impl Report for Log {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.read)
+    }
+}
+
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct Step {
     #[serde(flatten)]
     operation: OperationRow,
@@ -36,9 +44,9 @@ struct Step {
 }
 
 impl Log {
-    /// The log of `session`, whose file has the digest `now`, from its `lineage`, newest operation first.
+    /// The log of the session, whose file has the digest `now`, from its `lineage`, newest operation first.
     #[must_use]
-    pub fn new(session: String, now: Digest, lineage: &[Operation], history: &History) -> Self {
+    pub fn new(session: SessionRef, now: Digest, lineage: &[Operation], history: &History) -> Self {
         let undone = history.undone();
         let holds = |operation: &&Operation| !undone.contains(operation.id.as_str());
         let open = open_cuts(&lineage.iter().filter(holds).cloned().collect::<Vec<_>>());
@@ -50,7 +58,7 @@ impl Log {
             is_undone: undone.contains(operation.id.as_str()),
             undoes: history.get(&operation.id).map(|edits| edits.undoes.clone()).unwrap_or_default(),
         });
-        Self { schema: 1, verb: "log", session, operations: steps.collect() }
+        Self { read: session, operations: steps.collect() }
     }
 }
 

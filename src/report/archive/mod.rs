@@ -8,7 +8,7 @@ mod operation;
 mod snippet;
 mod swept;
 
-pub use entry::{Entry, LineEntry, RecordEntry};
+pub use entry::{Entry, LineEntry, RecordEntry, Shown};
 pub use found::{Found, FoundEntry, Meant};
 pub use holdings::{Holdings, SizeRow};
 pub use lineage::Log;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::report::rewritten::BeforeAfter;
@@ -13,7 +14,7 @@ use ctxc_store::{Cut, FileRef, Operation};
 use ctxc_transcript::text::Tokens;
 
 /// What was done, in short.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct OperationRow {
     /// Its id.
     pub id: String,
@@ -36,7 +37,7 @@ pub struct OperationRow {
 }
 
 /// A transcript that was read or written.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Transcript {
     path: Option<String>,
     bytes: u64,
@@ -82,9 +83,8 @@ impl OperationRow {
 }
 
 /// An operation with all that it cut.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct OperationEntry {
-    schema: u32,
     #[serde(flatten)]
     row: OperationRow,
     items: Vec<Cut>,
@@ -98,7 +98,7 @@ impl OperationEntry {
     #[must_use]
     pub fn new(operation: &Operation, n_originals: u64, look: Look) -> Self {
         let row = OperationRow::new(operation);
-        Self { schema: 1, row, items: operation.cuts.clone(), originals: n_originals, look }
+        Self { row, items: operation.cuts.clone(), originals: n_originals, look }
     }
 }
 

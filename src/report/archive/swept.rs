@@ -3,16 +3,16 @@
 use std::fmt;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::report::envelope::Report;
 use crate::report::size::{bytes, counted};
 use ctxc_store::{Dropped, RESULT_DAYS};
 
 /// What went from an archive, or would go.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Swept {
-    schema: u32,
-    verb: &'static str,
     archive: String,
     /// Whether this is only what would go.
     dry_run: bool,
@@ -28,8 +28,10 @@ pub struct Swept {
     file_bytes: Option<(u64, u64)>,
 }
 
+impl Report for Swept {}
+
 /// A session that is old.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct Session {
     id: String,
     title: String,
@@ -50,8 +52,6 @@ impl Swept {
     pub fn counted(archive: String, dropped: Dropped) -> Self {
         let Dropped { results, expired, originals, operations, lines, bytes } = dropped;
         Self {
-            schema: 1,
-            verb: "archive gc",
             archive,
             dry_run: true,
             results,

@@ -2,14 +2,16 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::buffer::{Limits, State};
+use crate::report::envelope::Report;
 use crate::report::size::{count, counted, tokens};
 use ctxc_transcript::text::Tokens;
 
 /// How full a buffer is.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Fill {
     /// How many utterances it holds.
     pub(super) utterances: u64,
@@ -30,13 +32,13 @@ pub struct Fill {
 }
 
 /// How full a buffer is, by itself.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct FillReport {
-    schema: u32,
-    verb: &'static str,
     buffer: String,
     holds: Fill,
 }
+
+impl Report for FillReport {}
 
 impl Fill {
     /// How full the buffer of `state` is.
@@ -79,7 +81,7 @@ impl FillReport {
     /// How full the buffer called `buffer` is.
     #[must_use]
     pub fn new(buffer: String, state: &State) -> Self {
-        Self { schema: 1, verb: "buffer tokens", buffer, holds: Fill::new(state) }
+        Self { buffer, holds: Fill::new(state) }
     }
 }
 

@@ -2,24 +2,27 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Fill;
 use crate::buffer::State;
+use crate::report::envelope::Report;
 use crate::report::table::{Cell, Look, Table};
 
 /// The buffers of an archive, by their names.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Buffers {
-    schema: u32,
-    verb: &'static str,
     #[serde(rename = "buffers")]
     rows: Vec<Row>,
     #[serde(skip)]
     look: Look,
 }
 
-#[derive(Clone, Debug, Serialize)]
+impl Report for Buffers {}
+
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "BufferRow")]
 struct Row {
     buffer: String,
     holds: Fill,
@@ -30,7 +33,7 @@ impl Buffers {
     #[must_use]
     pub fn new(states: &[(String, State)], look: Look) -> Self {
         let rows = states.iter().map(|(name, state)| Row { buffer: name.clone(), holds: Fill::new(state) }).collect();
-        Self { schema: 1, verb: "buffer list", rows, look }
+        Self { rows, look }
     }
 }
 

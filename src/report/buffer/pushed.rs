@@ -2,17 +2,17 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Fill;
 use crate::buffer::{Pushed, Settled};
+use crate::report::envelope::Report;
 use crate::report::size::{count, tokens};
 
 /// What was pushed into a buffer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct PushReport {
-    schema: u32,
-    verb: &'static str,
     buffer: String,
     /// The number of the first utterance that was pushed, and of the last.
     first_sequence: Option<u64>,
@@ -28,18 +28,18 @@ pub struct PushReport {
     holds: Fill,
 }
 
+impl Report for PushReport {}
+
 impl PushReport {
-    /// What `verb` put into the buffer called `buffer`, and what came of what was evicted: its summary, or why there is
+    /// What was put into the buffer called `buffer`, and what came of what was evicted: its summary, or why there is
     /// none.
     #[must_use]
-    pub fn new(verb: &'static str, buffer: String, pushed: &Pushed, settled: Result<&Settled, String>) -> Self {
+    pub fn new(buffer: String, pushed: &Pushed, settled: Result<&Settled, String>) -> Self {
         let (folded, state, error) = match settled {
             Ok(settled) => (settled.n_folded, &settled.state, None),
             Err(error) => (0, &pushed.state, Some(error)),
         };
         Self {
-            schema: 1,
-            verb,
             buffer,
             first_sequence: pushed.numbers.map(|(first, _)| first),
             last_sequence: pushed.numbers.map(|(_, last)| last),

@@ -2,36 +2,31 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Fill;
 use crate::buffer::State;
+use crate::report::envelope::Report;
 use crate::report::size::{count, counted, tokens};
 use ctxc_transcript::text::Tokens;
 
 /// The summary of a buffer (H-09).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SummaryReport {
-    schema: u32,
-    verb: &'static str,
     buffer: String,
     text: String,
     token_count: Tokens,
     holds: Fill,
 }
 
+impl Report for SummaryReport {}
+
 impl SummaryReport {
     /// The summary of the buffer called `buffer`.
     #[must_use]
     pub fn new(buffer: String, state: &State) -> Self {
-        Self {
-            schema: 1,
-            verb: "buffer summary",
-            buffer,
-            text: state.summary.clone(),
-            token_count: state.summary_tokens(),
-            holds: Fill::new(state),
-        }
+        Self { buffer, text: state.summary.clone(), token_count: state.summary_tokens(), holds: Fill::new(state) }
     }
 
     /// What it stands for, in one sentence.

@@ -2,27 +2,30 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::buffer::Utterance;
 use crate::report::archive::snippet;
+use crate::report::envelope::Report;
 use crate::report::size::tokens;
 use crate::report::when::to_second;
 use ctxc_transcript::text::Tokens;
 
 /// What a buffer holds, or some of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Utterances {
-    schema: u32,
-    verb: &'static str,
     buffer: String,
     query: Option<String>,
     #[serde(rename = "utterances")]
     rows: Vec<Row>,
 }
 
+impl Report for Utterances {}
+
 /// One utterance (H-03).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Utterance")]
 struct Row {
     sequence: u64,
     utterance_index: usize,
@@ -36,11 +39,11 @@ struct Row {
 }
 
 impl Utterances {
-    /// What `verb` reads from the buffer called `buffer`; what a search for `query` found, where it is one.
+    /// What is read from the buffer called `buffer`; what a search for `query` found, where it is one.
     #[must_use]
-    pub fn new(verb: &'static str, buffer: String, query: Option<&str>, utterances: &[&Utterance]) -> Self {
+    pub fn new(buffer: String, query: Option<&str>, utterances: &[&Utterance]) -> Self {
         let rows = utterances.iter().map(|utterance| Row::new(utterance)).collect();
-        Self { schema: 1, verb, buffer, query: query.map(str::to_owned), rows }
+        Self { buffer, query: query.map(str::to_owned), rows }
     }
 
     /// Whether there is none.

@@ -1,5 +1,6 @@
 //! The rows of the bands.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::count::Estimates;
@@ -7,7 +8,7 @@ use super::turn::TurnRow;
 use ctxc_core::plan::Bands;
 
 /// The turns of one band.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct BandRow {
     /// The band; none for the turns that are in no band.
     pub band: Option<String>,
@@ -16,7 +17,6 @@ pub struct BandRow {
     /// Their assistant messages.
     pub steps: u64,
     /// Their tokens, without signatures.
-    #[serde(flatten)]
     pub tokens: Estimates,
 }
 

@@ -2,8 +2,10 @@
 
 use std::io::{self, Read, Seek};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::super::envelope::{ContextUsage, Report, SessionRef};
 use super::band::{BandRow, band_rows};
 use super::second_pass::SecondPass;
 use super::turn::{TurnRow, turn_rows};
@@ -14,10 +16,14 @@ use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Chain, ChainEnd, Index, MessageIdx, Part, context_tokens, revisit};
 
 /// What takes the room in one transcript.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Stats {
-    /// The version of this object.
-    pub schema: u32,
+    /// The session that was read.
+    #[serde(skip)]
+    pub session: SessionRef,
+    /// The context window of the model.
+    #[serde(skip)]
+    pub window: Tokens,
     /// What messages call the file.
     pub file: String,
     /// Bytes and lines.
@@ -25,7 +31,7 @@ pub struct Stats {
     /// Messages, steps, turns and tool calls of the live chain.
     pub counts: Counts,
     /// The size of the context that a resume would send.
-    pub context: ContextSize,
+    pub tokens: ContextSize,
     /// What the client itself last measured; none where it recorded nothing.
     pub measured: Option<Measured>,
     /// Where the live chain starts.
@@ -44,8 +50,19 @@ pub struct Stats {
     pub bands: Vec<BandRow>,
 }
 
+impl Report for Stats {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.session)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        let measured = self.measured.map(|measured| measured.tokens);
+        Some(ContextUsage { before: self.tokens.calibrated, after: None, window: self.window, measured })
+    }
+}
+
 /// Bytes and lines, live and dead.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Size {
     /// Bytes of the file.
     pub bytes: u64,
@@ -62,7 +79,7 @@ pub struct Size {
 }
 
 /// Counts over the live chain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Counts {
     /// Assistant messages and user entries.
     pub messages: u64,
@@ -75,7 +92,7 @@ pub struct Counts {
 }
 
 /// Tokens by both estimates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Estimates {
     /// A quarter of the characters.
     pub chars4: Tokens,
@@ -95,7 +112,7 @@ impl Estimates {
 }
 
 /// The size of the context, and how it was estimated.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ContextSize {
     /// What the live chain holds, by `chars4`; signatures are not counted.
     pub chars4: Tokens,
@@ -110,7 +127,7 @@ pub struct ContextSize {
 }
 
 /// What the client last measured, and what the estimate says of the same place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Measured {
     /// The line of the assistant message that has it, from 1.
     pub line: u32,
@@ -123,7 +140,7 @@ pub struct Measured {
 }
 
 /// Where the live chain starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum Start {
     /// There is no message.
@@ -151,7 +168,7 @@ pub enum Start {
 }
 
 /// How many problems there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Problems {
     /// Those that stop or cut a resume.
     pub errors: u64,
@@ -168,31 +185,29 @@ impl Problems {
 }
 
 /// The tokens of one role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct RoleRow {
     /// `user`, `assistant`, or `attachments`, which are sent as the user's.
     pub role: &'static str,
     /// Its live entries.
     pub entries: u64,
     /// Their tokens, without signatures.
-    #[serde(flatten)]
     pub tokens: Estimates,
 }
 
 /// The tokens of one kind of content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct PartRow {
     /// The kind.
     pub part: Part,
     /// How many there are.
     pub n: u64,
     /// Their tokens; signatures have none of the calibrated ones.
-    #[serde(flatten)]
     pub tokens: Estimates,
 }
 
 /// The tokens of one tool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ToolRow {
     /// Its name; empty for results whose call is not live.
     pub tool: String,
@@ -248,11 +263,12 @@ impl Stats {
         tools.sort_by(|left, right| (right.chars4(), &left.tool).cmp(&(left.chars4(), &right.tool)));
         let SecondPass { turns, parts, recorded, recorded_by, .. } = second;
         Ok(Self {
-            schema: 1,
+            session: SessionRef::default(),
+            window: calibration.window(),
             file: name,
             size: size(index, chain),
             counts: counts(index, chain, turns.len()),
-            context: ContextSize {
+            tokens: ContextSize {
                 chars4,
                 calibrated: if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context(chars4) },
                 factor: calibration.factor,

@@ -31,7 +31,7 @@ impl Stats {
                 counted(counts.tool_calls, "tool call")
             ),
         )?;
-        line("context", &self.context)?;
+        line("context", &self.tokens)?;
         match &self.measured {
             Some(measured) => line("measured", measured)?,
             None => line("measured", &"none: the client recorded no usage")?,

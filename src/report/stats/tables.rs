@@ -22,7 +22,7 @@ impl Stats {
     }
 
     fn figures(&self, tokens: Estimates) -> [Cell; 4] {
-        let whole = self.context.chars4.0;
+        let whole = self.tokens.chars4.0;
         let part = tokens.chars4.0;
         [Cell::Count(part), Cell::Count(tokens.calibrated.0), Cell::Share(part, whole), Cell::Bar(part, whole)]
     }

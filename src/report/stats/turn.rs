@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::count::Estimates;
@@ -15,7 +16,7 @@ const QUOTE: usize = 48;
 const QUOTE_BYTES: usize = 1024;
 
 /// One turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct TurnRow {
     /// Its place among the turns, from 0.
     pub turn: TurnIdx,
@@ -26,7 +27,6 @@ pub struct TurnRow {
     /// Its assistant messages.
     pub steps: u64,
     /// Its tokens, without signatures.
-    #[serde(flatten)]
     pub tokens: Estimates,
     /// How its prompt starts.
     pub prompt: String,

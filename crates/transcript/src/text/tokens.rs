@@ -8,8 +8,22 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 
 /// An estimated number of tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    schemars::JsonSchema,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Tokens(pub u64);
 
 impl Tokens {

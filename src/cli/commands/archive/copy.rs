@@ -3,13 +3,14 @@
 use std::ops::ControlFlow;
 
 use anyhow::anyhow;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::run::Desk;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::progress::Progress;
-use crate::cli::settings::Form;
-use crate::cli::tell::report_file;
+use crate::cli::tell::tell;
+use crate::report::envelope;
 use crate::report::size::counted;
 use ctxc_core::version::copy_sessions;
 use ctxc_store::{ArchiveUrl, Copied, open};
@@ -21,10 +22,8 @@ pub(crate) struct Settings {
     pub(crate) to: ArchiveUrl,
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    schema: u32,
-    verb: &'static str,
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Report<'a> {
     archive: &'a str,
     to: String,
     operations: u64,
@@ -33,6 +32,8 @@ struct Report<'a> {
     objects: u64,
     present: u64,
 }
+
+impl envelope::Report for Report<'_> {}
 
 pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, CommandError> {
     if settings.to == ArchiveUrl::Memory {
@@ -63,22 +64,8 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
         counted(objects, "object"),
         if present == 1 { "1 was already".to_owned() } else { format!("{present} were already") },
     ));
-    let report = Report {
-        schema: 1,
-        verb: "archive copy",
-        archive: desk.url,
-        to: to.clone(),
-        operations,
-        originals,
-        records,
-        objects,
-        present,
-    };
-    report_file(desk.reporting, &report)?;
-    match desk.reporting.form {
-        Form::Json => desk.ui.data_line(serde_json::to_string(&report)?)?,
-        Form::Text => desk.ui.data_line(to)?,
-    }
+    let report = Report { archive: desk.url, to: to.clone(), operations, originals, records, objects, present };
+    tell(desk.reporting, desk.ui, &report, format_args!("{to}\n"))?;
     Ok(Completion::Full)
 }
 

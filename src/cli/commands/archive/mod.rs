@@ -6,6 +6,6 @@ pub(crate) mod list;
 mod run;
 pub(crate) mod search;
 pub(crate) mod show;
-mod upgrade;
+pub(crate) mod upgrade;
 
 pub(crate) use run::{Asked, Settings, run};

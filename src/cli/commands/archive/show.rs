@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use super::run::Desk;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
-use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry};
+use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry, Shown};
 use ctxc_core::apply::{NamedBatch, over, texts};
 use ctxc_store::{ArchiveError, DocumentId, Kind, Operation};
 use ctxc_transcript::text::Digest;
@@ -64,7 +64,8 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
                 .hint("run it without --raw"));
         }
     };
-    tell(desk.reporting, desk.ui, &entry, &entry)?;
+    let shown = Shown { entry };
+    tell(desk.reporting, desk.ui, &shown, &shown)?;
     Ok(Completion::Full)
 }
 
@@ -76,8 +77,8 @@ fn line(digest: Digest, settings: &Settings, desk: &Desk<'_>) -> Result<Completi
     if line.is_silent() {
         desk.ui.hint("it has no text; use --raw to print the line");
     }
-    let entry = Entry::Line(line);
-    tell(desk.reporting, desk.ui, &entry, &entry)?;
+    let shown = Shown { entry: Entry::Line(line) };
+    tell(desk.reporting, desk.ui, &shown, &shown)?;
     Ok(Completion::Full)
 }
 

@@ -1,18 +1,18 @@
 //! `ctxc archive upgrade`: bring an archive on a server up to date (N-08).
 
 use anyhow::anyhow;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::{Form, Reporting};
-use crate::cli::tell::report_file;
+use crate::cli::settings::Reporting;
+use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
+use crate::report::envelope;
 use ctxc_store::{ArchiveUrl, Upgraded, upgrade};
 
-#[derive(Serialize)]
-struct Report<'a> {
-    schema: u32,
-    verb: &'static str,
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Report<'a> {
     archive: &'a str,
     /// The schema of the archive before and after; nothing where it was up to date.
     from: Option<i32>,
@@ -20,15 +20,14 @@ struct Report<'a> {
     grants: &'a [String],
 }
 
+impl envelope::Report for Report<'_> {}
+
 pub(super) fn run(place: &ArchiveUrl, url: &str, reporting: &Reporting, ui: &Ui) -> Result<Completion, CommandError> {
     let Upgraded { schema, grants } = upgrade(place)?.ok_or_else(|| anyhow!("no archive at {url}"))?;
     let (from, to) = schema.unzip();
-    let report = Report { schema: 1, verb: "archive upgrade", archive: url, from, to, grants: &grants };
-    report_file(reporting, &report)?;
-    match reporting.form {
-        Form::Json => ui.data_line(serde_json::to_string(&report)?)?,
-        Form::Text => grants.iter().try_for_each(|grant| ui.data_line(grant))?,
-    }
+    let report = Report { archive: url, from, to, grants: &grants };
+    let statements = grants.iter().fold(String::new(), |statements, grant| statements + grant + "\n");
+    tell(reporting, ui, &report, statements)?;
     match schema {
         Some((from, to)) => {
             ui.status(format_args!(

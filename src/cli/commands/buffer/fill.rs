@@ -22,13 +22,8 @@ pub(crate) struct Filling {
     pub(crate) strictness: Strictness,
 }
 
-/// Pushes `spoken` for `verb`, has what is evicted summarised, and tells what came of it.
-pub(super) fn fill(
-    verb: &'static str,
-    spoken: Vec<Spoken>,
-    filling: Filling,
-    mut desk: Desk<'_>,
-) -> Result<Completion, CommandError> {
+/// Pushes `spoken`, has what is evicted summarised, and tells what came of it.
+pub(super) fn fill(spoken: Vec<Spoken>, filling: Filling, mut desk: Desk<'_>) -> Result<Completion, CommandError> {
     let Filling { change, how, strictness } = filling;
     let pushed = buffer::push(&mut *desk.archive, desk.name, spoken, change, Timestamp::now())?;
     let engine_name = how.engine.name();
@@ -40,7 +35,7 @@ pub(super) fn fill(
         return settled.map(|_| Completion::Full).map_err(|error| error.hint(hint));
     }
     let outcome = settled.as_ref().map_err(CommandError::sentence);
-    let report = PushReport::new(verb, desk.name.to_string(), &pushed, outcome);
+    let report = PushReport::new(desk.name.to_string(), &pushed, outcome);
     tell(desk.reporting, desk.ui, &report, &report)?;
     desk.ui.status(report.summary(engine_name));
     warn(&report, settled.err(), desk.ui);

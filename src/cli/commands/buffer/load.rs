@@ -33,7 +33,7 @@ impl Settings {
 }
 
 pub(super) fn run(settings: Settings, spoken: Vec<Spoken>, desk: Desk<'_>) -> Result<Completion, CommandError> {
-    fill("buffer load", spoken, settings.filling, desk)
+    fill(spoken, settings.filling, desk)
 }
 
 fn utterance(message: SpokenMessage) -> Spoken {

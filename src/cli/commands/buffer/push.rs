@@ -42,7 +42,7 @@ impl Settings {
 }
 
 pub(super) fn run(settings: Settings, spoken: Spoken, desk: Desk<'_>) -> Result<Completion, CommandError> {
-    fill("buffer push", vec![spoken], settings.filling, desk)
+    fill(vec![spoken], settings.filling, desk)
 }
 
 fn standard_input() -> Result<String, CommandError> {

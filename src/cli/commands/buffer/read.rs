@@ -39,15 +39,15 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
             .hint("give a word or a part of one"));
     }
     let contents = buffer::contents(&*desk.archive, desk.name)?;
-    let (verb, query, utterances) = match which {
-        Which::All => ("buffer read", None, contents.read(*speaker)),
-        Which::Last(n) => ("buffer last", None, contents.last(*n as usize, *speaker)),
+    let (query, utterances) = match which {
+        Which::All => (None, contents.read(*speaker)),
+        Which::Last(n) => (None, contents.last(*n as usize, *speaker)),
         Which::Found { query, limit } => {
             let found = buffer::search(&contents, desk.name, query, *speaker, *limit)?;
-            ("buffer search", Some(query.as_str()), found)
+            (Some(query.as_str()), found)
         }
     };
-    let report = Utterances::new(verb, desk.name.to_string(), query, &utterances);
+    let report = Utterances::new(desk.name.to_string(), query, &utterances);
     tell(desk.reporting, desk.ui, &report, &report)?;
     if contents.utterances.is_empty() {
         desk.ui.status(format_args!("buffer {} in {} is empty", desk.name, desk.place()));

@@ -6,7 +6,7 @@ use std::fmt;
 use ctxc_transcript::{IdHash, LineNo};
 
 /// How bad a problem is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// A resume goes on with less than the file has, or may be refused by some versions of the client.
@@ -29,7 +29,7 @@ impl Severity {
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident: $severity:ident, $text:literal;)*) => {
         /// A kind of problem.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema, serde::Serialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum ProblemKind { $($(#[$doc])* $name,)* }
 

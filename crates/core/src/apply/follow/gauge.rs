@@ -11,7 +11,7 @@ use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, Span, Usage, each_count, read_line};
 
 /// What the client will take as the size of its context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Gauge {
     /// The recorded figure.
     pub before: Tokens,

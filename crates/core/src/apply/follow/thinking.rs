@@ -26,7 +26,7 @@ pub enum ThinkingReach {
 }
 
 /// What went as thinking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct ThinkingRemoved {
     /// Entries that lost thinking.
     pub entries: u64,

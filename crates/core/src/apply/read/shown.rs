@@ -16,7 +16,7 @@ use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Chain, Index, LineNo, Prompt, TurnIdx, is_notification, read_line, turn_at, turns};
 
 /// Who says something, as people tell it apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
     /// The person.

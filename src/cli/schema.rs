@@ -1,0 +1,132 @@
+//! The JSON Schemas of all results, made from their types (W-10). `docs/json.md` shows them.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::commands::{archive, config};
+use crate::report;
+use crate::report::envelope::{Envelope, Failure};
+
+/// The schema of one result.
+#[derive(Clone, Debug)]
+pub struct ResultSchema {
+    /// The commands that answer with it; empty for that of a failure.
+    pub verbs: &'static [&'static str],
+    /// The schema, whose `$ref`s lead to [`Schemas::definitions`].
+    pub schema: Value,
+}
+
+/// The schemas of all results.
+#[derive(Clone, Debug)]
+pub struct Schemas {
+    /// Of each result; that of a failure first.
+    pub results: Vec<ResultSchema>,
+    /// What they have in common, by name.
+    pub definitions: Map<String, Value>,
+}
+
+/// The schemas of all results.
+#[must_use]
+pub fn schemas() -> Schemas {
+    let mut all = Collector {
+        generator: SchemaSettings::draft2020_12().for_serialize().with_transform(Plain).into_generator(),
+        results: Vec::new(),
+    };
+    let mut failure = Failure::json_schema(&mut all.generator).to_value();
+    Plain.transform_value(&mut failure);
+    all.results.push(ResultSchema { verbs: &[], schema: failure });
+    all.add::<report::stats::Stats>(&["stats"]);
+    all.add::<report::list::List>(&["list"]);
+    all.add::<report::kept::KeptList>(&["list"]);
+    all.add::<report::show::Show>(&["show"]);
+    all.add::<report::diff::Diff>(&["diff"]);
+    all.add::<report::check::CheckReport>(&["check"]);
+    all.add::<report::refs::Refs>(&["refs"]);
+    all.add::<report::prune::PruneReport>(&["prune"]);
+    all.add::<report::compress::CompressReport>(&["compress"]);
+    all.add::<report::compact::CompactReport>(&["compact"]);
+    all.add::<report::truncate::TruncateReport>(&["truncate"]);
+    all.add::<report::run::RunReport>(&["run"]);
+    all.add::<report::cutting::CuttingReport>(&["discard", "distill"]);
+    all.add::<report::restored::RestoredReport>(&["restore"]);
+    all.add::<report::undone::UndoneReport>(&["restore", "undo"]);
+    all.add::<report::kept::BroughtBack>(&["restore"]);
+    all.add::<report::keep::KeepReport>(&["keep"]);
+    all.add::<report::archive::Log>(&["log"]);
+    all.add::<report::archive::Holdings>(&["archive list"]);
+    all.add::<report::archive::Shown>(&["archive show"]);
+    all.add::<report::archive::Found>(&["archive search"]);
+    all.add::<report::archive::Swept>(&["archive gc"]);
+    all.add::<archive::copy::Report<'_>>(&["archive copy"]);
+    all.add::<archive::upgrade::Report<'_>>(&["archive upgrade"]);
+    all.add::<report::buffer::PushReport>(&["buffer push", "buffer load"]);
+    all.add::<report::buffer::Utterances>(&["buffer read", "buffer last", "buffer search"]);
+    all.add::<report::buffer::SummaryReport>(&["buffer summary"]);
+    all.add::<report::buffer::FillReport>(&["buffer tokens"]);
+    all.add::<report::buffer::DeleteReport>(&["buffer delete"]);
+    all.add::<report::buffer::Buffers>(&["buffer list"]);
+    all.add::<config::Report>(&["config"]);
+    let Collector { mut generator, results } = all;
+    Schemas { results, definitions: generator.take_definitions(true) }
+}
+
+struct Collector {
+    generator: SchemaGenerator,
+    results: Vec<ResultSchema>,
+}
+
+impl Collector {
+    /// The envelope with what `R` has of its own behind it.
+    fn add<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
+        let mut whole = Envelope::json_schema(&mut self.generator).to_value();
+        let mut own = R::json_schema(&mut self.generator).to_value();
+        Plain.transform_value(&mut whole);
+        Plain.transform_value(&mut own);
+        if let Some(Value::Object(verb)) = whole.pointer_mut("/properties/verb") {
+            verb.insert("enum".to_owned(), json!(verbs));
+        }
+        let own = own.as_object_mut().map(std::mem::take).unwrap_or_default();
+        for (key, own) in own {
+            match (whole.get_mut(&key), own) {
+                (Some(Value::Object(common)), Value::Object(own)) => common.extend(own),
+                (Some(Value::Array(common)), Value::Array(own)) => common.extend(own),
+                (Some(common), own) => *common = own,
+                (None, _) => {}
+            }
+        }
+        self.results.push(ResultSchema { verbs, schema: whole });
+    }
+}
+
+/// Leaves out the widths of numbers, which JSON does not have.
+#[derive(Clone, Debug)]
+struct Plain;
+
+impl Plain {
+    fn transform_value(&mut self, value: &mut Value) {
+        if let Ok(schema) = <&mut Schema>::try_from(value) {
+            self.transform(schema);
+        }
+    }
+}
+
+impl Transform for Plain {
+    fn transform(&mut self, schema: &mut Schema) {
+        let is_number = schema
+            .get("format")
+            .and_then(Value::as_str)
+            .is_some_and(|format| ["uint", "int", "float", "double"].iter().any(|start| format.starts_with(start)));
+        if is_number {
+            schema.remove("format");
+            for bound in ["maximum", "minimum"] {
+                let is_width = schema.get(bound).is_some_and(|bound| *bound != json!(0));
+                if is_width {
+                    schema.remove(bound);
+                }
+            }
+        }
+        transform_subschemas(self, schema);
+    }
+}

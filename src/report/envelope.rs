@@ -1,0 +1,118 @@
+//! What every JSON result begins with, whatever the command (W-10).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use ctxc_transcript::text::Tokens;
+
+/// The version of the JSON results.
+const SCHEMA: u32 = 2;
+/// The version of the program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The result of a command as data. Serialized by itself it is what the command has of its own; [`to_json`] puts the
+/// envelope before it.
+pub trait Report: Serialize {
+    /// The session that was read; `None` where none or several were.
+    fn session(&self) -> Option<&SessionRef> {
+        None
+    }
+
+    /// The context usage of the session; `None` where the command does not measure it.
+    fn context(&self) -> Option<ContextUsage> {
+        None
+    }
+}
+
+/// The keys that every result begins with.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Envelope<'a> {
+    /// The version of this format.
+    #[schemars(extend("const" = SCHEMA))]
+    schema: u32,
+    /// The version of ctxc.
+    ctxc: &'a str,
+    /// The command, such as `stats` or `archive list`.
+    verb: &'a str,
+    /// The session that was read; null where none or several were.
+    session: Option<&'a SessionRef>,
+    /// The context usage of that session; null where the command does not measure it.
+    context: Option<ContextUsage>,
+}
+
+/// A session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct SessionRef {
+    /// Its file; null for standard input.
+    pub path: Option<String>,
+    /// Its id; null where neither the file's name nor its entries have one.
+    pub id: Option<String>,
+    /// What the client's picker calls it.
+    pub title: Option<String>,
+    /// The folder that was worked in, where the session names one.
+    pub project: Option<String>,
+}
+
+/// The context usage of a session: what a resume sends, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct ContextUsage {
+    /// Of the session as it was read, by the calibrated estimate.
+    pub before: Tokens,
+    /// Of the result, by the same estimate; null for a command that changes nothing.
+    pub after: Option<Tokens>,
+    /// The context window of the model.
+    pub window: Tokens,
+    /// What the client itself recorded last for the session as it was read; null where it recorded nothing.
+    pub measured: Option<Tokens>,
+}
+
+/// The result of a command that failed.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Failure<'a> {
+    /// The version of this format.
+    #[schemars(extend("const" = SCHEMA))]
+    schema: u32,
+    /// The version of ctxc.
+    ctxc: &'a str,
+    /// The command; null where none was recognized.
+    verb: Option<&'a str>,
+    /// What failed.
+    error: ErrorReport,
+}
+
+/// What failed, and what to do next.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct ErrorReport {
+    /// What failed.
+    pub message: String,
+    /// What to do next, one hint a line.
+    pub hint: Option<String>,
+    /// The exit code.
+    pub exit: u8,
+}
+
+/// The result of `verb` as one line of JSON: the envelope, then what `report` has of its own.
+///
+/// # Errors
+/// When the report cannot be serialized.
+pub fn to_json(verb: &str, report: &impl Report) -> serde_json::Result<String> {
+    let envelope =
+        Envelope { schema: SCHEMA, ctxc: VERSION, verb, session: report.session(), context: report.context() };
+    let mut object = serde_json::to_string(&envelope)?;
+    // Joined as text: a report of very many rows is not held as values as well.
+    let own = serde_json::to_string(report)?;
+    if let Some(own) = own.strip_prefix('{').filter(|own| own.len() > 1) {
+        object.pop();
+        object.push(',');
+        object.push_str(own);
+    }
+    Ok(object)
+}
+
+/// A failure of `verb` as one line of JSON.
+///
+/// # Errors
+/// When it cannot be serialized.
+pub fn failure_to_json(verb: Option<&str>, error: ErrorReport) -> serde_json::Result<String> {
+    serde_json::to_string(&Failure { schema: SCHEMA, ctxc: VERSION, verb, error })
+}
