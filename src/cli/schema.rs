@@ -40,6 +40,7 @@ pub fn schemas() -> Schemas {
     all.add::<report::stats::Stats>(&["stats"]);
     all.add::<report::list::List>(&["list"]);
     all.add::<report::kept::KeptList>(&["list"]);
+    all.add::<report::map::Map>(&["map"]);
     all.add::<report::show::Show>(&["show"]);
     all.add::<report::diff::Diff>(&["diff"]);
     all.add::<report::check::CheckReport>(&["check"]);

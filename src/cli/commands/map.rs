@@ -14,7 +14,7 @@ use crate::cli::settings::{Context, Form};
 use crate::cli::stored;
 use crate::cli::tell::{self, tell};
 use crate::report::map::{Map, OperationRow, Source};
-use ctxc_core::apply::{shell_word, title_of, write_report};
+use ctxc_core::apply::{shell_word, write_report};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -61,9 +61,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let url = context.environment.archive_url(args.archive.as_deref()).ok();
     let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
     let read = || format!("read {}", reading.name);
-    let title = title_of(&reading.file, &reading.index, &reading.chain).with_context(read)?;
     let source = Source { file: &reading.file, index: &reading.index, chain: &reading.chain, session: &session };
-    let map = Map::read(source, &title, operations, args.no_redact).with_context(read)?;
+    let map = Map::read(source, reading.session(), operations, args.no_redact).with_context(read)?;
     let page = map.page()?;
     let Some(path) = &args.output else {
         tell(reporting, ui, &map, page)?;

@@ -67,12 +67,12 @@ impl Map {
         let parts = [
             ("{script_hash}", base64(&Sha256::digest(SCRIPT.as_bytes()))),
             ("{version}", env!("CARGO_PKG_VERSION").to_owned()),
-            ("{title}", escaped(&self.title)),
-            ("{file}", escaped(&self.file)),
+            ("{title}", escaped(self.read.title.as_deref().unwrap_or("session"))),
+            ("{file}", escaped(self.read.path.as_deref().unwrap_or("standard input"))),
             ("{style}", STYLE.to_owned()),
-            ("{tokens}", grouped(self.tokens)),
-            ("{percent}", whole_percent(Tokens(self.tokens), Tokens(self.window))),
-            ("{window}", short(Tokens(self.window))),
+            ("{tokens}", grouped(self.usage.before.0)),
+            ("{percent}", whole_percent(self.usage.before, self.usage.window)),
+            ("{window}", short(self.usage.window)),
             ("{bar}", self.bar()),
             ("{legend}", self.legend()),
             ("{n_steps}", counted(self.n_steps as u64, "step")),
@@ -110,7 +110,7 @@ impl Map {
     }
 
     fn bar(&self) -> String {
-        let whole = self.window.max(self.tokens).max(1);
+        let whole = self.usage.window.max(self.usage.before).0.max(1);
         let part = |group: &Group| {
             let (class, hundredths) = (group.kind.class(), group.tokens * 10_000 / whole);
             format!(r#"<span class="{class}" style="width:{}.{:02}%"></span>"#, hundredths / 100, hundredths % 100)
@@ -147,6 +147,7 @@ impl Map {
         let mut data = serde_json::to_value(self)?;
         if let Some(object) = data.as_object_mut() {
             object.insert("caption".to_owned(), caption.into());
+            object.insert("window".to_owned(), self.usage.window.0.into());
         }
         let text = serde_json::to_string(&data)?;
         Ok(printable(&text).replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029"))

@@ -6,9 +6,11 @@ use std::fs::File;
 use std::io;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use ctxc_core::apply::{Calls, Described, describe, is_placeholder, read_calls, shortened};
+use crate::report::envelope::{ContextUsage, Report, SessionRef};
+use ctxc_core::apply::{Calls, Described, describe, is_placeholder, read_calls, recorded_context, shortened};
 use ctxc_core::plan::{Access, Call, Horizon, Place, Protected, Rule, supersede};
 use ctxc_engine::redact::Redactor;
 use ctxc_transcript::scan::{BlockKind, Scan};
@@ -29,7 +31,7 @@ const BEGINNING_LEN: usize = 160;
 const NAME_LEN: usize = 80;
 
 /// What tokens are used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// What stands before the first message: the system prompt and the tools.
@@ -52,7 +54,7 @@ impl Kind {
 }
 
 /// What becomes of an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It is sent as it was.
@@ -64,7 +66,7 @@ pub enum State {
 }
 
 /// One item of the context.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Item {
     /// What it is used for.
     pub kind: Kind,
@@ -85,7 +87,7 @@ pub struct Item {
 }
 
 /// What is too small to stand by itself, by group.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Smaller {
     /// What it is used for.
     pub kind: Kind,
@@ -98,7 +100,7 @@ pub struct Smaller {
 }
 
 /// A group with its size.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Group {
     /// What it is.
     pub kind: Kind,
@@ -107,7 +109,7 @@ pub struct Group {
 }
 
 /// The context at one step.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Step {
     /// Which step it is, from 1.
     pub step: usize,
@@ -120,7 +122,7 @@ pub struct Step {
 }
 
 /// An operation of ctxc on the session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct OperationRow {
     /// Its id.
     pub id: String,
@@ -137,16 +139,14 @@ pub struct OperationRow {
 }
 
 /// A map of a session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Map {
-    /// What the picker calls the session.
-    pub title: String,
-    /// Where it is.
-    pub file: String,
-    /// The size of the context, calibrated, in tokens.
-    pub tokens: u64,
-    /// The context window, in tokens.
-    pub window: u64,
+    /// The session that was read, its title without secrets.
+    #[serde(skip)]
+    pub read: SessionRef,
+    /// Its context usage.
+    #[serde(skip)]
+    pub usage: ContextUsage,
     /// How many steps the session has, inactive ones included.
     pub n_steps: usize,
     /// The context by kind, without what is empty.
@@ -183,7 +183,7 @@ struct Line {
 }
 
 /// Tokens by kind, in the order of [`Kind::ALL`].
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 #[serde(transparent)]
 pub struct Used([u64; Kind::ALL.len()]);
 
@@ -222,12 +222,27 @@ struct Pass<'a> {
     items: Vec<Item>,
 }
 
+impl Report for Map {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.read)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        Some(self.usage)
+    }
+}
+
 impl Map {
-    /// Reads the map of a session that is called `title`, with its `operations`. Secrets are replaced, unless `shows_secrets`.
+    /// Reads the map of the session `read`, with its `operations`. Secrets are replaced, unless `shows_secrets`.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn read(from: Source<'_>, title: &str, operations: Vec<OperationRow>, shows_secrets: bool) -> io::Result<Self> {
+    pub fn read(
+        from: Source<'_>,
+        mut read: SessionRef,
+        operations: Vec<OperationRow>,
+        shows_secrets: bool,
+    ) -> io::Result<Self> {
         let Source { file, index, chain, .. } = from;
         let calibration = Calibration::learn(index, chain);
         let calls = read_calls(file, index, chain, &Protected::default())?;
@@ -242,17 +257,20 @@ impl Map {
         })?;
         pass.add_calls(&calls, &described);
         let (steps, n_steps) = steps(from, &pass.lines, &calibration, &operations);
-        let title = pass.redacted(title);
+        read.title = read.title.map(|title| pass.redacted(&title));
         let mut kinds = pass.kinds(&calibration);
         kinds.retain(|group| group.tokens > 0);
         let (items, smaller) = parted(std::mem::take(&mut pass.items), &calibration);
         let chars4: Tokens = chain.lines.iter().map(|&line| ctxc_transcript::context_tokens(index, line)).sum();
-        let tokens = if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context(chars4) };
+        let before = if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context(chars4) };
         Ok(Self {
-            title,
-            file: from.session.to_owned(),
-            tokens: tokens.0,
-            window: calibration.window().0,
+            read,
+            usage: ContextUsage {
+                before,
+                after: None,
+                window: calibration.window(),
+                measured: recorded_context(file, index, chain)?,
+            },
             n_steps,
             kinds,
             steps,
