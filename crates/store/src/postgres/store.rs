@@ -9,7 +9,9 @@ use super::originals::PackedBody;
 use super::row::{length, path_value, text_value, to_signed, value};
 use super::session::{Server, Session, Values};
 use super::writer::Writer;
-use super::{fetch, index, migrate, nearest, operations, originals, records, search, sessions, sweep, vectors};
+use super::{
+    fetch, index, migrate, nearest, operations, originals, records, replace, search, sessions, sweep, vectors,
+};
 use crate::body::Unpacker;
 use crate::pack::HeldPacks;
 use crate::prefix;
@@ -104,6 +106,20 @@ impl Archive for Postgres {
 
     fn drop_object(&mut self, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
         self.writer.drop_object(&self.server, kind, key)
+    }
+
+    fn replace_lines(&mut self, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError> {
+        // The packs that are held have what was there.
+        self.packs = RefCell::default();
+        self.writer.within(&self.server, |server, session| replace::lines(server, session, lines))
+    }
+
+    fn replace_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError> {
+        self.writer.within(&self.server, |server, session| replace::operation(server, session, operation))
+    }
+
+    fn erase(&mut self) -> Result<(), ArchiveError> {
+        replace::erase(&self.server, self.writer.free(&self.server)?)
     }
 
     fn drop_originals(&mut self, operation: &str) -> Result<(), ArchiveError> {

@@ -117,6 +117,20 @@ impl Archive for Sqlite {
         self.put(|writer| writer.drop_originals(operation))
     }
 
+    fn replace_lines(&mut self, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError> {
+        // The packs that are held have what was there.
+        self.lines = RefCell::default();
+        self.put(|writer| writer.replace_lines(lines))
+    }
+
+    fn replace_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError> {
+        self.put(|writer| writer.replace_operation(operation))
+    }
+
+    fn erase(&mut self) -> Result<(), ArchiveError> {
+        self.writer()?.erase()
+    }
+
     fn claim(&mut self) -> Result<(), ArchiveError> {
         // The transaction of a deposit is one that writes from its beginning.
         self.put(|_| Ok(()))

@@ -16,6 +16,7 @@ use crate::apply::error::ApplyError;
 use crate::apply::write::file::{
     Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file,
 };
+use crate::version::StandIns;
 use crate::version::{Edits, Inserted, KeptSession, Recorded, Recorder, Step, Version};
 use ctxc_store::{Archive, FileRef, Operation, Original};
 use ctxc_transcript::scan::{Kind, Scan};
@@ -285,6 +286,7 @@ fn note_originals(
 ) -> Result<(), ApplyError> {
     let lines: LineSet = changed.iter().map(|(line, _)| *line).collect();
     let mut replacements = changed.iter();
+    let stand_ins = StandIns::load(archive).map_err(ApplyError::Version)?;
     revisit(file, index, &lines, |line, bytes| {
         let replaced_by = replacements.find(|(changed, _)| *changed == line).and_then(|(_, digest)| *digest);
         let whole;
@@ -294,6 +296,8 @@ fn note_originals(
             whole = [bytes, b"\n"].concat();
             &whole
         };
+        // What was purged does not come back with a file that still has it.
+        let bytes = &*stand_ins.of(bytes);
         let uuid = Scan::of(bytes).uuid.and_then(|it| it.string(bytes)).map(json_string::decode);
         let original = Original { line: bytes, uuid: uuid.as_deref(), replaced_by };
         archive.put_original(&original).map(drop).map_err(ApplyError::Archive)

@@ -3,6 +3,7 @@
 pub(super) mod carry_out;
 pub(super) mod file;
 pub(super) mod new_session;
+pub(super) mod overwrite;
 pub(super) mod pass;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) mod round_trip;
