@@ -65,7 +65,7 @@ fn transcript() -> Vec<u8> {
     }
     let last = format!("{UUID}{:02}", n - 1);
     entries.extend([
-        json!({"type": "attachment", "attachment": {"type": "file", "content": SECRET}, "uuid": format!("{UUID}90"), "parentUuid": last, "sessionId": "s"}),
+        json!({"type": "attachment", "attachment": {"type": "file", "content": SECRET}, "uuid": format!("{UUID}90"), "parentUuid": last, "sessionId": "s", "timestamp": "2026-03-02T09:00:50.000Z"}),
         json!({"type": "queue-operation", "operation": "enqueue", "content": format!("and {SECRET}"), "sessionId": "s"}),
         json!({"type": "summary", "summary": format!("Login with {SECRET}"), "leafUuid": last}),
         json!({"type": "ai-title", "aiTitle": format!("About {SECRET}"), "sessionId": "s"}),
@@ -118,7 +118,10 @@ fn places_in_archive(archive: &Path) -> Vec<String> {
                 let plain = zstd::stream::decode_all(value.as_slice()).unwrap_or_default();
                 if is_in(&value) || is_in(&plain) {
                     let bytes = if is_in(&value) { &value } else { &plain };
-                    let at = ["hunter2", "swordfish"].iter().find_map(|part| memchr::memmem::find(bytes, part.as_bytes())).unwrap();
+                    let at = ["hunter2", "swordfish"]
+                        .iter()
+                        .find_map(|part| memchr::memmem::find(bytes, part.as_bytes()))
+                        .unwrap();
                     let around = String::from_utf8_lossy(&bytes[at.saturating_sub(40)..bytes.len().min(at + 60)]);
                     places.push(format!("{table}, column {column}: {around}"));
                 }
@@ -152,7 +155,7 @@ fn planted() -> Planted {
     stage.run(["compress", &id, "--bands", "0-50:heavy", "--in-place", "--force"]).ended(0);
     stage.run(["undo", &id, "--in-place", "--force"]).ended(0);
     // A client goes on, and is in the middle of a line.
-    let more = json!({"type": "user", "message": {"role": "user", "content": format!("again {SECRET}")}, "uuid": format!("{UUID}95"), "parentUuid": format!("{UUID}31"), "sessionId": id});
+    let more = json!({"type": "user", "message": {"role": "user", "content": format!("again {SECRET}")}, "uuid": format!("{UUID}95"), "parentUuid": format!("{UUID}31"), "sessionId": id, "timestamp": "2026-03-02T09:01:00.000Z"});
     let grown = [fs::read(&path).unwrap(), format!("{more}\n").into_bytes()].concat();
     fs::write(&path, grown).unwrap();
     stage.run(["keep", "--all"]);

@@ -263,6 +263,7 @@ fn tell_untouched(
     }
     ui.status(format_args!("the source of {} is unchanged: {}", report.rewritten.source, path.display()));
     if let Some(id) = session_id(path) {
+        stored::say_masked(path, ui);
         say_resume(id, path, ui);
     }
     Ok(Completion::Full)

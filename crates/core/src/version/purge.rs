@@ -246,12 +246,24 @@ impl Found {
         for kind in [ObjectKind::Edits, ObjectKind::File, ObjectKind::Session] {
             for (key, _) in archive.object_keys(kind)? {
                 let Some(object) = archive.object(kind, key)? else { continue };
+                let before = object.content.clone();
                 let (object, is_masked) = match kind {
                     ObjectKind::Edits => edits(object, mask),
                     ObjectKind::Session => session(object, mask, renamed),
                     _ => file(object, mask),
                 };
                 self.n_objects += u64::from(is_masked);
+                // What is read from the same file again is masked again.
+                match (kind, &object) {
+                    (ObjectKind::File, Some(object)) => {
+                        self.stand_ins.extend(stand_in::object(&before, &object.content, None));
+                    }
+                    (ObjectKind::Session, Some(object)) => {
+                        let titles = [&before, &object.content].map(|content| title(content));
+                        self.stand_ins.extend(stand_in::object(titles[0].as_bytes(), titles[1].as_bytes(), None));
+                    }
+                    _ => {}
+                }
                 self.objects.extend(object);
             }
         }
@@ -338,6 +350,11 @@ fn edits(object: Object, mask: &Mask<'_>) -> (Option<Object>, bool) {
 fn file(mut object: Object, mask: &Mask<'_>) -> (Option<Object>, bool) {
     let is_masked = masked_bytes(mask, &mut object.content);
     (is_masked.then_some(object), is_masked)
+}
+
+/// The title of a session.
+fn title(content: &[u8]) -> String {
+    serde_json::from_slice(content).map(|kept: KeptSession| kept.title).unwrap_or_default()
 }
 
 /// A session, by its title and what it refers to.

@@ -10,6 +10,10 @@ const MASK: (&[u8], &[u8]) = (b"[forgot", b"]");
 const FILL: &[u8] = b"*#+=~^";
 /// A line of a secret of several lines that is no shorter is looked for by itself, for a tool may have put a number before it.
 const LINE: usize = 16;
+/// What stands where a text was cut: labels and titles may have a part of a secret.
+const CUTS: [&[u8]; 2] = ["…".as_bytes(), b"..."];
+/// Parts of longer texts are not looked for.
+const LONGEST_CUT: usize = 256;
 /// How often a text may have been put into a string of JSON again.
 const LEVELS: usize = 3;
 
@@ -113,12 +117,34 @@ impl Secret {
             let places = memchr::memmem::find_iter(&view.bytes, bytes);
             found.extend(places.map(|at| (view.source(at)..view.source(at + bytes.len()), *form)));
         }
+        for cut in CUTS.iter().flat_map(|cut| memchr::memmem::find_iter(&view.bytes, cut).map(|at| at..at + cut.len()))
+        {
+            for needle in self.needles.iter().filter(|it| it.form == Form::Text && it.bytes.len() <= LONGEST_CUT) {
+                let part = needle.part_at(&view.bytes, &cut);
+                found.extend(part.map(|part| (view.source(part.start)..view.source(part.end), Form::Text)));
+            }
+        }
     }
 }
 
 impl Needle {
     fn text(text: &str) -> Self {
         Self { bytes: text.as_bytes().to_vec(), form: Form::Text }
+    }
+
+    /// The longest part of it that ends or starts where `bytes` were cut, where it tells something.
+    fn part_at(&self, bytes: &[u8], cut: &Range<usize>) -> Option<Range<usize>> {
+        let (before, behind) = (bytes.get(..cut.start)?, bytes.get(cut.end..)?);
+        let least = Secret::LEAST.max(self.bytes.len() / 4);
+        (least..self.bytes.len()).rev().find_map(|len| {
+            if self.bytes.get(..len).is_some_and(|start| before.ends_with(start)) {
+                Some(cut.start - len..cut.start)
+            } else if self.bytes.get(self.bytes.len() - len..).is_some_and(|end| behind.starts_with(end)) {
+                Some(cut.end..cut.end + len)
+            } else {
+                None
+            }
+        })
     }
 }
 

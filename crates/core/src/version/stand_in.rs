@@ -52,6 +52,12 @@ impl StandIns {
         self.masked(line).map_or(Cow::Borrowed(line), Cow::Owned)
     }
 
+    /// As [`Self::of`], of a title.
+    #[must_use]
+    pub fn of_text(&self, text: String) -> String {
+        self.masked(text.as_bytes()).and_then(|masked| String::from_utf8(masked).ok()).unwrap_or(text)
+    }
+
     /// The masked form of `line`; `None` where nothing was purged of it.
     #[must_use]
     pub fn masked(&self, line: &[u8]) -> Option<Vec<u8>> {
