@@ -11,8 +11,8 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, compact, completions, compress, config, cutting, diff, forget, keep, list, log, man, prune,
-    refs, restore, run, show, stats, truncate, undo,
+    archive, buffer, check, clean, compact, completions, compress, config, cutting, diff, forget, keep, list, log, man,
+    prune, refs, restore, run, show, stats, truncate, undo,
 };
 use super::error::{CommandError, Completion};
 use super::interrupt;
@@ -116,6 +116,7 @@ fn dispatch(args: Args, environment: &Environment, ui: &Ui) -> Result<Completion
         Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),
         Verb::Keep(typed) => keep::run(&typed.resolve(context)?, ui),
         Verb::Forget(typed) => forget::run(&typed.resolve(context)?, ui),
+        Verb::Clean(typed) => clean::run(&typed.resolve(context)?, ui),
         Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
         Verb::Completions(typed) => completions::run(&typed.resolve(), ui),
         Verb::Man(typed) => man::run(&typed.resolve(), ui),

@@ -151,7 +151,6 @@ fn planted() -> Planted {
     let pruned = stage.run(["prune", &id, "--mask", "1", "--protect-steps", "0"]).ended(0).path();
     stage.run(["compact", pruned.to_str().unwrap(), "--force", "--keep-recent", "1"]).ended(0);
     stage.run(["compress", &id, "--bands", "0-100:compress"]).ended(0);
-    stage.run(["truncate", &id, "--first", "1", "-o", "cut.jsonl"]);
     stage.run(["compress", &id, "--bands", "0-50:heavy", "--in-place", "--force"]).ended(0);
     stage.run(["undo", &id, "--in-place", "--force"]).ended(0);
     // A client goes on, and is in the middle of a line.
@@ -253,4 +252,38 @@ fn n_12_what_an_operation_removed_can_be_forgotten() {
 fn n_12_discard_says_that_it_is_no_erasure() {
     let help = String::from_utf8(Stage::new().run(["discard", "--help"]).ended(0).stdout).unwrap();
     assert!(help.contains("this is no erasure") && help.contains("ctxc forget"), "{help}");
+}
+
+// N-12
+#[test]
+fn n_12_clean_removes_only_what_ctxc_made_and_the_archive_has() {
+    let stage = Stage::new().session("session-small").session("cjk");
+    let path = stage.path_of("session-small").to_owned();
+    let (source, folder) = (fs::read(&path).unwrap(), path.parent().unwrap().to_owned());
+    let made = |args: &[&str]| stage.run(args).ended(0).path();
+    let id = stage.id_of("session-small");
+    let prune = ["prune", id.as_str(), "--mask", "0", "--protect-steps", "0"];
+    let old = made(&prune);
+    let resumed = made(&prune);
+    let base = made(&prune);
+    let next = made(&["compact", base.to_str().unwrap(), "--force", "--keep-recent", "1"]);
+    stage.run(["prune", &stage.id_of("cjk"), "--mask", "0", "--protect-steps", "0", "--in-place", "--force"]).ended(0);
+    fs::write(&resumed, [fs::read(&resumed).unwrap(), b"{\"type\":\"user\"}\n".to_vec()].concat()).unwrap();
+    // Files of that name that somebody else made.
+    fs::write(folder.join("notes.jsonl.bak"), "mine").unwrap();
+    fs::write(path.with_extension("jsonl.bak"), "mine").unwrap();
+    let refused = stage.run(["clean", "--older-than", "0h"]).ended(2);
+    assert!(refused.stderr.contains("--yes is required"), "{}", refused.text);
+    assert_eq!(
+        stage.run(["clean", "--json", "--dry-run"]).ended(0).json()["files"],
+        json!([]),
+        "nothing is 30 days old"
+    );
+    let done = stage.run(["clean", "--older-than", "0h", "--yes", "--json"]).ended(0).json();
+    let removed: Vec<&str> =
+        done["files"].as_array().unwrap().iter().map(|file| file["what"].as_str().unwrap()).collect();
+    assert!(!old.exists() && resumed.exists() && base.exists() && !next.exists(), "{done}");
+    assert_eq!(removed.iter().filter(|what| **what == "version").count(), 2, "{done}");
+    assert!(fs::read(&path).unwrap() == source && path.with_extension("jsonl.bak").exists(), "{done}");
+    assert!(folder.join("notes.jsonl.bak").exists());
 }

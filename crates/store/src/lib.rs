@@ -180,6 +180,12 @@ pub trait Archive: Send {
         digests.iter().map(|digest| self.line(*digest)).collect()
     }
 
+    /// The id of the line with this digest; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn line_id(&self, digest: Digest) -> Result<Option<LineId>, ArchiveError>;
+
     /// Calls `each` with the lines of these ids, in their order. Lines that were put one after the other are read in one
     /// go.
     ///

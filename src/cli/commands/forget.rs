@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 
+use crate::cli::backups::backups_of;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::interrupt::while_waiting;
 use crate::cli::settings::{Mode, Reporting};
@@ -182,19 +183,4 @@ impl Files {
         clients.retain(|path| path.is_file() && !ours.contains(path));
         Ok(Self { ours, clients })
     }
-}
-
-/// The backups beside a file: `session.jsonl.bak`, `session.jsonl.1.bak`, ...
-fn backups_of(path: &Path) -> Vec<PathBuf> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
-    let name = name.to_string_lossy();
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_backup = |path: &PathBuf| {
-        let other = path.file_name().unwrap_or_default().to_string_lossy();
-        let number = other.strip_prefix(&*name).and_then(|rest| rest.strip_suffix(".bak"));
-        number.is_some_and(|number| {
-            number.is_empty() || number.strip_prefix('.').is_some_and(|it| it.parse::<u32>().is_ok())
-        })
-    };
-    entries.map(|entry| entry.path()).filter(is_backup).collect()
 }

@@ -152,6 +152,12 @@ impl Archive for Postgres {
         Ok(digests.iter().map(|digest| found.get(digest).cloned()).collect())
     }
 
+    fn line_id(&self, digest: Digest) -> Result<Option<LineId>, ArchiveError> {
+        let find = "SELECT id FROM body WHERE digest = $1";
+        let found = self.all(find, &[&digest.as_bytes().as_slice()], |row| length(row, "id"))?;
+        Ok(found.into_iter().next().map(LineId))
+    }
+
     fn each_line(&self, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError> {
         for portion in ids.chunks(LINES_AT_A_TIME) {
             let wanted: Vec<i64> = portion.iter().map(|id| to_signed(id.0)).collect();

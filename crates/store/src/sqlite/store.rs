@@ -153,6 +153,10 @@ impl Archive for Sqlite {
         })
     }
 
+    fn line_id(&self, digest: Digest) -> Result<Option<LineId>, ArchiveError> {
+        Ok(self.all(lines::BODY_ID, [digest.as_bytes()], |row| length(row, "id"))?.pop().map(LineId))
+    }
+
     fn each_line(&self, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError> {
         self.at_once(|| {
             for id in ids {

@@ -2,6 +2,8 @@
 
 pub(super) mod carry_out;
 pub(super) mod file;
+mod in_place;
+pub(super) mod made;
 pub(super) mod new_session;
 pub(super) mod overwrite;
 pub(super) mod pass;
