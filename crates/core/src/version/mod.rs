@@ -20,6 +20,8 @@ mod newest;
 mod pack;
 mod purge;
 mod putting;
+#[cfg(any(test, feature = "fuzzing"))]
+mod reads_any;
 mod recognise;
 mod recorder;
 mod secret;
@@ -43,6 +45,8 @@ pub use layout::{Group, Layout};
 pub use lineages::{Lineage, lineages};
 pub use newest::Newest;
 pub use purge::{Mask, Purge, Purged, purge};
+#[cfg(any(test, feature = "fuzzing"))]
+pub use reads_any::{masks_any, reads_any_object};
 pub use recognise::{Known, recognise};
 pub use recorder::{Recorded, Recorder};
 pub use secret::{Secret, n_masks};

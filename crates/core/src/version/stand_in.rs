@@ -69,7 +69,7 @@ impl StandIns {
         let mut masked = line.to_vec();
         for (start, bytes) in &stand_in.patches {
             let start = with_session(*start, session);
-            masked.get_mut(start..start + bytes.len())?.copy_from_slice(bytes);
+            masked.get_mut(start..start.checked_add(bytes.len())?)?.copy_from_slice(bytes);
         }
         Some(masked)
     }
@@ -117,6 +117,12 @@ fn unpack(head: &[u8]) -> Option<(LineKey, StandIn)> {
     Some((old, StandIn { key, patches }))
 }
 
+/// Whether any bytes can be read as a stand-in, or are refused.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn reads_any(bytes: &[u8]) -> bool {
+    unpack(bytes).is_none_or(|(_, stand_in)| stand_in.patches.iter().all(|(_, patch)| patch.len() <= bytes.len()))
+}
+
 /// Where `new` differs from `old`, with what it has there.
 fn patches<'a>(old: &[u8], new: &'a [u8]) -> Vec<(usize, &'a [u8])> {
     let mut patches = Vec::new();
@@ -147,7 +153,7 @@ fn without_session(at: usize, session: Option<Span>) -> Option<usize> {
 /// A place in a line without its session id, in the whole line.
 fn with_session(at: usize, session: Option<Span>) -> usize {
     match session.map(Span::range) {
-        Some(session) if at >= session.start => at + session.len(),
+        Some(session) if at >= session.start => at.saturating_add(session.len()),
         _ => at,
     }
 }
