@@ -11,8 +11,8 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, compact, completions, compress, config, cutting, diff, keep, list, log, man, map, prune,
-    refs, restore, run, show, stats, truncate, undo,
+    archive, buffer, check, clean, compact, completions, compress, config, cutting, diff, forget, keep, list, log, man,
+    map, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use super::error::{CommandError, Completion, Kind};
 use super::interrupt;
@@ -149,6 +149,8 @@ fn dispatch(verb: Verb, reporting: Reporting, environment: &Environment, ui: &Ui
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),
         Verb::Keep(typed) => keep::run(&typed.resolve(context)?, ui),
+        Verb::Forget(typed) => forget::run(&typed.resolve(context)?, ui),
+        Verb::Clean(typed) => clean::run(&typed.resolve(context)?, ui),
         Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
         Verb::Completions(typed) => completions::run(&typed.resolve(), ui),
         Verb::Man(typed) => man::run(&typed.resolve(), ui),

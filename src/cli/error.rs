@@ -226,6 +226,7 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
             }
             _ => None,
         },
+        ApplyError::Late { .. } => Some("append the last lines of the backup to it; the file itself was replaced"),
         ApplyError::Read(_) | ApplyError::WriteResult(_) | ApplyError::Archive(_) => None,
     }
 }

@@ -12,6 +12,7 @@ use super::settings::{Existing, Keep, Output};
 use super::stored;
 use super::ui::Ui;
 use crate::report::keep::DepositSize;
+use crate::report::size::counted;
 use ctxc_core::apply;
 use ctxc_core::apply::{BaseFile, Before, Destination, Done, Errand, Keeping, NewSession, Rebased, Rewrite, carry_out};
 use ctxc_core::version;
@@ -134,6 +135,9 @@ impl Landing<'_> {
             source
         };
         let done = carry_out(&origin, &mut index, chain, rewrite, keeping, destination, &errand)?;
+        if done.n_late > 0 {
+            ui.warning(format_args!("{} added that a client wrote meanwhile", counted(done.n_late, "line")));
+        }
         reading.chain = Chain::find(&index);
         reading.index = index;
         Ok((done, deposit))

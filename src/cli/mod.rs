@@ -5,6 +5,7 @@
 
 pub mod args;
 mod asking;
+mod backups;
 mod commands;
 mod compacting;
 mod compressing;

@@ -11,8 +11,9 @@ use super::error::CommandError;
 use super::input::Input;
 use super::settings::Keep;
 use super::ui::Ui;
-use crate::report::size::bytes;
-use ctxc_core::version::{KeptSession, kept_sessions};
+use crate::report::size::{bytes, counted};
+use ctxc_core::apply::n_masked;
+use ctxc_core::version::{KeptSession, kept_sessions, n_masks};
 use ctxc_store as archive;
 use ctxc_store::{Archive, ArchiveUrl, hide_password};
 use ctxc_transcript::session::session_id;
@@ -67,6 +68,20 @@ pub(super) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
             hide_password(url),
             bytes(size),
             bytes(keep_max),
+        ));
+    }
+}
+
+/// Says that texts in the file at `path` were purged by `ctxc forget`, where they were (N-12).
+pub(super) fn say_masked(path: &Path, ui: &Ui) {
+    // One that cannot be read is told of elsewhere.
+    let n_lines = n_masked(path, &|line| (n_masks(line) > 0).then(|| line.to_vec())).unwrap_or(0);
+    if n_lines > 0 {
+        ui.warning(format_args!(
+            "{} with text that `ctxc forget` masked as [forgot***]; if the API rejects thinking behind it, run `ctxc prune \
+             {} --thinking`",
+            counted(n_lines, "line"),
+            path.display()
         ));
     }
 }

@@ -239,3 +239,22 @@ fn x_07_hard_links_are_said() {
     let run = stage.run(args).ended(0);
     assert!(run.stderr.contains("warning: the session has 2 names (hard links)"), "{}", run.text);
 }
+
+// what lies uncut in the archive, for how long, who can read it, and how to switch that off.
+#[test]
+fn x_10_security_says_what_lies_in_the_archive() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/SECURITY.md")).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "## What is protected, and against whom",
+        "## What is not protected",
+        "uncut, secrets included",
+        "from the first rewrite or `ctxc keep` on",
+        "How long: until you drop them",
+        "Who can read it: whoever can read the file",
+        "How to switch it off: `--no-archive`",
+        "`ctxc discard` is no erasure",
+    ] {
+        assert!(text.contains(said), "{said}");
+    }
+}

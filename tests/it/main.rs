@@ -20,6 +20,7 @@ mod diff;
 mod docs;
 mod facts;
 mod findings;
+mod forget;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;

@@ -702,3 +702,41 @@ fn m_03_the_session_cannot_come_through_the_stream_of_the_protocol() {
     hint: use a path, a session id, or `latest`
     ");
 }
+
+// X-09: a session of another project has the same id, the same uuids, and the same beginning.
+#[test]
+fn x_09_an_agent_reaches_no_other_project_whatever_ids_are_shared() {
+    let stage = stage();
+    let own = stage.path_of("work").to_owned();
+    let project = own.parent().unwrap();
+    let elsewhere = project.with_file_name(format!("{}-elsewhere", project.file_name().unwrap().to_str().unwrap()));
+    fs::create_dir(&elsewhere).unwrap();
+    let other = elsewhere.join(own.file_name().unwrap());
+    let different = conversation().replace("ARCHITECTURE OVERVIEW", "The ZEBRAKEY of the other project");
+    fs::write(&other, different.replace("\"sessionId\":\"s\"", &format!("\"sessionId\":\"{}\"", stage.id_of("work"))))
+        .unwrap();
+    let long = fs::read_to_string(&own).unwrap();
+    fs::copy(&own, elsewhere.join("6f1b2c3d-0000-4000-8000-000000000000.jsonl")).unwrap();
+    Live::at(&elsewhere.join("6f1b2c3d-0000-4000-8000-000000000000.jsonl"))
+        .prompt("The QUAGGAKEY of a copy that went on.");
+    for path in fs::read_dir(&elsewhere).unwrap().map(|entry| entry.unwrap().path()) {
+        let result = elsewhere.join("smaller.jsonl");
+        let path = path.to_str().unwrap();
+        stage
+            .run(["prune", path, "--mask", "0", "--protect-steps", "0", "--force", "-o", result.to_str().unwrap()])
+            .ended(0);
+        stage.run(["keep", path]).ended(0);
+    }
+    assert_eq!(fs::read_to_string(&own).unwrap(), long);
+    let found = stage.run(["archive", "search", "ZEBRAKEY QUAGGAKEY"]).ended(0);
+    assert!(String::from_utf8_lossy(&found.stdout).contains("KEY"), "the archive has both: {}", found.text);
+    let agent = Agent::start(&stage, &["--session", own.to_str().unwrap()]);
+    agent.call("context", json!({"action": "discard", "targets": [[handle(&stage, "latest", "Read")]]})).done();
+    let own_text = agent.call("memory_read", json!({"query": "shop version"})).done().text;
+    assert!(own_text.contains("\"name\": \"shop\""), "{own_text}");
+    for query in ["ZEBRAKEY", "QUAGGAKEY", "other project"] {
+        let found = agent.call("memory_read", json!({"query": query, "limit": 20})).done().text;
+        assert!(found.starts_with("no match"), "{query}: {found}");
+    }
+    agent.end();
+}

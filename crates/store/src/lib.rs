@@ -126,6 +126,27 @@ pub trait Archive: Send {
     /// When the store cannot be written; nothing of the deposit is kept then.
     fn drop_originals(&mut self, operation: &str) -> Result<(), ArchiveError>;
 
+    /// Puts other bytes in the place of lines, under their ids, as a part of the deposit. What was indexed of them goes, and
+    /// the next search indexes what they are now.
+    ///
+    /// # Errors
+    /// [`ArchiveError::NoSuchLine`] when one is not there; or when the store cannot be written. Nothing of the deposit is kept
+    /// then.
+    fn replace_lines(&mut self, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError>;
+
+    /// Puts the command, the report, the cuts and the digests of `operation` in the place of those that it has, as a part of the deposit.
+    ///
+    /// # Errors
+    /// When the store cannot be written; nothing of the deposit is kept then.
+    fn replace_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError>;
+
+    /// Writes the store anew, so that no byte of it holds what was replaced or dropped.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Locked`] where another process reads what is to go; when a deposit is open, or the store cannot be
+    /// written. What was committed stays so.
+    fn erase(&mut self) -> Result<(), ArchiveError>;
+
     /// Opens the deposit, and keeps all other writers out until it is committed or rolled back. What is read meanwhile
     /// is what stands there when it is committed, so that something may be read, changed and put back.
     ///
@@ -158,6 +179,12 @@ pub trait Archive: Send {
     fn lines(&self, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, ArchiveError> {
         digests.iter().map(|digest| self.line(*digest)).collect()
     }
+
+    /// The id of the line with this digest; `None` where there is none.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn line_id(&self, digest: Digest) -> Result<Option<LineId>, ArchiveError>;
 
     /// Calls `each` with the lines of these ids, in their order. Lines that were put one after the other are read in one
     /// go.

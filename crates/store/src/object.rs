@@ -32,11 +32,13 @@ pub enum ObjectKind {
     File,
     /// A session: where it was, and its newest state.
     Session,
+    /// A line of which something was purged: what stands in its place for good.
+    Forgotten,
 }
 
 impl ObjectKind {
     /// All of them, those first that others refer to.
-    pub const ALL: [Self; 5] = [Self::File, Self::State, Self::Edits, Self::Version, Self::Session];
+    pub const ALL: [Self; 6] = [Self::Forgotten, Self::File, Self::State, Self::Edits, Self::Version, Self::Session];
 
     /// Its name, as it is stored.
     #[must_use]
@@ -47,6 +49,7 @@ impl ObjectKind {
             Self::Edits => "edits",
             Self::File => "file",
             Self::Session => "session",
+            Self::Forgotten => "forgotten",
         }
     }
 }

@@ -4,6 +4,7 @@
 pub(super) mod archive;
 pub(super) mod buffer;
 pub(super) mod check;
+pub(super) mod clean;
 pub(super) mod compact;
 pub(super) mod completions;
 pub(super) mod compress;
@@ -11,6 +12,7 @@ pub(super) mod diff;
 pub(super) mod discard;
 pub(super) mod distill;
 mod engine;
+pub(super) mod forget;
 pub(super) mod keep;
 pub(super) mod list;
 pub(super) mod log;

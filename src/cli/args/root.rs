@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, buffer, check, compact, completions, compress, diff, discard, distill, keep, list, log, man, prune, refs,
-    restore, run, show, stats, truncate, undo,
+    archive, buffer, check, clean, compact, completions, compress, diff, discard, distill, forget, keep, list, log,
+    man, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
@@ -87,6 +87,12 @@ pub(crate) enum Verb {
     /// Store sessions in the archive, unchanged
     #[command(after_help = keep::EXAMPLES)]
     Keep(keep::Args),
+    /// Purge a text from everything ctxc keeps
+    #[command(after_help = forget::EXAMPLES)]
+    Forget(forget::Args),
+    /// Remove versions and backups that ctxc made
+    #[command(after_help = clean::EXAMPLES)]
+    Clean(clean::Args),
     /// Show the operation history of a session
     #[command(after_help = log::EXAMPLES)]
     Log(log::Args),

@@ -37,6 +37,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         Some(original) => against(&mut file, &mut Reading::of(original, ui)?, ui)?,
     };
     tell(&settings.reporting, ui, &report, &report)?;
+    settings.file.path().into_iter().for_each(|path| stored::say_masked(path, ui));
     ui.status(report.summary());
     let has_errors = report.count(Severity::Error, Origin::Own) > 0;
     Ok(if has_errors { Completion::Errors } else { Completion::Full })

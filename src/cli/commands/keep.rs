@@ -20,7 +20,7 @@ use crate::cli::ui::Ui;
 use crate::report::keep::{DepositSize, Found as WasFound, KeepProblem, KeepReport, KeptRow};
 use ctxc_core::apply::title_of;
 use ctxc_core::version;
-use ctxc_core::version::{Deposited, KeptSession, Sidecar, Version, VersionError};
+use ctxc_core::version::{Deposited, KeptSession, Sidecar, StandIns, Version, VersionError};
 use ctxc_store::{Archive, hide_password};
 use ctxc_transcript::session::{By, Found, Places, of_all_projects, session_id, sidecar_dir};
 use ctxc_transcript::text::Stopped;
@@ -178,6 +178,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
     };
     row.deposit = DepositSize { lines: n_new.into(), files: sidecar.n_files, bytes: new_bytes + sidecar.bytes };
     let version = known.and_then(|known| known.version).map(|version| Version::key(&version).to_string());
+    row.title = StandIns::load(archive)?.of_text(std::mem::take(&mut row.title));
     let title = row.title.clone();
     let state_key = state.key().to_string();
     let mut kept = KeptSession { id, path, title, state: state_key, version, time, bytes: len, is_exact: false };

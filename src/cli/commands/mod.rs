@@ -3,12 +3,14 @@
 pub(crate) mod archive;
 pub(crate) mod buffer;
 pub(crate) mod check;
+pub(crate) mod clean;
 pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod config;
 pub(crate) mod cutting;
 pub(crate) mod diff;
+pub(crate) mod forget;
 pub(crate) mod keep;
 pub(crate) mod list;
 pub(crate) mod log;

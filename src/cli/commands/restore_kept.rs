@@ -51,6 +51,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     tell(reporting, ui, &report, format_args!("{}\n", path.display()))?;
     ui.status(&report);
     if settings.mode == Mode::Do {
+        stored::say_masked(&path, ui);
         say_resume(&kept.id, &path, ui);
         if kept.version.is_some() {
             ui.hint(format_args!("`ctxc restore {} --all` also restores what was removed from it", path.display()));

@@ -259,6 +259,7 @@ fn tell_untouched(
     tell(&rewriting.reporting, ui, report, format_args!("{}\n", path.display()))?;
     ui.status(format_args!("the source of {} is unchanged: {}", report.rewritten.source, path.display()));
     if let Some(id) = session_id(path) {
+        stored::say_masked(path, ui);
         say_resume(id, path, ui);
     }
     Ok(Completion::Full)

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use anyhow::anyhow;
 
@@ -18,7 +19,8 @@ use crate::cli::ui::Ui;
 use crate::report::size::counted;
 use crate::report::when::to_second;
 use ctxc_core::apply::document;
-use ctxc_store::{Archive, Hit, Kind, Operation, Query, ancestors, find};
+use ctxc_core::version::kept_sessions;
+use ctxc_store::{Archive, DocumentId, Hit, Kind, LineId, Operation, Query, ancestors, find};
 use ctxc_transcript::text::Stopped;
 
 /// How much of one entry is shown, in characters.
@@ -56,7 +58,14 @@ pub(super) fn answer(
     let (hits, meant) = meaning::find(&mut *archive, &asked, by_meaning(settings, ui), ui)?;
     // What went several times, for it came back in between, is told once.
     let mut texts = HashSet::new();
-    let said = hits.into_iter().filter(|hit| hit.document.kind != Kind::Result);
+    let own = Own::of(&subject, &operations, &*archive)?;
+    let mut said = Vec::new();
+    for hit in hits {
+        if hit.document.kind != Kind::Result && own.has(&hit, &*archive)? {
+            said.push(hit);
+        }
+    }
+    let said = said.into_iter();
     let said = said.filter(|hit| texts.insert((hit.document.kind, hit.document.text.clone()))).take(limit as usize);
     let said: Vec<Hit> = said.collect();
     if said.is_empty() {
@@ -89,6 +98,49 @@ fn by_meaning<'s>(settings: &'s Settings, ui: &Ui) -> Option<&'s Meaning> {
             ui.warning(format_args!("searching by words only: {}", error.sentence()));
             None
         }
+    }
+}
+
+/// What belongs to the session that the call comes from. A session id proves nothing: a transcript may have been copied
+/// from another project, or forged.
+struct Own {
+    /// The lines of the session, as the archive recognises it by its content.
+    lines: HashSet<LineId>,
+    /// The operations on it.
+    operations: HashSet<String>,
+    /// Ids that sessions of other projects have too.
+    shared: HashSet<String>,
+}
+
+impl Own {
+    fn of(subject: &Subject, operations: &[Operation], archive: &dyn Archive) -> Result<Self, CommandError> {
+        let past = &subject.reading.past;
+        let known = past.known.as_ref();
+        let lines = known.map(|known| known.state.lines.iter().copied().collect()).unwrap_or_default();
+        let own_operations = known.and_then(|known| known.version.as_ref()).map(|version| version.operations.clone());
+        let project = subject.source.parent();
+        let is_elsewhere = |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| path.parent() != project);
+        let mut shared = HashSet::new();
+        for session in kept_sessions(archive)? {
+            if is_elsewhere(&session.path) {
+                shared.insert(session.id);
+            }
+        }
+        for operation in operations.iter().filter(|operation| is_elsewhere(&operation.source.path)) {
+            shared.insert(operation.session.clone());
+            shared.extend(operation.session_ids.iter().cloned());
+        }
+        Ok(Self { lines, operations: own_operations.unwrap_or_default().into_iter().collect(), shared })
+    }
+
+    fn has(&self, hit: &Hit, archive: &dyn Archive) -> Result<bool, CommandError> {
+        if hit.operation.as_ref().is_some_and(|operation| self.operations.contains(operation)) {
+            return Ok(true);
+        }
+        Ok(match &hit.id {
+            DocumentId::Line(digest) => archive.line_id(*digest)?.is_some_and(|line| self.lines.contains(&line)),
+            DocumentId::Record(..) => hit.document.session.as_ref().is_some_and(|id| !self.shared.contains(id)),
+        })
     }
 }
 

@@ -22,6 +22,17 @@ pub enum ApplyError {
     /// The source is no longer what was read.
     #[error("replace {}: it changed while it was read", .0.display())]
     SourceChanged(PathBuf),
+    /// What a client appended while the source was replaced could not be taken over.
+    #[error("append to {} what a client wrote meanwhile, which is in {}", path.display(), backup.display())]
+    Late {
+        /// The file, which was replaced.
+        path: PathBuf,
+        /// The old one.
+        backup: PathBuf,
+        /// The system's reason.
+        #[source]
+        error: io::Error,
+    },
     /// The source is no longer what was indexed.
     #[error("read the source: it changed while it was read")]
     ChangedWhileRead,

@@ -60,7 +60,9 @@ pub use undo::open_cuts::{OpenCut, open_cuts, turned};
 pub use undo::recall::{Recalled, Stock, recall};
 pub use write::carry_out::{BaseFile, Before, Destination, Done, Errand, Keeping, Origin, carry_out, probe};
 pub use write::file::{Existing, Staged, n_names, unnamed_file};
+pub use write::made::remove_made;
 pub use write::new_session::{NewSession, title_of, with_session};
+pub use write::overwrite::{n_masked, overwrite};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use write::round_trip::round_trips;
 pub use write::write_report::{probe_report, write_document, write_report};

@@ -1,10 +1,11 @@
 //! Sessions from one archive into another (N-13).
 
 use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
 
 use super::session::exact_key;
 use super::sidecar::group;
-use super::{KeptSession, VersionError, kept_sessions};
+use super::{KeptSession, Purge, StandIns, VersionError, kept_sessions, purge};
 use ctxc_store::{Archive, Copied, ObjectKind, copy, copy_object};
 use ctxc_transcript::text::Digest;
 
@@ -41,6 +42,12 @@ pub fn copy_sessions(
         copied.objects += 1;
         copied.present -= 1;
     }
+    // What was purged here or there does not come back with a copy.
+    let stand_ins = StandIns::load(to)?;
+    let masked = |line: &[u8], _| stand_ins.masked(line);
+    if !stand_ins.is_empty() && !purge(to, &masked, Purge::Mask, &AtomicBool::new(false))?.is_nothing() {
+        to.erase()?;
+    }
     Ok(copied)
 }
 
@@ -48,7 +55,6 @@ pub fn copy_sessions(
 mod tests {
     use std::fs::File;
     use std::io::{Seek, Write};
-    use std::sync::atomic::AtomicBool;
 
     use super::*;
     use crate::version::{deposit, recognise, session_sizes};

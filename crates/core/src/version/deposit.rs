@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::key::key_of;
 use super::putting::{PORTION, Putting};
-use super::{Known, LineKey, Run, State, Step, Sum, Version, VersionError, recognise};
+use super::{Known, LineKey, Run, StandIns, State, Step, Sum, Version, VersionError, recognise};
 use ctxc_store::Archive;
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Flags, Index, LineNo, LineReader};
@@ -58,6 +58,7 @@ fn deposit_in(
     let is_new = keys.is_empty();
     let from = known.as_ref().map_or(0, |known| known.n_lines);
     let torn = torn_line(index, file)?.filter(|_| from < index.n_lines());
+    let torn = torn.map(|torn| StandIns::load(archive).map(|them| them.of(&torn).into_owned())).transpose()?;
     let n_whole = index.n_lines() - u32::from(torn.is_some());
     let is_same_torn = |known: &Known| known.version.is_none() && known.state.torn == torn.clone().unwrap_or_default();
     if let Some(known) = &known
@@ -70,7 +71,7 @@ fn deposit_in(
     let mut runs = Vec::new();
     let mut stored: Vec<LineKey> = Vec::new();
     let earlier = known.as_ref().map(|known| known.state.lines.clone()).unwrap_or_default();
-    let mut putting = Putting::behind(earlier, archive, portion, stop);
+    let mut putting = Putting::behind(earlier, archive, portion, stop)?;
     if let Some(Known { state, version, .. }) = &known {
         runs.clone_from(&state.runs);
         if version.is_some() {
@@ -172,7 +173,7 @@ fn put(
         let line = line.ok_or(VersionError::Changed)?;
         ends_line = line.ends_with(b"\n");
         if let Some(keys) = &mut keys {
-            keys.push(key_of(line, record));
+            keys.push(key_of(&putting.as_put(line), record));
         }
         putting.add(line)?;
     }
@@ -207,7 +208,7 @@ mod tests {
         on_each_backend(|archive| {
             let (file, index) = session(40);
             let stop = AtomicBool::new(false);
-            let mut putting = Putting::behind(Vec::new(), archive, BATCH, &stop);
+            let mut putting = Putting::behind(Vec::new(), archive, BATCH, &stop).unwrap();
             put(&mut putting, &file, &index, 0..40, None).unwrap();
             archive.rollback().unwrap();
             let n_committed = archive.contents().unwrap().lines;

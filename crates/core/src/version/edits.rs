@@ -146,7 +146,7 @@ impl Edits {
         if edits.operation == operation { Ok(edits) } else { Err(unknown()) }
     }
 
-    fn unpack(content: &[u8]) -> Option<Self> {
+    pub(super) fn unpack(content: &[u8]) -> Option<Self> {
         let mut unpacker = Unpacker(content);
         if unpacker.number()? != FORM {
             return None;

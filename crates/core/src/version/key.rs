@@ -48,6 +48,16 @@ impl LineKey {
         Self::first(blake3::hash(b"ctxc title"))
     }
 
+    pub(super) const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// The key that `bytes` begin with, and what stands behind it.
+    pub(super) fn split_off(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (key, rest) = bytes.split_first_chunk()?;
+        Some((Self(*key), rest))
+    }
+
     fn first(hash: blake3::Hash) -> Self {
         let mut key = [0; 16];
         key.iter_mut().zip(hash.as_bytes()).for_each(|(to, from)| *to = *from);

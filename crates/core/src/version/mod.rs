@@ -18,13 +18,19 @@ mod layout;
 mod lineages;
 mod newest;
 mod pack;
+mod purge;
 mod putting;
+#[cfg(any(test, feature = "fuzzing"))]
+mod reads_any;
 mod recognise;
 mod recorder;
+mod secret;
 mod session;
 mod sidecar;
+mod stand_in;
 mod state;
 mod steps;
+mod taken_out;
 mod title;
 
 pub use address::Address;
@@ -38,10 +44,16 @@ pub use key::{LineKey, Sum, keys};
 pub use layout::{Group, Layout};
 pub use lineages::{Lineage, lineages};
 pub use newest::Newest;
+pub use purge::{Mask, Purge, Purged, purge};
+#[cfg(any(test, feature = "fuzzing"))]
+pub use reads_any::{masks_any, reads_any_object};
 pub use recognise::{Known, recognise};
 pub use recorder::{Recorded, Recorder};
+pub use secret::{Secret, n_masks};
 pub use session::{KeptSession, SessionSize, kept_sessions, session_sizes};
-pub use sidecar::{Sidecar, keep_sidecar, write_sidecar};
+pub use sidecar::{Sidecar, files_in, keep_sidecar, write_sidecar};
+pub use stand_in::StandIns;
 pub use state::{Run, State};
 pub use steps::{Inserted, Rendered, Step, Version, compose};
+pub use taken_out::taken_out;
 pub use title::{is_own_title, own_title, title_after, title_line, without_suffix};

@@ -1,8 +1,9 @@
 //! Lines on their way into the archive, committed in portions.
 
+use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 
-use super::VersionError;
+use super::{StandIns, VersionError};
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::text::{Digest, Stopped};
 
@@ -15,6 +16,7 @@ pub(super) const PORTION: usize = 16 << 20;
 pub(super) struct Putting<'a> {
     archive: &'a mut dyn Archive,
     stop: &'a AtomicBool,
+    stand_ins: StandIns,
     /// At how many bytes lines are committed.
     portion: usize,
     put: Put,
@@ -43,11 +45,17 @@ impl<'a> Putting<'a> {
         archive: &'a mut dyn Archive,
         portion: usize,
         stop: &'a AtomicBool,
-    ) -> Self {
+    ) -> Result<Self, VersionError> {
+        let stand_ins = StandIns::load(archive)?;
         let n_named = lines.len();
         let put = Put { lines, portions: Vec::new() };
         let (batch, ends) = (Vec::new(), Vec::new());
-        Self { archive, stop, portion, put, n_named, n_pending: 0, n_bytes: 0, batch, ends }
+        Ok(Self { archive, stop, stand_ins, portion, put, n_named, n_pending: 0, n_bytes: 0, batch, ends })
+    }
+
+    /// `line` as it is put: masked where something was purged of it.
+    pub(super) fn as_put<'l>(&self, line: &'l [u8]) -> Cow<'l, [u8]> {
+        self.stand_ins.of(line)
     }
 
     /// The archive, to be read.
@@ -57,6 +65,7 @@ impl<'a> Putting<'a> {
 
     /// Puts the next line, which gets an end where it has none.
     pub(super) fn add(&mut self, line: &[u8]) -> Result<(), VersionError> {
+        let line = &*self.stand_ins.of(line);
         self.n_bytes += line.len() as u64;
         self.batch.extend_from_slice(line);
         if !line.ends_with(b"\n") {

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use super::key::key_of;
 use super::state::head;
-use super::{LineKey, State, Sum, Version, VersionError, keys};
+use super::{LineKey, StandIns, State, Sum, Version, VersionError, keys};
 use ctxc_store::{Archive, ObjectKind};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Index, read_line};
@@ -33,12 +33,15 @@ pub fn recognise(
 ) -> Result<(Vec<LineKey>, Option<Known>), VersionError> {
     let Some(first) = index.lines().next() else { return Ok((Vec::new(), None)) };
     let mut buffer = Vec::new();
-    let group = key_of(read_line(file, index, first, &mut buffer)?, index.record(first)).group();
+    let stand_ins = StandIns::load(archive)?;
+    let line = stand_ins.of(read_line(file, index, first, &mut buffer)?);
+    let group = key_of(&line, index.record(first)).group();
     let has = |kind| archive.objects_of(kind, group).map(|found| !found.is_empty());
     if !has(ObjectKind::State)? && !has(ObjectKind::Version)? {
         return Ok((Vec::new(), None));
     }
-    let keys = keys(file, index)?;
+    let mut keys = keys(file, index)?;
+    stand_ins.translate(&mut keys);
     let known = by_keys(archive, &keys)?;
     Ok((keys, known))
 }

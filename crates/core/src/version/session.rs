@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::putting::{PORTION, Putting};
-use super::sidecar::{group, is_before, sidecar_files};
+use super::sidecar::{files_in, group, is_before};
 use super::{Appended, State, Step, Sum, Version, VersionError};
 use ctxc_store::{Archive, ArchiveError, LineId, Object, ObjectKind};
 use ctxc_transcript::session::{session_id, sidecar_dir};
@@ -153,7 +153,7 @@ impl KeptSession {
     ) -> Result<(), VersionError> {
         file.rewind()?;
         let mut lines = LineReader::new(file.take(len));
-        let mut putting = Putting::behind(Vec::new(), archive, PORTION, stop);
+        let mut putting = Putting::behind(Vec::new(), archive, PORTION, stop)?;
         while let Some(line) = lines.next_line()? {
             putting.add(line)?;
         }
@@ -268,7 +268,7 @@ impl KeptSession {
         let noted = SystemTime::from(self.time);
         let is_old = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|metadata| is_before(&metadata, noted));
         let has_old_folder = || {
-            let files = session_id(path).map_or_else(|| Ok(Vec::new()), |_| sidecar_files(&sidecar_dir(path)));
+            let files = session_id(path).map_or_else(|| Ok(Vec::new()), |_| files_in(&sidecar_dir(path)));
             files.is_ok_and(|files| files.iter().all(is_old))
         };
         self.path.as_deref() == Some(path) && self.bytes == len && is_before(metadata, noted) && has_old_folder()

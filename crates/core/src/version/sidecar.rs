@@ -37,7 +37,7 @@ pub fn keep_sidecar(
     let mut sidecar = Sidecar::default();
     let known: HashSet<Vec<u8>> =
         archive.objects_of(ObjectKind::File, group(id))?.into_iter().map(|(_, head)| head).collect();
-    for path in sidecar_files(folder)? {
+    for path in files_in(folder)? {
         let relative = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
         let is_old = since.is_some_and(|since| std::fs::metadata(&path).is_ok_and(|it| is_before(&it, since)));
         if is_old && known.contains(relative.as_bytes()) {
@@ -45,12 +45,12 @@ pub fn keep_sidecar(
         }
         let mut lines = LineReader::new(File::open(&path)?);
         let mut rest = Vec::new();
-        let mut putting = Putting::behind(Vec::new(), archive, PORTION, stop);
+        let mut putting = Putting::behind(Vec::new(), archive, PORTION, stop)?;
         while let Some(line) = lines.next_line()? {
             if line.ends_with(b"\n") {
                 putting.add(line)?;
             } else {
-                rest = line.to_vec();
+                rest = putting.as_put(line).into_owned();
             }
         }
         let (put, bytes) = putting.finish()?;
@@ -69,11 +69,11 @@ pub fn keep_sidecar(
     Ok(sidecar)
 }
 
-/// The files in the folder of a session. Where there is none there are none.
+/// The regular files in a folder and those below it, in their order. Where there is none there are none.
 ///
 /// # Errors
 /// When a file cannot be looked at.
-pub(super) fn sidecar_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut folders = vec![folder.to_owned()];
     let mut files = Vec::new();
     while let Some(next) = folders.pop() {

@@ -106,7 +106,7 @@ impl State {
         if state.key() == key { Ok(state) } else { Err(VersionError::NotWhatWasKept(key)) }
     }
 
-    fn unpack(object: Object) -> Option<Self> {
+    pub(super) fn unpack(object: Object) -> Option<Self> {
         let (_, sum) = head(&object.head)?;
         let mut unpacker = Unpacker(&object.content);
         if unpacker.number()? != FORM {

@@ -169,7 +169,7 @@ impl Version {
         }
     }
 
-    fn unpack(content: &[u8]) -> Option<Self> {
+    pub(super) fn unpack(content: &[u8]) -> Option<Self> {
         let mut unpacker = Unpacker(content);
         if unpacker.number()? != FORM {
             return None;

@@ -15,6 +15,7 @@ mod originals;
 mod rank;
 mod reads;
 mod records;
+mod replace;
 mod row;
 mod search;
 mod session;

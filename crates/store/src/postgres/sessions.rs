@@ -93,7 +93,7 @@ pub(super) fn packed(row: &Row) -> Result<PackedObject, Damage> {
 }
 
 /// What the rows hold that a statement gives.
-fn all<T>(
+pub(super) fn all<T>(
     server: &Server,
     session: &mut Session,
     sql: &str,
@@ -212,7 +212,7 @@ fn next_pack(server: &Server, session: &mut Session) -> Result<u64, ArchiveError
 }
 
 /// Stores a pack, in the place of an older one of its number; the length that it takes up.
-fn insert_pack(
+pub(super) fn insert_pack(
     server: &Server,
     session: &mut Session,
     packer: &mut Packer,

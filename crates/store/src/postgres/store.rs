@@ -9,7 +9,9 @@ use super::originals::PackedBody;
 use super::row::{length, path_value, text_value, to_signed, value};
 use super::session::{Server, Session, Values};
 use super::writer::Writer;
-use super::{fetch, index, migrate, nearest, operations, originals, records, search, sessions, sweep, vectors};
+use super::{
+    fetch, index, migrate, nearest, operations, originals, records, replace, search, sessions, sweep, vectors,
+};
 use crate::body::Unpacker;
 use crate::pack::HeldPacks;
 use crate::prefix;
@@ -106,6 +108,20 @@ impl Archive for Postgres {
         self.writer.drop_object(&self.server, kind, key)
     }
 
+    fn replace_lines(&mut self, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError> {
+        // The packs that are held have what was there.
+        self.packs = RefCell::default();
+        self.writer.within(&self.server, |server, session| replace::lines(server, session, lines))
+    }
+
+    fn replace_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError> {
+        self.writer.within(&self.server, |server, session| replace::operation(server, session, operation))
+    }
+
+    fn erase(&mut self) -> Result<(), ArchiveError> {
+        replace::erase(&self.server, self.writer.free(&self.server)?)
+    }
+
     fn drop_originals(&mut self, operation: &str) -> Result<(), ArchiveError> {
         self.writer.drop_originals(&self.server, operation)
     }
@@ -134,6 +150,12 @@ impl Archive for Postgres {
             found.insert(packed.digest, self.unpack_line(packed)?);
         }
         Ok(digests.iter().map(|digest| found.get(digest).cloned()).collect())
+    }
+
+    fn line_id(&self, digest: Digest) -> Result<Option<LineId>, ArchiveError> {
+        let find = "SELECT id FROM body WHERE digest = $1";
+        let found = self.all(find, &[&digest.as_bytes().as_slice()], |row| length(row, "id"))?;
+        Ok(found.into_iter().next().map(LineId))
     }
 
     fn each_line(&self, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError> {

@@ -115,6 +115,17 @@ impl Writer {
         dropped.map(drop).map_err(|error| self.broken(error))
     }
 
+    /// Carries out `work` as a part of the deposit, behind what was put before.
+    pub(super) fn within(
+        &mut self,
+        server: &Server,
+        work: impl FnOnce(&Server, &mut Session) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        let done = self.send(server).and_then(|()| work(server, self.open(server)?));
+        done.map_err(|error| self.broken(error))
+    }
+
     /// Keeps all other deposits out until this one ends.
     pub(super) fn claim(&mut self, server: &Server) -> Result<(), ArchiveError> {
         self.check_whole()?;

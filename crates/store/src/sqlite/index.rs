@@ -20,11 +20,13 @@ const PORTION: u64 = 16 << 20;
 const MOST_WORDS: usize = 1 << 20;
 
 /// How many bodies and records are still to be indexed.
-pub(super) const N_LEFT: &str = "SELECT (SELECT count(*) FROM body WHERE id > indexed.body)
+pub(super) const N_LEFT: &str = "SELECT (SELECT count(*) FROM body WHERE id > indexed.body
+        AND NOT EXISTS (SELECT 1 FROM document WHERE document.body = body.id))
     + (SELECT count(*) FROM record WHERE seq > indexed.record) AS n_left FROM indexed";
 
 const NEXT_BODY: &str = "SELECT id, digest, codec, content, bytes FROM body
-    WHERE id > (SELECT body FROM indexed) ORDER BY id LIMIT 1";
+    WHERE id > (SELECT body FROM indexed)
+        AND NOT EXISTS (SELECT 1 FROM document WHERE document.body = body.id) ORDER BY id LIMIT 1";
 
 const NEXT_RECORD: &str = "SELECT * FROM record WHERE seq > (SELECT record FROM indexed) ORDER BY seq LIMIT 1";
 

@@ -11,6 +11,7 @@ mod packs;
 mod place;
 mod reads;
 mod records;
+mod replace;
 mod row;
 mod schema;
 mod search;

@@ -73,6 +73,16 @@ pub(super) fn operation(row: &Row<'_>) -> rusqlite::Result<Operation> {
     })
 }
 
+/// Stores other texts of an operation.
+pub(super) fn replace(connection: &Connection, operation: &Operation) -> rusqlite::Result<()> {
+    let Operation { id, command, report, .. } = operation;
+    let cuts = cuts::pack(&operation.cuts).map_err(unstorable)?;
+    let update = "UPDATE operation SET command = ?2, report = ?3, cuts = ?4, source_digest = ?5, output_digest = ?6
+        WHERE id = ?1";
+    let (source, output) = (operation.source.digest, operation.output.digest);
+    connection.execute(update, params![id, command, report, cuts, source.as_bytes(), output.as_bytes()]).map(drop)
+}
+
 pub(super) fn time(row: &Row<'_>) -> rusqlite::Result<Timestamp> {
     row.get_ref("time")?.as_str()?.parse().map_err(|error| damaged(Type::Text, error))
 }

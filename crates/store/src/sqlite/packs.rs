@@ -115,6 +115,6 @@ fn delete(connection: &Connection, id: u64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn damaged_pack(id: u64) -> rusqlite::Error {
+pub(super) fn damaged_pack(id: u64) -> rusqlite::Error {
     damaged(Type::Blob, std::io::Error::other(format!("pack {id} is not what was stored")))
 }

@@ -117,6 +117,20 @@ impl Archive for Sqlite {
         self.put(|writer| writer.drop_originals(operation))
     }
 
+    fn replace_lines(&mut self, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError> {
+        // The packs that are held have what was there.
+        self.lines = RefCell::default();
+        self.put(|writer| writer.replace_lines(lines))
+    }
+
+    fn replace_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError> {
+        self.put(|writer| writer.replace_operation(operation))
+    }
+
+    fn erase(&mut self) -> Result<(), ArchiveError> {
+        self.writer()?.erase()
+    }
+
     fn claim(&mut self) -> Result<(), ArchiveError> {
         // The transaction of a deposit is one that writes from its beginning.
         self.put(|_| Ok(()))
@@ -137,6 +151,10 @@ impl Archive for Sqlite {
             let line = body.map(|body| self.read_line(body)).transpose()?;
             Ok(line.and_then(Line::into_bytes))
         })
+    }
+
+    fn line_id(&self, digest: Digest) -> Result<Option<LineId>, ArchiveError> {
+        Ok(self.all(lines::BODY_ID, [digest.as_bytes()], |row| length(row, "id"))?.pop().map(LineId))
     }
 
     fn each_line(&self, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError> {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::connect;
-use super::fault::Fault;
+use super::fault::{Fault, WAIT_SECONDS};
 use super::row::{length, to_signed};
-use super::{index, lines, objects, operations, originals, packs, records, sweep, vectors};
+use super::{index, lines, objects, operations, originals, packs, records, replace, sweep, vectors};
 use crate::body::{PACKED, Packer};
 use crate::pack::{OpenPack, place};
 use crate::{
@@ -126,6 +126,27 @@ impl Writer {
     pub(super) fn drop_originals(&mut self, operation: &str) -> Result<(), ArchiveError> {
         let drop = || self.connection.prepare_cached(originals::DROP)?.execute([operation]);
         drop().map(|_| ()).fault(&self.path)
+    }
+
+    pub(super) fn replace_lines(&mut self, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError> {
+        self.close_pack()?;
+        for (LineId(id), line) in lines {
+            let replaced = replace::line(&self.connection, &mut self.packer, to_signed(*id), line).fault(&self.path)?;
+            if !replaced {
+                return Err(ArchiveError::NoSuchLine { id: *id });
+            }
+        }
+        replace::packs(&self.connection, lines).fault(&self.path)
+    }
+
+    pub(super) fn replace_operation(&self, operation: &Operation) -> Result<(), ArchiveError> {
+        operations::replace(&self.connection, operation).fault(&self.path)
+    }
+
+    pub(super) fn erase(&mut self) -> Result<(), ArchiveError> {
+        self.check_free()?;
+        let is_whole = replace::erase(&self.connection).fault(&self.path)?;
+        if is_whole { Ok(()) } else { Err(ArchiveError::Locked { path: self.path.clone(), seconds: WAIT_SECONDS }) }
     }
 
     pub(super) fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {

@@ -9,7 +9,7 @@ use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry, Shown};
 use ctxc_core::apply::{NamedBatch, over, texts};
-use ctxc_store::{ArchiveError, DocumentId, Kind, Operation};
+use ctxc_store::{ArchiveError, DocumentId, Kind, ObjectKind, Operation};
 use ctxc_transcript::text::Digest;
 
 /// What to show, and how.
@@ -100,7 +100,7 @@ fn named(id: &str, desk: &Desk<'_>) -> Result<Named, CommandError> {
         Err(error) => return Err(error.into()),
     }
     let lines = desk.archive.lines_by_prefix(&id)?.into_iter().map(DocumentId::Line);
-    for document in lines.chain(desk.archive.records_by_prefix(&id)?) {
+    for document in lines.chain(desk.archive.records_by_prefix(&id)?).chain(masked(&id, desk)?) {
         let what = if matches!(document, DocumentId::Line(_)) { "entry" } else { "record" };
         names.push(format!("{what} {}", document.digest().to_string().chars().take(16).collect::<String>()));
         found = Some(Named::Document(document));
@@ -115,6 +115,22 @@ fn named(id: &str, desk: &Desk<'_>) -> Result<Named, CommandError> {
                 .hint("use a longer prefix"))
         }
     }
+}
+
+/// The lines that had a digest which begins so, before `ctxc forget` masked something in them: placeholders still name it.
+fn masked(id: &str, desk: &Desk<'_>) -> Result<Vec<DocumentId>, CommandError> {
+    let mut lines = Vec::new();
+    for (digest, _) in desk.archive.object_keys(ObjectKind::Forgotten)? {
+        if !digest.to_string().starts_with(id) {
+            continue;
+        }
+        let ids = desk.archive.object(ObjectKind::Forgotten, digest)?.map(|object| object.lines).unwrap_or_default();
+        desk.archive.each_line(&ids, &mut |_, line| {
+            lines.push(DocumentId::Line(Digest::of(line)));
+            Ok(())
+        })?;
+    }
+    Ok(lines)
 }
 
 /// The error for what has gone since it was found.

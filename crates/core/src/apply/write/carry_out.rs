@@ -8,14 +8,14 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
+use super::in_place;
 use super::pass::{self, Written};
 use crate::apply::check::index::check;
 use crate::apply::check::problem::{Problem, new_problems};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::error::ApplyError;
-use crate::apply::write::file::{
-    Existing, Guard, Staged, back_up, copy_sidecar, discard, remove_sidecar, unnamed_file,
-};
+use crate::apply::write::file::{Existing, Guard, Staged, copy_sidecar, remove_sidecar, unnamed_file};
+use crate::version::StandIns;
 use crate::version::{Edits, Inserted, KeptSession, Recorded, Recorder, Step, Version};
 use ctxc_store::{Archive, FileRef, Operation, Original};
 use ctxc_transcript::scan::{Kind, Scan};
@@ -134,6 +134,8 @@ pub struct Done {
     pub backup: Option<PathBuf>,
     /// Whether a sidecar folder was copied.
     pub copied_sidecar: bool,
+    /// How many lines were taken over that a client appended to the old file while it was replaced in place.
+    pub n_late: u64,
     /// The length of the source in bytes.
     pub bytes_before: u64,
     /// The length of the result.
@@ -203,10 +205,10 @@ pub fn carry_out(
     if let Some(guard) = &guard {
         guard.verify()?;
     }
-    let Swapped { path, backup, copied_sidecar } = stage.swap(destination, origin, guard.as_ref())?;
+    let Swapped { path, backup, copied_sidecar, n_late } = stage.swap(destination, origin, guard.as_ref())?;
     let Written { len: bytes_after, .. } = written;
     let bytes_before = before.fingerprint.len;
-    Ok(Done { path, backup, copied_sidecar, bytes_before, bytes_after, operation, problems: left })
+    Ok(Done { path, backup, copied_sidecar, n_late, bytes_before, bytes_after, operation, problems: left })
 }
 
 /// The problems of the result in `file`, read again: lines that were appended are in no index.
@@ -285,6 +287,7 @@ fn note_originals(
 ) -> Result<(), ApplyError> {
     let lines: LineSet = changed.iter().map(|(line, _)| *line).collect();
     let mut replacements = changed.iter();
+    let stand_ins = StandIns::load(archive).map_err(ApplyError::Version)?;
     revisit(file, index, &lines, |line, bytes| {
         let replaced_by = replacements.find(|(changed, _)| *changed == line).and_then(|(_, digest)| *digest);
         let whole;
@@ -294,6 +297,8 @@ fn note_originals(
             whole = [bytes, b"\n"].concat();
             &whole
         };
+        // What was purged does not come back with a file that still has it.
+        let bytes = &*stand_ins.of(bytes);
         let uuid = Scan::of(bytes).uuid.and_then(|it| it.string(bytes)).map(json_string::decode);
         let original = Original { line: bytes, uuid: uuid.as_deref(), replaced_by };
         archive.put_original(&original).map(drop).map_err(ApplyError::Archive)
@@ -357,6 +362,7 @@ struct Swapped {
     path: Option<PathBuf>,
     backup: Option<PathBuf>,
     copied_sidecar: bool,
+    n_late: u64,
 }
 
 impl Stage {
@@ -417,21 +423,15 @@ impl Stage {
         origin: &Origin<'_>,
         guard: Option<&Guard>,
     ) -> Result<Swapped, ApplyError> {
-        let mut swapped = Swapped { path: None, backup: None, copied_sidecar: false };
+        let mut swapped = Swapped { path: None, backup: None, copied_sidecar: false, n_late: 0 };
         match (self, destination) {
             (Self::Beside(staged), Destination::InPlace(_)) => {
-                swapped.backup = origin.path.map(|_| back_up(staged.target())).transpose()?;
-                // The picker sorts by this time, and the client's own clean-up goes by it.
-                if let Some(modified) = guard.and_then(Guard::modified) {
-                    let target = staged.target().to_owned();
-                    staged.set_modified(modified).map_err(|error| ApplyError::Write(target, error))?;
-                }
-                if let Some(Err(error)) = guard.map(Guard::verify) {
-                    // Nothing was replaced, so the copy is of no use.
-                    swapped.backup.iter().for_each(|backup| discard(backup));
-                    return Err(error);
-                }
-                swapped.path = Some(staged.commit(Existing::Overwrite)?);
+                // What is replaced in place has a path, and so a guard.
+                let Some(guard) = guard else { return Ok(swapped) };
+                let replaced = in_place::replace(staged, origin.file, guard, &mut |_| {})?;
+                swapped.path = Some(replaced.path);
+                swapped.backup = Some(replaced.backup);
+                swapped.n_late = replaced.n_late;
             }
             (Self::Beside(staged), Destination::NewSession { sidecar, new_sidecar, .. }) => {
                 swapped.copied_sidecar = copy_sidecar(sidecar, new_sidecar)?;

@@ -175,31 +175,55 @@ pub fn n_names(_path: &Path) -> u64 {
     1
 }
 
+/// The number of a file: one that took its place has another.
+#[cfg(unix)]
+fn number(metadata: &fs::Metadata) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    Some(metadata.ino())
+}
+
+/// Elsewhere nobody tells.
+#[cfg(not(unix))]
+fn number(_metadata: &fs::Metadata) -> Option<u64> {
+    None
+}
+
 /// A source on disk, and what it was when it was opened.
 #[derive(Debug)]
 pub(in crate::apply) struct Guard {
     path: PathBuf,
     len: u64,
     modified: Option<SystemTime>,
+    number: Option<u64>,
 }
 
 impl Guard {
     pub(in crate::apply) fn new(path: &Path, file: &File) -> Result<Self, ApplyError> {
         let metadata = file.metadata().map_err(ApplyError::Read)?;
-        Ok(Self { path: path.to_owned(), len: metadata.len(), modified: metadata.modified().ok() })
+        Ok(Self {
+            path: path.to_owned(),
+            len: metadata.len(),
+            modified: metadata.modified().ok(),
+            number: number(&metadata),
+        })
     }
 
     /// # Errors
     /// When the path no longer leads to a file of the same size and time.
     pub(in crate::apply) fn verify(&self) -> Result<(), ApplyError> {
         let metadata = fs::metadata(&self.path).map_err(ApplyError::Read)?;
-        let is_same = metadata.len() == self.len && metadata.modified().ok() == self.modified;
+        let is_same =
+            metadata.len() == self.len && metadata.modified().ok() == self.modified && number(&metadata) == self.number;
         if is_same { Ok(()) } else { Err(ApplyError::SourceChanged(self.path.clone())) }
     }
 
     /// For how many seconds the file has been left alone at `now`.
     pub(in crate::apply) fn seconds_at_rest(&self, now: SystemTime) -> Option<u64> {
         self.modified.and_then(|modified| now.duration_since(modified).ok()).map(|age| age.as_secs())
+    }
+
+    pub(in crate::apply) const fn len(&self) -> u64 {
+        self.len
     }
 
     pub(in crate::apply) const fn modified(&self) -> Option<SystemTime> {

@@ -2,7 +2,10 @@
 
 pub(super) mod carry_out;
 pub(super) mod file;
+mod in_place;
+pub(super) mod made;
 pub(super) mod new_session;
+pub(super) mod overwrite;
 pub(super) mod pass;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) mod round_trip;

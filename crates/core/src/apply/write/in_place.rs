@@ -1,0 +1,417 @@
+//! A session that is replaced in place, while its client may append to it (S-03, X-04).
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::file::{Existing, Guard, Staged, back_up, discard};
+use crate::apply::error::ApplyError;
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{Chain, Index, LineReader, read_line};
+
+/// Between two steps, where tests let something else happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Point {
+    BeforeBackup,
+    BeforeVerify,
+    BeforeSwap,
+    AfterSwap,
+}
+
+/// What was done.
+#[derive(Debug)]
+pub(super) struct Replaced {
+    /// The file, its links followed.
+    pub(super) path: PathBuf,
+    /// The old one, under its new name.
+    pub(super) backup: PathBuf,
+    /// How many lines were taken over that a client appended to the old one in the last moment.
+    pub(super) n_late: u64,
+}
+
+/// Puts `staged` in the place of the file that `source` is open on, which `guard` was made of.
+///
+/// A client may have opened the old file before it was replaced and write to it afterwards: what stands in it then is
+/// appended to the new one.
+///
+/// # Errors
+/// When the old file changed before, another ctxc replaces it, or a step fails: nothing was replaced then. Or
+/// [`ApplyError::Late`], when what a client appended could not be taken over.
+pub(super) fn replace(
+    staged: Staged,
+    source: &File,
+    guard: &Guard,
+    at: &mut dyn FnMut(Point),
+) -> Result<Replaced, ApplyError> {
+    // Another ctxc on the same file, from here to its end. Where files cannot be locked, the guard alone tells.
+    if matches!(source.try_lock(), Err(std::fs::TryLockError::WouldBlock)) {
+        return Err(ApplyError::SourceChanged(staged.target().to_owned()));
+    }
+    at(Point::BeforeBackup);
+    let backup = back_up(staged.target())?;
+    // The picker sorts by this time, and the client's own clean-up goes by it.
+    if let Some(modified) = guard.modified() {
+        let target = staged.target().to_owned();
+        staged.set_modified(modified).map_err(|error| ApplyError::Write(target, error))?;
+    }
+    at(Point::BeforeVerify);
+    if let Err(error) = guard.verify() {
+        // Nothing was replaced, so the copy is of no use.
+        discard(&backup);
+        return Err(error);
+    }
+    at(Point::BeforeSwap);
+    let path = staged.commit(Existing::Overwrite)?;
+    at(Point::AfterSwap);
+    match take_over(source, guard.len(), &path) {
+        Ok(n_late) => Ok(Replaced { path, backup, n_late }),
+        Err(error) => Err(ApplyError::Late { path, backup, error }),
+    }
+}
+
+/// Appends to the file at `path` the whole lines that stand behind `len` in `source`, which it took the place of; how many
+/// they are.
+fn take_over(mut source: &File, len: u64, path: &Path) -> io::Result<u64> {
+    if source.metadata()?.len() <= len {
+        return Ok(0);
+    }
+    let mut new = File::options().read(true).append(true).open(path)?;
+    let (old_ends, new_ends) = (ends_line(source, len)?, ends_line(&new, new.metadata()?.len())?);
+    // A last line that was not whole when it was read may be missing in the new file; then all of it is late.
+    let start = if !old_ends && new_ends { line_start(source, len)? } else { len };
+    source.seek(SeekFrom::Start(start))?;
+    let mut late = Vec::new();
+    source.take(u64::MAX).read_to_end(&mut late)?;
+    late.truncate(memchr::memrchr(b'\n', &late).map_or(0, |end| end + 1));
+    if late.is_empty() {
+        return Ok(0);
+    }
+    let mut out = Vec::with_capacity(late.len() + 1);
+    if old_ends && !new_ends {
+        out.push(b'\n');
+    }
+    let goes_on = !old_ends && !new_ends;
+    relinked(&late, goes_on, source, &new, &mut out)?;
+    // In one go: a client may append to the new file by now.
+    new.write_all(&out)?;
+    new.sync_all()?;
+    Ok(memchr::memchr_iter(b'\n', &late).count() as u64)
+}
+
+/// Whether a line ends in `file` at `len`.
+fn ends_line(mut file: &File, len: u64) -> io::Result<bool> {
+    let Some(last) = len.checked_sub(1) else { return Ok(true) };
+    let mut byte = [0];
+    file.seek(SeekFrom::Start(last))?;
+    file.read_exact(&mut byte)?;
+    Ok(byte == *b"\n")
+}
+
+/// Where the line starts that stands in `file` before `len`.
+fn line_start(mut file: &File, len: u64) -> io::Result<u64> {
+    file.rewind()?;
+    let mut lines = LineReader::new(file.take(len));
+    let mut start = 0;
+    while let Some(line) = lines.next_line()?.filter(|line| line.ends_with(b"\n")) {
+        start += line.len() as u64;
+    }
+    Ok(start)
+}
+
+/// Adds the lines of `late` to `out`. Those whose parent is in `old` and no longer in `new` go on from the newest entry there.
+fn relinked(late: &[u8], goes_on: bool, old: &File, new: &File, out: &mut Vec<u8>) -> io::Result<()> {
+    let mut known = uuids(new)?;
+    let gone: HashSet<String> = uuids(old)?.difference(&known).cloned().collect();
+    let leaf = leaf(new)?;
+    for (n, line) in late.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        // The rest of a line that was not whole.
+        if goes_on && n == 0 {
+            out.extend_from_slice(line);
+            continue;
+        }
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let scan = Scan::of(text);
+        let parent = scan.parent_uuid.filter(|span| {
+            let parent = span.string(text).map(|raw| json_string::decode(raw).into_owned());
+            parent.is_some_and(|parent| gone.contains(&parent) && !known.contains(&parent))
+        });
+        match (parent, &leaf) {
+            (Some(span), Some(leaf)) => {
+                let splice = Splice::new(span, json_string::encode(leaf));
+                out.extend(render(text, &[splice]).map_err(io::Error::other)?);
+                out.push(b'\n');
+            }
+            _ => out.extend_from_slice(line),
+        }
+        known.extend(uuid(text));
+    }
+    Ok(())
+}
+
+fn uuid(line: &[u8]) -> Option<String> {
+    Scan::of(line).uuid.and_then(|span| span.string(line)).map(|raw| json_string::decode(raw).into_owned())
+}
+
+fn uuids(mut file: &File) -> io::Result<HashSet<String>> {
+    file.rewind()?;
+    let mut lines = LineReader::new(BufReader::new(file));
+    let mut uuids = HashSet::new();
+    while let Some(line) = lines.next_line()? {
+        uuids.extend(uuid(line));
+    }
+    Ok(uuids)
+}
+
+/// The uuid of the entry that a resume goes on from.
+fn leaf(mut file: &File) -> io::Result<Option<String>> {
+    file.rewind()?;
+    let index = Index::build(file)?;
+    let Some(leaf) = Chain::find(&index).leaf else { return Ok(None) };
+    Ok(uuid(read_line(file, &index, leaf, &mut Vec::new())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::BufRead;
+    use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+    const POINTS: [Point; 4] = [Point::BeforeBackup, Point::BeforeVerify, Point::BeforeSwap, Point::AfterSwap];
+
+    fn line(uuid: &str, parent: Option<&str>) -> String {
+        let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+        format!(
+            r#"{{"type":"user","parentUuid":{parent},"uuid":"{uuid}","timestamp":"2026-03-02T09:00:00.000Z","message":{{"role":"user","content":"{uuid}"}}}}"#
+        ) + "\n"
+    }
+
+    /// A session of three messages, of which the result lacks the last.
+    fn old() -> String {
+        line("a", None) + &line("b", Some("a")) + &line("c", Some("b"))
+    }
+
+    fn result() -> String {
+        line("a", None) + &line("b", Some("a"))
+    }
+
+    fn append(mut file: &File, text: &str) {
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    fn appending(path: &Path) -> File {
+        File::options().append(true).open(path).unwrap()
+    }
+
+    fn replace_at(path: &Path, text: &str, at: &mut dyn FnMut(Point)) -> Result<Replaced, ApplyError> {
+        let source = File::open(path).unwrap();
+        let guard = Guard::new(path, &source).unwrap();
+        let mut staged = Staged::beside(path, Existing::Overwrite, None).unwrap();
+        staged.file().write_all(text.as_bytes()).unwrap();
+        staged.sync().unwrap();
+        replace(staged, &source, &guard, at)
+    }
+
+    // X-04
+    #[test]
+    fn x_04_what_a_client_appends_at_any_point_is_in_the_file() {
+        for (point, n_late) in POINTS.into_iter().zip([None, None, Some(2), Some(2)]) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("s.jsonl");
+            fs::write(&path, old()).unwrap();
+            // The client has the file open all the while.
+            let client = appending(&path);
+            let replaced = replace_at(&path, &result(), &mut |at| {
+                if at == point {
+                    append(&client, &(line("d", Some("c")) + &line("e", Some("d")) + "{\"torn"));
+                }
+            });
+            let text = fs::read_to_string(&path).unwrap();
+            match n_late {
+                None => {
+                    assert!(matches!(replaced, Err(ApplyError::SourceChanged(_))), "{point:?}");
+                    assert!(text.starts_with(&old()) && text.contains("\"uuid\":\"e\""), "{point:?}");
+                }
+                Some(n_late) => {
+                    assert_eq!(replaced.unwrap().n_late, n_late, "{point:?}");
+                    // Its parent is gone, so that it goes on from the newest entry that is there.
+                    assert_eq!(text, result() + &line("d", Some("b")) + &line("e", Some("d")), "{point:?}");
+                }
+            }
+        }
+    }
+
+    // X-04
+    #[test]
+    fn x_04_a_line_that_was_not_whole_is_taken_over_whole() {
+        let torn = |line: &str| line[..line.len() / 2].to_owned();
+        let late = line("c", Some("b"));
+        for keeps_torn in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("s.jsonl");
+            fs::write(&path, result() + &torn(&late)).unwrap();
+            let client = appending(&path);
+            let new = if keeps_torn { result() + &torn(&late) } else { result() };
+            let replaced = replace_at(&path, &new, &mut |at| {
+                if at == Point::BeforeSwap {
+                    append(&client, &late[late.len() / 2..]);
+                }
+            });
+            assert_eq!(replaced.unwrap().n_late, 1);
+            assert_eq!(fs::read_to_string(&path).unwrap(), result() + &late, "{keeps_torn}");
+        }
+    }
+
+    // The program that `x_04_real_processes...` runs and stops at each point; by itself it does nothing.
+    #[test]
+    fn x_04_process_that_stops_at_each_point() {
+        let Some(path) = std::env::var_os("CTXC_TEST_REPLACE").map(PathBuf::from) else { return };
+        let mut go_on = io::stdin().lock().lines();
+        let mut say = |text: &str| {
+            let mut out = io::stdout();
+            writeln!(out, "\n@{text}").and_then(|()| out.flush()).unwrap();
+            let _ = go_on.next();
+        };
+        // What a client has appended by now is part of the source.
+        let source = fs::read_to_string(&path).unwrap().replacen(&line("c", Some("b")), "", 1);
+        let replaced = replace_at(&path, &source, &mut |at| say(&format!("{at:?}")));
+        say(if replaced.is_ok() { "Done" } else { "Refused" });
+    }
+
+    struct Process {
+        child: Child,
+        stdin: ChildStdin,
+        says: io::Lines<BufReader<ChildStdout>>,
+    }
+
+    impl Process {
+        fn start(path: &Path) -> Self {
+            let name = "apply::write::in_place::tests::x_04_process_that_stops_at_each_point";
+            let mut child = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", name, "--nocapture"])
+                .env("CTXC_TEST_REPLACE", path)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let says = BufReader::new(child.stdout.take().unwrap()).lines();
+            Self { stdin: child.stdin.take().unwrap(), says, child }
+        }
+
+        /// Where it stands next.
+        fn next(&mut self) -> String {
+            loop {
+                let line = self.says.next().unwrap().unwrap();
+                if let Some(point) = line.strip_prefix('@') {
+                    return point.to_owned();
+                }
+            }
+        }
+
+        fn go_on(&mut self) {
+            let _ = self.stdin.write_all(b"\n");
+        }
+
+        /// Lets it run to its end; how that was.
+        fn ends(mut self) -> String {
+            loop {
+                let point = self.next();
+                self.go_on();
+                if point == "Done" || point == "Refused" {
+                    self.child.wait().unwrap();
+                    return point;
+                }
+            }
+        }
+    }
+
+    /// What happens while a process stands at a point.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Event {
+        /// A client appends to the file that it has held open.
+        Append,
+        /// A client opens the file, appends, and closes it.
+        AppendByPath,
+        /// Another process replaces the file, from its beginning to its end.
+        Other,
+        /// The process is killed.
+        Kill,
+    }
+
+    // X-04: every event at every point, and every two of them.
+    #[test]
+    fn x_04_real_processes_lose_no_line_at_any_point() {
+        let events = [Event::Append, Event::AppendByPath, Event::Other, Event::Kill];
+        let mut all: Vec<(usize, Event)> = (0..POINTS.len()).flat_map(|at| events.map(|event| (at, event))).collect();
+        all.sort_by_key(|(at, _)| *at);
+        for (n, first) in all.iter().enumerate() {
+            for second in all.iter().skip(n) {
+                explore(&[*first, *second]);
+            }
+        }
+    }
+
+    fn explore(events: &[(usize, Event)]) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        fs::write(&path, old()).unwrap();
+        let client = appending(&path);
+        let mut process = Process::start(&path);
+        let mut written: Vec<String> = Vec::new();
+        let (mut is_killed, mut is_refused, mut n_done) = (false, false, 0);
+        for at in 0..POINTS.len() {
+            if process.next() == "Refused" {
+                is_refused = true;
+                break;
+            }
+            for (n, (_, event)) in events.iter().enumerate().filter(|(_, (point, _))| *point == at) {
+                let new = line(&format!("late{n}"), Some("c"));
+                match event {
+                    Event::Append => append(&client, &new),
+                    Event::AppendByPath => append(&appending(&path), &new),
+                    Event::Other => {
+                        n_done += usize::from(Process::start(&path).ends() == "Done");
+                        continue;
+                    }
+                    Event::Kill => {
+                        process.child.kill().unwrap();
+                        process.child.wait().unwrap();
+                        is_killed = true;
+                        break;
+                    }
+                }
+                written.push(format!("late{n}"));
+            }
+            if is_killed {
+                break;
+            }
+            process.go_on();
+        }
+        if is_refused {
+            process.go_on();
+            process.child.wait().unwrap();
+        } else if !is_killed {
+            n_done += usize::from(process.ends() == "Done");
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        // The old file or the new one, whole, and lines behind it.
+        assert!(text.starts_with(&result()) && text.ends_with('\n'), "{events:?}: {text}");
+        let backups: String = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|it| it == "bak"))
+            .map(|path| fs::read_to_string(path).unwrap())
+            .collect();
+        for late in written {
+            let entry = format!("\"uuid\":\"{late}\"");
+            // Who is killed in between leaves it in the backup.
+            let is_there = text.contains(&entry) || (is_killed && backups.contains(&entry));
+            assert!(is_there, "{events:?}: {late} is lost\n{text}");
+            assert!(text.matches(&entry).count() <= 1, "{events:?}: {text}");
+        }
+        assert!(n_done > 0 || is_killed || text.starts_with(&old()), "{events:?}: {text}");
+    }
+}

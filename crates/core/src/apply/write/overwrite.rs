@@ -1,0 +1,64 @@
+//! Text that is written over in files of ours, byte for byte, where it stands (N-12).
+
+use std::fs::File;
+use std::io::{self, BufReader, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use ctxc_transcript::LineReader;
+
+/// How many lines of the file at `path` have a masked form, which `mask` gives and which is as long.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn n_masked(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<u64> {
+    let mut n_lines = 0;
+    each_masked(path, mask, |_, _, _| n_lines += 1)?;
+    Ok(n_lines)
+}
+
+/// Writes the masked forms over the lines of the file at `path`; how many they were. The file is not replaced: its old bytes
+/// would stay on the disk, in other names of it and in what a client holds open, and a client that appends to it meanwhile
+/// loses nothing, since the length stays the same. A crash in between leaves what a second run finds.
+///
+/// # Errors
+/// When the file cannot be read or written.
+pub fn overwrite(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<u64> {
+    let mut patches: Vec<(u64, Vec<u8>)> = Vec::new();
+    each_masked(path, mask, |start, line, masked| {
+        let differs = |at: &usize| line.get(*at) != masked.get(*at);
+        let first = (0..line.len()).find(differs).unwrap_or(0);
+        let last = (0..line.len()).rev().find(differs).unwrap_or(0);
+        patches.extend(masked.get(first..=last).map(|bytes| (start + first as u64, bytes.to_vec())));
+    })?;
+    if patches.is_empty() {
+        return Ok(0);
+    }
+    let mut file = File::options().read(true).write(true).open(path)?;
+    // The picker sorts by this time, and the client's own clean-up goes by it.
+    let modified = file.metadata()?.modified();
+    for (start, bytes) in &patches {
+        file.seek(SeekFrom::Start(*start))?;
+        file.write_all(bytes)?;
+    }
+    if let Ok(modified) = modified {
+        file.set_modified(modified)?;
+    }
+    file.sync_all()?;
+    Ok(patches.len() as u64)
+}
+
+fn each_masked(
+    path: &Path,
+    mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>,
+    mut each: impl FnMut(u64, &[u8], &[u8]),
+) -> io::Result<()> {
+    let mut lines = LineReader::new(BufReader::new(File::open(path)?));
+    let mut start = 0;
+    while let Some(line) = lines.next_line()? {
+        if let Some(masked) = mask(line).filter(|masked| masked.len() == line.len()) {
+            each(start, line, &masked);
+        }
+        start += line.len() as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,505 @@
+//! A text purged from an archive (N-12): every line, object, record and operation that holds it gets a mask instead.
+//!
+//! A mask is as long as what it takes the place of, so that every edit of a line stays exact. What is known by the content of
+//! lines gets other sums and keys: states, versions, and what refers to them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::AtomicBool;
+
+use super::key::Sum;
+use super::{Edit, Edits, KeptSession, LineKey, State, Step, Version, VersionError, stand_in};
+use ctxc_store::{Archive, DocumentId, LineId, Object, ObjectKind};
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::text::{Digest, Stopped};
+
+/// How many lines are read between two looks at whether to stop.
+const AT_A_TIME: usize = 4096;
+/// How many masks are tried before two lines become one.
+const ATTEMPTS: usize = 6;
+
+/// Whether the text goes, or what holds it is only counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purge {
+    /// It goes.
+    Mask,
+    /// It is counted.
+    Count,
+}
+
+/// What held the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Lines of sessions, of the files in their folders, and originals.
+    pub lines: u64,
+    /// States, versions, edits, files and titles that held it besides.
+    pub objects: u64,
+    /// Operations, by their commands or reports.
+    pub operations: u64,
+    /// Results of servers, summaries, buffers and reports.
+    pub records: u64,
+}
+
+impl Purged {
+    /// Whether nothing held it.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What gives the masked form of bytes, which is as long; `None` where there is nothing to mask. The number is that of the
+/// attempt: each gives another form.
+pub type Mask<'a> = dyn Fn(&[u8], usize) -> Option<Vec<u8>> + 'a;
+
+/// Purges what `mask` masks from `archive`, all of it or nothing. [`Archive::erase`] is for the caller: until then the files
+/// of the store still hold it.
+///
+/// # Errors
+/// When the archive fails, or what it holds is damaged; or when `stop` is set.
+pub fn purge(
+    archive: &mut dyn Archive,
+    mask: &Mask<'_>,
+    purge: Purge,
+    stop: &AtomicBool,
+) -> Result<Purged, VersionError> {
+    if purge == Purge::Mask {
+        // What is read from here on is what stands there when this is committed.
+        archive.claim()?;
+    }
+    let found = Found::read(archive, mask, stop)?;
+    let purged = found.purged();
+    if purge == Purge::Mask && !purged.is_nothing() {
+        found.write(archive)?;
+    }
+    match purge {
+        Purge::Mask => archive.commit()?,
+        Purge::Count => {}
+    }
+    Ok(purged)
+}
+
+/// What holds the text, as it is without it.
+#[derive(Default)]
+struct Found {
+    lines: BTreeMap<LineId, Vec<u8>>,
+    /// What stands in for the lines that were masked, and for those that were rendered of them.
+    stand_ins: Vec<Object>,
+    objects: Vec<Object>,
+    n_objects: u64,
+    records: Vec<ctxc_store::Record>,
+    operations: Vec<ctxc_store::Operation>,
+    n_operations: u64,
+    /// Objects under keys that they have no longer.
+    gone: Vec<(ObjectKind, Digest)>,
+}
+
+impl Found {
+    fn read(archive: &dyn Archive, mask: &Mask<'_>, stop: &AtomicBool) -> Result<Self, VersionError> {
+        let mut found = Self::default();
+        found.read_lines(archive, mask, stop)?;
+        let renamed = found.read_history(archive, mask)?;
+        found.read_objects(archive, mask, &renamed)?;
+        found.read_operations(archive, mask, &renamed)?;
+        for name in archive.record_names()? {
+            let DocumentId::Record(kind, key) = name else { continue };
+            let Some(mut record) = archive.record(kind, key)? else { continue };
+            let text = masked_text(mask, &mut record.document.text);
+            let meta = record.meta.as_mut().is_some_and(|meta| masked_text(mask, meta));
+            if text || meta {
+                found.records.push(record);
+            }
+        }
+        Ok(found)
+    }
+
+    fn purged(&self) -> Purged {
+        Purged {
+            lines: self.lines.len() as u64,
+            objects: self.n_objects,
+            operations: self.n_operations,
+            records: self.records.len() as u64,
+        }
+    }
+
+    fn write(self, archive: &mut dyn Archive) -> Result<(), VersionError> {
+        let lines: Vec<(LineId, Vec<u8>)> = self.lines.into_iter().collect();
+        archive.replace_lines(&lines)?;
+        for (kind, key) in self.gone {
+            archive.drop_object(kind, key)?;
+        }
+        for object in self.objects.iter().chain(&self.stand_ins) {
+            archive.put_object(object)?;
+        }
+        for record in &self.records {
+            archive.put_record(record)?;
+        }
+        for operation in &self.operations {
+            archive.replace_operation(operation)?;
+        }
+        Ok(())
+    }
+
+    fn read_lines(&mut self, archive: &dyn Archive, mask: &Mask<'_>, stop: &AtomicBool) -> Result<(), VersionError> {
+        let mut ids = Vec::new();
+        archive.each_size(&mut |id, _, _| ids.push(id))?;
+        ids.sort_unstable();
+        // With the lines as they were.
+        let mut found: Vec<(LineId, Vec<u8>)> = Vec::new();
+        for ids in ids.chunks(AT_A_TIME) {
+            Stopped::check(stop)?;
+            archive.each_line(ids, &mut |id, line| {
+                found.extend(mask(line, 0).map(|_| (id, line.to_vec())));
+                Ok(())
+            })?;
+        }
+        let mut digests: HashSet<Digest> = HashSet::new();
+        for (id, line) in found {
+            for attempt in 0..ATTEMPTS {
+                let Some(masked) = mask(&line, attempt) else { break };
+                let digest = Digest::of(&masked);
+                // Two lines that differed in nothing else stay two.
+                let is_taken = !digests.insert(digest) || archive.line(digest)?.is_some();
+                if !is_taken || attempt + 1 == ATTEMPTS {
+                    self.stand_ins.extend(stand_in::object(&line, &masked, Some(id)));
+                    self.lines.insert(id, masked);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// States and versions, with other keys where their lines, or what they refer to, have; which keys are different.
+    fn read_history(
+        &mut self,
+        archive: &dyn Archive,
+        mask: &Mask<'_>,
+    ) -> Result<HashMap<Digest, Digest>, VersionError> {
+        let mut states: Vec<(Digest, State)> = Vec::new();
+        let mut known: HashMap<Digest, State> = HashMap::new();
+        let mut touched: HashSet<Digest> = HashSet::new();
+        let mut keys = Keys { all: HashMap::new(), masked: &self.lines };
+        for (key, head) in archive.object_keys(ObjectKind::State)? {
+            // The portions of a deposit that is under way have none.
+            if head.is_empty() {
+                continue;
+            }
+            let old = State::read(archive, key)?;
+            let mut state = old.clone();
+            let torn = mask(&old.torn, 0);
+            if torn.is_some() || old.lines.iter().any(|line| self.lines.contains_key(line)) {
+                keys.read(archive, &old.lines)?;
+                let (before, after) = keys.sums(&old.lines);
+                if before.digest() == old.sum {
+                    state.sum = after.digest();
+                    state.group = after.first().map(LineKey::group);
+                }
+                if let Some(torn) = torn {
+                    self.stand_ins.extend(stand_in::object(&old.torn, &torn, None));
+                    state.torn = torn;
+                    self.n_objects += 1;
+                }
+                touched.insert(key);
+            }
+            known.insert(key, old);
+            states.push((key, state));
+        }
+        let mut versions: Vec<(Digest, Version)> = Vec::new();
+        for (key, _) in archive.object_keys(ObjectKind::Version)? {
+            let old = Version::read(archive, key)?;
+            let mut version = old.clone();
+            let is_masked = mask_steps(mask, &mut version.steps);
+            self.n_objects += u64::from(is_masked);
+            if let Some(state) = known.get(&old.state).filter(|_| is_masked || touched.contains(&old.state)) {
+                keys.read(archive, &state.lines)?;
+                let rendered = Renderings { archive, state, masked: &self.lines, keys: &keys };
+                let (before, after, stand_ins) = rendered.of(&old, &version, mask)?;
+                if before.digest() == old.sum {
+                    version.sum = after.digest();
+                    version.group = after.first().map(LineKey::group);
+                }
+                self.stand_ins.extend(stand_ins);
+                touched.insert(key);
+            }
+            versions.push((key, version));
+        }
+        let renamed = renamed(&mut states, &mut versions);
+        let is_other = |key: &Digest| touched.contains(key) || renamed.contains_key(key);
+        for (key, state) in states.iter().filter(|(key, _)| is_other(key)) {
+            self.gone.extend(renamed.get(key).map(|_| (ObjectKind::State, *key)));
+            self.objects.push(state.object());
+        }
+        for (key, version) in versions.iter().filter(|(key, _)| is_other(key)) {
+            self.gone.extend(renamed.get(key).map(|_| (ObjectKind::Version, *key)));
+            self.objects.push(version.object());
+        }
+        Ok(renamed)
+    }
+
+    /// Edits, files beside sessions, and sessions.
+    fn read_objects(
+        &mut self,
+        archive: &dyn Archive,
+        mask: &Mask<'_>,
+        renamed: &HashMap<Digest, Digest>,
+    ) -> Result<(), VersionError> {
+        for kind in [ObjectKind::Edits, ObjectKind::File, ObjectKind::Session] {
+            for (key, _) in archive.object_keys(kind)? {
+                let Some(object) = archive.object(kind, key)? else { continue };
+                let before = object.content.clone();
+                let (object, is_masked) = match kind {
+                    ObjectKind::Edits => edits(object, mask),
+                    ObjectKind::Session => session(object, mask, renamed),
+                    _ => file(object, mask),
+                };
+                self.n_objects += u64::from(is_masked);
+                // What is read from the same file again is masked again.
+                match (kind, &object) {
+                    (ObjectKind::File, Some(object)) => {
+                        self.stand_ins.extend(stand_in::object(&before, &object.content, None));
+                    }
+                    (ObjectKind::Session, Some(object)) => {
+                        let titles = [&before, &object.content].map(|content| title(content));
+                        self.stand_ins.extend(stand_in::object(titles[0].as_bytes(), titles[1].as_bytes(), None));
+                    }
+                    _ => {}
+                }
+                self.objects.extend(object);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_operations(
+        &mut self,
+        archive: &dyn Archive,
+        mask: &Mask<'_>,
+        renamed: &HashMap<Digest, Digest>,
+    ) -> Result<(), VersionError> {
+        for id in archive.operation_ids()? {
+            let Some(mut operation) = archive.operation(&id)? else { continue };
+            let mut is_masked = masked_text(mask, &mut operation.command);
+            is_masked |= operation.report.as_mut().is_some_and(|report| masked_text(mask, report));
+            for cut in &mut operation.cuts {
+                is_masked |= masked_text(mask, &mut cut.name);
+            }
+            let mut is_renamed = false;
+            for file in [&mut operation.source, &mut operation.output] {
+                if let Some(digest) = renamed.get(&file.digest) {
+                    file.digest = *digest;
+                    is_renamed = true;
+                }
+            }
+            self.n_operations += u64::from(is_masked);
+            if is_masked || is_renamed {
+                self.operations.push(operation);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts the masked form in the place of `text`; whether there is one.
+fn masked_text(mask: &Mask<'_>, text: &mut String) -> bool {
+    let Some(masked) = mask(text.as_bytes(), 0).and_then(|masked| String::from_utf8(masked).ok()) else { return false };
+    *text = masked;
+    true
+}
+
+fn masked_bytes(mask: &Mask<'_>, bytes: &mut Vec<u8>) -> bool {
+    let Some(masked) = mask(bytes, 0) else { return false };
+    *bytes = masked;
+    true
+}
+
+fn mask_steps(mask: &Mask<'_>, steps: &mut [Step]) -> bool {
+    let mut is_masked = false;
+    for step in steps {
+        match step {
+            Step::Keep(_) | Step::Drop(_) => {}
+            Step::Edit(splices) => {
+                for splice in splices {
+                    is_masked |= masked_bytes(mask, &mut splice.bytes);
+                }
+            }
+            Step::Insert(_, line) => is_masked |= masked_bytes(mask, line),
+        }
+    }
+    is_masked
+}
+
+/// The edits of an operation, where something in them was masked.
+fn edits(object: Object, mask: &Mask<'_>) -> (Option<Object>, bool) {
+    let Some(mut edits) = Edits::unpack(&object.content) else { return (None, false) };
+    let mut is_masked = false;
+    for edit in &mut edits.edits {
+        match edit {
+            Edit::Splice { splice, .. } => is_masked |= masked_bytes(mask, &mut splice.bytes),
+            Edit::Drop(_) => {}
+            Edit::Insert { lines, .. } => {
+                for line in lines {
+                    is_masked |= masked_text(mask, line);
+                }
+            }
+        }
+    }
+    (is_masked.then(|| edits.object()), is_masked)
+}
+
+/// What stands behind the last line of a file.
+fn file(mut object: Object, mask: &Mask<'_>) -> (Option<Object>, bool) {
+    let is_masked = masked_bytes(mask, &mut object.content);
+    (is_masked.then_some(object), is_masked)
+}
+
+/// The title of a session.
+fn title(content: &[u8]) -> String {
+    serde_json::from_slice(content).map(|kept: KeptSession| kept.title).unwrap_or_default()
+}
+
+/// A session, by its title and what it refers to.
+fn session(object: Object, mask: &Mask<'_>, renamed: &HashMap<Digest, Digest>) -> (Option<Object>, bool) {
+    let Ok(mut kept) = serde_json::from_slice::<KeptSession>(&object.content) else { return (None, false) };
+    let is_masked = masked_text(mask, &mut kept.title);
+    let mut is_renamed = false;
+    for key in std::iter::once(&mut kept.state).chain(&mut kept.version) {
+        if let Some(new) = key.parse().ok().and_then(|old: Digest| renamed.get(&old)) {
+            *key = new.to_string();
+            is_renamed = true;
+        }
+    }
+    ((is_masked || is_renamed).then(|| kept.object()), is_masked)
+}
+
+/// Lets states and versions refer to each other by the keys that they have by now; which keys are different.
+fn renamed(states: &mut [(Digest, State)], versions: &mut [(Digest, Version)]) -> HashMap<Digest, Digest> {
+    let mut renamed: HashMap<Digest, Digest> = HashMap::new();
+    let references: Vec<_> = states
+        .iter()
+        .map(|(_, state)| (state.parent, state.runs.iter().map(|run| run.under).collect::<Vec<_>>()))
+        .collect();
+    let state_of: Vec<Digest> = versions.iter().map(|(_, version)| version.state).collect();
+    // Each refers to older ones only, so that this ends.
+    loop {
+        let mut is_done = true;
+        let now = |renamed: &HashMap<Digest, Digest>, key: Digest| renamed.get(&key).copied().unwrap_or(key);
+        let mut note = |renamed: &mut HashMap<Digest, Digest>, old: Digest, new: Digest| {
+            if now(renamed, old) != new {
+                renamed.insert(old, new);
+                is_done = false;
+            }
+        };
+        for ((key, state), (parent, under)) in states.iter_mut().zip(&references) {
+            state.parent = parent.map(|parent| now(&renamed, parent));
+            for (run, under) in state.runs.iter_mut().zip(under) {
+                run.under = under.map(|under| now(&renamed, under));
+            }
+            note(&mut renamed, *key, state.key());
+        }
+        for ((key, version), state) in versions.iter_mut().zip(&state_of) {
+            version.state = now(&renamed, *state);
+            note(&mut renamed, *key, version.key());
+        }
+        if is_done {
+            return renamed;
+        }
+    }
+}
+
+/// The keys of stored lines, as they were and as they are.
+struct Keys<'a> {
+    all: HashMap<LineId, (LineKey, LineKey)>,
+    masked: &'a BTreeMap<LineId, Vec<u8>>,
+}
+
+impl Keys<'_> {
+    fn read(&mut self, archive: &dyn Archive, lines: &[LineId]) -> Result<(), VersionError> {
+        let missing: Vec<LineId> = lines.iter().copied().filter(|line| !self.all.contains_key(line)).collect();
+        archive.each_line(&missing, &mut |id, line| {
+            let key = LineKey::scanned(line);
+            let masked = self.masked.get(&id).map_or(key, |masked| LineKey::scanned(masked));
+            self.all.insert(id, (key, masked));
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn of(&self, line: LineId) -> (LineKey, LineKey) {
+        self.all.get(&line).copied().unwrap_or((LineKey::title(), LineKey::title()))
+    }
+
+    fn sums(&self, lines: &[LineId]) -> (Sum, Sum) {
+        let keys = lines.iter().map(|line| self.of(*line));
+        (keys.clone().map(|(old, _)| old).collect(), keys.map(|(_, new)| new).collect())
+    }
+}
+
+/// What versions of a state were rendered to.
+struct Renderings<'a> {
+    archive: &'a dyn Archive,
+    state: &'a State,
+    masked: &'a BTreeMap<LineId, Vec<u8>>,
+    keys: &'a Keys<'a>,
+}
+
+impl Renderings<'_> {
+    /// The sums of the lines of `old` and of the same lines masked, which is `new`; with what stands in for those that were
+    /// rendered and hold the text.
+    fn of(&self, old: &Version, new: &Version, mask: &Mask<'_>) -> Result<(Sum, Sum, Vec<Object>), VersionError> {
+        let (mut before, mut after, mut stand_ins) = (Sum::default(), Sum::default(), Vec::new());
+        let mut next = 0_usize;
+        for (old, new) in old.steps.iter().zip(&new.steps) {
+            match (old, new) {
+                (Step::Keep(n), _) => {
+                    for line in next..next + *n as usize {
+                        let (old, new) = match self.state.lines.get(line) {
+                            Some(line) => self.keys.of(*line),
+                            None => (LineKey::scanned(&self.state.torn), self.torn_key(mask)),
+                        };
+                        before.push(old);
+                        after.push(new);
+                    }
+                    next += *n as usize;
+                }
+                (Step::Drop(n), _) => next += *n as usize,
+                (Step::Edit(old), Step::Edit(new)) => {
+                    let (old, new) = self.edited(next, old, new, mask)?;
+                    before.push(LineKey::scanned(&old));
+                    after.push(LineKey::scanned(&new));
+                    stand_ins.extend(stand_in::object(&old, &new, None));
+                    next += 1;
+                }
+                (Step::Insert(_, old), Step::Insert(_, new)) => {
+                    before.push(LineKey::scanned(old));
+                    after.push(LineKey::scanned(new));
+                    stand_ins.extend(stand_in::object(old, new, None));
+                }
+                (Step::Edit(_) | Step::Insert(..), _) => {}
+            }
+        }
+        Ok((before, after, stand_ins))
+    }
+
+    fn torn_key(&self, mask: &Mask<'_>) -> LineKey {
+        mask(&self.state.torn, 0).map_or_else(|| LineKey::scanned(&self.state.torn), |torn| LineKey::scanned(&torn))
+    }
+
+    /// The line at a place of the state as it was rendered, and as it is from now on.
+    fn edited(
+        &self,
+        at: usize,
+        old: &[Splice],
+        new: &[Splice],
+        mask: &Mask<'_>,
+    ) -> Result<(Vec<u8>, Vec<u8>), VersionError> {
+        let mut lines = (self.state.torn.clone(), mask(&self.state.torn, 0).unwrap_or_else(|| self.state.torn.clone()));
+        if let Some(id) = self.state.lines.get(at) {
+            self.archive.each_line(&[*id], &mut |_, line| {
+                lines = (line.to_vec(), self.masked.get(id).cloned().unwrap_or_else(|| line.to_vec()));
+                Ok(())
+            })?;
+        }
+        let rendered = |line: &[u8], splices| render(line, splices).map_err(std::io::Error::other);
+        Ok((rendered(&lines.0, old)?, rendered(&lines.1, new)?))
+    }
+}

@@ -1,0 +1,56 @@
+//! What must hold for any bytes, for fuzzers and tests.
+
+use super::stand_in::reads_any;
+use super::{Edits, Secret, State, Version};
+use ctxc_store::{Object, ObjectKind};
+use ctxc_transcript::text::Digest;
+
+/// Whether `bytes` can be read as each object of an archive, or are refused; what was read is written as it was.
+#[must_use]
+pub fn reads_any_object(bytes: &[u8]) -> bool {
+    let at = bytes.first().map_or(0, |byte| usize::from(*byte)).min(bytes.len());
+    let (head, content) = bytes.split_at(at);
+    let (kind, key) = (ObjectKind::State, Digest::of(bytes));
+    let object = Object { kind, key, group: None, head: head.to_vec(), lines: Vec::new(), content: content.to_vec() };
+    let state = State::unpack(object).is_none_or(|state| State::unpack(state.object()) == Some(state));
+    let edits = Edits::unpack(bytes).is_none_or(|edits| Edits::unpack(&edits.object().content) == Some(edits));
+    let version =
+        Version::unpack(bytes).is_none_or(|version| Version::unpack(&version.object().content) == Some(version));
+    state && edits && version && reads_any(bytes)
+}
+
+/// Whether a text can be masked in `bytes`: the same length, nothing of it left, and JSON where it was JSON. The text is the
+/// first few of the bytes.
+#[must_use]
+pub fn masks_any(bytes: &[u8]) -> bool {
+    let at = bytes.len().min(12);
+    let (text, line) = bytes.split_at(at);
+    let Some(secret) = std::str::from_utf8(text).ok().and_then(Secret::of) else { return true };
+    let is_json = |bytes: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
+    secret.mask(line, 0).is_none_or(|masked| masked.len() == line.len() && (!is_json(line) || is_json(&masked)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert, proptest};
+
+    use super::*;
+
+    proptest! {
+        //
+        #[test]
+        fn x_08_any_bytes_are_read_as_objects_or_refused(bytes in any::<Vec<u8>>()) {
+            prop_assert!(reads_any_object(&bytes));
+        }
+
+        // X-08, N-12
+        #[test]
+        fn x_08_any_text_is_masked_in_any_line(text in "[a-c\"\\\\é]{4,12}", line in "[a-c\"\\\\é{}:…%u0-9]{0,40}") {
+            let quoted = serde_json::to_string(&format!("{line}{text}{line}")).unwrap();
+            prop_assert!(masks_any(format!("{text:_<12}{line}").as_bytes()));
+            let secret = Secret::of(&text).unwrap();
+            let masked = secret.mask(quoted.as_bytes(), 0);
+            prop_assert!(masked.is_some_and(|masked| masked.len() == quoted.len()), "{text} in {quoted}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What stands in for lines of which something was purged (N-12), in every later deposit.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::VersionError;
+use super::key::LineKey;
+use super::pack::{Packer, Unpacker};
+use ctxc_store::{Archive, LineId, Object, ObjectKind};
+use ctxc_transcript::Span;
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::Digest;
+
+/// The masked forms of lines, by the keys that the lines had. The keys tell nothing of what was purged but to who guesses the
+/// whole line.
+#[derive(Debug, Default)]
+pub struct StandIns(HashMap<LineKey, StandIn>);
+
+#[derive(Debug)]
+struct StandIn {
+    /// The key of the masked form.
+    key: LineKey,
+    /// What is written over the line, by places in the line without its session id.
+    patches: Vec<(usize, Vec<u8>)>,
+}
+
+impl StandIns {
+    /// Those that `archive` has.
+    ///
+    /// # Errors
+    /// When the archive cannot be read.
+    pub fn load(archive: &dyn Archive) -> Result<Self, VersionError> {
+        let heads = archive.object_keys(ObjectKind::Forgotten)?;
+        let mut all = HashMap::with_capacity(heads.len());
+        for (key, head) in heads {
+            let unknown = || VersionError::Unknown { what: "the purged line", key: key.to_string() };
+            let (old, stand_in) = unpack(&head).ok_or_else(unknown)?;
+            all.insert(old, stand_in);
+        }
+        Ok(Self(all))
+    }
+
+    /// Whether nothing was purged.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// `line`, or its masked form, which is as long.
+    #[must_use]
+    pub fn of<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
+        self.masked(line).map_or(Cow::Borrowed(line), Cow::Owned)
+    }
+
+    /// As [`Self::of`], of a title.
+    #[must_use]
+    pub fn of_text(&self, text: String) -> String {
+        self.masked(text.as_bytes()).and_then(|masked| String::from_utf8(masked).ok()).unwrap_or(text)
+    }
+
+    /// The masked form of `line`; `None` where nothing was purged of it.
+    #[must_use]
+    pub fn masked(&self, line: &[u8]) -> Option<Vec<u8>> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let stand_in = self.0.get(&LineKey::scanned(line))?;
+        let session = Scan::of(line).session_id;
+        let mut masked = line.to_vec();
+        for (start, bytes) in &stand_in.patches {
+            let start = with_session(*start, session);
+            masked.get_mut(start..start.checked_add(bytes.len())?)?.copy_from_slice(bytes);
+        }
+        Some(masked)
+    }
+
+    /// Puts the keys of the masked forms in the place of those of the lines.
+    pub(super) fn translate(&self, keys: &mut [LineKey]) {
+        for key in keys {
+            if let Some(stand_in) = self.0.get(key) {
+                *key = stand_in.key;
+            }
+        }
+    }
+}
+
+/// What the archive keeps of a line that was `old` and is `new` by now, which is as long; the line of this id, where it is one
+/// of a state. Under the digest that the line had, by which placeholders may name it.
+pub(super) fn object(old: &[u8], new: &[u8], line: Option<LineId>) -> Option<Object> {
+    let (old_key, key) = (LineKey::scanned(old), LineKey::scanned(new));
+    // All title lines of ours have one.
+    if old_key == key {
+        return None;
+    }
+    let session = Scan::of(old).session_id;
+    let mut head = Packer::default();
+    head.0.extend_from_slice(old_key.as_bytes());
+    head.0.extend_from_slice(key.as_bytes());
+    for (start, bytes) in patches(old, new) {
+        let Some(start) = without_session(start, session) else { continue };
+        head.number(start as u64);
+        head.bytes(bytes);
+    }
+    let lines = line.into_iter().collect();
+    let (kind, key) = (ObjectKind::Forgotten, Digest::of(old));
+    Some(Object { kind, key, group: None, head: head.0, lines, content: Vec::new() })
+}
+
+fn unpack(head: &[u8]) -> Option<(LineKey, StandIn)> {
+    let (old, rest) = LineKey::split_off(head)?;
+    let (key, rest) = LineKey::split_off(rest)?;
+    let mut unpacker = Unpacker(rest);
+    let mut patches = Vec::new();
+    while !unpacker.is_empty() {
+        patches.push((usize::try_from(unpacker.number()?).ok()?, unpacker.bytes()?));
+    }
+    Some((old, StandIn { key, patches }))
+}
+
+/// Whether any bytes can be read as a stand-in, or are refused.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn reads_any(bytes: &[u8]) -> bool {
+    unpack(bytes).is_none_or(|(_, stand_in)| stand_in.patches.iter().all(|(_, patch)| patch.len() <= bytes.len()))
+}
+
+/// Where `new` differs from `old`, with what it has there.
+fn patches<'a>(old: &[u8], new: &'a [u8]) -> Vec<(usize, &'a [u8])> {
+    let mut patches = Vec::new();
+    let mut start = None;
+    for (at, (left, right)) in old.iter().zip(new).enumerate() {
+        match (left == right, start) {
+            (false, None) => start = Some(at),
+            (true, Some(first)) => {
+                patches.extend(new.get(first..at).map(|bytes| (first, bytes)));
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    patches.extend(start.and_then(|first| Some((first, new.get(first..)?))));
+    patches
+}
+
+/// A place in a line, in the line without the session id; `None` within it.
+fn without_session(at: usize, session: Option<Span>) -> Option<usize> {
+    match session.map(Span::range) {
+        Some(session) if at >= session.end => Some(at - session.len()),
+        Some(session) if at >= session.start => None,
+        _ => Some(at),
+    }
+}
+
+/// A place in a line without its session id, in the whole line.
+fn with_session(at: usize, session: Option<Span>) -> usize {
+    match session.map(Span::range) {
+        Some(session) if at >= session.start => at.saturating_add(session.len()),
+        _ => at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // N-12
+    #[test]
+    fn n_12_a_masked_form_stands_in_for_its_line_in_every_session() {
+        let line = |session: &str, text: &str| {
+            format!(r#"{{"a":"{text}","sessionId":"{session}","message":{{"content":"b {text} c"}}}}"#) + "\n"
+        };
+        let (old, new) = (line("s", "hunter2secret"), line("s", "[forgot*****]"));
+        let object = object(old.as_bytes(), new.as_bytes(), Some(LineId(3))).unwrap();
+        let (key, stand_in) = unpack(&object.head).unwrap();
+        let them = StandIns(HashMap::from([(key, stand_in)]));
+        for session in ["s", "a-longer-one", ""] {
+            let masked = them.masked(line(session, "hunter2secret").as_bytes()).unwrap();
+            assert_eq!(String::from_utf8(masked).unwrap(), line(session, "[forgot*****]"));
+        }
+        let mut keys = [LineKey::scanned(old.as_bytes()), LineKey::scanned(b"{}")];
+        them.translate(&mut keys);
+        assert_eq!(keys, [LineKey::scanned(new.as_bytes()), LineKey::scanned(b"{}")]);
+        assert_eq!(them.masked(new.as_bytes()), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! The texts that one operation took out of a session.
+
+use serde_json::Value;
+
+use super::{Address, Edit, Edits, State, Version, VersionError};
+use ctxc_store::{Archive, ObjectKind};
+
+/// A shorter one is found everywhere.
+const LEAST: usize = 16;
+
+/// The texts that the operation called `id` took out or replaced, each of at least 16 bytes: of results, of messages, and of
+/// what tools were called with.
+///
+/// # Errors
+/// When the archive cannot be read, or has no such operation.
+pub fn taken_out(archive: &dyn Archive, id: &str) -> Result<Vec<String>, VersionError> {
+    let edits = Edits::read(archive, id)?;
+    let Some(state) = state_of(archive, id)? else { return Ok(Vec::new()) };
+    let mut texts = Vec::new();
+    for edit in &edits.edits {
+        let (address, span) = match edit {
+            Edit::Splice { line, splice, .. } => (line, Some(splice.span)),
+            Edit::Drop(line) => (line, None),
+            Edit::Insert { .. } => continue,
+        };
+        let Address::Stored(line) = address else { continue };
+        let Some(line) = state.lines.get(line.idx()) else { continue };
+        archive.each_line(&[*line], &mut |_, line| {
+            match span {
+                Some(span) => {
+                    let value = line.get(span.range()).and_then(|value| serde_json::from_slice(value).ok());
+                    value.iter().for_each(|value| add(value, &mut texts));
+                }
+                None => {
+                    let entry: Value = serde_json::from_slice(line).unwrap_or_default();
+                    ["message", "toolUseResult"]
+                        .iter()
+                        .filter_map(|key| entry.get(key))
+                        .for_each(|it| add(it, &mut texts));
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(texts)
+}
+
+/// The lines that the edits of an operation are of.
+fn state_of(archive: &dyn Archive, id: &str) -> Result<Option<State>, VersionError> {
+    for (key, _) in archive.object_keys(ObjectKind::Version)? {
+        let version = Version::read(archive, key)?;
+        if version.operations.iter().any(|operation| operation == id) {
+            return State::read(archive, version.state).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn add(value: &Value, texts: &mut Vec<String>) {
+    // What entries are known by, and not what they say.
+    const NAMES: [&str; 8] = ["id", "tool_use_id", "type", "role", "model", "signature", "name", "media_type"];
+    match value {
+        Value::String(text) if text.len() >= LEAST => texts.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| add(value, texts)),
+        Value::Object(fields) => {
+            fields.iter().filter(|(name, _)| !NAMES.contains(&name.as_str())).for_each(|(_, value)| add(value, texts));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,186 @@
+//! `ctxc forget`: purge a text from all that ctxc keeps (N-12).
+
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+
+use crate::cli::backups::backups_of;
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::interrupt::while_waiting;
+use crate::cli::settings::{Mode, Reporting};
+use crate::cli::stored;
+use crate::cli::tell::{self, tell};
+use crate::cli::ui::Ui;
+use crate::report::forget::{File, ForgetReport};
+use ctxc_core::apply::{n_masked, overwrite};
+use ctxc_core::version::{Purge, Purged, Secret, files_in, kept_sessions, purge, taken_out};
+use ctxc_store::{Archive, ArchiveUrl, hide_password};
+use ctxc_transcript::session::{Places, sidecar_dir};
+use ctxc_transcript::text::Stopped;
+
+/// A secret is no longer; who pipes a whole file in has made a mistake.
+const LONGEST: u64 = 1 << 20;
+
+/// What to purge, and from where.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) what: What,
+    /// The URL of the archive.
+    pub(crate) archive: String,
+    /// Where files of the client are looked for; nothing without a home.
+    pub(crate) places: Option<Places>,
+    pub(crate) mode: Mode,
+    pub(crate) is_confirmed: bool,
+    pub(crate) reporting: Reporting,
+}
+
+/// What to purge.
+#[derive(Debug)]
+pub(crate) enum What {
+    /// What stands on standard input.
+    Secret,
+    /// What this operation took out.
+    Operation(String),
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    tell::probe(&settings.reporting, &[])?;
+    let mut archive = stored::open_existing(&settings.archive)?;
+    let secret = secret(&settings.what, &*archive, ui)?;
+    let url = hide_password(&settings.archive);
+    let files = Files::find(&*archive, settings.places.as_ref())?;
+    let mask = |bytes: &[u8], attempt| secret.mask(bytes, attempt);
+    let mut report = ForgetReport::new(url.clone(), purge(&mut *archive, &mask, Purge::Count, ui.stop())?, true);
+    for path in &files.ours {
+        let lines = n_masked(path, &|line| secret.mask(line, 0)).with_context(|| format!("read {}", path.display()))?;
+        report.files.extend((lines > 0).then(|| File::new(path, lines)));
+    }
+    for path in &files.clients {
+        Stopped::check(ui.stop())?;
+        // One that cannot be read is not ours to complain of.
+        let lines = n_masked(path, &|line| secret.mask(line, 0)).unwrap_or(0);
+        report.left.extend((lines > 0).then(|| File::new(path, lines)));
+    }
+    if settings.mode == Mode::Show || report.is_nothing() {
+        tell(&settings.reporting, ui, &report, format_args!("{report}\n"))?;
+        return Ok(Completion::Full);
+    }
+    if !settings.is_confirmed {
+        ui.status(&report);
+        match ui.confirm("purge it? It can never be restored.")? {
+            Some(true) => {}
+            Some(false) => {
+                ui.status("nothing was purged");
+                return Ok(Completion::Full);
+            }
+            None => {
+                return Err(CommandError::usage(anyhow!("--yes is required to purge without a terminal"))
+                    .hint("use --dry-run to see what would be purged"));
+            }
+        }
+    }
+    let purged = purge(&mut *archive, &mask, Purge::Mask, ui.stop())?;
+    let mut done = ForgetReport::new(url, purged, false);
+    (done.files, done.left) = (report.files, report.left);
+    let report = done;
+    for File { path, .. } in &report.files {
+        let path = files.ours.iter().find(|ours| ours.display().to_string() == *path);
+        if let Some(path) = path {
+            overwrite(path, &|line| secret.mask(line, 0)).with_context(|| format!("write {}", path.display()))?;
+        }
+    }
+    archive.erase()?;
+    finish(settings, report, &mut *archive, &secret, ui)
+}
+
+/// Looks again, and says what is left.
+fn finish(
+    settings: &Settings,
+    mut report: ForgetReport,
+    archive: &mut dyn Archive,
+    secret: &Secret,
+    ui: &Ui,
+) -> Result<Completion, CommandError> {
+    let is_in = |bytes: &[u8], _| secret.is_in(bytes).then(|| bytes.to_vec());
+    let Purged { lines, objects, operations, records } = purge(archive, &is_in, Purge::Count, ui.stop())?;
+    report.unmasked = lines + objects + operations + records;
+    tell(&settings.reporting, ui, &report, format_args!("{report}\n"))?;
+    if report.unmasked > 0 {
+        ui.warning(format_args!(
+            "the text is part of what {} entries are known by, and stays there; it may be an id or a keyword",
+            report.unmasked
+        ));
+    }
+    if !report.left.is_empty() {
+        ui.warning("files of the client still hold the text; delete them, or the text in them, yourself");
+    }
+    if matches!(settings.archive.parse(), Ok(ArchiveUrl::Postgres(_))) {
+        ui.warning(
+            "the log, the replicas and the backups of the server still hold the text, and so do its tables until VACUUM \
+             FULL, where you may not run it",
+        );
+    }
+    Ok(if report.unmasked > 0 { Completion::Partial } else { Completion::Full })
+}
+
+fn secret(what: &What, archive: &dyn Archive, ui: &Ui) -> Result<Secret, CommandError> {
+    match what {
+        What::Secret => {
+            let mut text = String::new();
+            while_waiting(|| io::stdin().lock().take(LONGEST + 1).read_to_string(&mut text))
+                .context("read the text from standard input")?;
+            if text.len() as u64 > LONGEST {
+                return Err(CommandError::usage(anyhow!("the text on standard input is longer than 1 MiB")));
+            }
+            let text = text.trim_end_matches(['\n', '\r']);
+            Secret::of(text).ok_or_else(|| {
+                CommandError::usage(anyhow!("the text on standard input is shorter than {} bytes", Secret::LEAST))
+                    .hint("a text that short is found everywhere")
+            })
+        }
+        What::Operation(id) => {
+            let operation = archive.operation(id)?.ok_or_else(|| {
+                CommandError::from(anyhow!("no operation {id} in the archive")).hint("run `ctxc log` to find ids")
+            })?;
+            let texts = taken_out(archive, &operation.id)?;
+            ui.detail(format_args!("operation {} removed {} texts", operation.id, texts.len()));
+            Secret::of_texts(texts.iter().map(String::as_str))
+                .ok_or_else(|| anyhow!("operation {} removed no text of at least 16 bytes", operation.id).into())
+        }
+    }
+}
+
+/// Files that may hold the text.
+struct Files {
+    /// Results and backups that ctxc made.
+    ours: BTreeSet<PathBuf>,
+    /// All others that the client keeps.
+    clients: BTreeSet<PathBuf>,
+}
+
+impl Files {
+    fn find(archive: &dyn Archive, places: Option<&Places>) -> Result<Self, CommandError> {
+        let (mut ours, mut sources) = (BTreeSet::new(), BTreeSet::new());
+        for id in archive.operation_ids()? {
+            let Some(operation) = archive.operation(&id)? else { continue };
+            let (source, output) = (operation.source.path, operation.output.path);
+            if let Some(output) = output.clone().filter(|_| output != source) {
+                ours.extend(files_in(&sidecar_dir(&output)).unwrap_or_default());
+            }
+            sources.extend(source);
+            ours.extend(output);
+        }
+        sources.extend(kept_sessions(archive)?.into_iter().filter_map(|session| session.path));
+        let backups: Vec<PathBuf> = ours.iter().chain(&sources).flat_map(|path| backups_of(path)).collect();
+        ours.extend(backups);
+        ours.retain(|path| path.is_file());
+        let mut clients = sources;
+        if let Some(config) = places.and_then(|places| places.projects.parent()) {
+            clients.extend(files_in(config).unwrap_or_default());
+        }
+        clients.retain(|path| path.is_file() && !ours.contains(path));
+        Ok(Self { ours, clients })
+    }
+}

@@ -1,0 +1,68 @@
+//! What `ctxc clean` removed, or would remove, as data and as text.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::size::{bytes, counted};
+
+/// What was removed, or would be.
+#[derive(Clone, Debug, Serialize)]
+pub struct CleanReport {
+    schema: u32,
+    verb: &'static str,
+    /// Whether this is only what would be removed.
+    pub dry_run: bool,
+    /// The files.
+    pub files: Vec<File>,
+    bytes: u64,
+}
+
+/// A file that ctxc made.
+#[derive(Clone, Debug, Serialize)]
+pub struct File {
+    /// Its path.
+    pub path: String,
+    /// What it is.
+    pub what: What,
+    bytes: u64,
+}
+
+/// What a file is that ctxc made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A session.
+    Version,
+    /// What a session was before it was replaced in place.
+    Backup,
+}
+
+impl CleanReport {
+    /// A report of nothing yet.
+    #[must_use]
+    pub fn new(dry_run: bool) -> Self {
+        Self { schema: 1, verb: "clean", dry_run, files: Vec::new(), bytes: 0 }
+    }
+
+    /// Adds a file of so many bytes.
+    pub fn add(&mut self, path: &Path, what: What, bytes: u64) {
+        self.files.push(File { path: path.display().to_string(), what, bytes });
+        self.bytes += bytes;
+    }
+}
+
+impl fmt::Display for CleanReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let done = if self.dry_run { "would remove" } else { "removed" };
+        for File { path, what, bytes: n_bytes } in &self.files {
+            let what = match what {
+                What::Version => "version",
+                What::Backup => "backup ",
+            };
+            writeln!(f, "{what}  {}  {path}", bytes(*n_bytes))?;
+        }
+        write!(f, "{done} {}, {}", counted(self.files.len() as u64, "file"), bytes(self.bytes))
+    }
+}

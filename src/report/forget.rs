@@ -1,0 +1,96 @@
+//! What `ctxc forget` purged, or would purge, as data and as text (N-12).
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::size::counted;
+use ctxc_core::version::Purged;
+
+/// What was purged, or would be.
+#[derive(Clone, Debug, Serialize)]
+pub struct ForgetReport {
+    schema: u32,
+    verb: &'static str,
+    archive: String,
+    /// Whether this is only what would be purged.
+    pub dry_run: bool,
+    lines: u64,
+    objects: u64,
+    operations: u64,
+    records: u64,
+    /// Results and backups of ours.
+    pub files: Vec<File>,
+    /// Files of the client that hold the text, and are left as they are.
+    pub left: Vec<File>,
+    /// What could not be masked, since another entry would come of it.
+    pub unmasked: u64,
+}
+
+/// A file that held the text.
+#[derive(Clone, Debug, Serialize)]
+pub struct File {
+    /// Its path.
+    pub path: String,
+    /// How many of its lines hold the text.
+    pub lines: u64,
+}
+
+impl File {
+    /// The file at `path`, of which so many lines hold the text.
+    #[must_use]
+    pub fn new(path: &Path, lines: u64) -> Self {
+        Self { path: path.display().to_string(), lines }
+    }
+}
+
+impl ForgetReport {
+    /// What is purged from the archive at the URL `archive`.
+    #[must_use]
+    pub fn new(archive: String, purged: Purged, dry_run: bool) -> Self {
+        let Purged { lines, objects, operations, records } = purged;
+        let (files, left) = (Vec::new(), Vec::new());
+        Self {
+            schema: 1,
+            verb: "forget",
+            archive,
+            dry_run,
+            lines,
+            objects,
+            operations,
+            records,
+            files,
+            left,
+            unmasked: 0,
+        }
+    }
+
+    /// Whether there is nothing to purge.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.lines + self.objects + self.operations + self.records == 0 && self.files.is_empty()
+    }
+}
+
+impl fmt::Display for ForgetReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let done = if self.dry_run { "would mask" } else { "masked" };
+        write!(
+            f,
+            "{done}    {}, {}, {}, and {} in {}",
+            counted(self.lines, "line"),
+            counted(self.objects, "edit or version").replace("edit or versions", "edits or versions"),
+            counted(self.operations, "command"),
+            counted(self.records, "record"),
+            self.archive
+        )?;
+        for File { path, lines } in &self.files {
+            write!(f, "\n{done}    {} in {path}", counted(*lines, "line"))?;
+        }
+        for File { path, lines } in &self.left {
+            write!(f, "\nunchanged {} in {path}", counted(*lines, "line"))?;
+        }
+        Ok(())
+    }
+}

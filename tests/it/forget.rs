@@ -1,0 +1,289 @@
+//! `ctxc forget`: a secret that stands wherever a client keeps text is in nothing of ours afterwards (N-12).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+const SECRET: &str = "hunter2/Zx\"9 swordfish";
+const UUID: &str = "00000000-0000-4000-8000-0000000000";
+
+/// The secret in all places and forms in which a client keeps text.
+fn transcript() -> Vec<u8> {
+    let mut entries: Vec<Value> = Vec::new();
+    let mut n = 0;
+    let mut push = |role: &str, content: Value, more: Value| {
+        let parent = if n == 0 { Value::Null } else { json!(format!("{UUID}{:02}", n - 1)) };
+        let mut message = json!({"role": role, "content": content});
+        if role == "assistant" {
+            message["id"] = json!(format!("msg_{n}"));
+            message["usage"] = json!({"input_tokens": 1000, "output_tokens": 10});
+        }
+        let mut entry = json!({
+            "parentUuid": parent, "isSidechain": false, "type": role, "message": message, "uuid": format!("{UUID}{n:02}"),
+            "sessionId": "s", "timestamp": format!("2026-03-02T09:00:{n:02}.000Z"), "cwd": "/home/ann/shop", "version": "2.1.0",
+        });
+        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        entries.push(entry);
+        n += 1;
+    };
+    let long = "A line of words that a tool printed.\n".repeat(40);
+    let nested = json!({"password": SECRET}).to_string();
+    for turn in 0..4 {
+        let call = |it: &str| format!("toolu_{turn}_{it}");
+        push("user", json!(format!("Turn {turn}: the password is {SECRET}, use it.")), json!({}));
+        push(
+            "assistant",
+            json!([{"type": "thinking", "thinking": format!("So {SECRET}."), "signature": "c2lnbmF0dXJl"}]),
+            json!({}),
+        );
+        push("assistant", json!([{"type": "text", "text": format!("I use {SECRET} now. {long}")}]), json!({}));
+        push(
+            "assistant",
+            json!([{"type": "tool_use", "id": call("a"), "name": "Bash", "input": {"command": format!("login {nested}")}}]),
+            json!({}),
+        );
+        push(
+            "user",
+            json!([{"type": "tool_result", "tool_use_id": call("a"), "content": format!("{long}{SECRET}\n{long}")}]),
+            json!({"toolUseResult": {"stdout": format!("{long}{SECRET}\n{long}"), "stderr": ""}}),
+        );
+        push(
+            "assistant",
+            json!([{"type": "tool_use", "id": call("b"), "name": "Read", "input": {"file_path": "/.env"}}]),
+            json!({}),
+        );
+        push(
+            "user",
+            json!([{"type": "tool_result", "tool_use_id": call("b"), "content": [{"type": "text", "text": format!("{long}{nested}")}]}]),
+            json!({"toolUseResult": nested.clone()}),
+        );
+        push("assistant", json!([{"type": "text", "text": format!("Done with {turn}.")}]), json!({}));
+    }
+    let last = format!("{UUID}{:02}", n - 1);
+    entries.extend([
+        json!({"type": "attachment", "attachment": {"type": "file", "content": SECRET}, "uuid": format!("{UUID}90"), "parentUuid": last, "sessionId": "s", "timestamp": "2026-03-02T09:00:50.000Z"}),
+        json!({"type": "queue-operation", "operation": "enqueue", "content": format!("and {SECRET}"), "sessionId": "s"}),
+        json!({"type": "summary", "summary": format!("Login with {SECRET}"), "leafUuid": last}),
+        json!({"type": "ai-title", "aiTitle": format!("About {SECRET}"), "sessionId": "s"}),
+        json!({"type": "custom-title", "customTitle": format!("My {SECRET}"), "sessionId": "s"}),
+        json!({"type": "last-prompt", "lastPrompt": format!("the password is {SECRET}"), "leafUuid": last, "sessionId": "s"}),
+        json!({"type": "file-history-snapshot", "messageId": format!("{UUID}00"), "snapshot": {"trackedFileBackups": {SECRET: {}}}}),
+        json!({"type": "api-request", "body": json!({"messages": [{"content": nested}]}).to_string(), "sessionId": "s"}),
+        json!({"type": "progress", "data": {"output": SECRET}, "sessionId": "s"}),
+    ]);
+    entries.iter().flat_map(|entry| (entry.to_string() + "\n").into_bytes()).collect()
+}
+
+/// Every part of the secret that tells it, in the forms that are looked for.
+fn is_in(bytes: &[u8]) -> bool {
+    ["hunter2", "swordfish"].iter().any(|part| memchr::memmem::find(bytes, part.as_bytes()).is_some())
+}
+
+/// All files below `folder`.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// Where in the archive the secret is: in a byte of its files, or in what a value of a table is compressed from.
+fn places_in_archive(archive: &Path) -> Vec<String> {
+    let mut places = Vec::new();
+    for suffix in ["", "-wal", "-shm"] {
+        let file = PathBuf::from(format!("{}{suffix}", archive.display()));
+        if fs::read(&file).is_ok_and(|bytes| is_in(&bytes)) {
+            places.push(format!("bytes of {}", file.display()));
+        }
+    }
+    let database = Connection::open(archive).unwrap();
+    database.execute_batch("CREATE VIRTUAL TABLE temp.terms USING fts5vocab ('main', 'words', 'row')").unwrap();
+    let names =
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'words%' UNION SELECT 'temp.terms'";
+    let mut tables = database.prepare(names).unwrap();
+    let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert!(tables.iter().any(|table| table == "pack"), "{tables:?}");
+    for table in tables {
+        let mut all = database.prepare(&format!("SELECT * FROM {table}")).unwrap();
+        let n_columns = all.column_count();
+        let mut rows = all.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            for column in 0..n_columns {
+                let value = match row.get_ref(column).unwrap() {
+                    rusqlite::types::ValueRef::Text(bytes) | rusqlite::types::ValueRef::Blob(bytes) => bytes.to_vec(),
+                    _ => continue,
+                };
+                let plain = zstd::stream::decode_all(value.as_slice()).unwrap_or_default();
+                if is_in(&value) || is_in(&plain) {
+                    let bytes = if is_in(&value) { &value } else { &plain };
+                    let at = ["hunter2", "swordfish"]
+                        .iter()
+                        .find_map(|part| memchr::memmem::find(bytes, part.as_bytes()))
+                        .unwrap();
+                    let around = String::from_utf8_lossy(&bytes[at.saturating_sub(40)..bytes.len().min(at + 60)]);
+                    places.push(format!("{table}, column {column}: {around}"));
+                }
+            }
+        }
+    }
+    places.dedup();
+    places
+}
+
+struct Planted {
+    stage: Stage,
+    id: String,
+    archive: PathBuf,
+}
+
+/// A session that holds the secret everywhere, kept, rewritten in every way, compacted, restored and searched.
+fn planted() -> Planted {
+    let stage = Stage::new().session_with("planted", &transcript()).stdin(SECRET);
+    let id = stage.id_of("planted");
+    let path = stage.path_of("planted").to_owned();
+    let sidecar = path.with_extension("").join("subagents");
+    fs::create_dir_all(&sidecar).unwrap();
+    fs::write(sidecar.join("agent.jsonl"), transcript()).unwrap();
+    fs::write(sidecar.join("output.txt"), format!("first\n{SECRET} without an end")).unwrap();
+    stage.run(["keep", &id]).ended(0);
+    let pruned = stage.run(["prune", &id, "--mask", "1", "--protect-steps", "0"]).ended(0).path();
+    stage.run(["compact", pruned.to_str().unwrap(), "--force", "--keep-recent", "1"]).ended(0);
+    stage.run(["compress", &id, "--bands", "0-100:compress"]).ended(0);
+    stage.run(["compress", &id, "--bands", "0-50:heavy", "--in-place", "--force"]).ended(0);
+    stage.run(["undo", &id, "--in-place", "--force"]).ended(0);
+    // A client goes on, and is in the middle of a line.
+    let more = json!({"type": "user", "message": {"role": "user", "content": format!("again {SECRET}")}, "uuid": format!("{UUID}95"), "parentUuid": format!("{UUID}31"), "sessionId": id, "timestamp": "2026-03-02T09:01:00.000Z"});
+    let grown = [fs::read(&path).unwrap(), format!("{more}\n").into_bytes()].concat();
+    fs::write(&path, grown).unwrap();
+    stage.run(["keep", "--all"]);
+    let torn = [
+        fs::read(&path).unwrap(),
+        format!("{{\"type\":\"user\",\"message\":\"{}", "hunter2/Zx\\\"9 swordfish").into_bytes(),
+    ]
+    .concat();
+    fs::write(&path, torn).unwrap();
+    stage.run(["prune", &id, "--mask", "1", "--protect-steps", "0"]);
+    stage.run(["archive", "search", "swordfish"]).ended(0);
+    let archive =
+        path.ancestors().find(|folder| folder.join("archive.sqlite").is_file()).unwrap().join("archive.sqlite");
+    Planted { stage, id, archive }
+}
+
+// N-12
+#[test]
+fn n_12_a_forgotten_secret_is_in_nothing_that_ctxc_keeps_nor_after_the_next_keep() {
+    let Planted { stage, id, archive } = planted();
+    assert!(places_in_archive(&archive).len() > 5, "{:?}", places_in_archive(&archive));
+    let refused = stage.run(["forget", "--secret"]).ended(2);
+    assert!(refused.stderr.contains("--yes is required"), "{}", refused.text);
+    let shown = stage.run(["forget", "--secret", "--dry-run", "--json"]).ended(0).json();
+    assert_eq!(shown["dry_run"], true);
+    assert!(!places_in_archive(&archive).is_empty(), "a dry run changes nothing");
+    let done = stage.run(["forget", "--secret", "--yes", "--json"]).ended(0).json();
+    assert_eq!((&done["lines"], &done["files"], &done["left"]), (&shown["lines"], &shown["files"], &shown["left"]));
+    assert_eq!(places_in_archive(&archive), [""; 0]);
+    // What is left of the secret stands in files of the client, each of which is named.
+    let home = archive.parent().unwrap();
+    let left: Vec<PathBuf> = files(home).into_iter().filter(|file| is_in(&fs::read(file).unwrap())).collect();
+    let mut named: Vec<PathBuf> =
+        done["left"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap().into()).collect();
+    named.sort();
+    let mut sorted = left.clone();
+    sorted.sort();
+    assert_eq!(sorted, named);
+    assert!(left.iter().all(|file| file.parent().unwrap().ends_with("subagents")), "{left:?}");
+    // It does not come back with those files, nor with a copy of the session as the client had it, under any id.
+    let copy = stage.path_of("planted").with_file_name("6f1b2c3d-0000-4000-8000-000000000000.jsonl");
+    let original = String::from_utf8(transcript()).unwrap();
+    fs::write(stage.path_of("planted"), original.replace("\"sessionId\":\"s\"", &format!("\"sessionId\":\"{id}\"")))
+        .unwrap();
+    fs::write(&copy, original.replace("\"sessionId\":\"s\"", "\"sessionId\":\"6f1b2c3d-0000-4000-8000-000000000000\""))
+        .unwrap();
+    for _ in 0..2 {
+        stage.run(["keep", "--all"]).ended(0);
+        assert_eq!(places_in_archive(&archive), [""; 0]);
+    }
+    stage.run(["archive", "copy", "--to", &format!("sqlite:{}", home.join("other.sqlite").display())]).ended(0);
+    assert_eq!(places_in_archive(&home.join("other.sqlite")), [""; 0]);
+}
+
+// N-12
+#[test]
+fn n_12_what_was_forgotten_is_restored_masked_and_every_result_is_recognised() {
+    let Planted { stage, id, .. } = planted();
+    let path = stage.path_of("planted").to_owned();
+    stage.run(["forget", "--secret", "--yes"]).ended(0);
+    let masked = fs::read(&path).unwrap();
+    stage.run(["keep", &id]).ended(0);
+    fs::remove_file(&path).unwrap();
+    let restored = stage.run(["restore", &id, "--all"]).ended(0);
+    assert!(restored.stderr.contains("masked"), "{}", restored.text);
+    let whole = memchr::memrchr(b'\n', &masked).unwrap() + 1;
+    assert!(fs::read(&path).unwrap() == masked[..whole], "{}", restored.text);
+    let checked = stage.run(["check", &id]);
+    assert!(checked.text.contains("[forgot"), "{}", checked.text);
+    assert_eq!(checked.code, Some(0), "{}", checked.text);
+    // The history of each result is known.
+    for file in fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()) {
+        if file.extension().is_some_and(|extension| extension == "jsonl") {
+            stage.run(["log", file.to_str().unwrap()]).ended(0);
+        }
+    }
+}
+
+// N-12
+#[test]
+fn n_12_what_an_operation_removed_can_be_forgotten() {
+    let stage = Stage::new().session("session-small");
+    let path = stage.run(["prune", "latest", "--mask", "0", "--protect-steps", "0"]).ended(0).path();
+    let history = stage.run(["log", path.to_str().unwrap(), "--json"]).ended(0).json();
+    let id = history["operations"][0]["id"].as_str().unwrap().to_owned();
+    let done = stage.run(["forget", "--op", &id, "--yes", "--json"]).ended(0).json();
+    assert!(done["lines"].as_u64().unwrap() > 0, "{done}");
+    assert_eq!(done["left"].as_array().unwrap().len(), 1, "the source is the client's: {done}");
+    let again = stage.run(["forget", "--op", "nope", "--yes"]).ended(1);
+    assert!(again.stderr.contains("no operation nope"), "{}", again.text);
+}
+
+// N-12
+#[test]
+fn n_12_discard_says_that_it_is_no_erasure() {
+    let help = String::from_utf8(Stage::new().run(["discard", "--help"]).ended(0).stdout).unwrap();
+    assert!(help.contains("this is no erasure") && help.contains("ctxc forget"), "{help}");
+}
+
+// N-12
+#[test]
+fn n_12_clean_removes_only_what_ctxc_made_and_the_archive_has() {
+    let stage = Stage::new().session("session-small").session("cjk");
+    let path = stage.path_of("session-small").to_owned();
+    let (source, folder) = (fs::read(&path).unwrap(), path.parent().unwrap().to_owned());
+    let made = |args: &[&str]| stage.run(args).ended(0).path();
+    let id = stage.id_of("session-small");
+    let prune = ["prune", id.as_str(), "--mask", "0", "--protect-steps", "0"];
+    let old = made(&prune);
+    let resumed = made(&prune);
+    let base = made(&prune);
+    let next = made(&["compact", base.to_str().unwrap(), "--force", "--keep-recent", "1"]);
+    stage.run(["prune", &stage.id_of("cjk"), "--mask", "0", "--protect-steps", "0", "--in-place", "--force"]).ended(0);
+    fs::write(&resumed, [fs::read(&resumed).unwrap(), b"{\"type\":\"user\"}\n".to_vec()].concat()).unwrap();
+    // Files of that name that somebody else made.
+    fs::write(folder.join("notes.jsonl.bak"), "mine").unwrap();
+    fs::write(path.with_extension("jsonl.bak"), "mine").unwrap();
+    let refused = stage.run(["clean", "--older-than", "0h"]).ended(2);
+    assert!(refused.stderr.contains("--yes is required"), "{}", refused.text);
+    assert_eq!(
+        stage.run(["clean", "--json", "--dry-run"]).ended(0).json()["files"],
+        json!([]),
+        "nothing is 30 days old"
+    );
+    let done = stage.run(["clean", "--older-than", "0h", "--yes", "--json"]).ended(0).json();
+    let removed: Vec<&str> =
+        done["files"].as_array().unwrap().iter().map(|file| file["what"].as_str().unwrap()).collect();
+    assert!(!old.exists() && resumed.exists() && base.exists() && !next.exists(), "{done}");
+    assert_eq!(removed.iter().filter(|what| **what == "version").count(), 2, "{done}");
+    assert!(fs::read(&path).unwrap() == source && path.with_extension("jsonl.bak").exists(), "{done}");
+    assert!(folder.join("notes.jsonl.bak").exists());
+}
