@@ -11,8 +11,8 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, compact, completions, compress, config, cutting, diff, keep, list, log, man, prune, refs,
-    restore, run, show, stats, truncate, undo,
+    archive, buffer, check, compact, completions, compress, config, cutting, diff, find, keep, list, log, man, prune,
+    refs, restore, run, show, stats, truncate, undo,
 };
 use super::error::{CommandError, Completion};
 use super::interrupt;
@@ -102,6 +102,7 @@ fn dispatch(args: Args, environment: &Environment, ui: &Ui) -> Result<Completion
         Verb::Truncate(typed) => truncate::run(&typed.resolve(context)?, ui),
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
         Verb::List(typed) => list::run(&typed.resolve(context)?, ui),
+        Verb::Find(typed) => find::run(&typed.resolve(context)?, ui),
         Verb::Show(typed) => show::run(&typed.resolve(context)?, ui),
         Verb::Diff(typed) => diff::run(&typed.resolve(context)?, ui),
         Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),

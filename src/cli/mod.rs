@@ -30,6 +30,7 @@ pub mod settings;
 mod shelf;
 mod shrinking;
 mod stored;
+mod taking_up;
 mod tell;
 pub mod ui;
 

@@ -10,6 +10,7 @@ pub mod compress;
 pub mod cutting;
 pub mod diff;
 pub mod facts;
+pub mod find;
 pub mod keep;
 pub mod kept;
 pub mod list;

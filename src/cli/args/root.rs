@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, buffer, check, compact, completions, compress, diff, discard, distill, keep, list, log, man, prune, refs,
-    restore, run, show, stats, truncate, undo,
+    archive, buffer, check, compact, completions, compress, diff, discard, distill, find, keep, list, log, man, prune,
+    refs, restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
@@ -54,6 +54,9 @@ pub(crate) enum Verb {
     /// List sessions
     #[command(after_help = list::EXAMPLES)]
     List(list::Args),
+    /// Search all sessions
+    #[command(after_help = find::EXAMPLES)]
+    Find(find::Args),
     /// Show the messages of a session
     #[command(after_help = show::EXAMPLES)]
     Show(show::Args),

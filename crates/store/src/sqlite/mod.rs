@@ -2,6 +2,8 @@
 
 mod connect;
 mod fault;
+pub(super) mod find_index;
+pub(super) mod find_search;
 mod index;
 mod lines;
 mod objects;
