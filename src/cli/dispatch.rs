@@ -11,8 +11,8 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, compact, completions, compress, config, cutting, diff, find, keep, list, log, man, prune,
-    refs, restore, run, show, stats, truncate, undo,
+    archive, buffer, check, compact, completions, compress, config, cutting, diff, doctor, find, gain, keep, list, log,
+    man, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use super::error::{CommandError, Completion};
 use super::interrupt;
@@ -31,7 +31,17 @@ pub fn main() -> ExitCode {
     // What is made of the help texts alone is there whatever the configuration says.
     let needs_nothing = matches!(args.verb, Verb::Completions(_) | Verb::Man(_));
     let environment = if needs_nothing { Ok(Environment::default()) } else { Environment::read() };
-    ended(environment.and_then(|environment| dispatch(args, &environment, &ui)), &ui).into()
+    let done = match (environment, args) {
+        (Ok(environment), args) => dispatch(args, &environment, &ui),
+        // It is there to tell what is wrong, of the configuration too.
+        (Err(error), Args { verb: Verb::Doctor(typed), global }) => {
+            let environment = Environment::without_configuration();
+            let context = Context { environment: &environment, ui: &ui, reporting: global.reporting() };
+            doctor::run(&typed.resolve(context, Some(error)), &ui)
+        }
+        (Err(error), _) => Err(error),
+    };
+    ended(done, &ui).into()
 }
 
 /// What stands for the environment of a process where a command runs within another one.
@@ -115,6 +125,8 @@ fn dispatch(args: Args, environment: &Environment, ui: &Ui) -> Result<Completion
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),
+        Verb::Gain(typed) => gain::run(&typed.resolve(context)?, ui),
+        Verb::Doctor(typed) => doctor::run(&typed.resolve(context, None), ui),
         Verb::Keep(typed) => keep::run(&typed.resolve(context)?, ui),
         Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
         Verb::Completions(typed) => completions::run(&typed.resolve(), ui),

@@ -19,10 +19,12 @@ mod crash;
 mod diff;
 mod docs;
 mod facts;
+mod find;
 mod findings;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
+mod health;
 mod keep;
 mod list;
 mod log;

@@ -56,6 +56,8 @@ pub use record::{Record, RecordFilter};
 pub use server_url::{Encryption, ServerUrl, hide_password};
 pub use sqlite::find_index::{FindIndex, FindPlace, FindSource, FindText};
 pub use sqlite::find_search::{FindHit, FindQuery};
+pub use sqlite::peek::schema_of;
+pub use sqlite::schema::NEWEST as SCHEMA;
 pub use terms::find;
 pub use url::{ArchiveUrl, default_path};
 

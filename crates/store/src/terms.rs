@@ -6,6 +6,8 @@
 //! (`docs/decisions/0013-search.md`).
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::iter::successors;
 use std::ops::Range;
 
@@ -25,17 +27,18 @@ fn raw_words(text: &str) -> impl Iterator<Item = &str> {
     successors(next_word(text), |(_, rest)| next_word(rest)).map(|(word, _)| word)
 }
 
-/// Where in `text`, in bytes, that is which a search for `query` found it by: the first place of its longest term, as
-/// whole words or else as part of longer ones, or of the next longest. `None` where it has none of the terms.
+/// Where in `text`, in bytes, that is which a search for `query` found it by: the place of a term, as whole words, near
+/// which most of the terms are; else the first place of the longest term as part of longer words, or of the next longest.
+/// `None` where it has none of the terms.
 #[must_use]
 pub fn find(query: &str, text: &str) -> Option<Range<usize>> {
     let mut terms = terms(query);
     terms.extend(pieces(&terms).into_iter().filter(|piece| piece.len() == 2));
-    terms.sort_by_key(|term| std::cmp::Reverse(term.iter().map(String::len).sum::<usize>()));
+    terms.sort_by_key(|term| Reverse(term.iter().map(String::len).sum::<usize>()));
     // A word is a part of the text, so the distance of both starts is its place.
     let places: Vec<Place<'_>> =
         raw_words(text).map(|word| Place { start: word.as_ptr() as usize - text.as_ptr() as usize, word }).collect();
-    let place = first_place(&terms, &places, is_whole).or_else(|| first_place(&terms, &places, is_part));
+    let place = densest(&terms, &places).or_else(|| first_place(&terms, &places, is_part));
     place.or_else(|| first_place(&terms, &places, is_inflected))
 }
 
@@ -43,6 +46,32 @@ pub fn find(query: &str, text: &str) -> Option<Range<usize>> {
 struct Place<'t> {
     start: usize,
     word: &'t str,
+}
+
+/// The place of a term, as whole words, near which most of the terms are; of equal ones that of the longest term.
+fn densest(terms: &[Vec<String>], places: &[Place<'_>]) -> Option<Range<usize>> {
+    /// Within how many words others are near.
+    const NEAR: usize = 12;
+    /// Of how many places the best is chosen.
+    const MOST: usize = 2_000;
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for start in 0..places.len() {
+        let rest = places.get(start..).unwrap_or_default();
+        let stands = |term: &Vec<String>| rest.get(..term.len()).is_some_and(|window| is_whole(term, window));
+        found.extend((0..).zip(terms).filter(|(_, term)| stands(term)).map(|(term_idx, _)| (start, term_idx)));
+        if found.len() > MOST {
+            break;
+        }
+    }
+    let n_near = |(at, (start, _)): (usize, &(usize, usize))| {
+        let near = found.iter().skip(at).take_while(|(other, _)| *other < start + NEAR);
+        near.map(|(_, term_idx)| term_idx).collect::<HashSet<_>>().len()
+    };
+    let best = found.iter().enumerate().min_by_key(|(at, place)| (Reverse(n_near((*at, place))), place.1, place.0));
+    let (start, term_idx) = best?.1;
+    let window = places.get(*start..start + terms.get(*term_idx)?.len())?;
+    let (first, last) = (window.first()?, window.last()?);
+    Some(first.start..last.start + last.word.len())
 }
 
 fn first_place(
@@ -191,6 +220,11 @@ mod tests {
             ("会議", "明日の会議は", Some("会議")),
             ("どの会議ですか", "明日の会議は", Some("会議")),
             ("which port did we choose?", "we did choose the port", Some("choose")),
+            (
+                "cargo test failed",
+                "a test here, a cargo there, and so it went on for a while until in the end the test failed",
+                Some("failed"),
+            ),
             ("deployed", "the deploying of it", Some("deploying")),
             ("absent", "nothing of it", None),
             ("", "text", None),

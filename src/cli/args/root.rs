@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, buffer, check, compact, completions, compress, diff, discard, distill, find, keep, list, log, man, prune,
-    refs, restore, run, show, stats, truncate, undo,
+    archive, buffer, check, compact, completions, compress, diff, discard, distill, doctor, find, gain, keep, list,
+    log, man, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
@@ -90,6 +90,12 @@ pub(crate) enum Verb {
     /// Show the operation history of a session
     #[command(after_help = log::EXAMPLES)]
     Log(log::Args),
+    /// Show what ctxc saved and what it cost
+    #[command(after_help = gain::EXAMPLES)]
+    Gain(gain::Args),
+    /// Check the client, the archive, the configuration and this project's sessions
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(doctor::Args),
     /// Search and manage the archive
     #[command(after_help = archive::EXAMPLES)]
     Archive(archive::Args),

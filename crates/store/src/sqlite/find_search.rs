@@ -15,6 +15,9 @@ const MOST_LONGER: u32 = 50;
 /// A shorter word begins too many.
 const SHORTEST_BEGINNING: usize = 3;
 
+/// A shorter word, in bytes, is not shortened further.
+const SHORTEST_STEM: usize = 4;
+
 /// How many texts with all words are enough, so that those with some of them are left out.
 const ENOUGH: usize = 3;
 
@@ -70,7 +73,7 @@ pub struct FindHit {
 }
 
 impl FindIndex {
-    /// What `query` finds, best first: texts with all words or forms of them, then those with words that begin so; where
+    /// What `query` finds, best first: texts with the words as they were typed, those with all words or forms of them, then those with words that begin so; where
     /// these are few, those with some of the words; and where there are none, those with words that contain them.
     ///
     /// # Errors
@@ -87,7 +90,12 @@ fn matching(connection: &Connection, query: &FindQuery<'_>) -> rusqlite::Result<
         return Ok(Vec::new());
     }
     let limit = query.limit as usize;
-    let mut found = run(connection, query, &joined(&terms, phrase, " AND "))?;
+    let mut found = match terms.as_slice() {
+        [_] => Vec::new(),
+        // What stands there as it was typed comes first.
+        _ => run(connection, query, &phrase(&terms.concat()))?,
+    };
+    append(&mut found, run(connection, query, &joined(&terms, phrase, " AND "))?);
     if found.len() < limit {
         append(&mut found, run(connection, query, &joined(&terms, beginning, " AND "))?);
     }
@@ -136,6 +144,9 @@ fn beginning(words: &[String]) -> String {
 /// Words that have `term` in them, where it is one word.
 fn longer(connection: &Connection, term: &[String]) -> rusqlite::Result<String> {
     let [word] = term else { return Ok(phrase(term)) };
+    // The vocabulary has stems, which may end otherwise.
+    let stem = word.char_indices().next_back().filter(|(end, _)| *end >= SHORTEST_STEM).map(|(end, _)| end);
+    let word = word.get(..stem.unwrap_or(word.len())).unwrap_or(word);
     let mut words = connection
         .prepare_cached("SELECT term FROM vocabulary WHERE instr(term, ?1) > 0 ORDER BY length(term) LIMIT ?2")?;
     let words = words.query_map(params![word, MOST_LONGER], |row| row.get::<_, String>(0))?;
