@@ -14,6 +14,7 @@ use super::commands::{
     archive, buffer, check, compact, completions, compress, config, cutting, diff, doctor, find, gain, keep, list, log,
     man, prune, refs, restore, run, show, stats, truncate, undo,
 };
+use super::completing;
 use super::error::{CommandError, Completion};
 use super::interrupt;
 use super::places::Environment;
@@ -23,6 +24,9 @@ use super::ui::{Streams, Ui, print_usage};
 /// Runs `ctxc` on the arguments and the environment of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Some(answered) = completing::complete() {
+        return answered;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage_shown(&error),

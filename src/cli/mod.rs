@@ -7,6 +7,7 @@ pub mod args;
 mod asking;
 mod commands;
 mod compacting;
+mod completing;
 mod compressing;
 mod config;
 mod dispatch;
