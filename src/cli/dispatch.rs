@@ -11,9 +11,10 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, clean, compact, completions, compress, config, cutting, diff, forget, keep, list, log, man,
-    map, prune, refs, restore, run, show, stats, truncate, undo,
+    archive, buffer, check, clean, compact, completions, compress, config, cutting, diff, doctor, find, forget, gain,
+    keep, list, log, man, map, prune, refs, restore, run, show, stats, truncate, undo,
 };
+use super::completing;
 use super::error::{CommandError, Completion, Kind};
 use super::interrupt;
 use super::places::Environment;
@@ -24,6 +25,9 @@ use crate::report::envelope::{ErrorReport, failure_to_json};
 /// Runs `ctxc` on the arguments and the environment of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Some(answered) = completing::complete() {
+        return answered;
+    }
     let typed: Vec<OsString> = std::env::args_os().collect();
     let Parsed { args, verb } = match parse(&typed) {
         Ok(parsed) => parsed,
@@ -34,7 +38,16 @@ pub fn main() -> ExitCode {
     let needs_nothing = matches!(args.verb, Verb::Completions(_) | Verb::Man(_));
     let environment = if needs_nothing { Ok(Environment::default()) } else { Environment::read() };
     let reporting = args.global.reporting(verb);
-    let done = environment.and_then(|environment| dispatch(args.verb, reporting.clone(), &environment, &ui));
+    let done = match (environment, args.verb) {
+        (Ok(environment), verb) => dispatch(verb, reporting.clone(), &environment, &ui),
+        // It is there to tell what is wrong, of the configuration too.
+        (Err(error), Verb::Doctor(typed)) => {
+            let environment = Environment::without_configuration();
+            let context = Context { environment: &environment, ui: &ui, reporting: reporting.clone() };
+            doctor::run(&typed.resolve(context, Some(error)), &ui)
+        }
+        (Err(error), _) => Err(error),
+    };
     ended(done, &reporting, &ui).into()
 }
 
@@ -135,6 +148,7 @@ fn dispatch(verb: Verb, reporting: Reporting, environment: &Environment, ui: &Ui
         Verb::Truncate(typed) => truncate::run(&typed.resolve(context)?, ui),
         Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
         Verb::List(typed) => list::run(&typed.resolve(context)?, ui),
+        Verb::Find(typed) => find::run(&typed.resolve(context)?, ui),
         Verb::Show(typed) => show::run(&typed.resolve(context)?, ui),
         Verb::Diff(typed) => diff::run(&typed.resolve(context)?, ui),
         Verb::Map(typed) => map::run(&typed, &context),
@@ -148,6 +162,8 @@ fn dispatch(verb: Verb, reporting: Reporting, environment: &Environment, ui: &Ui
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),
+        Verb::Gain(typed) => gain::run(&typed.resolve(context)?, ui),
+        Verb::Doctor(typed) => doctor::run(&typed.resolve(context, None), ui),
         Verb::Keep(typed) => keep::run(&typed.resolve(context)?, ui),
         Verb::Forget(typed) => forget::run(&typed.resolve(context)?, ui),
         Verb::Clean(typed) => clean::run(&typed.resolve(context)?, ui),

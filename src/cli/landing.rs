@@ -11,6 +11,7 @@ use super::reading::Reading;
 use super::settings::{Existing, Keep, Output};
 use super::stored;
 use super::ui::Ui;
+use crate::report::gain::OperationCost;
 use crate::report::keep::DepositSize;
 use crate::report::size::counted;
 use ctxc_core::apply;
@@ -68,6 +69,8 @@ pub(super) struct Landing<'a> {
     pub(super) title: String,
     /// Whether the result is the session as it is.
     pub(super) is_copy: bool,
+    /// What it costs, as far as it is known before it is written.
+    pub(super) cost: OperationCost,
 }
 
 /// What is written: a plan for the file itself, or its session put together anew.
@@ -90,8 +93,14 @@ impl Landing<'_> {
     ) -> Result<(Done, Option<DepositSize>), CommandError> {
         let mut archive = self.open_archive(result.rewrite, ui)?;
         let now = Timestamp::now();
-        let errand =
-            Errand { verb: self.verb, command: command_line(), session: self.session(reading), now, stop: ui.stop() };
+        let errand = Errand {
+            verb: self.verb,
+            command: command_line(),
+            session: self.session(reading),
+            now,
+            report: serde_json::to_string(&self.cost).ok(),
+            stop: ui.stop(),
+        };
         // Only the file of a session has a folder of its own; another of the same name is somebody else's.
         let session_file = reading.path.as_deref().filter(|path| session_id(path).is_some());
         let source_sidecar = session_file.map(sidecar_dir).unwrap_or_default();

@@ -8,6 +8,7 @@ mod asking;
 mod backups;
 mod commands;
 mod compacting;
+mod completing;
 mod compressing;
 mod config;
 mod dispatch;
@@ -32,6 +33,7 @@ pub mod settings;
 mod shelf;
 mod shrinking;
 mod stored;
+mod taking_up;
 mod tell;
 pub mod ui;
 

@@ -75,6 +75,13 @@ impl Environment {
         Self::of(set, current_dir(), user_folder.as_deref())
     }
 
+    /// The environment of this process without its configuration, which cannot be read.
+    pub(crate) fn without_configuration() -> Self {
+        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+        Self { claude_config_dir, cwd: current_dir(), ..Self::default() }
+    }
+
     /// The environment with these variables, in this folder, of a user with this folder for configuration.
     pub(in crate::cli) fn of(
         set: impl Fn(&str) -> Option<OsString>,

@@ -251,7 +251,9 @@ impl<'a> Work<'a> {
             into_session(rewritten.verb(), fresh, &title, &mut rewrite);
             rewritten.session_id = Some(fresh.id.to_string());
         }
+        rewritten.set_totals(calibration, consequences.expected(left));
         let landing = Landing {
+            cost: rewritten.cost(),
             verb: rewritten.verb(),
             output: &settings.output,
             keep: &settings.keep,

@@ -41,6 +41,11 @@ pub fn schemas() -> Schemas {
     all.add::<report::list::List>(&["list"]);
     all.add::<report::kept::KeptList>(&["list"]);
     all.add::<report::map::Map>(&["map"]);
+    all.add::<report::find::FindReport>(&["find"]);
+    all.add::<report::gain::Gain>(&["gain"]);
+    all.add::<report::doctor::Doctor>(&["doctor"]);
+    all.add::<report::forget::ForgetReport>(&["forget"]);
+    all.add::<report::clean::CleanReport>(&["clean"]);
     all.add::<report::show::Show>(&["show"]);
     all.add::<report::diff::Diff>(&["diff"]);
     all.add::<report::check::CheckReport>(&["check"]);

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::Report;
 use super::size::{bytes, counted};
 
 /// What was removed, or would be.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CleanReport {
-    schema: u32,
-    verb: &'static str,
     /// Whether this is only what would be removed.
     pub dry_run: bool,
     /// The files.
@@ -19,8 +19,10 @@ pub struct CleanReport {
     bytes: u64,
 }
 
+impl Report for CleanReport {}
+
 /// A file that ctxc made.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct File {
     /// Its path.
     pub path: String,
@@ -30,7 +32,7 @@ pub struct File {
 }
 
 /// What a file is that ctxc made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
     /// A session.
@@ -43,7 +45,7 @@ impl CleanReport {
     /// A report of nothing yet.
     #[must_use]
     pub fn new(dry_run: bool) -> Self {
-        Self { schema: 1, verb: "clean", dry_run, files: Vec::new(), bytes: 0 }
+        Self { dry_run, files: Vec::new(), bytes: 0 }
     }
 
     /// Adds a file of so many bytes.

@@ -153,6 +153,7 @@ impl CompressReport {
     /// Takes what was asked of a server for the tasks, or would be. The tasks have been set before.
     pub fn set_calls(&mut self, calls: Option<Calls>) {
         let Some(Calls { sum, of_tasks }) = calls else { return };
+        self.rewritten.note_calls(Some(&sum));
         self.calls = Some(sum);
         for (row, calls) in self.tasks.iter_mut().zip(of_tasks) {
             row.calls = calls;

@@ -3,16 +3,16 @@
 use std::fmt;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::envelope::Report;
 use super::size::counted;
 use ctxc_core::version::Purged;
 
 /// What was purged, or would be.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct ForgetReport {
-    schema: u32,
-    verb: &'static str,
     archive: String,
     /// Whether this is only what would be purged.
     pub dry_run: bool,
@@ -28,8 +28,10 @@ pub struct ForgetReport {
     pub unmasked: u64,
 }
 
+impl Report for ForgetReport {}
+
 /// A file that held the text.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct File {
     /// Its path.
     pub path: String,
@@ -51,19 +53,7 @@ impl ForgetReport {
     pub fn new(archive: String, purged: Purged, dry_run: bool) -> Self {
         let Purged { lines, objects, operations, records } = purged;
         let (files, left) = (Vec::new(), Vec::new());
-        Self {
-            schema: 1,
-            verb: "forget",
-            archive,
-            dry_run,
-            lines,
-            objects,
-            operations,
-            records,
-            files,
-            left,
-            unmasked: 0,
-        }
+        Self { archive, dry_run, lines, objects, operations, records, files, left, unmasked: 0 }
     }
 
     /// Whether there is nothing to purge.

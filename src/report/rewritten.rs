@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cache::CacheCost;
+use super::calls::CallsReport;
 use super::envelope::{ContextUsage, SessionRef};
+use super::gain::OperationCost;
 use super::keep::DepositSize;
 use super::size::{bytes, count, short, whole_percent};
 use ctxc_core::apply::{Consequences, Gauge, ThinkingRemoved};
@@ -63,6 +65,9 @@ pub struct Rewritten {
     pub deposit: Option<DepositSize>,
     /// The copy of a source that was replaced in place.
     pub backup: Option<String>,
+    /// What was asked of servers.
+    #[serde(skip)]
+    calls: OperationCost,
     /// The context window that usage is held against.
     pub window: Tokens,
     /// How the new session is resumed.
@@ -122,6 +127,7 @@ impl Rewritten {
             operation: None,
             deposit: None,
             backup: None,
+            calls: OperationCost::default(),
             window: calibration.window(),
             resume: None,
             undo: None,
@@ -144,6 +150,25 @@ impl Rewritten {
         self.n_closing = consequences.n_closing;
         self.request_copies_removed = consequences.n_request_copies;
         self.set_unchanged(consequences.unchanged);
+    }
+
+    /// Takes what was asked of a server, where one was.
+    pub fn note_calls(&mut self, calls: Option<&CallsReport>) {
+        if let Some(calls) = calls {
+            self.calls.add_calls(calls);
+        }
+    }
+
+    /// What it costs and saves, as far as it is known by now.
+    #[must_use]
+    pub fn cost(&self) -> OperationCost {
+        let BeforeAfter { before, after } = self.tokens.calibrated;
+        OperationCost {
+            tokens_before: before.0,
+            tokens_after: after.0,
+            tokens_recached: self.prompt_cache.map_or(0, |cost| cost.written_again.0),
+            ..self.calls
+        }
     }
 
     /// Takes the `chars4` tokens before the first change that the model sees; before [`Self::set_totals`].

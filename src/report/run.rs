@@ -138,6 +138,16 @@ pub fn with_calls(texts: &mut [TextRow], calls: Option<Calls>) -> Option<CallsRe
 }
 
 impl Did {
+    /// What was asked of a server, where one was.
+    #[must_use]
+    pub fn calls(&self) -> Option<&CallsReport> {
+        match self {
+            Self::Compressed { calls, .. } => calls.as_ref(),
+            Self::Compacted(stats) => stats.calls.as_ref(),
+            Self::Pruned { .. } | Self::Truncated { .. } => None,
+        }
+    }
+
     fn count(&self) -> String {
         match self {
             Self::Pruned { rules, .. } => counted(rules.iter().map(RuleRow::count).sum(), "item"),

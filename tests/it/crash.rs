@@ -279,6 +279,7 @@ fn a_change_that_keeps_size_and_time_is_refused() {
     rewrite.drop_line(LineNo(13));
     let stop = AtomicBool::new(false);
     let errand = Errand {
+        report: None,
         verb: "test",
         command: "ctxc test".to_owned(),
         session: "s".to_owned(),

@@ -19,11 +19,13 @@ mod crash;
 mod diff;
 mod docs;
 mod facts;
+mod find;
 mod findings;
 mod forget;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
+mod health;
 mod json;
 mod keep;
 mod list;

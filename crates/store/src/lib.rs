@@ -14,6 +14,7 @@ mod cuts;
 mod document;
 mod embed;
 mod error;
+mod function_words;
 mod lineage;
 mod object;
 mod open;
@@ -53,6 +54,10 @@ pub use query::{Hit, Query, Reader};
 pub use recipe::RecipeStep;
 pub use record::{Record, RecordFilter};
 pub use server_url::{Encryption, ServerUrl, hide_password};
+pub use sqlite::find_index::{FindIndex, FindPlace, FindSource, FindText};
+pub use sqlite::find_search::{FindHit, FindQuery};
+pub use sqlite::peek::schema_of;
+pub use sqlite::schema::NEWEST as SCHEMA;
 pub use terms::find;
 pub use url::{ArchiveUrl, default_path};
 

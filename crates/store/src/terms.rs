@@ -6,10 +6,14 @@
 //! (`docs/decisions/0013-search.md`).
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::iter::successors;
 use std::ops::Range;
 
 use ctxc_transcript::text::is_ideograph;
+
+use super::function_words::FunctionWords;
 
 /// The length to which a word is indexed, in characters: enough for a digest in hexadecimal. What is longer is no word.
 const LONGEST: usize = 80;
@@ -23,22 +27,51 @@ fn raw_words(text: &str) -> impl Iterator<Item = &str> {
     successors(next_word(text), |(_, rest)| next_word(rest)).map(|(word, _)| word)
 }
 
-/// Where in `text`, in bytes, that is which a search for `query` found it by: the first place of its longest term, as
-/// whole words or else as part of longer ones, or of the next longest. `None` where it has none of the terms.
+/// Where in `text`, in bytes, that is which a search for `query` found it by: the place of a term, as whole words, near
+/// which most of the terms are; else the first place of the longest term as part of longer words, or of the next longest.
+/// `None` where it has none of the terms.
 #[must_use]
 pub fn find(query: &str, text: &str) -> Option<Range<usize>> {
     let mut terms = terms(query);
-    terms.sort_by_key(|term| std::cmp::Reverse(term.iter().map(String::len).sum::<usize>()));
+    terms.extend(pieces(&terms).into_iter().filter(|piece| piece.len() == 2));
+    terms.sort_by_key(|term| Reverse(term.iter().map(String::len).sum::<usize>()));
     // A word is a part of the text, so the distance of both starts is its place.
     let places: Vec<Place<'_>> =
         raw_words(text).map(|word| Place { start: word.as_ptr() as usize - text.as_ptr() as usize, word }).collect();
-    first_place(&terms, &places, is_whole).or_else(|| first_place(&terms, &places, is_part))
+    let place = densest(&terms, &places).or_else(|| first_place(&terms, &places, is_part));
+    place.or_else(|| first_place(&terms, &places, is_inflected))
 }
 
 /// A word and where it starts.
 struct Place<'t> {
     start: usize,
     word: &'t str,
+}
+
+/// The place of a term, as whole words, near which most of the terms are; of equal ones that of the longest term.
+fn densest(terms: &[Vec<String>], places: &[Place<'_>]) -> Option<Range<usize>> {
+    /// Within how many words others are near.
+    const NEAR: usize = 12;
+    /// Of how many places the best is chosen.
+    const MOST: usize = 2_000;
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for start in 0..places.len() {
+        let rest = places.get(start..).unwrap_or_default();
+        let stands = |term: &Vec<String>| rest.get(..term.len()).is_some_and(|window| is_whole(term, window));
+        found.extend((0..).zip(terms).filter(|(_, term)| stands(term)).map(|(term_idx, _)| (start, term_idx)));
+        if found.len() > MOST {
+            break;
+        }
+    }
+    let n_near = |(at, (start, _)): (usize, &(usize, usize))| {
+        let near = found.iter().skip(at).take_while(|(other, _)| *other < start + NEAR);
+        near.map(|(_, term_idx)| term_idx).collect::<HashSet<_>>().len()
+    };
+    let best = found.iter().enumerate().min_by_key(|(at, place)| (Reverse(n_near((*at, place))), place.1, place.0));
+    let (start, term_idx) = best?.1;
+    let window = places.get(*start..start + terms.get(*term_idx)?.len())?;
+    let (first, last) = (window.first()?, window.last()?);
+    Some(first.start..last.start + last.word.len())
 }
 
 fn first_place(
@@ -68,6 +101,17 @@ fn is_part(term: &[String], window: &[Place<'_>]) -> bool {
     }
 }
 
+/// Whether both are most likely forms of one word, such as `ports` and `port`, `deployed` and `deploying`.
+fn is_inflected(term: &[String], window: &[Place<'_>]) -> bool {
+    /// What endings come to at most, and what a stem has at least.
+    const ENDING: usize = 3;
+    const STEM: usize = 4;
+    let ([word], [found]) = (term, window) else { return false };
+    let found = folded(found.word);
+    let n_shared = word.chars().zip(found.chars()).take_while(|(left, right)| left == right).count();
+    n_shared >= STEM && word.chars().count().max(found.chars().count()) <= n_shared + ENDING
+}
+
 /// `text` as it is given to the index: its words with single spaces between them.
 pub(super) fn indexed(text: &str) -> String {
     let mut indexed = String::with_capacity(text.len() + text.len() / 8);
@@ -80,10 +124,43 @@ pub(super) fn indexed(text: &str) -> String {
     indexed
 }
 
-/// The terms of a query: what is separated by white space, each as the words that have to follow each other.
+/// The terms of a query: what is separated by white space, each as the words that have to follow each other. Function
+/// words count only where there is nothing else.
 pub(super) fn terms(query: &str) -> Vec<Vec<String>> {
+    let all = all_terms(query);
+    let singles: Vec<&str> = all.iter().filter_map(|term| single(term)).collect();
+    let function_words = FunctionWords::of(&singles);
+    let says_something = |term: &&Vec<String>| !single(term).is_some_and(|word| function_words.has(word));
+    let terms: Vec<Vec<String>> = all.iter().filter(says_something).cloned().collect();
+    if terms.is_empty() { all } else { terms }
+}
+
+fn all_terms(query: &str) -> Vec<Vec<String>> {
     let terms = query.split_whitespace().map(|term| words(term).map(Cow::into_owned).collect::<Vec<_>>());
     terms.filter(|term| !term.is_empty()).collect()
+}
+
+fn single(term: &[String]) -> Option<&str> {
+    match term {
+        [word] => Some(word),
+        _ => None,
+    }
+}
+
+/// What `terms` come to where no text has them as they are: of a run of ideographs, in which a whole question may stand
+/// without a space, each two that stand side by side.
+pub(super) fn pieces(terms: &[Vec<String>]) -> Vec<Vec<String>> {
+    let is_run = |term: &[String]| {
+        term.len() > 2 && term.iter().filter(|word| word.chars().all(is_ideograph)).count() * 2 > term.len()
+    };
+    let mut pieces = Vec::new();
+    for term in terms {
+        match is_run(term) {
+            true => pieces.extend(term.windows(2).map(<[String]>::to_vec)),
+            false => pieces.push(term.clone()),
+        }
+    }
+    pieces
 }
 
 /// The first word of `text` and what comes behind it.
@@ -141,12 +218,47 @@ mod tests {
             ("src/main.rs", "see src/main.rs:12", Some("src/main.rs")),
             ("rc/mai", "see src/main.rs:12", Some("src/main")),
             ("会議", "明日の会議は", Some("会議")),
+            ("どの会議ですか", "明日の会議は", Some("会議")),
+            ("which port did we choose?", "we did choose the port", Some("choose")),
+            (
+                "cargo test failed",
+                "a test here, a cargo there, and so it went on for a while until in the end the test failed",
+                Some("failed"),
+            ),
+            ("deployed", "the deploying of it", Some("deploying")),
             ("absent", "nothing of it", None),
             ("", "text", None),
         ];
         for (query, text, expected) in cases {
             assert_eq!(find(query, text).map(|place| &text[place]), expected, "{query}");
         }
+    }
+
+    // W-06
+    #[test]
+    fn w_06_function_words_do_not_count() {
+        let cases = [
+            ("which port did we choose?", "port choose"),
+            ("Where is the config of nginx", "config nginx"),
+            ("what is it", "what is it"),
+            ("process die", "process die"),
+            ("must not push", "must not push"),
+            ("on del sans die", "del sans die"),
+            ("Welchen Port haben wir gewählt", "port gewählt"),
+            ("quel port avons-nous choisi pour la base", "port avons nous choisi base"),
+            ("src/main.rs in is_empty", "src main rs is empty"),
+        ];
+        for (query, expected) in cases {
+            assert_eq!(terms(query).concat().join(" "), expected, "{query}");
+        }
+    }
+
+    // W-06
+    #[test]
+    fn w_06_a_question_without_spaces_comes_in_pairs() {
+        let shown = |query| pieces(&terms(query)).into_iter().map(|piece| piece.concat()).collect::<Vec<_>>().join(" ");
+        assert_eq!(shown("選んだポート 8080"), "選ん んだ だポ ポー ート 8080");
+        assert_eq!(shown("会議 src/main.rs"), "会議 srcmainrs");
     }
 
     proptest! {
@@ -160,7 +272,7 @@ mod tests {
         // what is found in a text is found by a query that is that text.
         #[test]
         fn a_04_a_query_has_the_words_of_the_text(text in any::<String>()) {
-            let of_terms: Vec<String> = terms(&text).into_iter().flatten().collect();
+            let of_terms: Vec<String> = all_terms(&text).into_iter().flatten().collect();
             prop_assert_eq!(of_terms.join(" "), indexed(&text));
         }
 

@@ -5,6 +5,9 @@ use clap_complete::Shell;
 use crate::cli::commands::completions::Settings;
 
 pub(super) const EXAMPLES: &str = "\
+The shell runs ctxc to complete verbs, options, sessions with their titles, handles and operations. After an update, \
+generate the script again.
+
 Examples:
   ctxc completions bash > ~/.local/share/bash-completion/completions/ctxc
   ctxc completions zsh > ~/.zfunc/_ctxc

@@ -3,6 +3,7 @@
 use super::shared::{RewriteArgs, SessionArg};
 use super::targets::{Summaries, TargetArgs};
 use crate::cli::commands::cutting::{Action, Inputs, Settings};
+use crate::cli::completing;
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
@@ -22,7 +23,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
     /// Handles of tool calls, and patterns of messages
-    #[arg(value_name = "TARGET", required_unless_present = "targets")]
+    #[arg(value_name = "TARGET", add = completing::handles(), required_unless_present = "targets")]
     target: Vec<String>,
     #[command(flatten)]
     targets: TargetArgs,

@@ -5,6 +5,7 @@ use clap::builder::NonEmptyStringValueParser;
 
 use super::shared::find;
 use crate::cli::commands::keep::{Settings, Which};
+use crate::cli::completing;
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
@@ -21,7 +22,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Path, session id or its prefix, `latest`, or `-` for standard input
-    #[arg(value_name = "SESSION", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "all")]
+    #[arg(value_name = "SESSION", add = completing::sessions(), value_parser = NonEmptyStringValueParser::new(), conflicts_with = "all")]
     session: Option<String>,
     /// Store the sessions of all projects
     #[arg(long, required_unless_present = "session")]

@@ -8,6 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use super::engine::EngineArgs;
 use super::meaning::MeaningArgs;
 use super::summarizing::SummarizingArgs;
+use crate::cli::completing;
 use crate::cli::error::CommandError;
 use crate::cli::mcp::Settings;
 use crate::cli::settings::{Context, Keep};
@@ -25,7 +26,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Session to act on [default: the one that the call comes from]
-    #[arg(long, value_name = "SESSION")]
+    #[arg(long, value_name = "SESSION", add = completing::sessions())]
     session: Option<PathBuf>,
     /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file
     /// in your data folder]

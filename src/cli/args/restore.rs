@@ -7,6 +7,7 @@ use super::targets::{Summaries, TargetArgs};
 use crate::cli::commands::restore::{Asked, Settings, What};
 use crate::cli::commands::restore_kept;
 use crate::cli::commands::restore_whole::Later;
+use crate::cli::completing;
 use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Keep};
 
@@ -29,13 +30,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
     /// Handles of tool calls, and patterns of messages
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", add = completing::handles())]
     target: Vec<String>,
     /// Restore everything
     #[arg(long, conflicts_with_all = ["target", "targets", "op"])]
     all: bool,
     /// Operation to undo, as listed by `ctxc log`
-    #[arg(long, value_name = "ID", conflicts_with_all = ["target", "targets"])]
+    #[arg(long, value_name = "ID", add = completing::operations(), conflicts_with_all = ["target", "targets"])]
     op: Option<String>,
     /// Also undo the operations that depend on it
     #[arg(long, requires = "op")]

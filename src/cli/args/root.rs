@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, buffer, check, clean, compact, completions, compress, diff, discard, distill, forget, keep, list, log,
-    man, prune, refs, restore, run, show, stats, truncate, undo,
+    archive, buffer, check, clean, compact, completions, compress, diff, discard, distill, doctor, find, forget, gain,
+    keep, list, log, man, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
@@ -54,6 +54,9 @@ pub(crate) enum Verb {
     /// List sessions
     #[command(after_help = list::EXAMPLES)]
     List(list::Args),
+    /// Search all sessions
+    #[command(after_help = find::EXAMPLES)]
+    Find(find::Args),
     /// Show the messages of a session
     #[command(after_help = show::EXAMPLES)]
     Show(show::Args),
@@ -96,6 +99,12 @@ pub(crate) enum Verb {
     /// Show the operation history of a session
     #[command(after_help = log::EXAMPLES)]
     Log(log::Args),
+    /// Show what ctxc saved and what it cost
+    #[command(after_help = gain::EXAMPLES)]
+    Gain(gain::Args),
+    /// Check the client, the archive, the configuration and this project's sessions
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(doctor::Args),
     /// Search and manage the archive
     #[command(after_help = archive::EXAMPLES)]
     Archive(archive::Args),

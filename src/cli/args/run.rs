@@ -12,6 +12,7 @@ use super::shared::{RewriteArgs, SessionArg};
 use super::summarizing::SummarizingArgs;
 use super::{Include, Only};
 use crate::cli::commands::run::Settings;
+use crate::cli::completing;
 use crate::cli::error::CommandError;
 use crate::cli::plan_file;
 use crate::cli::quantity::{some_tokens, tokens};
@@ -41,7 +42,7 @@ const BANDS: &str = "0-80:compress";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Path, session id or its prefix, `latest`, or `-` for standard input
-    #[arg(value_name = "SESSION", required_unless_present = "plan")]
+    #[arg(value_name = "SESSION", add = completing::sessions(), required_unless_present = "plan")]
     session: Option<PathBuf>,
     #[command(flatten)]
     what: WhatArgs,

@@ -8,6 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::cli::completing;
 use crate::cli::error::CommandError;
 use crate::cli::places::Environment;
 use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
@@ -23,7 +24,7 @@ use ctxc_transcript::session::{By, Found, SessionError};
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArg {
     /// Path, session id or its prefix, `latest`, or `-` for standard input
-    #[arg(value_name = "SESSION")]
+    #[arg(value_name = "SESSION", add = completing::sessions())]
     pub(crate) session: PathBuf,
 }
 

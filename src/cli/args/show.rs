@@ -1,5 +1,7 @@
 //! What `ctxc show` is told.
 
+use std::num::NonZeroU32;
+
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 
@@ -9,6 +11,7 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 use crate::report::show::Length;
 use ctxc_core::apply::Speaker;
+use ctxc_transcript::LineNo;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +39,9 @@ pub(crate) struct Args {
     /// Only turn N, from 0 as in ctxc stats
     #[arg(long, value_name = "N")]
     turn: Option<usize>,
+    /// Only the entry on line N of the file, from 1, active or not
+    #[arg(long, value_name = "N", conflicts_with_all = ["last", "speaker", "search", "turn"])]
+    line: Option<NonZeroU32>,
     /// Do not shorten long tool results, calls and thinking
     #[arg(long)]
     full: bool,
@@ -68,6 +74,7 @@ impl Args {
             }),
             search: self.search,
             turn: self.turn,
+            line: self.line.map(|line| LineNo(line.get() - 1)),
             length: if self.full { Length::Full } else { Length::Short },
             reporting: context.reporting,
         })

@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use super::shared::{RewriteArgs, SessionArg};
 use crate::cli::commands::restore_whole::{Later, Which};
 use crate::cli::commands::undo::Settings;
+use crate::cli::completing;
 use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Keep};
 
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
     /// Operation to undo, as listed by `ctxc log` [default: the newest]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = completing::operations())]
     op: Option<String>,
     /// Also undo the operations that depend on it
     #[arg(long)]

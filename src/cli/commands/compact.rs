@@ -56,6 +56,7 @@ pub(crate) fn compact_read<'a>(
     let (rewrite, compacted) = compact_conversation(&mut work, summaries, *trigger, size, rewrite)?;
     let mut report = CompactReport { rewritten, compacted };
     let unchanged = report.compacted.why_unchanged();
+    report.rewritten.note_calls(report.compacted.calls.as_ref());
     work.finish(rewrite, ThinkingReach::BehindChange, &unchanged, &mut report.rewritten)?;
     if report.compacted.reason.is_none() {
         let after = report.rewritten.tokens.chars4.after.context();

@@ -75,6 +75,9 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         (Some(true), true) => "the context is below the target already",
         (Some(_) | None, _) => "no step found anything to do",
     };
+    for row in &report.stages {
+        report.rewritten.note_calls(row.did.calls());
+    }
     work.finish(rewrite, reach, unchanged, &mut report.rewritten)?;
     if settings.target.is_none() {
         report.size = work.size_after(&report.rewritten);

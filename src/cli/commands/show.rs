@@ -10,10 +10,10 @@ use crate::cli::settings::Reporting;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::show::{Length, Message, Show};
-use ctxc_core::apply::{Order, Shown, Speaker, each_shown};
+use ctxc_core::apply::{Order, Shown, Speaker, each_shown, shown_in};
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::{Stopped, on_one_line};
-use ctxc_transcript::turns;
+use ctxc_transcript::{LineNo, turn_at, turns};
 
 /// What to show.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) search: Option<String>,
     /// A turn, from 0.
     pub(crate) turn: Option<usize>,
+    /// The entry on a line of the file, active or not.
+    pub(crate) line: Option<LineNo>,
     pub(crate) length: Length,
     pub(crate) reporting: Reporting,
 }
@@ -37,6 +39,9 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     if let Some(turn) = settings.turn.filter(|turn| *turn >= n_turns) {
         return Err(CommandError::usage(anyhow!("no turn {turn} in {}: it has {n_turns}", reading.name))
             .hint("turns count from 0; run `ctxc stats` to list them"));
+    }
+    if let Some(line) = settings.line {
+        return show_line(settings, reading, line, ui);
     }
     let wanted = settings.search.as_deref().map(folded);
     let fits = |shown: &Shown| {
@@ -65,6 +70,26 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     tell(&settings.reporting, ui, &show, &show)?;
     if show.messages.is_empty() {
         ui.status(format_args!("no matching messages in {}", reading.name));
+    }
+    Ok(Completion::Full)
+}
+
+fn show_line(settings: &Settings, reading: Reading, line: LineNo, ui: &Ui) -> Result<Completion, CommandError> {
+    let session = reading.session();
+    let Reading { file, index, chain, name, .. } = reading;
+    if line.0 >= index.n_lines() {
+        return Err(CommandError::usage(anyhow!("no line {} in {name}: it has {}", line.number(), index.n_lines())));
+    }
+    let shown = shown_in(&file, &index, line).with_context(|| format!("read {name}"))?;
+    let place = chain.lines.iter().position(|it| *it == line);
+    let turn = place.and_then(|place| turn_at(&turns(&index, &chain), place));
+    let messages = shown.into_iter().map(|shown| Message::new(Shown { turn, ..shown })).collect();
+    let show = Show::new(session, messages, settings.length);
+    tell(&settings.reporting, ui, &show, &show)?;
+    if show.messages.is_empty() {
+        ui.status(format_args!("line {} of {} has no text", line.number(), name));
+    } else if place.is_none() {
+        ui.status(format_args!("line {} is inactive: a resume does not send it", line.number()));
     }
     Ok(Completion::Full)
 }

@@ -13,5 +13,5 @@ pub use found::{Found, FoundEntry, Meant};
 pub use holdings::{Holdings, SizeRow};
 pub use lineage::Log;
 pub use operation::{OperationEntry, OperationRow};
-pub(super) use snippet::snippet;
+pub(super) use snippet::{snippet, snippet_of};
 pub use swept::Swept;

@@ -7,11 +7,16 @@ const AROUND: usize = 80;
 
 /// A piece of `text`, on one line, around what a search for `query` found; its beginning where it is not known.
 pub(in crate::report) fn snippet(query: &str, text: &str) -> String {
+    snippet_of(query, text, AROUND)
+}
+
+/// As [`snippet`], with so many characters on either side.
+pub(in crate::report) fn snippet_of(query: &str, text: &str, n_around: usize) -> String {
     let place = archive::find(query, text).unwrap_or(0..0);
     let (before, rest) = text.split_at_checked(place.start).unwrap_or(("", text));
     let (found, after) = rest.split_at_checked(place.len()).unwrap_or(("", rest));
-    let start = before.char_indices().rev().nth(AROUND).map_or(0, |(at, c)| at + c.len_utf8());
-    let end = after.char_indices().nth(AROUND).map_or(after.len(), |(at, _)| at);
+    let start = before.char_indices().rev().nth(n_around).map_or(0, |(at, c)| at + c.len_utf8());
+    let end = after.char_indices().nth(n_around).map_or(after.len(), |(at, _)| at);
     let head = if start > 0 { "…" } else { "" };
     let tail = if end < after.len() { "…" } else { "" };
     let piece = format!("{}{found}{}", before.get(start..).unwrap_or_default(), after.get(..end).unwrap_or_default());

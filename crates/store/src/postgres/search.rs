@@ -60,15 +60,16 @@ pub(super) fn matching(archive: &Postgres, query: &Query<'_>) -> Result<Vec<i64>
     if terms.is_empty() || limit == 0 {
         return Ok(Vec::new());
     }
-    let whole: Vec<Vec<Phrase>> =
-        terms.iter().map(|term| vec![Phrase { words: term.clone(), last: Last::Whole }]).collect();
+    let whole: Vec<Vec<Phrase>> = terms.iter().map(|term| vec![whole(term)]).collect();
     let mut found = run(archive, query, &whole, Wanted::All)?;
     if found.len() < limit {
-        let longer = terms.iter().zip(&whole).map(|(term, whole)| any_longer(archive, term, whole));
-        let longer: Vec<Vec<Phrase>> = longer.collect::<Result<_, _>>()?;
-        append(&mut found, run(archive, query, &longer, Wanted::All)?);
-        if found.is_empty() && longer.len() > 1 {
-            found = run(archive, query, &longer, Wanted::Any)?;
+        let longer = |terms: &[Vec<String>]| -> Result<Vec<Vec<Phrase>>, ArchiveError> {
+            terms.iter().map(|term| any_longer(archive, term)).collect()
+        };
+        append(&mut found, run(archive, query, &longer(&terms)?, Wanted::All)?);
+        let pieces = terms::pieces(&terms);
+        if found.is_empty() && pieces.len() > 1 {
+            found = run(archive, query, &longer(&pieces)?, Wanted::Any)?;
         }
     }
     found.truncate(limit);
@@ -212,8 +213,8 @@ pub(super) fn quoted(word: &str) -> String {
 }
 
 /// The ways in which an entry has `term` as part of longer words too: the first word may have something before it, the
-/// last something behind it. `whole` is the term itself.
-fn any_longer(archive: &Postgres, term: &[String], whole: &[Phrase]) -> Result<Vec<Phrase>, ArchiveError> {
+/// last something behind it.
+fn any_longer(archive: &Postgres, term: &[String]) -> Result<Vec<Phrase>, ArchiveError> {
     let vocabulary =
         |sql: &str, word: &String| archive.all(sql, &[word, &MOST_LONGER], |row| value::<String>(row, "word"));
     let longer: Vec<Phrase> = match term {
@@ -232,7 +233,11 @@ fn any_longer(archive: &Postgres, term: &[String], whole: &[Phrase]) -> Result<V
             vocabulary(sql, first)?.into_iter().map(phrase).collect()
         }
     };
-    Ok(if longer.is_empty() { whole.to_vec() } else { longer })
+    Ok(if longer.is_empty() { vec![whole(term)] } else { longer })
+}
+
+fn whole(term: &[String]) -> Phrase {
+    Phrase { words: term.to_vec(), last: Last::Whole }
 }
 
 /// Appends what `found` does not have yet.

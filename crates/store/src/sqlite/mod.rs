@@ -2,18 +2,21 @@
 
 mod connect;
 mod fault;
+pub(super) mod find_index;
+pub(super) mod find_search;
 mod index;
 mod lines;
 mod objects;
 mod operations;
 mod originals;
 mod packs;
+pub(super) mod peek;
 mod place;
 mod reads;
 mod records;
 mod replace;
 mod row;
-mod schema;
+pub(super) mod schema;
 mod search;
 mod store;
 mod sweep;

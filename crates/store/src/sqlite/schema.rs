@@ -164,9 +164,9 @@ pub(super) const MIGRATIONS: &[&str] = &[
 /// The mark of an archive in the header of its file: `ctxc` in ASCII.
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"ctxc");
 
-/// The newest schema that this version knows.
+/// The newest schema that this version knows of an archive in a file.
 #[expect(clippy::cast_possible_wrap, reason = "there are a handful")]
-pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
+pub const NEWEST: i64 = MIGRATIONS.len() as i64;
 
 /// Whose database it is and how old.
 pub(super) enum Age {

@@ -43,11 +43,13 @@ pub(super) fn matching(connection: &Connection, query: &Query<'_>) -> rusqlite::
     let whole: Vec<String> = terms.iter().map(|term| phrase(term)).collect();
     let mut found = run(connection, query, &whole.join(" AND "))?;
     if found.len() < limit {
-        let longer = terms.iter().zip(&whole).map(|(term, whole)| any_longer(connection, term, whole));
-        let longer: Vec<String> = longer.collect::<rusqlite::Result<_>>()?;
-        append(&mut found, run(connection, query, &longer.join(" AND "))?);
-        if found.is_empty() && longer.len() > 1 {
-            found = run(connection, query, &longer.join(" OR "))?;
+        let longer = |terms: &[Vec<String>]| -> rusqlite::Result<Vec<String>> {
+            terms.iter().map(|term| any_longer(connection, term)).collect()
+        };
+        append(&mut found, run(connection, query, &longer(&terms)?.join(" AND "))?);
+        let pieces = terms::pieces(&terms);
+        if found.is_empty() && pieces.len() > 1 {
+            found = run(connection, query, &longer(&pieces)?.join(" OR "))?;
         }
     }
     found.truncate(limit);
@@ -74,13 +76,13 @@ pub(super) fn sessions(query: &Query<'_>) -> rusqlite::Result<Option<String>> {
 }
 
 /// Words that follow each other, as an expression. No word has a quote.
-fn phrase(words: &[String]) -> String {
+pub(super) fn phrase(words: &[String]) -> String {
     format!("\"{}\"", words.join(" "))
 }
 
 /// An expression for `term` as part of longer words too: the first word may have something before it, the last
-/// something behind it. `whole` is the expression for the term itself.
-fn any_longer(connection: &Connection, term: &[String], whole: &str) -> rusqlite::Result<String> {
+/// something behind it.
+fn any_longer(connection: &Connection, term: &[String]) -> rusqlite::Result<String> {
     let vocabulary =
         |sql: &str, word: &str| all(connection, sql, params![word, MOST_LONGER], |row| row.get::<_, String>(0));
     let alternatives: Vec<String> = match term {
@@ -99,11 +101,11 @@ fn any_longer(connection: &Connection, term: &[String], whole: &str) -> rusqlite
             words.into_iter().map(|word| format!("\"{word} {}\" *", rest.join(" "))).collect()
         }
     };
-    Ok(if alternatives.is_empty() { whole.to_owned() } else { format!("({})", alternatives.join(" OR ")) })
+    Ok(if alternatives.is_empty() { phrase(term) } else { format!("({})", alternatives.join(" OR ")) })
 }
 
 /// Appends what `found` does not have yet.
-fn append(found: &mut Vec<i64>, more: Vec<i64>) {
+pub(super) fn append(found: &mut Vec<i64>, more: Vec<i64>) {
     let n_found = found.len();
     for id in more {
         if !found.iter().take(n_found).any(|known| *known == id) {

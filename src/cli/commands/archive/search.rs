@@ -1,5 +1,7 @@
 //! `ctxc archive search`: find entries by their words, and by what they mean.
 
+use std::collections::HashSet;
+
 use anyhow::anyhow;
 
 use super::run::Desk;
@@ -8,7 +10,8 @@ use crate::cli::meaning;
 use crate::cli::settings::Meaning;
 use crate::cli::tell::tell;
 use crate::report::archive::Found;
-use ctxc_store::{Kind, Query};
+use ctxc_core::apply::folded_batches;
+use ctxc_store::{DocumentId, Kind, Query};
 
 /// What to look for.
 #[derive(Debug)]
@@ -41,7 +44,12 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
     };
     query.sessions = &sessions;
     desk.index()?;
-    let (hits, meant) = meaning::find(&mut *desk.archive, &query, settings.meaning.as_ref(), desk.ui)?;
+    // A summary that went up in another one repeats it, unless summaries are what is asked for.
+    let folded = if settings.kind.is_none() { folded_batches(&*desk.archive)? } else { HashSet::new() };
+    query.limit = settings.limit.saturating_add(u32::try_from(folded.len()).unwrap_or(u32::MAX));
+    let (mut hits, meant) = meaning::find(&mut *desk.archive, &query, settings.meaning.as_ref(), desk.ui)?;
+    hits.retain(|hit| !(matches!(hit.id, DocumentId::Record(..)) && folded.contains(&hit.id.digest().to_string())));
+    hits.truncate(settings.limit as usize);
     let found = Found::new(&settings.query, hits, meant);
     tell(desk.reporting, desk.ui, &found, &found)?;
     if found.hits.is_empty() {

@@ -4,7 +4,7 @@
 //! and not of the archive: whatever is undone, copied or done twice, each transcript has those that it was written with,
 //! and none is ever removed or changed. One that was summarised again is named by the batch in which it went up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +107,15 @@ pub fn over(archive: &dyn Archive, batch: &NamedBatch) -> Result<Option<String>,
     let filter = RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() };
     let mut batches = archive.records(&filter)?.into_iter().map(NamedBatch::of);
     Ok(batches.find(|other| other.folds.contains(&batch.name)).map(|other| other.label))
+}
+
+/// The names of the batches that went up in others: these say the same in fewer words.
+///
+/// # Errors
+/// When the archive cannot be read, or what it holds is damaged.
+pub fn folded_batches(archive: &dyn Archive) -> Result<HashSet<String>, ArchiveError> {
+    let filter = RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() };
+    Ok(archive.records(&filter)?.into_iter().flat_map(|record| NamedBatch::of(record).folds).collect())
 }
 
 /// The labels of the batches of a session, by their names.

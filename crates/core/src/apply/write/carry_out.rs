@@ -121,6 +121,8 @@ pub struct Errand<'a> {
     pub session: String,
     /// The time.
     pub now: Timestamp,
+    /// What is noted of what it costs, as JSON.
+    pub report: Option<String>,
     /// Set when the work shall stop.
     pub stop: &'a AtomicBool,
 }
@@ -268,8 +270,7 @@ fn keep(
             session_ids: session_ids.clone(),
             cuts: rewrite.cuts.values().flatten().filter(|cut| !cut.name.is_empty()).cloned().collect(),
             tokens: Some(tokens),
-            // What was done is known only once it is; the counts of the run are in its own report.
-            report: None,
+            report: errand.report.clone(),
         };
         archive.put_operation(&record, &[])?;
         archive.commit()

@@ -1,0 +1,180 @@
+//! A session file, taken into the index as far as it is new.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::UNIX_EPOCH;
+
+use super::active::pack;
+use super::error::FindError;
+use super::said::Indexer;
+use crate::apply::write::new_session::title_of;
+use ctxc_store::{FindIndex, FindSource};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::Stopped;
+use ctxc_transcript::{Chain, Fingerprinter, IdHash, Index, LineReader, Tools, foreign};
+
+/// How many bytes are indexed before they are committed.
+const PORTION: u64 = 16 << 20;
+
+/// By what one look tells that a file is as it was.
+#[must_use]
+pub fn stamp(metadata: &Metadata) -> String {
+    let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    format!("{}:{}", metadata.len(), modified.unwrap_or_default().as_nanos())
+}
+
+/// A session file to be indexed.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionFile<'a> {
+    /// Where it is.
+    pub path: &'a Path,
+    /// What names it in the index.
+    pub key: &'a str,
+    /// The folder of its project.
+    pub project: &'a str,
+    /// Its id.
+    pub session: &'a str,
+}
+
+/// Brings `index` up to date with a session file: what stands behind the lines that are indexed already, or all of it where
+/// these are no longer its beginning. What is no regular file, or the session of another agent, is noted as empty.
+/// `progress` is told of the bytes that are indexed.
+///
+/// # Errors
+/// When the file cannot be read, the index not be written, or `stop` was set; what was committed by then stays.
+pub fn take_up_file(
+    index: &mut FindIndex,
+    session: SessionFile<'_>,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), FindError> {
+    index.begin()?;
+    let done = take_up(index, session, stop, progress);
+    match done {
+        Ok(()) => index.commit()?,
+        Err(_) => index.rollback(),
+    }
+    done
+}
+
+fn take_up(
+    index: &mut FindIndex,
+    session: SessionFile<'_>,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), FindError> {
+    let SessionFile { path, key, project, session } = session;
+    let metadata = std::fs::metadata(path)?;
+    let known = index.source(key)?;
+    let mut source = FindSource {
+        key: key.to_owned(),
+        project: project.to_owned(),
+        session: session.to_owned(),
+        title: String::new(),
+        stamp: stamp(&metadata),
+        n_lines: 0,
+        n_bytes: 0,
+        checksum: 0,
+        active: Vec::new(),
+    };
+    // To open a pipe could wait for ever.
+    let file = metadata.is_file().then(|| File::open(path)).transpose()?;
+    let file =
+        file.map(|file| is_readable(&file).map(|is_readable| is_readable.then_some(file))).transpose()?.flatten();
+    let Some(file) = file else {
+        let number = index.put_source(&source)?;
+        return Ok(index.drop_texts(number)?);
+    };
+    let transcript = Index::build(Watched { file: &file, stop })?;
+    let chain = Chain::find(&transcript);
+    source.title = title_of(&file, &transcript, &chain)?;
+    source.active = pack(&chain.live);
+    let stamp = std::mem::take(&mut source.stamp);
+    let number = index.put_source(&source)?;
+    let (mut n_lines, mut indexed) = match known {
+        Some((_, known)) if let Some(indexed) = beginning(&file, &known)? => (known.n_lines, indexed),
+        _ => {
+            index.drop_texts(number)?;
+            (0, Fingerprinter::default())
+        }
+    };
+    let tools = tools(&transcript.tools);
+    let mut indexer = Indexer { index, project, source: number, tools, scan: Scan::default() };
+    let mut at = indexed.finish().len;
+    (&file).seek(io::SeekFrom::Start(at))?;
+    let mut lines = LineReader::new(Watched { file: &file, stop });
+    let mut n_portion = 0;
+    let mut line_no = u32::try_from(n_lines).unwrap_or(u32::MAX);
+    while let Some(line) = lines.next_line()? {
+        indexer.line(line_no, at, line)?;
+        at += line.len() as u64;
+        n_portion += line.len() as u64;
+        line_no = line_no.saturating_add(1);
+        // The last line may be on its way: it is looked at again.
+        if line.ends_with(b"\n") {
+            indexed.update(line);
+            n_lines += 1;
+        }
+        if n_portion > PORTION {
+            let done = indexed.finish();
+            (source.n_lines, source.n_bytes, source.checksum) = (n_lines, done.len, done.checksum);
+            indexer.index.put_source(&source)?;
+            indexer.index.commit()?;
+            indexer.index.begin()?;
+            progress(n_portion);
+            n_portion = 0;
+        }
+    }
+    progress(n_portion);
+    let done = indexed.finish();
+    let source = FindSource { n_lines, n_bytes: done.len, checksum: done.checksum, stamp, ..source };
+    index.put_source(&source)?;
+    Ok(())
+}
+
+/// The fingerprinter of what is indexed of `file`; `None` where the file no longer begins so.
+fn beginning(mut file: &File, known: &FindSource) -> io::Result<Option<Fingerprinter>> {
+    file.rewind()?;
+    let mut left = file.take(known.n_bytes);
+    let mut read = Fingerprinter::default();
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        let n_read = left.read(&mut buffer)?;
+        if n_read == 0 {
+            break;
+        }
+        read.update(buffer.get(..n_read).unwrap_or_default());
+    }
+    let now = read.finish();
+    Ok((now.len == known.n_bytes && now.checksum == known.checksum && now.len > 0).then_some(read))
+}
+
+/// Whether it may be one of Claude Code's.
+fn is_readable(mut file: &File) -> io::Result<bool> {
+    let mut head = Vec::with_capacity(foreign::HEAD);
+    file.take(foreign::HEAD as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    Ok(foreign::recognise(&head).is_none())
+}
+
+/// The names of the tools that are called, by the digests of the ids of the calls.
+fn tools(tools: &Tools) -> HashMap<IdHash, String> {
+    let calls = tools.iter().filter_map(|end| Some((end.id, end.tool?)));
+    calls.map(|(id, tool)| (id, tools.name(tool).into_owned())).collect()
+}
+
+/// A file that is no longer read once somebody wants the work to stop.
+struct Watched<'a> {
+    file: &'a File,
+    stop: &'a AtomicBool,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Stopped::check(self.stop)?;
+        self.file.read(buffer)
+    }
+}

@@ -1,0 +1,90 @@
+//! What the archive keeps of a session, taken into the index as far as it is new.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+
+use super::error::FindError;
+use super::said::Indexer;
+use crate::version::{KeptSession, State, VersionError};
+use ctxc_store::{Archive, ArchiveError, FindIndex, FindSource, LineId};
+use ctxc_transcript::scan::Scan;
+use ctxc_transcript::text::Stopped;
+use ctxc_transcript::{Fingerprint, Fingerprinter};
+
+/// What names a kept session in the index.
+#[must_use]
+pub fn kept_key(session: &KeptSession) -> String {
+    format!("kept:{}", session.id)
+}
+
+/// Brings `index` up to date with the lines that the archive keeps of `session`, which is of the project in this folder: all
+/// that its source ever had, with what operations removed and without what they put in its place.
+///
+/// # Errors
+/// When the archive cannot be read, the index not be written, or `stop` was set.
+pub fn take_up_kept(
+    index: &mut FindIndex,
+    archive: &dyn Archive,
+    session: &KeptSession,
+    project: &str,
+    stop: &AtomicBool,
+) -> Result<(), FindError> {
+    index.begin()?;
+    let done = take_up(index, archive, session, project, stop);
+    match done {
+        Ok(()) => index.commit()?,
+        Err(_) => index.rollback(),
+    }
+    done
+}
+
+fn take_up(
+    index: &mut FindIndex,
+    archive: &dyn Archive,
+    session: &KeptSession,
+    project: &str,
+    stop: &AtomicBool,
+) -> Result<(), FindError> {
+    let key = kept_key(session);
+    let known = index.source(&key)?;
+    let state =
+        session.state.parse().map_err(|_| VersionError::Unknown { what: "the state", key: session.state.clone() })?;
+    let lines = State::read(archive, state)?.lines;
+    let sum = checksum(&lines);
+    let source = FindSource {
+        key,
+        project: project.to_owned(),
+        session: session.id.clone(),
+        title: session.title.clone(),
+        stamp: session.state.clone(),
+        n_lines: lines.len() as u64,
+        n_bytes: sum.len,
+        checksum: sum.checksum,
+        active: Vec::new(),
+    };
+    let number = index.put_source(&source)?;
+    let begins_so = |known: &FindSource| {
+        let begin = usize::try_from(known.n_lines).ok().and_then(|n_lines| lines.get(..n_lines));
+        begin.is_some_and(|begin| checksum(begin).checksum == known.checksum)
+    };
+    let n_known = known.map(|(_, known)| known).filter(begins_so).map_or(0, |known| known.n_lines);
+    if n_known == 0 {
+        index.drop_texts(number)?;
+    }
+    let new = usize::try_from(n_known).ok().and_then(|n_known| lines.get(n_known..)).unwrap_or_default();
+    let mut line = u32::try_from(n_known).unwrap_or(u32::MAX);
+    let mut indexer = Indexer { index, project, source: number, tools: HashMap::new(), scan: Scan::default() };
+    archive.each_line(new, &mut |LineId(id), bytes| {
+        Stopped::check(stop).map_err(|source| ArchiveError::Give { source })?;
+        indexer.line(line, id, bytes)?;
+        line = line.saturating_add(1);
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn checksum(lines: &[LineId]) -> Fingerprint {
+    let mut sum = Fingerprinter::default();
+    lines.iter().for_each(|LineId(id)| sum.update(&id.to_le_bytes()));
+    sum.finish()
+}

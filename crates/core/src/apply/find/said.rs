@@ -1,0 +1,99 @@
+//! The texts of a line as they are searched.
+
+use std::collections::HashMap;
+
+use crate::apply::edit::cut::Page;
+use crate::apply::read::entry_fields::field;
+use crate::apply::read::placeholder::is_placeholder;
+use crate::apply::read::shown::{Shown, texts_in};
+use ctxc_store::{ArchiveError, FindIndex, FindPlace, FindText, Kind};
+use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::text::json_string;
+use ctxc_transcript::{IdHash, LineNo, Span, entry};
+
+/// The name under which a summary of a client, or of a compaction, is indexed: it repeats what others said.
+pub const SUMMARY: &str = Kind::Summary.name();
+
+/// The text at `at` of `line`, as it was indexed; with the folder that was worked in, where the line names one.
+#[must_use]
+pub fn said_at(line: &[u8], at: u32) -> Option<(String, Option<String>)> {
+    let scan = Scan::of(line);
+    let page = Page { line: LineNo(0), bytes: line, scan: &scan };
+    let folder = field(line, "cwd").and_then(|raw| serde_json::from_str(&raw).ok());
+    let said = texts_in(page, None).into_iter().nth(at as usize)?;
+    Some((said.text, folder))
+}
+
+/// Puts the texts of lines of one session into the index.
+pub(super) struct Indexer<'a> {
+    pub(super) index: &'a mut FindIndex,
+    pub(super) project: &'a str,
+    /// The number of the session in the index.
+    pub(super) source: i64,
+    /// The tools by the digests of the ids of their calls.
+    pub(super) tools: HashMap<IdHash, String>,
+    pub(super) scan: Scan,
+}
+
+impl Indexer<'_> {
+    /// Takes the texts of `bytes`, the line with this number, which `start` finds.
+    pub(super) fn line(&mut self, line: u32, start: u64, bytes: &[u8]) -> Result<(), ArchiveError> {
+        self.scan.read(bytes);
+        let page = Page { line: LineNo(line), bytes, scan: &self.scan };
+        let is_summary = self.scan.is_compact_summary;
+        let said = texts_in(page, None);
+        let results = results(&self.scan, bytes, &said);
+        let mut results = results.into_iter();
+        for (at, said) in (0..).zip(&said) {
+            let tool = match said.kind {
+                Kind::Call => said.text.lines().next().map(str::to_owned),
+                Kind::ToolResult => results.next().flatten().and_then(|call| self.tools.get(&call).cloned()),
+                _ => None,
+            };
+            if is_placeholder(&said.text) {
+                continue;
+            }
+            let kind = if is_summary { SUMMARY } else { said.kind.name() };
+            let key = key(self.project, kind, said);
+            let speaker = said.speaker.word();
+            let text = FindText { key, kind, speaker, tool: tool.as_deref(), time: said.time, text: &said.text };
+            self.index.put_text(self.project, FindPlace { source: self.source, line, at, start }, &text)?;
+        }
+        self.note_calls(bytes);
+        Ok(())
+    }
+
+    /// Notes which tools the line that was scanned last calls.
+    fn note_calls(&mut self, bytes: &[u8]) {
+        for block in self.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
+            let raw = |span: Option<Span>| span.and_then(|span| span.string(bytes));
+            if let (Some(id), Some(name)) = (raw(block.tool_id), raw(block.name)) {
+                self.tools.insert(IdHash::of(id), json_string::decode(name).into_owned());
+            }
+        }
+    }
+}
+
+/// The calls of those tool results among `said` that are of one line, in their order.
+fn results(scan: &Scan, bytes: &[u8], said: &[Shown]) -> Vec<Option<IdHash>> {
+    let n_said = said.iter().filter(|said| said.kind == Kind::ToolResult).count();
+    let id = |at: usize| {
+        let id = scan.blocks.get(at)?.tool_id?.string(bytes)?;
+        Some(IdHash::of(id))
+    };
+    let all: Vec<usize> = (0..scan.blocks.len())
+        .filter(|at| scan.blocks.get(*at).is_some_and(|it| it.kind == BlockKind::ToolResult && !it.is_nested))
+        .collect();
+    if all.len() == n_said {
+        return all.into_iter().map(id).collect();
+    }
+    // Some are blank, and are not said.
+    let results = entry::tool_results(scan, bytes).into_iter();
+    results.filter(|(_, text)| !text.trim().is_empty()).map(|(at, _)| id(at)).collect()
+}
+
+/// A digest of what makes a text the same in a copy of its session.
+fn key(project: &str, kind: &str, said: &Shown) -> u64 {
+    let time = said.time.map(|time| time.to_string()).unwrap_or_default();
+    IdHash::of([project, kind, said.speaker.word(), &time, &said.text].join("\0").as_bytes()).0
+}

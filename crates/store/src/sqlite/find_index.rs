@@ -1,0 +1,350 @@
+//! The index of `ctxc find`: what is said in every session of this machine, in a `SQLite` file of its own (W-06).
+//!
+//! A source is a session: a file, or what the archive keeps of one. A text that stands in several sources of a project, as
+//! in copies, is indexed once and has a place in each. The index holds words and places, and no texts; it can be made again
+//! at any time, so that one of another version is simply replaced.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::connect::connect;
+use super::fault::Fault;
+use super::place;
+use super::row::{length, to_nanoseconds, to_signed};
+use crate::{ArchiveError, terms};
+
+/// The mark of an index in the header of its file, and the version of its tables.
+const APPLICATION_ID: i32 = i32::from_be_bytes(*b"ctxf");
+const VERSION: i32 = 1;
+
+/// What of a text is indexed, in bytes: a longer one is the output of a program.
+const LONGEST: usize = 1 << 20;
+
+const TABLES: &str = "
+    CREATE TABLE source (
+        id INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        project TEXT NOT NULL,
+        session TEXT NOT NULL,
+        title TEXT NOT NULL,
+        stamp TEXT NOT NULL,
+        n_lines INTEGER NOT NULL,
+        n_bytes INTEGER NOT NULL,
+        checksum INTEGER NOT NULL,
+        active BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE document (
+        id INTEGER PRIMARY KEY,
+        key INTEGER NOT NULL UNIQUE,
+        project TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        speaker TEXT NOT NULL,
+        tool TEXT,
+        time INTEGER                   -- nanoseconds since 1970
+    ) STRICT;
+    CREATE TABLE place (
+        source INTEGER NOT NULL REFERENCES source (id),
+        line INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        document INTEGER NOT NULL REFERENCES document (id),
+        start INTEGER NOT NULL,
+        PRIMARY KEY (source, line, at)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX place_by_document ON place (document);
+    CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1, tokenize = 'porter ascii');
+    CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, 'row');
+    CREATE TRIGGER document_is_gone AFTER DELETE ON document BEGIN
+        DELETE FROM words WHERE rowid = old.id;
+    END;
+";
+
+/// The index.
+#[derive(Debug)]
+pub struct FindIndex {
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
+}
+
+/// A session that is indexed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FindSource {
+    /// What names it: where it is.
+    pub key: String,
+    /// The folder of its project.
+    pub project: String,
+    /// Its id.
+    pub session: String,
+    /// What people call it.
+    pub title: String,
+    /// By what one look tells that it is as it was when it was indexed; empty while that is under way.
+    pub stamp: String,
+    /// How many whole lines are indexed.
+    pub n_lines: u64,
+    /// How long they are in bytes.
+    pub n_bytes: u64,
+    /// Their checksum.
+    pub checksum: u64,
+    /// Which lines are active, as whoever indexes writes it down.
+    pub active: Vec<u8>,
+}
+
+/// One text to be indexed.
+#[derive(Clone, Copy, Debug)]
+pub struct FindText<'a> {
+    /// A digest of all that makes it the same text in another source.
+    pub key: u64,
+    /// What kind of text it is.
+    pub kind: &'static str,
+    /// Who said it.
+    pub speaker: &'static str,
+    /// The tool that was called, or that gave it back.
+    pub tool: Option<&'a str>,
+    /// When it was said.
+    pub time: Option<Timestamp>,
+    /// The text.
+    pub text: &'a str,
+}
+
+/// Where a text stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FindPlace {
+    /// The number of its source.
+    pub source: i64,
+    /// Its line, from 0.
+    pub line: u32,
+    /// Which of the texts of the line it is, from 0.
+    pub at: u32,
+    /// What finds the line: where it starts in the file, or its number in the archive.
+    pub start: u64,
+}
+
+impl FindIndex {
+    /// The index in the file at `path`, which is absolute; made where there is none, or one of another version.
+    ///
+    /// # Errors
+    /// When it cannot be made or opened, or is a database of another program.
+    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
+        if path.symlink_metadata().is_err() {
+            place::create_folder(path)?;
+            place::NewFile::create(path)?.settle(path)?;
+        }
+        let connection = connect(path)?;
+        let index = Self { connection, path: path.to_owned() };
+        if !index.prepare()? {
+            return Err(ArchiveError::Foreign { path: index.path });
+        }
+        place::tighten(path);
+        Ok(index)
+    }
+
+    /// An index in memory, which is gone when it is dropped.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn in_memory() -> Result<Self, ArchiveError> {
+        let path = PathBuf::from(":memory:");
+        let index = Self { connection: Connection::open_in_memory().fault(&path)?, path };
+        index.prepare()?;
+        Ok(index)
+    }
+
+    /// Makes the tables where they are not those of this version; false for a database of another program.
+    fn prepare(&self) -> Result<bool, ArchiveError> {
+        let connection = &self.connection;
+        let prepare = || {
+            // What is lost with the power is indexed again.
+            connection.pragma_update(None, "synchronous", "NORMAL")?;
+            connection.pragma_update(None, "cache_size", -65_536)?;
+            if is_current(connection)? {
+                return Ok(true);
+            }
+            if !is_ours(connection)? {
+                return Ok(false);
+            }
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.execute_batch("BEGIN IMMEDIATE")?;
+            // Another process may have been faster.
+            if !is_current(connection)? {
+                for table in tables(connection)? {
+                    connection.execute_batch(&format!("DROP TABLE \"{table}\""))?;
+                }
+                connection.execute_batch(TABLES)?;
+                connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+                connection.pragma_update(None, "user_version", VERSION)?;
+            }
+            connection.execute_batch("COMMIT")?;
+            Ok(true)
+        };
+        prepare().fault(&self.path)
+    }
+
+    /// All sources by their keys, with their numbers.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn sources(&self) -> Result<HashMap<String, (i64, FindSource)>, ArchiveError> {
+        let read = || {
+            let mut query = self.connection.prepare_cached("SELECT * FROM source")?;
+            let sources = query.query_map([], source)?;
+            sources.map(|row| row.map(|(id, source)| (source.key.clone(), (id, source)))).collect()
+        };
+        let read: rusqlite::Result<HashMap<_, _>> = read();
+        read.fault(&self.path)
+    }
+
+    /// Starts to write, once no other process does: all until [`commit`](Self::commit) or nothing.
+    ///
+    /// # Errors
+    /// When another process writes for too long.
+    pub fn begin(&mut self) -> Result<(), ArchiveError> {
+        self.connection.execute_batch("BEGIN IMMEDIATE").fault(&self.path)
+    }
+
+    /// Ends what was begun.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn commit(&mut self) -> Result<(), ArchiveError> {
+        self.connection.execute_batch("COMMIT").fault(&self.path)
+    }
+
+    /// Undoes what was begun, where something was.
+    pub fn rollback(&mut self) {
+        if !self.connection.is_autocommit() {
+            // What fails here fails again at the next write, which says so.
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+    }
+
+    /// The source called `key`, with its number.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn source(&self, key: &str) -> Result<Option<(i64, FindSource)>, ArchiveError> {
+        let read = || {
+            self.connection.prepare_cached("SELECT * FROM source WHERE key = ?")?.query_row([key], source).optional()
+        };
+        read().fault(&self.path)
+    }
+
+    /// Notes `source` in the place of what was noted under its key; its number.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn put_source(&mut self, source: &FindSource) -> Result<i64, ArchiveError> {
+        const PUT: &str = "INSERT INTO source
+                (key, project, session, title, stamp, n_lines, n_bytes, checksum, active) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (key) DO UPDATE SET project = excluded.project, session = excluded.session,
+                title = excluded.title, stamp = excluded.stamp, n_lines = excluded.n_lines, n_bytes = excluded.n_bytes,
+                checksum = excluded.checksum, active = excluded.active
+            RETURNING id";
+        let FindSource { key, project, session, title, stamp, n_lines, n_bytes, checksum, active } = source;
+        let put = || {
+            let (n_lines, n_bytes) = (to_signed(*n_lines), to_signed(*n_bytes));
+            let checksum = checksum.cast_signed();
+            let values = params![key, project, session, title, stamp, n_lines, n_bytes, checksum, active];
+            self.connection.prepare_cached(PUT)?.query_row(values, |row| row.get(0))
+        };
+        put().fault(&self.path)
+    }
+
+    /// Forgets the texts of the source with this number; those of no other source go.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn drop_texts(&mut self, source: i64) -> Result<(), ArchiveError> {
+        let drop = || {
+            let documents: Vec<i64> = {
+                let mut query =
+                    self.connection.prepare_cached("SELECT DISTINCT document FROM place WHERE source = ?")?;
+                query.query_map([source], |row| row.get(0))?.collect::<Result<_, _>>()?
+            };
+            self.connection.prepare_cached("DELETE FROM place WHERE source = ?")?.execute([source])?;
+            let mut drop = self.connection.prepare_cached(
+                "DELETE FROM document WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM place WHERE document = ?1)",
+            )?;
+            documents.into_iter().try_for_each(|document| drop.execute([document]).map(|_| ()))
+        };
+        drop().fault(&self.path)
+    }
+
+    /// Forgets the source with this number, and its texts.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn drop_source(&mut self, source: i64) -> Result<(), ArchiveError> {
+        self.drop_texts(source)?;
+        let drop = || self.connection.prepare_cached("DELETE FROM source WHERE id = ?")?.execute([source]);
+        drop().map(|_| ()).fault(&self.path)
+    }
+
+    /// Indexes `text`, which stands at `place` in `project`.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn put_text(&mut self, project: &str, place: FindPlace, text: &FindText<'_>) -> Result<(), ArchiveError> {
+        let put = || {
+            let key = text.key.cast_signed();
+            let mut known = self.connection.prepare_cached("SELECT id FROM document WHERE key = ?")?;
+            let known: Option<i64> = known.query_row([key], |row| row.get(0)).optional()?;
+            let document = known.map_or_else(|| self.add(project, key, text), Ok)?;
+            let mut put = self.connection.prepare_cached(
+                "INSERT OR REPLACE INTO place (source, line, at, document, start) VALUES (?, ?, ?, ?, ?)",
+            )?;
+            put.execute(params![place.source, place.line, place.at, document, to_signed(place.start)])?;
+            Ok(())
+        };
+        put().fault(&self.path)
+    }
+
+    fn add(&self, project: &str, key: i64, text: &FindText<'_>) -> rusqlite::Result<i64> {
+        let FindText { kind, speaker, tool, time, text, .. } = text;
+        let id = self
+            .connection
+            .prepare_cached("INSERT INTO document (key, project, kind, speaker, tool, time) VALUES (?, ?, ?, ?, ?, ?)")?
+            .insert(params![key, project, kind, speaker, tool, time.map(to_nanoseconds)])?;
+        let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        let words = terms::indexed(text.get(..end).unwrap_or_default());
+        self.connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?, ?)")?.execute(params![id, words])?;
+        Ok(id)
+    }
+}
+
+fn mark(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
+    connection.pragma_query_value(None, pragma, |row| row.get(0))
+}
+
+fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(mark(connection, "application_id")? == APPLICATION_ID && mark(connection, "user_version")? == VERSION)
+}
+
+/// Whether it is an index, or an empty database.
+fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(mark(connection, "application_id")? == APPLICATION_ID || tables(connection)?.is_empty())
+}
+
+/// The tables, without those that belong to others.
+fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut tables = connection.prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'words_*' AND name NOT GLOB 'sqlite_*'",
+    )?;
+    tables.query_map([], |row| row.get(0))?.collect()
+}
+
+fn source(row: &Row<'_>) -> rusqlite::Result<(i64, FindSource)> {
+    let source = FindSource {
+        key: row.get("key")?,
+        project: row.get("project")?,
+        session: row.get("session")?,
+        title: row.get("title")?,
+        stamp: row.get("stamp")?,
+        n_lines: length(row, "n_lines")?,
+        n_bytes: length(row, "n_bytes")?,
+        checksum: row.get::<_, i64>("checksum")?.cast_unsigned(),
+        active: row.get("active")?,
+    };
+    Ok((row.get("id")?, source))
+}

@@ -1,0 +1,24 @@
+//! The schema of an archive, without opening it, which would bring it up to date.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::fault::Fault;
+use super::schema::{Age, age};
+use crate::ArchiveError;
+
+/// The schema of the archive in the file at `path`; `None` where there is no file. Nothing is changed.
+///
+/// # Errors
+/// When it cannot be read, or is a database of another program.
+pub fn schema_of(path: &Path) -> Result<Option<i64>, ArchiveError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).fault(path)?;
+    match age(&connection).fault(path)? {
+        Age::Foreign => Err(ArchiveError::Foreign { path: path.to_owned() }),
+        Age::Schema(schema) => Ok(Some(schema)),
+    }
+}

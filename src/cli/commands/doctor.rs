@@ -1,0 +1,238 @@
+//! `ctxc doctor`: say what is as it should be, and what needs doing (W-08). Nothing is written.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cli::error::{CommandError, Completion, Kind};
+use crate::cli::reading::Reading;
+use crate::cli::settings::Reporting;
+use crate::cli::stored;
+use crate::cli::tell::{self, tell};
+use crate::cli::ui::Ui;
+use crate::report::doctor::{Client, Doctor, SessionBytes};
+use crate::report::size::{bytes, counted};
+use ctxc_core::apply::{Severity, check};
+use ctxc_core::version::{KeptSession, kept_sessions, session_sizes};
+use ctxc_store::{Archive, ArchiveUrl, SCHEMA, hide_password, schema_of};
+use ctxc_transcript::session::{By, Candidate, Found, Places, of_project, session_id};
+use ctxc_transcript::text::Stopped;
+
+/// After how many days the client deletes sessions, where its settings say nothing.
+const CLEANUP_DAYS: i64 = 30;
+
+/// How many days before that a session is near deletion.
+const NEAR_DAYS: i64 = 5;
+
+/// How many sessions are listed by size.
+const N_LARGEST: usize = 5;
+
+/// The longest settings file that is read, in bytes.
+const LONGEST_SETTINGS: u64 = 1 << 20;
+
+/// What to look at.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// Where sessions are looked for; nothing without a home.
+    pub(crate) places: Option<Places>,
+    /// The URL of the archive.
+    pub(crate) archive: Option<String>,
+    /// At how many bytes of the archive its user is warned.
+    pub(crate) keep_max: Option<u64>,
+    /// The variable that a key is to be read from, which is not set.
+    pub(crate) missing_variable: Option<String>,
+    /// Why the configuration could not be read.
+    pub(crate) broken: Option<CommandError>,
+    pub(crate) reporting: Reporting,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    tell::probe(&settings.reporting, &[])?;
+    let mut doctor = Doctor::new(env!("CARGO_PKG_VERSION"), ui.look());
+    look_at_configuration(settings, &mut doctor);
+    let archive = settings.archive.as_deref().and_then(|url| look_at_archive(url, settings.keep_max, &mut doctor));
+    if let Some(places) = &settings.places {
+        look_at_client(places, &mut doctor);
+        let kept = archive.as_deref().map(kept_sessions).and_then(Result::ok).unwrap_or_default();
+        look_at_sessions(places, &kept, &mut doctor, ui)?;
+    }
+    tell(&settings.reporting, ui, &doctor, &doctor)?;
+    if doctor.findings.is_empty() {
+        ui.status("nothing needs doing");
+        return Ok(Completion::Full);
+    }
+    Ok(Completion::Errors)
+}
+
+fn look_at_configuration(settings: &Settings, doctor: &mut Doctor) {
+    if let Some(error) = &settings.broken {
+        let help = error.hints().first().cloned().unwrap_or_else(|| "correct it, then run `ctxc config`".to_owned());
+        doctor.find("configuration", error.sentence(), help);
+    }
+    if let Some(variable) = &settings.missing_variable {
+        let problem = format!("a key is to be read from {variable}, which is not set");
+        doctor.find("configuration", problem, format!("set {variable}, or see `ctxc config`"));
+    }
+}
+
+/// The archive, where it can be used as it is.
+fn look_at_archive(url: &str, keep_max: Option<u64>, doctor: &mut Doctor) -> Option<Box<dyn Archive>> {
+    doctor.archive.url = Some(hide_password(url));
+    let place: ArchiveUrl = match url.parse() {
+        Ok(place) => place,
+        Err(error) => {
+            doctor.find("configuration", format!("cannot {error}"), "correct `archive`, or unset CTXC_ARCHIVE");
+            return None;
+        }
+    };
+    if let ArchiveUrl::Sqlite(path) = &place {
+        // Opening an older one would upgrade it.
+        match schema_of(path) {
+            Ok(None) => return None,
+            Ok(Some(schema)) => doctor.archive.schema = Some(schema),
+            Err(error) => {
+                doctor.find("archive", format!("cannot {error}"), "see SECURITY.md, or choose another archive");
+                return None;
+            }
+        }
+        if doctor.archive.schema.is_some_and(|schema| schema < SCHEMA) {
+            doctor.archive.is_there = true;
+            let problem = format!("it has an older schema than {SCHEMA}; the next command that uses it upgrades it");
+            doctor.find("archive", problem, "ctxc archive list");
+            return None;
+        }
+    }
+    match stored::open_if_there(url).and_then(|archive| {
+        let Some(archive) = archive else { return Ok(None) };
+        note_archive(&*archive, &place, doctor)?;
+        Ok(Some(archive))
+    }) {
+        Ok(archive) => {
+            if let (Some(size), Some(most)) = (doctor.archive.bytes, keep_max)
+                && size > most
+            {
+                let problem = format!("it uses {}, more than keep_max = {}", bytes(size), bytes(most));
+                doctor.find("archive", problem, "ctxc archive gc --sessions 90d");
+            }
+            archive
+        }
+        Err(error) => {
+            let help = error.hints().first().cloned().unwrap_or_else(|| "ctxc archive list".to_owned());
+            doctor.find("archive", error.sentence(), help);
+            None
+        }
+    }
+}
+
+fn note_archive(archive: &dyn Archive, place: &ArchiveUrl, doctor: &mut Doctor) -> Result<(), CommandError> {
+    let sizes = session_sizes(archive)?;
+    let state = &mut doctor.archive;
+    state.is_there = true;
+    state.bytes = stored::size(place, archive);
+    state.operations = archive.contents()?.operations;
+    state.n_sessions = sizes.len() as u64;
+    let largest = sizes.into_iter().take(N_LARGEST).map(|size| SessionBytes {
+        id: size.session.id,
+        title: size.session.title,
+        stored_bytes: size.stored_bytes,
+    });
+    state.largest = largest.collect();
+    Ok(())
+}
+
+fn look_at_client(places: &Places, doctor: &mut Doctor) {
+    let Some(folder) = places.projects.parent() else { return };
+    let is_found = folder.is_dir();
+    let settings = folder.join("settings.json");
+    let mut cleanup_days = CLEANUP_DAYS;
+    match small_file(&settings).map(|text| serde_json::from_str::<serde_json::Value>(&text)) {
+        Some(Ok(settings)) => {
+            let days = settings.get("cleanupPeriodDays").and_then(serde_json::Value::as_i64);
+            cleanup_days = days.unwrap_or(CLEANUP_DAYS);
+        }
+        Some(Err(error)) => {
+            let problem = format!("{} is no JSON: {error}", settings.display());
+            doctor.find("client", problem, "correct it; ctxc takes the client's defaults until then");
+        }
+        None => {}
+    }
+    let folder = Some(folder.display().to_string());
+    doctor.client = Client { folder, is_found, version: None, cleanup_days };
+    if !is_found {
+        doctor.find("client", "no folder with sessions", "set CLAUDE_CONFIG_DIR, or start the client once");
+    }
+}
+
+/// The text of a regular file that is not too long.
+fn small_file(path: &Path) -> Option<String> {
+    let is_small = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LONGEST_SETTINGS);
+    if is_small { fs::read_to_string(path).ok() } else { None }
+}
+
+fn look_at_sessions(places: &Places, kept: &[KeptSession], doctor: &mut Doctor, ui: &Ui) -> Result<(), CommandError> {
+    let sessions = of_project(places)?;
+    doctor.client.version = sessions.first().and_then(|newest| client_version(&newest.path));
+    let kept: HashMap<&str, &KeptSession> = kept.iter().map(|session| (session.id.as_str(), session)).collect();
+    let mut near = Vec::new();
+    for Candidate { path, modified } in &sessions {
+        Stopped::check(ui.stop())?;
+        let id = session_id(path).unwrap_or_default();
+        let short: String = id.chars().take(8).collect();
+        let reading = match Reading::of(&Found::File { path: path.clone(), by: By::Id }, ui) {
+            Ok(reading) => reading,
+            Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+            // Another agent's, or not to be read: nothing that a resume of this client would take.
+            Err(error) => {
+                ui.detail(error.sentence());
+                continue;
+            }
+        };
+        doctor.sessions_checked += 1;
+        let n_errors = check(&reading.index, &reading.chain).iter().filter(|it| it.severity == Severity::Error).count();
+        if n_errors > 0 {
+            let problem = format!("{short} may not resume: {}", counted(n_errors as u64, "error"));
+            doctor.find("session", problem, format!("ctxc check {short}"));
+        }
+        let left = Timestamp::try_from(*modified).ok().map(|modified| days_left(modified, doctor.client.cleanup_days));
+        let is_kept = kept.get(id).is_some_and(|kept| kept.bytes >= reading.index.fingerprint.len);
+        if left.is_some_and(|left| left <= NEAR_DAYS) && !is_kept && reading.index.n_lines() > 0 {
+            near.push(short);
+        }
+    }
+    let days = doctor.client.cleanup_days;
+    match near.as_slice() {
+        [] => {}
+        [only] => {
+            let problem = format!("{only} is not kept, and the client deletes it within {NEAR_DAYS} days");
+            doctor.find("session", problem, format!("ctxc keep {only}"));
+        }
+        many => {
+            let problem = format!(
+                "{} are not kept, and the client deletes them within {NEAR_DAYS} days (cleanupPeriodDays = {days})",
+                counted(many.len() as u64, "session"),
+            );
+            doctor.find("session", problem, "ctxc keep --all");
+        }
+    }
+    Ok(())
+}
+
+/// In how many days the client deletes a session that was last written at `modified`.
+fn days_left(modified: Timestamp, cleanup_days: i64) -> i64 {
+    let age: SignedDuration = Timestamp::now().duration_since(modified);
+    cleanup_days.saturating_sub(age.as_hours() / 24)
+}
+
+/// The version of the client that wrote the beginning of the session at `path`.
+fn client_version(path: &Path) -> Option<String> {
+    const HEAD: u64 = 64 * 1024;
+    let mut head = Vec::new();
+    File::open(path).ok()?.take(HEAD).read_to_end(&mut head).ok()?;
+    head.split(|byte| *byte == b'\n').find_map(|line| {
+        let entry: serde_json::Value = serde_json::from_slice(line).ok()?;
+        Some(entry.get("version")?.as_str()?.to_owned())
+    })
+}

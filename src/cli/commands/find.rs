@@ -1,0 +1,180 @@
+//! `ctxc find`: search every session of this machine (W-06).
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::settings::Reporting;
+use crate::cli::taking_up::{Sessions, take_up};
+use crate::cli::tell::{self, tell};
+use crate::cli::ui::Ui;
+use crate::report::find::{FindReport, FoundText, Standing};
+use crate::report::list::Projects;
+use ctxc_core::apply::{SUMMARY, Speaker, is_active, said_at};
+use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId};
+use ctxc_transcript::LineReader;
+use ctxc_transcript::session::{Places, project_folder, session_id};
+use ctxc_transcript::text::Digest;
+
+/// How many more texts are looked at than are wanted: some are summaries that repeat others.
+const SPARE: u32 = 40;
+
+/// What to look for, and where.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) query: String,
+    pub(crate) places: Places,
+    pub(crate) projects: Projects,
+    pub(crate) speaker: Option<Speaker>,
+    pub(crate) tool: Option<String>,
+    /// How old a text may be.
+    pub(crate) since: Option<SignedDuration>,
+    pub(crate) limit: u32,
+    /// The URL of the archive.
+    pub(crate) archive: String,
+    /// Where the index is, where the archive is on a server.
+    pub(crate) data_dir: Option<PathBuf>,
+    pub(crate) reporting: Reporting,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    tell::probe(&settings.reporting, &[])?;
+    let now = Timestamp::now();
+    let folder = match settings.projects {
+        Projects::Current => project_folder(&settings.places)?,
+        Projects::All => None,
+    };
+    let project = folder.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let mut query = FindQuery {
+        text: &settings.query,
+        project: project.as_deref(),
+        speaker: settings.speaker.map(Speaker::word),
+        tool: settings.tool.as_deref(),
+        since: settings.since.and_then(|age| now.checked_sub(age).ok()),
+        limit: settings.limit,
+    };
+    if !query.has_words() {
+        return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", settings.query))
+            .hint("give a word or a part of one"));
+    }
+    let which = Sessions {
+        places: &settings.places,
+        projects: settings.projects,
+        project: project.as_deref(),
+        archive: &settings.archive,
+        data_dir: settings.data_dir.as_deref(),
+    };
+    let (index, archive) = take_up(which, ui)?;
+    query.limit = settings.limit.saturating_add(SPARE);
+    let sources = index.sources()?.into_values().collect();
+    let looker = Looker { sources, archive: archive.as_deref() };
+    let mut found = Vec::new();
+    for hit in index.search(&query)? {
+        if found.len() >= settings.limit as usize {
+            break;
+        }
+        found.extend(looker.look(&hit, &settings.query)?);
+    }
+    let report = FindReport::new(&settings.query, found, looker.sources.len() as u64, now, settings.projects);
+    tell(&settings.reporting, ui, &report, &report)?;
+    say_next(&report, settings, ui);
+    Ok(Completion::Full)
+}
+
+fn say_next(report: &FindReport, settings: &Settings, ui: &Ui) {
+    match (report.hits.first(), settings.projects) {
+        (None, Projects::Current) => {
+            ui.status(format_args!("no match for {:?} in this project", settings.query));
+            ui.hint("use --all-projects to search all sessions of this machine");
+        }
+        (None, Projects::All) => ui.status(format_args!("no match for {:?}", settings.query)),
+        (Some(first), _) => {
+            if let Some(resume) = &first.resume {
+                ui.hint(format_args!("{resume} resumes the first one"));
+            }
+        }
+    }
+}
+
+/// Looks up what was found, in the files and in the archive.
+struct Looker<'a> {
+    /// The sessions that are indexed, by their numbers.
+    sources: HashMap<i64, FindSource>,
+    archive: Option<&'a dyn Archive>,
+}
+
+impl Looker<'_> {
+    /// What is told of `hit`; `None` for a summary that is not active, which repeats what is found elsewhere, and for what
+    /// is gone since.
+    fn look(&self, hit: &FindHit, query: &str) -> Result<Option<FoundText>, CommandError> {
+        let places = hit.places.iter().filter_map(|place| Some((*place, self.sources.get(&place.source)?)));
+        let (files, kept): (Vec<_>, Vec<_>) = places.partition(|(_, source)| !source.key.starts_with("kept:"));
+        let active = files.iter().find(|(place, source)| is_active(&source.active, place.line));
+        if active.is_none() && hit.kind == SUMMARY {
+            return Ok(None);
+        }
+        if let Some((place, source)) = active.or(files.first()) {
+            let Some(line) = line_of(Path::new(&source.key), place.start) else { return Ok(None) };
+            let standing = if active.is_some() { Standing::InContext } else { Standing::Inactive };
+            return Ok(found(query, hit, (*place, source), &line, standing));
+        }
+        let (Some((place, source)), Some(archive)) = (kept.first(), self.archive) else { return Ok(None) };
+        let Some(line) = kept_line(archive, place.start)? else { return Ok(None) };
+        let has_file = self.sources.values().any(|other| other.session == source.session && other.key != source.key);
+        let standing = if has_file { self.removed(&line)? } else { Standing::Kept };
+        Ok(found(query, hit, (*place, source), &line, standing))
+    }
+
+    /// How a line went that no file has any more.
+    fn removed(&self, line: &[u8]) -> Result<Standing, CommandError> {
+        let digest = Digest::of(line);
+        let mut removed = Standing::Removed { digest, operation: None };
+        let Some(archive) = self.archive else { return Ok(removed) };
+        let operation = archive.originals_of_line(digest)?.into_iter().find_map(|original| original.operation);
+        if let Some(operation) = operation.map(|id| archive.operation(&id)).transpose()?.flatten() {
+            let session = operation.output.path.as_deref().and_then(session_id).map(str::to_owned);
+            removed = Standing::Removed { digest, operation: Some((operation.verb, operation.id, session)) };
+        }
+        Ok(removed)
+    }
+}
+
+fn found(
+    query: &str,
+    hit: &FindHit,
+    (place, source): (FindPlace, &FindSource),
+    line: &[u8],
+    standing: Standing,
+) -> Option<FoundText> {
+    let (text, folder) = said_at(line, place.at)?;
+    Some(FoundText::new(query, hit, (place, source), &text, folder, standing))
+}
+
+/// The line that starts at `start` of the file at `path`; `None` where there is none by now.
+fn line_of(path: &Path, start: u64) -> Option<Vec<u8>> {
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::Start(start)).ok()?;
+    let mut lines = LineReader::new(file.take(u64::MAX));
+    Some(lines.next_line().ok()??.to_vec())
+}
+
+/// The line that the archive has under this number; `None` where it has gone since.
+fn kept_line(archive: &dyn Archive, number: u64) -> Result<Option<Vec<u8>>, CommandError> {
+    let mut line = None;
+    match archive.each_line(&[LineId(number)], &mut |_, bytes| {
+        line = Some(bytes.to_vec());
+        Ok(())
+    }) {
+        Ok(()) => Ok(line),
+        Err(ctxc_store::ArchiveError::NoSuchLine { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,144 @@
+//! What a shell completes beside verbs and options: sessions, handles of tool calls, operations (W-11).
+//!
+//! The shell runs the program for each completion. What cannot be read is not offered; nothing is said of it, for whoever
+//! types a command would get it in the middle of the line.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs};
+
+use clap::CommandFactory;
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
+
+use super::args::Args;
+use super::places::Environment;
+use super::stored;
+use crate::report::when::to_second;
+use ctxc_core::apply::{describe, read_calls, shortened, title_of};
+use ctxc_core::plan::Protected;
+use ctxc_transcript::session::{Candidate, find, of_all_projects, of_project, session_id};
+use ctxc_transcript::text::printable;
+use ctxc_transcript::{Chain, Index};
+
+/// How many of the newest sessions and operations are offered.
+const NEWEST: usize = 20;
+
+/// The largest file that is read for its title or its calls, in bytes: a person waits for it.
+const LARGEST: u64 = 32 << 20;
+
+/// How much of a call is shown beside its handle, in characters.
+const ARGUMENT: usize = 60;
+
+/// Answers a shell that asks for a completion; `None` where none does.
+pub(super) fn complete() -> Option<ExitCode> {
+    let folder = env::current_dir().ok();
+    match CompleteEnv::with_factory(Args::command).try_complete(env::args_os(), folder.as_deref()) {
+        Ok(false) => None,
+        Ok(true) => Some(ExitCode::SUCCESS),
+        Err(_) => Some(ExitCode::FAILURE),
+    }
+}
+
+/// Completes a SESSION.
+pub(super) fn sessions() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let mut candidates = named_sessions(&current.to_string_lossy()).unwrap_or_default();
+        let is_session = |path: &Path| path.is_dir() || path.extension().is_some_and(|it| it == "jsonl");
+        candidates.extend(PathCompleter::any().filter(is_session).complete(current));
+        candidates
+    })
+}
+
+/// Completes the id of an operation.
+pub(super) fn operations() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| known_operations(&current.to_string_lossy()).unwrap_or_default())
+}
+
+/// Completes the handle of a tool call of the session that was typed before it.
+pub(super) fn handles() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| known_handles(&current.to_string_lossy()).unwrap_or_default())
+}
+
+fn environment() -> Environment {
+    Environment::read().unwrap_or_else(|_| Environment::without_configuration())
+}
+
+fn candidate(value: &str, help: &str) -> CompletionCandidate {
+    CompletionCandidate::new(value).help(Some(printable(help).into_owned().into()))
+}
+
+/// The newest sessions of this project whose id begins so, by their titles; of all projects where this one has none.
+fn named_sessions(typed: &str) -> Option<Vec<CompletionCandidate>> {
+    let places = environment().places().ok()?;
+    let begins_so = |session: &Candidate| session_id(&session.path).is_some_and(|id| id.starts_with(typed));
+    let here = of_project(&places).ok()?;
+    let latest = (!here.is_empty() && "latest".starts_with(typed)).then(|| candidate("latest", "newest session"));
+    let mut found: Vec<Candidate> = here.into_iter().filter(begins_so).collect();
+    if found.is_empty() && !typed.is_empty() {
+        found = of_all_projects(&places).ok()?.into_iter().filter(begins_so).collect();
+    }
+    found.truncate(NEWEST);
+    let sessions = found.iter().filter_map(|session| {
+        let id = session_id(&session.path)?;
+        Some(candidate(id, &title(&session.path).unwrap_or_default()))
+    });
+    let all = latest.into_iter().chain(sessions).enumerate();
+    Some(all.map(|(at, candidate)| candidate.display_order(Some(at))).collect())
+}
+
+/// The session at `path`, where it is small enough to be read at once.
+fn read(path: &Path) -> Option<(File, Index, Chain)> {
+    let metadata = fs::metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > LARGEST {
+        return None;
+    }
+    let file = File::open(path).ok()?;
+    let index = Index::build(&file).ok()?;
+    let chain = Chain::find(&index);
+    Some((file, index, chain))
+}
+
+fn title(path: &Path) -> Option<String> {
+    let (file, index, chain) = read(path)?;
+    title_of(&file, &index, &chain).ok()
+}
+
+/// The newest operations whose id begins so, by their verbs and times.
+fn known_operations(typed: &str) -> Option<Vec<CompletionCandidate>> {
+    let archive = stored::open_if_there(&environment().archive_url(None).ok()?).ok()??;
+    let ids = archive.operation_ids().ok()?;
+    let ids = ids.iter().rev().filter(|id| id.starts_with(typed)).take(NEWEST);
+    let operations = ids.filter_map(|id| archive.operation(id).ok()?);
+    let candidates = operations.enumerate().map(|(at, operation)| {
+        let help = format!("{} {}", operation.verb, to_second(operation.time));
+        candidate(&operation.id, &help).display_order(Some(at))
+    });
+    Some(candidates.collect())
+}
+
+/// The handles of the calls of the session that stands on the command line, by their tools and arguments.
+fn known_handles(typed: &str) -> Option<Vec<CompletionCandidate>> {
+    let path = typed_session()?;
+    let (file, index, chain) = read(&path)?;
+    let calls = read_calls(&file, &index, &chain, &Protected::default()).ok()?;
+    let places = calls.calls.iter().map(|call| call.call);
+    let described = describe(&file, &index, places.clone()).ok()?;
+    // The newest first, as sessions.
+    let handles = places.enumerate().rev().filter_map(|(at, place)| Some((place, calls.handles.get(at)?.to_string())));
+    let candidates =
+        handles.filter(|(_, handle)| handle.starts_with(typed)).enumerate().map(|(at, (place, handle))| {
+            let help = described.get(&place).map(|known| format!("{} {}", known.tool, known.argument));
+            candidate(&handle, &shortened(&help.unwrap_or_default(), ARGUMENT)).display_order(Some(at))
+        });
+    Some(candidates.collect())
+}
+
+/// The session on the command line that is completed: the first word behind the verb that is no option.
+fn typed_session() -> Option<PathBuf> {
+    let words: Vec<OsString> = env::args_os().skip_while(|word| word != "--").skip(3).collect();
+    let name = words.into_iter().find(|word| !word.as_encoded_bytes().starts_with(b"-"))?;
+    Some(find(name, &environment().places().ok()?).ok()?.path()?.to_owned())
+}

@@ -1,0 +1,240 @@
+//! What `ctxc find` found: what was said, where it stands, and how to get there (W-06).
+
+use std::fmt;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::archive::snippet_of;
+use super::envelope::Report;
+use super::list::{Projects, age};
+use super::when::to_second;
+use ctxc_core::apply::shell_word;
+use ctxc_store::{FindHit, FindPlace, FindSource};
+use ctxc_transcript::text::{Digest, is_ideograph};
+
+/// How many characters of a snippet stand on either side of what was found.
+const AROUND: usize = 60;
+
+/// How wide a line of a snippet is, in columns: with its indent it fits into 80.
+const WIDTH: usize = 76;
+
+/// How many digits of an id are shown, as many as tell sessions apart.
+const ID_DIGITS: usize = 8;
+
+/// How many digits of a digest name a line of the archive.
+const DIGEST_DIGITS: usize = 12;
+
+/// What a search found.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct FindReport {
+    query: String,
+    /// How many sessions are indexed, those of the archive too.
+    sessions_indexed: u64,
+    /// What was found, best first.
+    pub hits: Vec<FoundText>,
+    #[serde(skip)]
+    now: Timestamp,
+    #[serde(skip)]
+    projects: Projects,
+}
+
+impl Report for FindReport {}
+
+/// Where a text stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is sent when its session is resumed.
+    InContext,
+    /// It is in the file of its session and is not sent: it was compacted away, or is on an abandoned branch.
+    Inactive,
+    /// No file of its session has it any more; the archive has the line with this digest. The verb, the id and the session
+    /// of the operation that removed it, where one did.
+    Removed {
+        /// The digest of the line.
+        digest: Digest,
+        /// The operation.
+        operation: Option<(String, String, Option<String>)>,
+    },
+    /// The file of its session is gone; the archive keeps the session.
+    Kept,
+}
+
+/// A text that was found.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct FoundText {
+    /// The id of its session.
+    session: String,
+    title: String,
+    /// The file of the session; `None` where only the archive has the text.
+    path: Option<String>,
+    /// The folder that was worked in.
+    folder: Option<String>,
+    /// Its line, from 1; in the file, or among the lines that the archive keeps.
+    line: u32,
+    time: Option<String>,
+    speaker: String,
+    kind: String,
+    tool: Option<String>,
+    /// `in_context`, `inactive`, `removed` or `kept`.
+    status: &'static str,
+    /// The operation that removed it.
+    operation: Option<String>,
+    snippet: String,
+    /// The command that shows it.
+    show: Option<String>,
+    /// The command that brings it back.
+    restore: Option<String>,
+    /// The command that resumes its session.
+    pub resume: Option<String>,
+    #[serde(skip)]
+    said: Option<Timestamp>,
+    /// Where it stands, in words.
+    #[serde(skip)]
+    standing: String,
+}
+
+impl FindReport {
+    /// What a search for `query` found in so many sessions.
+    #[must_use]
+    pub fn new(query: &str, hits: Vec<FoundText>, sessions_indexed: u64, now: Timestamp, projects: Projects) -> Self {
+        Self { query: query.to_owned(), sessions_indexed, hits, now, projects }
+    }
+}
+
+impl FoundText {
+    /// What is told of `hit`, which says `text` at this place; `folder` is where it was said.
+    #[must_use]
+    pub fn new(
+        query: &str,
+        hit: &FindHit,
+        (place, source): (FindPlace, &FindSource),
+        text: &str,
+        folder: Option<String>,
+        standing: Standing,
+    ) -> Self {
+        let FindSource { key, session, title, .. } = source;
+        let short: String = session.chars().take(ID_DIGITS).collect();
+        let line = place.line.saturating_add(1);
+        let has_file = matches!(standing, Standing::InContext | Standing::Inactive);
+        let resume = folder.as_deref().map_or_else(String::new, |folder| format!("cd {} && ", shell_word(folder)));
+        let resume = has_file.then(|| format!("{resume}claude --resume {session}"));
+        let mut found = Self {
+            session: session.clone(),
+            title: title.clone(),
+            path: has_file.then(|| key.clone()),
+            folder,
+            line,
+            time: hit.time.map(to_second),
+            speaker: hit.speaker.clone(),
+            kind: hit.kind.clone(),
+            tool: hit.tool.clone(),
+            status: "in_context",
+            operation: None,
+            snippet: snippet_of(query, text, AROUND),
+            show: has_file.then(|| format!("ctxc show {short} --line {line}")),
+            restore: None,
+            resume,
+            said: hit.time,
+            standing: "in context".to_owned(),
+        };
+        match standing {
+            Standing::InContext => {}
+            Standing::Inactive => (found.status, found.standing) = ("inactive", "inactive".to_owned()),
+            Standing::Kept => {
+                (found.status, found.standing) = ("kept", "in the archive, its file is gone".to_owned());
+                found.restore = Some(format!("ctxc restore {short} --all"));
+            }
+            Standing::Removed { digest, operation } => {
+                (found.status, found.standing) = ("removed", "in an older version".to_owned());
+                let digits: String = digest.to_string().chars().take(DIGEST_DIGITS).collect();
+                found.show = Some(format!("ctxc archive show {digits}"));
+                if let Some((verb, id, session)) = operation {
+                    found.standing = format!("removed by {verb}");
+                    let session = session.map_or(short, |id| id.chars().take(ID_DIGITS).collect());
+                    found.restore = Some(format!("ctxc undo {session} --op {id}"));
+                    found.operation = Some(id);
+                }
+            }
+        }
+        found
+    }
+}
+
+impl fmt::Display for FindReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (hit_idx, hit) in self.hits.iter().enumerate() {
+            if hit_idx > 0 {
+                writeln!(f)?;
+            }
+            let id: String = hit.session.chars().take(ID_DIGITS).collect();
+            write!(f, "{id}  {}", hit.title)?;
+            if let Some(said) = hit.said {
+                write!(f, "  {}", age(self.now, said))?;
+            }
+            writeln!(f, "  {}", hit.standing)?;
+            if let Some(folder) = hit.folder.as_deref().filter(|_| self.projects == Projects::All) {
+                writeln!(f, "  {folder}")?;
+            }
+            let by = match &hit.tool {
+                Some(tool) => format!("{} {tool}: ", hit.speaker),
+                None => format!("{}: ", hit.speaker),
+            };
+            for line in wrapped(&format!("{by}{}", hit.snippet)) {
+                writeln!(f, "  {line}")?;
+            }
+            for command in [&hit.show, &hit.restore].into_iter().flatten() {
+                writeln!(f, "  {command}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `text` in lines of [`WIDTH`] columns, broken between words, or within one that is as long as a line or has no spaces.
+fn wrapped(text: &str) -> Vec<String> {
+    let columns = |c: char| 1 + usize::from(is_ideograph(c));
+    let mut lines = Vec::new();
+    let (mut line, mut width) = (String::new(), 0);
+    for word in text.split_inclusive(' ') {
+        let word_width: usize = word.trim_end().chars().map(columns).sum();
+        if width + word_width > WIDTH && word_width <= WIDTH && !word.contains(is_ideograph) {
+            lines.push(std::mem::take(&mut line));
+            width = 0;
+        }
+        for c in word.chars() {
+            if width + columns(c) > WIDTH && c != ' ' {
+                lines.push(std::mem::take(&mut line));
+                width = 0;
+            }
+            line.push(c);
+            width += columns(c);
+        }
+    }
+    lines.push(line);
+    lines.into_iter().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // W-06, W-09
+    #[test]
+    fn w_06_snippets_fit_into_80_columns() {
+        let cases = [
+            ("", 0),
+            ("word", 1),
+            (&"word ".repeat(15), 1),
+            (&"word ".repeat(16), 2),
+            (&"x".repeat(100), 2),
+            (&"会".repeat(39), 2),
+        ];
+        for (text, n_lines) in cases {
+            let lines = wrapped(text);
+            assert_eq!(lines.len(), n_lines, "{text}");
+            assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What operations saved and what they cost (W-08).
+//!
+//! What is saved counts once for each operation: by how much the context was smaller right after it. Every later request
+//! was smaller by as much, but how many there were is not known, so nothing is said of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::{Timestamp, ToSpan, tz::TimeZone};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::calls::CallsReport;
+use super::envelope::Report;
+use super::size::{counted, short};
+use super::table::{Cell, Look, Table};
+use ctxc_engine::Usd;
+use ctxc_store::Operation;
+use ctxc_transcript::text::Tokens;
+
+/// What an operation notes of itself in the archive, for this report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OperationCost {
+    /// The context before, scaled to the counts of the client.
+    pub tokens_before: u64,
+    /// The context after.
+    pub tokens_after: u64,
+    /// What was written to the prompt cache again.
+    pub tokens_recached: u64,
+    /// Calls to a server.
+    pub calls: u64,
+    /// What they cost in US dollars, as far as that is known.
+    pub cost_usd: f64,
+    /// Calls of which it is not.
+    pub unpriced_calls: u64,
+}
+
+impl OperationCost {
+    /// Adds what was asked of a server.
+    pub fn add_calls(&mut self, calls: &CallsReport) {
+        self.calls += calls.calls;
+        self.cost_usd += calls.cost.dollars();
+        self.unpriced_calls += calls.unpriced_calls;
+    }
+}
+
+/// What operations saved, and what they cost.
+#[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
+pub struct Sum {
+    /// How many they were.
+    operations: u64,
+    /// By how many tokens the context was smaller after each, together. An estimate.
+    saved_tokens: i64,
+    /// What was written to the prompt cache again, together. An estimate.
+    recached_tokens: u64,
+    calls: u64,
+    cost_usd: f64,
+    unpriced_calls: u64,
+}
+
+impl Sum {
+    fn add(&mut self, saved: i64, cost: &OperationCost) {
+        self.operations += 1;
+        self.saved_tokens += saved;
+        self.spend(cost);
+    }
+
+    /// What was spent stays spent, whatever became of the result.
+    fn spend(&mut self, cost: &OperationCost) {
+        self.recached_tokens += cost.tokens_recached;
+        self.calls += cost.calls;
+        self.cost_usd += cost.cost_usd;
+        self.unpriced_calls += cost.unpriced_calls;
+    }
+}
+
+/// What ctxc saved.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Gain {
+    archive: String,
+    /// From when on.
+    since: Option<String>,
+    /// All together.
+    total: Sum,
+    /// Operations that were undone, which saved nothing.
+    undone: u64,
+    /// Operations that noted no scaled figures: their tokens are characters / 4, and what they cost is not known.
+    without_cost: u64,
+    by_verb: BTreeMap<String, Sum>,
+    /// By the Monday of the week, in UTC.
+    by_week: BTreeMap<String, Sum>,
+    by_project: BTreeMap<String, Sum>,
+    #[serde(skip)]
+    look: Look,
+}
+
+impl Report for Gain {}
+
+impl Gain {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(archive: String, since: Option<Timestamp>, look: Look) -> Self {
+        let since = since.map(super::when::to_second);
+        Self {
+            archive,
+            since,
+            total: Sum::default(),
+            undone: 0,
+            without_cost: 0,
+            by_verb: BTreeMap::new(),
+            by_week: BTreeMap::new(),
+            by_project: BTreeMap::new(),
+            look,
+        }
+    }
+
+    /// Whether there is nothing to tell of.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.total.operations + self.undone == 0
+    }
+
+    /// Adds an operation, of the project in this folder.
+    pub fn add(&mut self, operation: &Operation, project: &str, is_undone: bool) {
+        let noted: Option<OperationCost> =
+            operation.report.as_deref().and_then(|report| serde_json::from_str(report).ok());
+        let cost = noted.unwrap_or_default();
+        let (before, after) = match (noted, operation.tokens) {
+            (Some(cost), _) => (cost.tokens_before, cost.tokens_after),
+            (None, Some((Tokens(before), Tokens(after)))) => (before, after),
+            (None, None) => (0, 0),
+        };
+        self.without_cost += u64::from(noted.is_none());
+        if is_undone {
+            self.undone += 1;
+            self.total.spend(&cost);
+            return;
+        }
+        let saved = before.cast_signed() - after.cast_signed();
+        self.total.add(saved, &cost);
+        self.by_verb.entry(operation.verb.clone()).or_default().add(saved, &cost);
+        self.by_week.entry(week(operation.time)).or_default().add(saved, &cost);
+        self.by_project.entry(project.to_owned()).or_default().add(saved, &cost);
+    }
+}
+
+/// The Monday of the week of `time`, in UTC.
+fn week(time: Timestamp) -> String {
+    let day = time.to_zoned(TimeZone::UTC).date();
+    let monday = day.checked_sub(i64::from(day.weekday().to_monday_zero_offset()).days());
+    monday.unwrap_or(day).to_string()
+}
+
+/// `1.2k`, or `-1.2k` where more stands there than before.
+fn signed(tokens: i64) -> String {
+    let sign = if tokens < 0 { "-" } else { "" };
+    format!("{sign}{}", short(Tokens(tokens.unsigned_abs())))
+}
+
+impl fmt::Display for Gain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let Sum { operations, saved_tokens, recached_tokens, calls, cost_usd, unpriced_calls } = self.total;
+        let saved = signed(saved_tokens);
+        writeln!(f, "saved     {saved} tokens of context, by {} (estimate)", counted(operations, "operation"))?;
+        if self.undone > 0 {
+            writeln!(f, "undone    {}: nothing saved", counted(self.undone, "operation"))?;
+        }
+        writeln!(f, "cache     {} tokens re-cached (estimate)", short(Tokens(recached_tokens)))?;
+        if calls > 0 {
+            let cost = Usd::from_dollars(cost_usd).unwrap_or(Usd::ZERO);
+            write!(f, "calls     {}, {cost}", counted(calls, "call"))?;
+            if unpriced_calls > 0 {
+                write!(f, ", {} of unknown cost", counted(unpriced_calls, "call"))?;
+            }
+            writeln!(f)?;
+        }
+        if self.without_cost > 0 {
+            let n = counted(self.without_cost, "older operation");
+            writeln!(f, "note      {n} without recorded cost; tokens there are characters / 4")?;
+        }
+        for (head, sums) in [("verb", &self.by_verb), ("week of", &self.by_week), ("project", &self.by_project)] {
+            let mut table = Table::new(&[head, "operations", "  saved", "re-cached", "calls"]);
+            for (name, sum) in sums {
+                table.push(vec![
+                    name.as_str().into(),
+                    Cell::Count(sum.operations),
+                    format!("{:>7}", signed(sum.saved_tokens)).into(),
+                    format!("{:>9}", short(Tokens(sum.recached_tokens))).into(),
+                    Cell::Count(sum.calls),
+                ]);
+            }
+            write!(f, "\n{}", table.render(self.look))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // W-08
+    #[test]
+    fn w_08_weeks_start_on_monday() {
+        for (time, monday) in [("2026-03-02T00:00:00Z", "2026-03-02"), ("2026-03-08T23:59:59Z", "2026-03-02")] {
+            assert_eq!(week(time.parse().unwrap()), monday);
+        }
+    }
+}
