@@ -33,7 +33,7 @@ pub(crate) struct SummarizingArgs {
     /// Messages per summary [default: 20]
     #[arg(long, value_name = "N")]
     chunk_size: Option<NonZeroU64>,
-    /// Maximum tokens of a summary, prompts included [default: 2 % of the context window, and every prompt whole]
+    /// Maximum tokens of a summary [default: 2 % of the context window, prompts aside]
     #[arg(long, value_name = "N", value_parser = summary_tokens)]
     max_summary_tokens: Option<u64>,
     /// Number of earliest summaries in the view [default: 2]

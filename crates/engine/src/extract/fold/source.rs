@@ -149,11 +149,14 @@ fn set_goal<'t>(
         part.role == Role::Prompt && size >= GOAL && !(size <= SHORT_PROMPT && lays_down(&part.text))
     };
     let Some(goal) = parts.iter().rposition(is_goal) else { return };
-    for part in parts.iter_mut().take(n_carried) {
-        if part.role == Role::Item(Section::Goal) {
-            let section = Section::of(&part.text, classes(&part.text), Author::Person);
-            part.role = Role::Item(if section == Section::Constraints { section } else { Section::Asked });
-        }
+    // In the place that it has among what was asked before.
+    if let Some(at) = parts.iter().take(n_carried).position(|part| part.role == Role::Item(Section::Goal)) {
+        let mut part = parts.remove(at);
+        let section = Section::of(&part.text, classes(&part.text), Author::Person);
+        part.role = Role::Item(if section == Section::Constraints { section } else { Section::Asked });
+        let is_asked = |part: &Part<'_>| part.role == Role::Item(Section::Asked);
+        let last = parts.iter().take(n_carried - 1).rposition(is_asked);
+        parts.insert(last.map_or(at, |last| last + 1), part);
     }
     if n_carried == 0
         && let Some(task) = parts.iter().position(is_goal)
@@ -241,6 +244,9 @@ impl<'t> Sources<'t> {
         let mut candidates = Vec::new();
         for (part, range) in parts.iter().zip(ranges) {
             let of_part = Parting { part, all: &pieces, features: &features, counts: &counts };
+            if part.is_in_ledger() {
+                continue;
+            }
             if let Some(section) = part.whole(prompts) {
                 candidates.extend(of_part.whole(section, range, prompts));
             } else {
@@ -325,6 +331,14 @@ impl Role {
 }
 
 impl Part<'_> {
+    /// Whether it only names a file that was changed: the ledger knows it.
+    fn is_in_ledger(&self) -> bool {
+        let changes = ["Edit ", "MultiEdit ", "Write ", "NotebookEdit "];
+        self.role == Role::Tool
+            && !self.text.contains([':', '\n'])
+            && changes.iter().any(|verb| self.text.starts_with(verb))
+    }
+
     /// The section of a part that is one item; `None` where it is parted.
     fn whole(&self, prompts: Prompts) -> Option<Section> {
         match self.role {
@@ -430,7 +444,10 @@ impl<'t> Parting<'_, 't> {
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
         let section = self.part.section(whole, first.kind, classes);
         let is_said = !matches!(self.part.role, Role::Prompt | Role::Tool);
-        if is_said && section != Section::Decided && announces(text.trim_start()) {
+        let says_little = section == Section::Also && (carries.n_facts == 0 || text.contains('│'));
+        if is_said
+            && (says_little || is_introduction(first) || section != Section::Decided && announces(text.trim_start()))
+        {
             return None;
         }
         Some(Candidate {
