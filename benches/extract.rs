@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ctxc::engine::{Engine, Extract, Fold, Job, Said};
+use ctxc::engine::{Engine, Extract, Fold, Job, Prompts, Said};
 use ctxc::text::{Tokens, chars4};
 use futures::FutureExt;
 
@@ -70,7 +70,14 @@ fn fold(texts: &[String], total: usize) {
     let mut summary = String::new();
     let start = Instant::now();
     for messages in messages.chunks(20) {
-        let fold = Fold { existing: &summary, messages, limit: Tokens(1024), persona: "", prompt: None };
+        let fold = Fold {
+            existing: &summary,
+            messages,
+            limit: Tokens(1024),
+            persona: "",
+            prompts: Prompts::Compete,
+            prompt: None,
+        };
         let folded = Extract.fold(fold, 1).now_or_never();
         summary = folded.and_then(Result::ok).map_or_else(String::new, |reply| reply.text);
     }

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use ctxc::apply::{read_ledger, read_said};
-use ctxc::engine::{Extract, Said};
+use ctxc::engine::{Extract, Prompts, Said};
 use ctxc::plan::{Batch, Clip, Ledger, chunks, refold, split, view};
 use ctxc::run::{Folding, Terms, fold_at_once};
 use ctxc::text::{Tokens, chars4};
@@ -69,7 +69,14 @@ fn view_of(path: &str) -> Result<String> {
             println!("<{}> {}", said.speaker, said.text);
         }
     }
-    let folding = Folding { engine: &Extract, terms: &Terms::AT_ONCE, limit: LIMIT, persona: "", prompt: None };
+    let folding = Folding {
+        engine: &Extract,
+        terms: &Terms::AT_ONCE,
+        limit: LIMIT,
+        persona: "",
+        prompts: Prompts::Compete,
+        prompt: None,
+    };
     let prior = said.first_mut().and_then(|said| (said.first()?.speaker == "summary").then(|| said.remove(0).text));
     let summaries =
         fold_at_once(&said, prior.as_deref().unwrap_or_default(), &folding, |_| ControlFlow::Continue(()))?.summaries;

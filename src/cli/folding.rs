@@ -119,7 +119,8 @@ fn expected(
 }
 
 fn folding<'a>(engine: &'a dyn Engine, terms: &'a Terms, how: &'a Summarizing) -> Folding<'a> {
-    Folding { engine, terms, limit: how.limit, persona: &how.persona, prompt: how.prompt.as_deref() }
+    let Summarizing { limit, prompts, ref persona, ref prompt, .. } = *how;
+    Folding { engine, terms, limit, persona, prompts, prompt: prompt.as_deref() }
 }
 
 /// Folding under way, as it is drawn.

@@ -13,7 +13,7 @@ use ctxc_core::version::ThinkingPolicy;
 use ctxc_engine::embed::EmbeddingServer;
 use ctxc_engine::redact::Redactor;
 use ctxc_engine::run::Terms;
-use ctxc_engine::{Price, Prices, chat};
+use ctxc_engine::{Price, Prices, Prompts, chat};
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Tokens;
 
@@ -149,6 +149,8 @@ pub(crate) struct Summarizing {
     pub(crate) engine: EngineChoice,
     /// The most that a summary may have.
     pub(crate) limit: Tokens,
+    /// What becomes of what the person typed.
+    pub(crate) prompts: Prompts,
     /// Who summarises; may be empty.
     pub(crate) persona: String,
     /// What a model is told instead of the default.

@@ -13,8 +13,20 @@ pub struct Fold<'a> {
     pub limit: Tokens,
     /// Who summarises, in the words of the user; may be empty. The built-in engine has no use for it.
     pub persona: &'a str,
+    /// What becomes of what the person typed.
+    pub prompts: Prompts,
     /// What a model is told instead of the default, with `{persona}`, `{existing_summary}` and `{messages}` (F-11).
     pub prompt: Option<&'a str>,
+}
+
+/// What a summary does with prompts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prompts {
+    /// They compete for the room with all else.
+    #[default]
+    Compete,
+    /// They stand whole beside the limit; of one above 1,000 tokens the middle goes. The built-in engine alone can do so.
+    Whole,
 }
 
 /// What somebody said.

@@ -27,7 +27,7 @@ pub use cut::cut;
 pub use digest::digest;
 pub use error::{EngineError, Fault, Remedy};
 pub use extract::Extract;
-pub use fold::{Fold, Said};
+pub use fold::{Fold, Prompts, Said};
 pub use price::{Call, CostRange, NotAPrice, Price, Prices, UnknownPrice};
 #[cfg(any(test, feature = "testing"))]
 pub use scripted::Scripted;

@@ -15,7 +15,7 @@ use super::{
     names, push, search, settle,
 };
 use ctxc_engine::run::{FoldFailure, Folding, Terms, fold_at_once};
-use ctxc_engine::{Engine, Extract, Scripted};
+use ctxc_engine::{Engine, Extract, Prompts, Scripted};
 use ctxc_store::testing::on_each_backend;
 use ctxc_store::{Archive, ArchiveUrl, Kind, Query, RecordFilter, copy, open};
 use ctxc_transcript::text::{Tokens, chars4};
@@ -64,7 +64,14 @@ fn summarise(archive: &mut dyn Archive, engine: &dyn Engine) -> Result<Settled, 
 }
 
 fn fold(due: &Due, engine: &dyn Engine) -> Result<String, Failure> {
-    let folding = Folding { engine, terms: &Terms::AT_ONCE, limit: due.limit, persona: "", prompt: None };
+    let folding = Folding {
+        engine,
+        terms: &Terms::AT_ONCE,
+        limit: due.limit,
+        persona: "",
+        prompts: Prompts::Compete,
+        prompt: None,
+    };
     let folded = fold_at_once(&due.chunks, &due.existing, &folding, |_| ControlFlow::Continue(()))?;
     Ok(folded.summaries.last().cloned().unwrap_or_default())
 }

@@ -14,6 +14,7 @@ use crate::cli::interrupt::while_waiting;
 use crate::cli::places::Environment;
 use crate::cli::quantity::{some_tokens, tokens};
 use crate::cli::settings::{EngineChoice, Summaries, Summarizing};
+use ctxc_engine::Prompts;
 use ctxc_transcript::text::Tokens;
 
 /// When a conversation is compacted, and into what.
@@ -32,7 +33,7 @@ pub(crate) struct SummarizingArgs {
     /// Messages per summary [default: 20]
     #[arg(long, value_name = "N")]
     chunk_size: Option<NonZeroU64>,
-    /// Maximum tokens of a summary [default: 1024]
+    /// Maximum tokens of a summary [default: 2 % of the context window, prompts aside]
     #[arg(long, value_name = "N", value_parser = summary_tokens)]
     max_summary_tokens: Option<u64>,
     /// Number of earliest summaries in the view [default: 2]
@@ -67,7 +68,7 @@ impl SummarizingArgs {
     /// What was asked for, else what is configured, with the engine that `engine` and `[summarization]` name.
     pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Summaries, CommandError> {
         let Config { summarization: configured, context_window, .. } = &environment.config;
-        let limit = Tokens(self.max_summary_tokens.unwrap_or(configured.max_summary_tokens));
+        let given = self.max_summary_tokens.or(configured.max_summary_tokens).map(Tokens);
         let chunk_size = self.chunk_size.map_or(configured.chunk_size, NonZeroU64::get);
         let window = self.context_window.map_or(*context_window, NonZeroU64::get);
         let budget = self.context_budget.unwrap_or(Share(configured.context_budget));
@@ -77,8 +78,12 @@ impl SummarizingArgs {
             return Err(CommandError::usage(anyhow!("--clip-first and --clip-last cannot both be 0"))
                 .hint("use at least --clip-last 1"));
         }
+        let mut summarizing = self.wording.resolve(engine, given.unwrap_or(share_of(window)), environment)?;
+        if given.is_none() && matches!(summarizing.engine, EngineChoice::Extract) {
+            summarizing.prompts = Prompts::Whole;
+        }
         Ok(Summaries {
-            summarizing: self.wording.resolve(engine, limit, environment)?,
+            summarizing,
             chunk_size: to_size(chunk_size).try_into().unwrap_or(NonZeroUsize::MIN),
             keep_recent: to_size(self.keep_recent.unwrap_or(configured.keep_recent)),
             clip_first,
@@ -105,8 +110,14 @@ impl WordingArgs {
             EngineChoice::Chat(_) => self.prompt.as_ref().or(configured.prompt.as_ref()).map(|path| read(path)),
         };
         let persona = self.persona.unwrap_or_else(|| configured.persona.clone());
-        Ok(Summarizing { engine, limit, persona, prompt: prompt.transpose()? })
+        Ok(Summarizing { engine, limit, prompts: Prompts::Compete, persona, prompt: prompt.transpose()? })
     }
+}
+
+/// The limit of a summary for a context window of so many tokens: 2 %, in steps of 1,024, which is 4,096 for 200,000 (K-05).
+fn share_of(window: u64) -> Tokens {
+    const STEP: u64 = 1024;
+    Tokens((window / 50).div_ceil(STEP).max(1) * STEP)
 }
 
 /// The prompt in the file at `path`.
@@ -184,7 +195,7 @@ mod tests {
         let Summaries { chunk_size, keep_recent, clip_first, clip_last, budget, summarizing } =
             resolve("", &[], &[]).unwrap();
         assert_eq!((chunk_size.get(), keep_recent, clip_first, clip_last, budget.0), (20, 5, 2, 2, 160_000));
-        assert_eq!((summarizing.limit.0, summarizing.persona.as_str(), summarizing.prompt), (1024, "", None));
+        assert_eq!((summarizing.limit.0, summarizing.persona.as_str(), summarizing.prompt), (4096, "", None));
     }
 
     // only who asks for `chat` in the own configuration has agreed to send texts; `--engine chat` alone has not.

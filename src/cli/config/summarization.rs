@@ -26,8 +26,8 @@ pub(crate) struct Summarization {
     pub(crate) chunk_size: u64,
     /// How many of the newest messages stay as they are.
     pub(crate) keep_recent: u64,
-    /// The most that a summary may have.
-    pub(crate) max_summary_tokens: u64,
+    /// The most that a summary may have, prompts included; without it, 2 % of the context window beside the prompts.
+    pub(crate) max_summary_tokens: Option<u64>,
     /// How many of the earliest summaries are shown.
     pub(crate) clip_first: u32,
     /// How many of the latest.
@@ -49,7 +49,7 @@ impl Default for Summarization {
             model: None,
             chunk_size: 20,
             keep_recent: 5,
-            max_summary_tokens: 1024,
+            max_summary_tokens: None,
             clip_first: 2,
             clip_last: 2,
             context_budget: 0.8,
@@ -72,14 +72,13 @@ impl Summarization {
         if self.chunk_size == 0 {
             return refuse("summarization.chunk_size must be at least 1".to_owned());
         }
-        if self.max_summary_tokens < LEAST_TOKENS {
-            let tokens = self.max_summary_tokens;
+        if let Some(tokens) = self.max_summary_tokens.filter(|tokens| *tokens < LEAST_TOKENS) {
             return refuse(format!("summarization.max_summary_tokens must be at least {LEAST_TOKENS}, not {tokens}"));
         }
         for (name, number) in [
             ("chunk_size", self.chunk_size),
             ("keep_recent", self.keep_recent),
-            ("max_summary_tokens", self.max_summary_tokens),
+            ("max_summary_tokens", self.max_summary_tokens.unwrap_or_default()),
         ] {
             if number > 10_000_000 {
                 return refuse(format!("summarization.{name} must be at most 10000000, not {number}"));

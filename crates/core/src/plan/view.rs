@@ -3,30 +3,39 @@
 use std::collections::HashSet;
 
 use super::{Batch, Clip, Ledger};
-use ctxc_transcript::text::Tokens;
+use ctxc_engine::language::Statement;
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// What is said above what is told of the ledger.
-const STATE_IS: &str = "Derived from the tool calls, not summarized; newest first.";
-/// The most tokens that are told of the ledger.
-const STATE: Tokens = Tokens(800);
+const STATE_IS: &str = "From the tool calls, newest first.";
+/// The part of a view that is told of the ledger, in percent, and the fewest and the most tokens of it.
+const STATE: u64 = 20;
+const STATE_BETWEEN: (u64, u64) = (100, 1200);
+/// The characters of a session id that name it: those of its first group.
+const SESSION: usize = 8;
 
 /// The head of a conversation whose older messages are in `batches`: the first and the last of them as `clip` says,
 /// how to read those between, and what `ledger` knows. `session` is what the archive keeps them under.
 ///
-/// Summaries carry on those before them: an item that stands word for word in one that is shown above is not shown again.
+/// Summaries carry on those before them: an item that stands in a later one that is shown is not shown before, nor is one that a
+/// later one replaces.
 #[must_use]
 pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str>) -> String {
     let n_first = batches.len().min(clip.first as usize);
     let (first, rest) = batches.split_at(n_first);
     let (between, last) = rest.split_at(rest.len().saturating_sub(clip.last as usize));
-    let mut shown = HashSet::new();
+    let mut shown = Shown::default();
+    let recent = section("## Recent context", last, &mut shown);
+    let earliest = section("## Earliest context", first, &mut shown);
     let mut parts = vec![opening(batches, session)];
-    parts.extend(section("## Earliest context", first, &mut shown));
+    parts.extend(earliest);
     if !between.is_empty() {
         parts.push(omitted(between, session));
     }
-    parts.extend(section("## Recent context", last, &mut shown));
-    let state = ledger.told(STATE);
+    parts.extend(recent);
+    let told: u64 = parts.iter().map(|part| chars4(part).0).sum();
+    let (least, most) = STATE_BETWEEN;
+    let state = ledger.told(Tokens((told * STATE / 100).clamp(least, most)));
     if !state.is_empty() {
         parts.push(format!("## State\n\n{STATE_IS}\n\n{state}"));
     }
@@ -36,29 +45,68 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
 fn opening(batches: &[Batch], session: Option<&str>) -> String {
     let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
     let messages = if n_messages == 1 { "message" } else { "messages" };
-    let session = session.map(|session| format!(" --session {session}")).unwrap_or_default();
+    let session = option(session);
     format!(
-        "[Context Summary of {n_messages} earlier {messages}, made by ctxc. The messages after this one follow them word for word. \
-         To read an earlier one as it was, run `ctxc archive search WORDS{session}`.]"
+        "[Context Summary of {n_messages} earlier {messages} by ctxc. Originals: `ctxc archive search WORDS{session}`]"
     )
 }
 
-fn section<'b>(title: &str, batches: &'b [Batch], shown: &mut HashSet<&'b str>) -> Option<String> {
-    let texts = batches.iter().map(|batch| format!("{}\n{}", batch.header(), news(&batch.text, shown)));
-    (!batches.is_empty()).then(|| format!("{title}\n\n{}", texts.collect::<Vec<_>>().join("\n\n")))
+/// The option that names the session in a command.
+fn option(session: Option<&str>) -> String {
+    session.map(|session| format!(" --session {}", session.get(..SESSION).unwrap_or(session))).unwrap_or_default()
 }
 
-/// `text` without the items of lists that are in `shown`, which gets those that are left, and without headings that have
-/// no item left.
-fn news<'b>(text: &'b str, shown: &mut HashSet<&'b str>) -> String {
+/// Batches under `title`; the newest is read first, so that what it says is not said in those before.
+fn section(title: &str, batches: &[Batch], shown: &mut Shown) -> Option<String> {
+    let texts: Vec<String> =
+        batches.iter().rev().map(|batch| format!("{}\n{}", mark(batch), news(&batch.text, shown))).collect();
+    let texts: Vec<&str> = texts.iter().rev().map(String::as_str).collect();
+    (!batches.is_empty()).then(|| format!("{title}\n\n{}", texts.join("\n\n")))
+}
+
+/// Depth and times of a batch, these to the minute.
+fn mark(batch: &Batch) -> String {
+    let time = |time: Option<jiff::Timestamp>| {
+        time.map_or("-".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%MZ").to_string())
+    };
+    format!("[depth:{}|start:{}|end:{}]", batch.depth, time(batch.start), time(batch.end))
+}
+
+/// What is shown so far, by items of lists.
+#[derive(Default)]
+struct Shown {
+    items: HashSet<String>,
+    statements: Vec<Statement>,
+}
+
+impl Shown {
+    /// Whether `item` says something that is not shown, and that nothing shown replaces. `heading` is what it stands under: what
+    /// was asked, done or found stays so, whatever came later.
+    fn lacks(&self, heading: Option<&str>, item: &str, statement: &Statement) -> bool {
+        let may_change = heading.is_some_and(|heading| ["Constraints:", "Decided:", "Open:"].contains(&heading));
+        let is_replaced = || self.statements.iter().any(|newer| statement.is_replaced_by(newer));
+        !self.items.contains(item) && !(may_change && is_replaced())
+    }
+}
+
+/// `text` without the items of lists that add nothing to what is `shown`, which gets those that are left, and without headings
+/// that have no item left.
+fn news(text: &str, shown: &mut Shown) -> String {
     let mut kept: Vec<&str> = Vec::new();
-    // A heading waits for its first item, and goes where all its items are shown above.
+    let mut under: Option<&str> = None;
+    // A heading waits for its first item, and goes where all its items are shown below.
     let mut heading: Option<&str> = None;
     let mut has_lost = false;
+    let mut own = Vec::new();
     for block in blocks(text.trim()).into_iter().chain([END]) {
-        if block.starts_with("- ") && !shown.insert(block) {
-            has_lost = true;
-            continue;
+        if block.starts_with("- ") {
+            let statement = Statement::of(block);
+            if !shown.lacks(under, block, &statement) {
+                has_lost = true;
+                continue;
+            }
+            shown.items.insert(block.to_owned());
+            own.push(statement);
         }
         let ends_list = block.is_empty() || is_heading(block) || block == END;
         match heading.take() {
@@ -66,14 +114,16 @@ fn news<'b>(text: &'b str, shown: &mut HashSet<&'b str>) -> String {
             waiting => kept.extend(waiting),
         }
         if is_heading(block) {
-            (heading, has_lost) = (Some(block), false);
+            (heading, under, has_lost) = (Some(block), Some(block), false);
         } else if !(block.is_empty() && kept.last().is_none_or(|line| line.is_empty())) {
             kept.push(block);
         }
     }
+    // Items of one text do not replace each other.
+    shown.statements.append(&mut own);
     let kept = kept.join("\n");
     let kept = kept.trim_end_matches(END).trim();
-    if kept.is_empty() { "(nothing that is not said above)".to_owned() } else { kept.to_owned() }
+    if kept.is_empty() { "(nothing that is not said below)".to_owned() } else { kept.to_owned() }
 }
 
 /// What stands behind the last block.
@@ -107,7 +157,7 @@ fn is_heading(line: &str) -> bool {
 fn omitted(between: &[Batch], session: Option<&str>) -> String {
     let n_omitted = between.len();
     let summaries = if n_omitted == 1 { "summary" } else { "summaries" };
-    let session = session.map(|session| format!(" --session {session}")).unwrap_or_default();
+    let session = option(session);
     format!(
         "[... {n_omitted} earlier {summaries} omitted ...]\nThey are kept. Read them with the tool `memory_read`, or with `ctxc archive search WORDS --kind batch{session}`."
     )
@@ -161,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_above_is_not_said_again() {
+    fn what_is_said_below_is_not_said_above() {
         let batch = |text: &str| Batch { n_messages: 20, text: text.to_owned(), ..Batch::default() };
         let batches = [
             batch("Asked:\n- Fix it\n\n  all of it\n\nDecided:\n- Use a map\n  of names\n- Keep b"),
@@ -171,36 +221,52 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.touch("/p/a.rs", super::super::Action::Edited);
         insta::assert_snapshot!(view(&batches, Clip::default(), &ledger, None), @r"
-        [Context Summary of 60 earlier messages, made by ctxc. The messages after this one follow them word for word. To read an earlier one as it was, run `ctxc archive search WORDS`.]
+        [Context Summary of 60 earlier messages by ctxc. Originals: `ctxc archive search WORDS`]
 
         ## Earliest context
 
-        [depth:0|start:-|end:-|count:20]
+        [depth:0|start:-|end:-]
+        Decided:
+        - Keep b
+
+        [depth:0|start:-|end:-]
+        Asked:
+        - Test it
+
+        Decided:
+        - Use a map
+          of names
+
+        ## Recent context
+
+        [depth:0|start:-|end:-]
         Asked:
         - Fix it
 
           all of it
 
-        Decided:
-        - Use a map
-          of names
-        - Keep b
-
-        [depth:0|start:-|end:-|count:20]
-        Asked:
-        - Test it
-
-        ## Recent context
-
-        [depth:0|start:-|end:-|count:20]
-        (nothing that is not said above)
-
         ## State
 
-        Derived from the tool calls, not summarized; newest first.
+        From the tool calls, newest first.
 
         Files edited: /p/a.rs
         ");
+    }
+
+    // K-05
+    #[test]
+    fn k_05_what_a_later_summary_contradicts_is_gone() {
+        let batch = |text: &str| Batch { n_messages: 20, text: text.to_owned(), ..Batch::default() };
+        let batches = [
+            batch("Constraints:\n- Don't use Playwright.\n- The cap of the cache is 400 rows.\n- Never push."),
+            batch("Constraints:\n- Use Playwright MCP to test.\n- The cap of the cache is 900 rows."),
+        ];
+        let view = view(&batches, Clip::default(), &Ledger::default(), None);
+        assert!(
+            view.contains("- Never push.") && view.contains("900 rows") && view.contains("Playwright MCP"),
+            "{view}"
+        );
+        assert!(!view.contains("Don't use") && !view.contains("400 rows"), "{view}");
     }
 
     // F-07 [000 AC3.4]

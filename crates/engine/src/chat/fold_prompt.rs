@@ -109,7 +109,7 @@ mod tests {
     }
 
     fn fold<'a>(existing: &'a str, persona: &'a str, prompt: &'a str, messages: &'a [Said]) -> Fold<'a> {
-        Fold { existing, messages, limit: Tokens(100), persona, prompt: Some(prompt) }
+        Fold { existing, messages, limit: Tokens(100), persona, prompts: crate::Prompts::Compete, prompt: Some(prompt) }
     }
 
     // 000 AC6.3, F-11

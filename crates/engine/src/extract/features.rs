@@ -87,7 +87,14 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
                 carries.classes = carries.classes | entry.classes;
                 carries.is_fluff |= entry.is_fluff;
                 carries.is_whole |= entry.denies;
-                let weight = if entry.is_stop || entry.is_fluff { 0.0 } else { weights.of(token, word.shape) };
+                let mut weight = if entry.is_stop || entry.is_fluff { 0.0 } else { weights.of(token, word.shape) };
+                if weight > 0.0
+                    && word.shape == Shape::Plain
+                    && word.at > FIRST
+                    && word.text.starts_with(char::is_uppercase)
+                {
+                    weight = weight.max(weights.name);
+                }
                 if weight > 0.0 {
                     carries.n_facts += u32::from(weight >= FACT);
                     features.add(hash, weight, &mut counts);
@@ -133,6 +140,9 @@ impl Features {
 /// The weight from which a feature is a fact.
 const FACT: f32 = 2.0;
 
+/// The bytes of a piece within which its first word starts, behind marks of a list.
+const FIRST: usize = 3;
+
 /// What a quoted string of several words is worth, besides its words.
 const QUOTED: f32 = 1.9;
 
@@ -157,13 +167,17 @@ pub(super) struct Weights {
     version: f32,
     /// The factor on plain words.
     plain: f32,
+    /// A capitalized word that does not start its piece.
+    name: f32,
 }
 
 impl Weights {
     /// For one text, of which little is left: as measured in `docs/extract.md`.
-    pub(super) const TEXT: Self = Self { path: 7.5, identifier: (5.0, 0.06), number: 8.0, version: 8.5, plain: 0.7 };
+    pub(super) const TEXT: Self =
+        Self { path: 7.5, identifier: (5.0, 0.06), number: 8.0, version: 8.5, plain: 0.7, name: 0.0 };
     /// For a summary of many messages, where what was said counts more than the figures in it.
-    pub(super) const SUMMARY: Self = Self { path: 4.0, identifier: (3.5, 0.09), number: 3.0, version: 5.0, plain: 1.0 };
+    pub(super) const SUMMARY: Self =
+        Self { path: 5.0, identifier: (3.5, 0.06), number: 4.5, version: 5.5, plain: 0.7, name: 2.2 };
 
     /// What a token is worth when it is new. Long facts are worth more than short ones, for they are rarer and take more
     /// room; of Japanese, the characters more than the endings.

@@ -8,6 +8,7 @@ mod looks;
 mod segment;
 mod sentence;
 mod shape;
+mod statement;
 mod words;
 
 pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vocabulary};
@@ -16,4 +17,5 @@ pub use facts::{Carried, Fact, FactKind, facts, quoted};
 pub use facts_kept::{FactCount, FactCounts, FactsKept};
 pub use segment::{Join, Piece, PieceKind, segment};
 pub use shape::Shape;
+pub use statement::{Statement, replaced};
 pub use words::{Word, fold_hash, words};

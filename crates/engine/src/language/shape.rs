@@ -102,7 +102,7 @@ pub(super) fn of(word: &str) -> Shape {
     if is_path(word, bytes) {
         return Shape::Path;
     }
-    if is_identifier(bytes) { Shape::Identifier } else { Shape::Plain }
+    if is_identifier(bytes) || has_digit && is_code(word) { Shape::Identifier } else { Shape::Plain }
 }
 
 /// How many of the first `n_led` bytes of `run`, all joiners, are to be cut off as punctuation.
@@ -182,6 +182,14 @@ fn has_known_extension(word: &str) -> bool {
     let is_framework = extension == "js" && stem.starts_with(|c: char| c.is_ascii_uppercase());
     let known = || EXTENSIONS.binary_search(&extension.to_ascii_lowercase().as_str()).is_ok();
     !is_framework && extension.len() <= 6 && stem.len() + extension.len() > 2 && known()
+}
+
+/// Whether the word is a code: letters, then a number behind a dash, such as `ABC-123` or `eu-west-1`.
+fn is_code(word: &str) -> bool {
+    let Some((letters, number)) = word.rsplit_once('-') else { return false };
+    let is_number = (1..=8).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+    let starts = letters.bytes().take(2).filter(u8::is_ascii_alphabetic).count() == 2;
+    is_number && starts && letters.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 fn is_identifier(bytes: &[u8]) -> bool {

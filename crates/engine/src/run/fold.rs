@@ -14,7 +14,7 @@ use super::outcome::is_error_text;
 use super::spent::Spent;
 use super::terms::{End, Terms};
 use super::window::{Course, Item, Step, window_of};
-use crate::{Engine, EngineError, Fault, Fold, Reply, Said, cut};
+use crate::{Engine, EngineError, Fault, Fold, Prompts, Reply, Said, cut};
 use ctxc_store::ArchiveError;
 use ctxc_transcript::text::{Tokens, chars4};
 
@@ -28,8 +28,20 @@ pub struct Folding<'a> {
     pub limit: Tokens,
     /// Who summarises; may be empty.
     pub persona: &'a str,
+    /// What becomes of what the person typed.
+    pub prompts: Prompts,
     /// What a model is told instead of the default.
     pub prompt: Option<&'a str>,
+}
+
+impl Folding<'_> {
+    /// `summary` within the limit, if it has to be.
+    fn limited(&self, summary: &str) -> String {
+        match self.prompts {
+            Prompts::Compete => cut(summary, self.limit),
+            Prompts::Whole => summary.to_owned(),
+        }
+    }
 }
 
 /// What is told meanwhile.
@@ -160,7 +172,7 @@ impl<T: FnMut(FoldEvent<'_>) -> ControlFlow<()>> Run<'_, '_, '_, T> {
     async fn chunk(&mut self, messages: &[Said], mut so_far: String) -> Result<String, Stop> {
         if !says_something(messages) {
             let is_blank = so_far.trim().is_empty();
-            return Ok(cut(if is_blank { NOTHING_SAID } else { &so_far }, self.folding.limit));
+            return Ok(self.folding.limited(if is_blank { NOTHING_SAID } else { &so_far }));
         }
         let first = so_far.clone();
         let mut open = vec![messages];
@@ -221,7 +233,7 @@ impl<T: FnMut(FoldEvent<'_>) -> ControlFlow<()>> Run<'_, '_, '_, T> {
             }
         }
         let restored = leaving.restore(&reply).map_err(|error| Stop::Failed(foreign(&error.to_string())))?;
-        Ok(cut(restored.trim(), self.folding.limit))
+        Ok(self.folding.limited(restored.trim()))
     }
 
     /// The reply to `question`, and what it took.
@@ -249,7 +261,8 @@ impl<T: FnMut(FoldEvent<'_>) -> ControlFlow<()>> Run<'_, '_, '_, T> {
                 Box::pin(async move {
                     let reply = judged(leaving, engine.fold(fold, attempt).await)?;
                     let size = chars4(&reply.text);
-                    if size.0 * 100 > fold.limit.0 * MOST_OVER && again(attempt) {
+                    let is_limited = fold.prompts == Prompts::Compete;
+                    if is_limited && size.0 * 100 > fold.limit.0 * MOST_OVER && again(attempt) {
                         let message =
                             format!("the summary has {} tokens, of {} that it may have", size.0, fold.limit.0);
                         return Err(EngineError { usage: reply.usage, ..EngineError::new(Fault::BadReply, message) });

@@ -107,8 +107,8 @@ impl Precautions<'_, '_> {
 impl Leaving {
     /// What is asked of an engine.
     pub(super) fn fold<'a>(&'a self, folding: &Folding<'a>) -> Fold<'a> {
-        let Folding { limit, persona, prompt, .. } = *folding;
-        Fold { existing: &self.existing, messages: &self.messages, limit, persona, prompt }
+        let Folding { limit, persona, prompt, prompts, .. } = *folding;
+        Fold { existing: &self.existing, messages: &self.messages, limit, persona, prompts, prompt }
     }
 
     /// The tokens of all that leaves.

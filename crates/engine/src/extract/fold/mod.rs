@@ -2,8 +2,8 @@
 //! who takes the work up would miss.
 //!
 //! A summary has headings of its own ([`section`]) and is read by them again ([`summary`]), so that one that is carried
-//! on merges with what is new. [`source`] parts what is there into candidates, [`choice`] takes of them what says the
-//! most for its size, and [`summarize`] shares out the room. `docs/extract.md` has the reasons.
+//! on merges with what is new. [`source`] parts what is there into candidates without those that a later one
+//! replaces, and [`choice`] takes what says the most for its size. `docs/extract.md` has the reasons.
 
 mod choice;
 mod section;

@@ -1,16 +1,20 @@
-//! The headings of a summary.
+//! The headings of a summary, and which of them a statement belongs under.
 
-use crate::language::{Classes, reports_error};
+use crate::language::{Classes, reports_error, words};
 
 /// What an item of a summary is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
+    /// What is worked on, as last said.
+    Goal,
+    /// A rule, limit, preference or state that somebody laid down.
+    Constraints,
     /// A prompt of the person.
     Asked,
-    /// What was decided.
+    /// What was decided, with what was rejected.
     Decided,
-    /// What has to be kept to.
-    Rules,
+    /// What was done.
+    Done,
     /// What was tried and failed.
     Failed,
     /// What was found out.
@@ -21,17 +25,39 @@ pub(super) enum Section {
     Also,
 }
 
+/// Who says something, as far as it decides where it belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Author {
+    /// Who lays down rules.
+    Person,
+    /// Who decides, finds and does.
+    Model,
+    /// Who reports errors, whatever other words are in its output; code too.
+    Tool,
+}
+
 impl Section {
     /// All of them, in the order in which a summary has them.
-    pub(super) const ALL: [Self; 7] =
-        [Self::Asked, Self::Decided, Self::Rules, Self::Failed, Self::Found, Self::Open, Self::Also];
+    pub(super) const ALL: [Self; 9] = [
+        Self::Goal,
+        Self::Constraints,
+        Self::Asked,
+        Self::Decided,
+        Self::Done,
+        Self::Failed,
+        Self::Found,
+        Self::Open,
+        Self::Also,
+    ];
 
     /// The line above its items.
     pub(super) const fn heading(self) -> &'static str {
         match self {
+            Self::Goal => "Goal:",
+            Self::Constraints => "Constraints:",
             Self::Asked => "Asked:",
             Self::Decided => "Decided:",
-            Self::Rules => "Rules:",
+            Self::Done => "Done:",
             Self::Failed => "Failed:",
             Self::Found => "Found:",
             Self::Open => "Open:",
@@ -41,24 +67,167 @@ impl Section {
 
     /// The section that `line` is the heading of.
     pub(super) fn with_heading(line: &str) -> Option<Self> {
+        // Summaries of the first version.
+        let line = if line == "Rules:" { "Constraints:" } else { line };
         Self::ALL.into_iter().find(|section| section.heading() == line)
     }
 
-    /// The section of a sentence or line of these classes. What a program reports as an error is one, whatever else
-    /// its words say.
-    pub(super) fn of(text: &str, classes: Classes) -> Self {
-        let first = |sections: &[(Classes, Self)]| {
-            sections.iter().find(|(class, _)| classes.has(*class)).map_or(Self::Also, |(_, section)| *section)
-        };
-        if classes.has(Classes::ERROR) && reports_error(text) {
-            return Self::Failed;
+    /// The section of a statement of these classes: the one that its outcome earns. What a program reports as an error is
+    /// one, whatever else its words say.
+    pub(super) fn of(text: &str, classes: Classes, author: Author) -> Self {
+        let is_error = reports_error(text) && !Marks::of(text).succeeds;
+        match author {
+            Author::Tool if is_error => Self::Failed,
+            Author::Tool => Self::Also,
+            Author::Person => Self::of_person(text, classes),
+            Author::Model if is_error => Self::Failed,
+            Author::Model => Self::of_model(text, classes),
         }
-        first(&[
-            (Classes::DECISION, Self::Decided),
-            (Classes::ERROR, Self::Failed),
-            (Classes::RULE, Self::Rules),
-            (Classes::TODO, Self::Open),
-            (Classes::FINDING, Self::Found),
-        ])
+    }
+
+    fn of_person(text: &str, classes: Classes) -> Self {
+        let marks = Marks::of(text);
+        if marks.demands || classes.has(Classes::RULE) || is_labelled(text) {
+            Self::Constraints
+        } else if marks.decides {
+            Self::Decided
+        } else if classes.has(Classes::TODO) && !marks.asks {
+            Self::Open
+        } else {
+            Self::Asked
+        }
+    }
+
+    fn of_model(text: &str, classes: Classes) -> Self {
+        let marks = Marks::of(text);
+        match () {
+            () if marks.is_open => Self::Open,
+            () if marks.succeeds => Self::Done,
+            () if marks.decides && !marks.asks && !marks.is_option => Self::Decided,
+            () if classes.has(Classes::ERROR) && !marks.is_option => Self::Failed,
+            () if marks.has_done => Self::Done,
+            () if marks.states || classes.has(Classes::FINDING) => Self::Found,
+            () => Self::Also,
+        }
+    }
+}
+
+/// Words that lay down a rule, a limit, a preference or a state, beside those of [`Classes::RULE`].
+const DEMANDS: &str = "prefer prefers preferred preference preferences want wants cap capped limit limits limited deadline due budget \
+    quota currently only most least under maximum minimum max min owner owns owned reviews reviewer approves approval until timezone \
+    codename region weekday style convention agreed policy embargo freeze keep leave \
+    muss müssen darf dürfen soll nur höchstens mindestens niemals immer frist grenze bevorzugt \
+    doit doivent jamais toujours seulement limite préfère préfèrent échéance maximum \
+    debe deben nunca siempre solo sólo límite prefiere plazo máximo mínimo \
+    必须 必須 必ず 禁止 不要 只能 不得 最多 至少 截止 期限 上限 だけ 好み 希望";
+/// Words with which something is decided.
+const DECIDES: &str = "decided decide decision chose chosen picked settled agreed opted rejected dropped switched \
+    entschieden verworfen gewählt décidé choisi rejeté decidido elegido descartado \
+    决定 決定 採用 采用 选择 选定 改用 却下 方針";
+/// Words with which something that was done is reported.
+const DONE: &str = "fixed resolved implemented added created completed finished done updated removed renamed merged committed pushed \
+    passes passed passing works working succeeded deployed migrated refactored installed verified green successfully \
+    behoben erledigt fertig hinzugefügt erstellt corrigé terminé ajouté créé corregido terminado añadido creado \
+    完成 修复 修正 追加 解决 完了 成功 通过";
+/// Words of what is left to do.
+const OPEN: &str = "todo fixme next remaining remains pending later tbd blocked outstanding unresolved awaiting \
+    offen ausstehend nächster verbleibend restant prochaine pendiente próximo siguiente 待办 下一 接下 次の 今後 残り 未完 残る";
+
+/// Whether the statement starts with a label in capitals: "NOTE: ...".
+pub(super) fn is_labelled(text: &str) -> bool {
+    let Some((label, _)) = text.split_once(": ") else { return false };
+    (3..=24).contains(&label.len())
+        && label.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b' ')
+        && !matches!(label, "TODO" | "FIXME")
+}
+
+/// What the words of a statement give away.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    demands: bool,
+    decides: bool,
+    has_done: bool,
+    is_open: bool,
+    succeeds: bool,
+    states: bool,
+    /// It is a question.
+    asks: bool,
+    /// It stands for choice, and was not chosen.
+    is_option: bool,
+}
+
+impl Marks {
+    fn of(text: &str) -> Self {
+        let lower = text.to_lowercase();
+        let has = |list: &str| {
+            let is_listed = |word: &str| list.split_whitespace().any(|listed| listed == word);
+            words(&lower).any(|word| is_listed(word.text))
+                || list.split_whitespace().any(|listed| !listed.is_ascii() && lower.contains(listed))
+        };
+        let any = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
+        let body = lower.trim_start_matches(['-', '*', '+', '#', ' ']);
+        let has_done = has(DONE) || any(&["✅", "[x]", "✓"]);
+        Self {
+            demands: has(DEMANDS)
+                || any(&["from now on", "no more than", "not more than", "ab jetzt", "désormais", "a partir de ahora"]),
+            decides: has(DECIDES) || any(&["will use", "we use ", "went with", "going with", "moved to "]),
+            has_done,
+            is_open: (has(OPEN) || any(&["still to do", "still need", "not yet", "has to be", "[ ]"]))
+                && !any(&["✅", "[x]", "0 remaining", "no remaining", "nothing left"]),
+            succeeds: has_done
+                && any(&["pass", "fixed", "resolved", "works", "✅", "succe", "0 fail", "no error", "0 error"])
+                || any(&[" 0 failed", " 0 failures", "no failures", "without errors", "0 errors", "no errors"]),
+            states: any(&[" currently ", " is now ", " now ", " are now "]),
+            asks: lower.trim_end().ends_with(['?', '？']),
+            is_option: [
+                "option",
+                "approach ",
+                "alternative",
+                "choice ",
+                "if you ",
+                "would you",
+                "pros",
+                "cons",
+                "**option",
+            ]
+            .iter()
+            .any(|start| body.starts_with(start)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::classes;
+
+    // K-05
+    #[test]
+    fn k_05_an_item_is_under_the_heading_that_its_outcome_earns() {
+        let of = |text: &str, author| Section::of(text, classes(text), author);
+        for (text, section) in [
+            ("Tests passed: 43, 0 failures", Section::Done),
+            ("Option 1: use Redis instead of a file.", Section::Also),
+            ("We decided to use SQLite instead of Redis.", Section::Decided),
+            ("Fixed the failing test in src/a.rs.", Section::Done),
+            ("The build failed with exit code 2.", Section::Failed),
+            ("The root cause is a stale cache.", Section::Found),
+            ("TODO: write the docs", Section::Open),
+            ("Next I have to move the parser.", Section::Open),
+        ] {
+            assert_eq!(of(text, Author::Model), section, "{text}");
+        }
+        for (text, section) in [
+            ("Never push to main.", Section::Constraints),
+            ("The cap is 500 rows.", Section::Constraints),
+            ("I prefer tabs.", Section::Constraints),
+            ("Nur im Testsystem ausrollen.", Section::Constraints),
+            ("必ずテストを実行する", Section::Constraints),
+            ("Add a button to the page.", Section::Asked),
+        ] {
+            assert_eq!(of(text, Author::Person), section, "{text}");
+        }
+        assert_eq!(of("We decided to fail", Author::Tool), Section::Also);
+        assert_eq!(of("error: it broke", Author::Tool), Section::Failed);
     }
 }

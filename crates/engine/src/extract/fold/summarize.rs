@@ -1,4 +1,4 @@
-//! The room of a summary, shared out to what is carried on, what the person asked, and the rest.
+//! The summary of messages: what says the most for its size, in the room that there is.
 
 use std::borrow::Cow;
 
@@ -7,30 +7,23 @@ use super::super::render::MARK;
 use super::super::shrink::within;
 use super::super::window;
 use super::choice::Choice;
-use super::section::Section;
-use super::source::{Group, Part, Sources};
+use super::source::{Part, Sources};
 use super::summary::write;
-use crate::Fold;
+use crate::{Fold, Prompts};
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// The part of the room for the summary so far, in percent, as long as anything is new.
-const CARRIED: usize = 35;
-/// The part of what is left then for prompts.
-const PROMPTS: usize = 65;
-/// The part of the room that one prompt may take.
-const ONE_PROMPT: usize = 40;
-
-/// The summary of `fold`, never over its limit. Blank only where nothing was said, or the limit is nothing.
+/// The summary of `fold`. Never over its limit, prompts that stand whole aside. Blank only where nothing was said, or the
+/// limit is nothing.
 pub(in super::super::super) fn summarize(fold: &Fold<'_>) -> String {
     let room = usize::try_from(fold.limit.0).unwrap_or(usize::MAX).saturating_mul(4);
     let existing = fold.existing.trim();
     if fold.messages.iter().all(|said| said.text.trim().is_empty()) && chars4(existing) <= fold.limit {
         return existing.to_owned();
     }
-    let parts = Part::all(fold, room.saturating_mul(ONE_PROMPT) / 100, shortened);
-    let sources = Sources::of(&parts);
+    let parts = Part::all(fold, shortened);
+    let sources = Sources::of(&parts, fold.prompts);
     let summary = write(&choose(&sources, room).items());
-    if !summary.is_empty() && chars4(&summary) <= fold.limit {
+    if !summary.is_empty() && (fold.prompts == Prompts::Whole || chars4(&summary) <= fold.limit) {
         return summary;
     }
     let texts =
@@ -74,41 +67,12 @@ fn lines_within(text: &str, most: usize) -> &str {
 }
 
 fn choose<'s, 't>(sources: &'s Sources<'t>, room: usize) -> Choice<'s, 't> {
-    let mut choice = Choice::new(sources, room);
-    let is_all_carried = sources.candidates.iter().all(|candidate| candidate.group == Group::Carried);
-    // The first prompt of all is what the work is about.
-    let task = sources.candidates.iter().position(|candidate| candidate.section == Section::Asked);
-    if let Some(task) = task {
-        choice.take(task, room);
+    let mut choice = Choice::new(sources);
+    for (idx, _) in sources.candidates.iter().enumerate().filter(|(_, candidate)| candidate.is_prompt) {
+        choice.take(idx, usize::MAX);
     }
-    choice.run(Group::Carried, if is_all_carried { room } else { room * CARRIED / 100 });
-    let left = room.saturating_sub(choice.used());
-    let limit = choice.used() + left * PROMPTS / 100;
-    let by_worth = prompts(sources, &choice);
-    for (idx, _) in by_worth.iter().filter(|(_, worth)| *worth > 0.0) {
-        choice.take(*idx, limit);
-    }
-    choice.take_one_of_each(Group::Said, room);
-    choice.run(Group::Said, room);
-    // What one left over, another may use.
-    for (idx, _) in &by_worth {
-        choice.take(*idx, room);
-    }
-    choice.run(Group::Carried, room);
+    choice.run(choice.used().saturating_add(room));
     choice
-}
-
-/// The prompts and what they are worth, the newest and weightiest first. One such as "ok" is worth nothing.
-fn prompts(sources: &Sources<'_>, choice: &Choice<'_, '_>) -> Vec<(usize, f32)> {
-    let prompts = sources.candidates.iter().enumerate().filter(|(_, candidate)| candidate.group == Group::Prompt);
-    let mut ranked: Vec<(usize, f32)> = prompts
-        .map(|(idx, candidate)| {
-            let recency = super::super::worth::ratio(candidate.zone, sources.n_zones);
-            (idx, choice.worth_of_prompt(candidate) * (0.6 + 0.4 * recency))
-        })
-        .collect();
-    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
-    ranked
 }
 
 /// The beginning of `text` in at most `room` units.

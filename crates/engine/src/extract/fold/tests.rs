@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::summarize;
-use crate::{Fold, Said};
+use crate::{Fold, Prompts, Said};
 use ctxc_transcript::text::{Tokens, chars4};
 
 fn said(speaker: &str, text: &str) -> Said {
@@ -12,7 +12,7 @@ fn said(speaker: &str, text: &str) -> Said {
 }
 
 fn fold(existing: &str, messages: &[Said], limit: u64) -> String {
-    summarize(&Fold { existing, messages, limit: Tokens(limit), persona: "", prompt: None })
+    summarize(&Fold { existing, messages, limit: Tokens(limit), persona: "", prompts: Prompts::Compete, prompt: None })
 }
 
 const ASKED: &str = "The parser drops the last line of files without a final newline.\n\nFix it, but keep CRLF as it is. \
@@ -45,20 +45,21 @@ fn conversation() -> Vec<Said> {
 // F-12
 #[test]
 fn f_12_prompts_stay_verbatim_then_decisions_rules_failures_and_findings() {
-    assert_snapshot!(fold("", &conversation(), 1024), @r"
-    Asked:
+    assert_snapshot!(fold("", &conversation(), 1024), @"
+    Goal:
     - The parser drops the last line of files without a final newline.
 
       Fix it, but keep CRLF as it is. You must never write to the source file.
-    - ok
 
     Decided:
     - We decided to keep the old reader instead of the new one, since it handles CRLF.
 
+    Done:
+    - The fix is in commit 4f2a91c, and `cargo test` passes: 212 tests in 3.4 s.
+
     Failed:
     - I tried to pad the buffer first, and that failed because of the mmap.
     - error[E0502]: cannot borrow `self.buf` as mutable
-      test parse::crlf ... ok
       test parse::lone ... FAILED
 
     Found:
@@ -71,30 +72,28 @@ fn f_12_prompts_stay_verbatim_then_decisions_rules_failures_and_findings() {
     - Read src/parse/line.rs
          40→fn read_line(&mut self) -> Option<&str> {
          41→    return None;
-    - The fix is in commit 4f2a91c, and `cargo test` passes: 212 tests in 3.4 s.
     ");
 }
 
 // F-12: with less room, what weighs most.
 #[test]
 fn f_12_with_less_room_what_weighs_most_stays() {
-    assert_snapshot!(fold("", &conversation(), 120), @r"
-    Asked:
-    - The parser drops the last line of files without a final newline.
-
-      Fix it, but keep CRLF as it is. You must never write to the source file.
-    - ok
-
+    assert_snapshot!(fold("", &conversation(), 120), @"
     Decided:
     - We decided to keep the old reader instead of the new one, since it handles CRLF.
 
+    Done:
+    - The fix is in commit 4f2a91c, and `cargo test` passes: 212 tests in 3.4 s.
+
     Failed:
     - error[E0502]: cannot borrow `self.buf` as mutable
-      test parse::crlf ... ok
       test parse::lone ... FAILED
 
     Found:
     - I found that `read_line` in src/parse/line.rs:42 returns early.
+
+    Open:
+    - TODO: add a test for a file without a final newline
     ");
 }
 
@@ -105,7 +104,7 @@ fn f_06_summaries_merge_by_their_headings() {
     let second = fold(&first, &conversation()[4..], 1024);
     let batches = [said("summary", &first), said("summary", &second)];
     let merged = fold("", &batches, 1024);
-    for heading in ["Asked:", "Decided:", "Failed:", "Found:"] {
+    for heading in ["Goal:", "Decided:", "Failed:", "Found:"] {
         assert_eq!(merged.matches(heading).count(), 1, "{merged}");
     }
     for piece in ["We decided to keep the old reader", "returns early", "Fix it, but keep CRLF", "commit 4f2a91c"] {
@@ -145,6 +144,81 @@ fn f_12_facts_of_the_first_chunk_survive_many_folds() {
     }
 }
 
+// K-07: more room never keeps less.
+#[test]
+fn k_07_more_room_never_keeps_less() {
+    let mut messages = conversation();
+    for n in 0..60 {
+        messages.push(said("user", &format!("The port of service_{n} is {}. Never touch table_{n}.", 4000 + n)));
+        messages.push(said("assistant", &format!("I changed src/part_{n}.rs. We decided to use Tool{n} for it.")));
+        messages.push(said(
+            "tool",
+            &format!("Bash make part_{n} failed: Exit code 2\nerror[E{n:04}]: no rule for part_{n}"),
+        ));
+    }
+    let mut before: Vec<String> = Vec::new();
+    for limit in (10..1500).step_by(25) {
+        let summary = fold("", &messages, limit);
+        let items: Vec<String> = summary.lines().map(str::to_owned).collect();
+        let lost: Vec<&String> = before.iter().filter(|item| !items.contains(item)).collect();
+        assert!(limit < 60 || lost.is_empty(), "{lost:?} at {limit}");
+        before = items;
+    }
+}
+
+// K-05: of two that contradict each other, the later stays; answers stand with their questions; no chatter.
+#[test]
+fn k_05_what_no_longer_holds_is_gone_and_answers_have_their_questions() {
+    let messages = [
+        said("user", "Read the plan. Use port 4821 for the cache. Then go on."),
+        said("assistant", "Let me look at the plan. Which store should the cache use, Redis or a file?"),
+        said("user", "a file"),
+        said("assistant", "まず設定ファイルを確認します。 I'll now start."),
+        said("user", "Use port 7310 for the cache from now on."),
+        said("assistant", "Tests passed: 43, 0 failures."),
+    ];
+    assert_snapshot!(fold("", &messages, 400), @"
+    Goal:
+    - Read the plan. Then go on.
+
+    Constraints:
+    - Use port 7310 for the cache from now on.
+
+    Decided:
+    - Which store should the cache use, Redis or a file?
+      a file
+
+    Done:
+    - Tests passed: 43, 0 failures.
+    ");
+}
+
+// K-05: without a limit for prompts, all stand whole.
+#[test]
+fn k_05_prompts_stand_whole_beside_the_limit() {
+    let messages: Vec<Said> = (0..30)
+        .flat_map(|n| {
+            let prompt =
+                format!("Now do part {n} of the list.\n\nIt has {n} steps, and each of them matters to somebody.");
+            [said("user", &prompt), said("assistant", "It was done in src/a.rs with 12 tests.")]
+        })
+        .collect();
+    let fold = Fold {
+        existing: "",
+        messages: &messages,
+        limit: Tokens(40),
+        persona: "",
+        prompts: Prompts::Whole,
+        prompt: None,
+    };
+    let summary = summarize(&fold);
+    for n in 0..30 {
+        assert!(summary.contains(&format!("It has {n} steps, and each")), "{n} is gone from\n{summary}");
+    }
+    let again = summarize(&Fold { existing: &summary, messages: &messages[..2], ..fold });
+    assert!(again.contains("It has 29 steps") && again.contains("It has 3 steps"), "{again}");
+}
+
 // E-04
 #[test]
 fn e_04_chinese_and_japanese_are_kept_by_sentence() {
@@ -153,7 +227,7 @@ fn e_04_chinese_and_japanese_are_kept_by_sentence() {
         said("assistant", "原因が判明した。バッファが空のまま返される。この方針を採用する。"),
     ];
     let summary = fold("", &messages, 200);
-    assert!(summary.contains("Asked:\n- 解析器会丢掉最后一行。请修复它，但不要修改 src/main.rs。"), "{summary}");
+    assert!(summary.contains("Goal:\n- 解析器会丢掉最后一行。请修复它，但不要修改 src/main.rs。"), "{summary}");
     assert!(summary.contains("Decided:\n- この方針を採用する。"), "{summary}");
 }
 
@@ -162,7 +236,7 @@ fn a_summary_of_other_make_is_sorted_in() {
     let existing =
         "## State\n\nThe user wants a faster parser. We decided to use memchr.\n\n- Open: TODO measure on 1 GB\n";
     let summary = fold(existing, &[said("assistant", "The run took 3.2 s.")], 200);
-    for piece in ["- The user wants a faster parser.", "Decided:\n- We decided to use memchr.", "3.2 s"] {
+    for piece in ["The user wants a faster parser.", "Decided:\n- We decided to use memchr.", "3.2 s"] {
         assert!(summary.contains(piece), "{piece} is gone from\n{summary}");
     }
 }

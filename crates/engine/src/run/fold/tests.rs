@@ -31,7 +31,7 @@ fn chunks(texts: &[&[&str]]) -> Vec<Vec<Said>> {
 }
 
 fn folding<'a>(engine: &'a dyn Engine, terms: &'a Terms) -> Folding<'a> {
-    Folding { engine, terms, limit: LIMIT, persona: "", prompt: None }
+    Folding { engine, terms, limit: LIMIT, persona: "", prompts: Prompts::Compete, prompt: None }
 }
 
 fn go(_: FoldEvent<'_>) -> ControlFlow<()> {

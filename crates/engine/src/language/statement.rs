@@ -1,0 +1,165 @@
+//! Statements about the same thing: which of them a later one replaces (K-05).
+
+use std::collections::HashMap;
+
+use super::class::{pairs, vocabulary};
+use super::shape::Shape;
+use super::words::{Word, fold_hash, words};
+
+/// The words that a statement is about, and the values that it gives.
+#[derive(Clone, Debug, Default)]
+pub struct Statement {
+    /// Hashes of all its words that mean something, each with what it is, sorted.
+    tokens: Vec<(u64, Token)>,
+    denies: bool,
+}
+
+/// What a word is to a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Token {
+    Word,
+    /// A word with a capital: a name, or the first of a sentence.
+    Name,
+    Number,
+    /// A hash, a version, a code.
+    Code,
+    Place,
+}
+
+/// A longer one says too much to be replaced by one other.
+const MOST_TOKENS: usize = 40;
+/// So much of what an older statement is about, in percent, has to be in the newer one.
+const ALIKE: usize = 75;
+/// And so much of the newer one in the older.
+const ALIKE_BACK: usize = 50;
+
+impl Statement {
+    /// What `text` says.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let mut statement = Self::default();
+        for word in words(text) {
+            let kind = kind_of(word);
+            if word.shape == Shape::Ideographs {
+                statement.tokens.extend(pairs(word.text).map(|pair| (fold_hash(pair), Token::Word)));
+                continue;
+            }
+            let hash = fold_hash(word.text);
+            let entry = vocabulary().get(&hash).copied().unwrap_or_default();
+            statement.denies |= entry.denies;
+            let is_word =
+                !entry.is_stop && !entry.is_fluff && !(entry.denies && kind != Token::Number) && word.text.len() > 1;
+            if is_word {
+                statement.tokens.push((hash, kind));
+            }
+        }
+        statement.tokens.sort_unstable();
+        statement.tokens.dedup_by_key(|token| token.0);
+        statement
+    }
+
+    /// Whether `newer`, said later, holds instead of this: it is about the same with other values, says the same, or denies it.
+    #[must_use]
+    pub fn is_replaced_by(&self, newer: &Self) -> bool {
+        let (old, new) = (&self.tokens, &newer.tokens);
+        if old.is_empty() || new.is_empty() || old.len() > MOST_TOKENS || new.len() > MOST_TOKENS {
+            return false;
+        }
+        let has = |tokens: &[(u64, Token)], hash| tokens.binary_search_by_key(&hash, |token| token.0).is_ok();
+        let (common, only_old): (Vec<&(u64, Token)>, Vec<&(u64, Token)>) =
+            old.iter().partition(|token| has(new, token.0));
+        let only_new: Vec<&(u64, Token)> = new.iter().filter(|token| !has(old, token.0)).collect();
+        if only_old.is_empty() && self.denies != newer.denies {
+            return new.len() <= 2 * old.len() + 4;
+        }
+        if only_old.is_empty() {
+            return old.len() >= 3 && self.denies == newer.denies;
+        }
+        let changed =
+            |of: Token| only_old.iter().any(|token| token.1 == of) && only_new.iter().any(|token| token.1 == of);
+        if ![Token::Number, Token::Code, Token::Place, Token::Name].into_iter().any(changed) {
+            return false;
+        }
+        // What differs in its value alone is no part of what both are about.
+        let subject =
+            |all: usize, only: &[&(u64, Token)]| all - only.iter().filter(|token| token.1 != Token::Word).count();
+        let (of_old, of_new) = (subject(old.len(), &only_old), subject(new.len(), &only_new));
+        common.len() >= 2 && common.len() * 100 >= of_old * ALIKE && common.len() * 100 >= of_new * ALIKE_BACK
+    }
+}
+
+fn kind_of(word: Word<'_>) -> Token {
+    let has_digit = word.text.bytes().any(|byte| byte.is_ascii_digit());
+    let has_capital = word.text.starts_with(|c: char| c.is_uppercase());
+    match word.shape {
+        Shape::Number => Token::Number,
+        Shape::Version | Shape::Hash => Token::Code,
+        Shape::Path | Shape::Url => Token::Place,
+        Shape::Identifier | Shape::Plain if has_digit && !word.text.contains(['_', ':']) => Token::Code,
+        Shape::Identifier => Token::Place,
+        Shape::Plain if has_capital => Token::Name,
+        Shape::Plain | Shape::Ideographs => Token::Word,
+    }
+}
+
+/// Which of `statements`, oldest first, a later one replaces; `None` stands for one that nothing replaces.
+#[must_use]
+pub fn replaced(statements: &[Option<Statement>]) -> Vec<bool> {
+    let mut by_word: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut replaced = vec![false; statements.len()];
+    for (new_idx, newer) in statements.iter().enumerate() {
+        let Some(newer) = newer else { continue };
+        let mut shared: HashMap<usize, usize> = HashMap::new();
+        for (hash, _) in &newer.tokens {
+            let known = by_word.entry(*hash).or_default();
+            known.iter().for_each(|old| *shared.entry(*old).or_default() += 1);
+            // A word of very many statements tells none of them from the others.
+            if known.len() < MOST_OF_A_WORD {
+                known.push(new_idx);
+            }
+        }
+        for old_idx in shared.into_keys() {
+            let is_replaced =
+                statements.get(old_idx).and_then(Option::as_ref).is_some_and(|old| old.is_replaced_by(newer));
+            if let Some(slot) = replaced.get_mut(old_idx) {
+                *slot |= is_replaced;
+            }
+        }
+    }
+    replaced
+}
+
+const MOST_OF_A_WORD: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // K-05, K-07
+    #[test]
+    fn k_05_a_later_statement_with_other_values_replaces_an_earlier_one() {
+        let replaces = |older: &str, newer: &str| Statement::of(older).is_replaced_by(&Statement::of(newer));
+        for (older, newer) in [
+            (
+                "The deadline for the invoice exporter is 2031-02-03.",
+                "The deadline for the invoice exporter is 2031-04-05 now.",
+            ),
+            ("Use port 4821 for the tile cache.", "Use port 7310 for the tile cache from now on."),
+            ("Budget cap is $412 total.", "Budget cap is $745 total."),
+            ("The database runs in eu-north-1.", "The database runs in eu-south-4 since the move."),
+            ("Anna Berg reviews changes to the audit trail.", "Carla Voss reviews changes to the audit trail."),
+            ("Don't use Playwright.", "Use Playwright MCP to test."),
+            ("締切は2031-02-03です。", "締切は2031-04-05です。"),
+        ] {
+            assert!(replaces(older, newer), "{older} / {newer}");
+        }
+        for (older, newer) in [
+            ("The deadline for the invoice exporter is 2031-02-03.", "The deadline for the tile cache is 2031-04-05."),
+            ("The invoice exporter takes 45 ms.", "The invoice exporter holds 3000 rows at most."),
+            ("Never push to main.", "Always run the tests."),
+            ("Use tabs.", "Write the docs."),
+        ] {
+            assert!(!replaces(older, newer), "{older} / {newer}");
+        }
+    }
+}
