@@ -47,7 +47,8 @@ mod tests {
         #[test]
         fn x_08_any_text_is_masked_in_any_line(text in "[a-c\"\\\\é]{4,12}", line in "[a-c\"\\\\é{}:…%u0-9]{0,40}") {
             let quoted = serde_json::to_string(&format!("{line}{text}{line}")).unwrap();
-            prop_assert!(masks_any(format!("{text:_<12}{line}").as_bytes()));
+            let bytes = format!("{text:_<12}{line}");
+            prop_assert!(masks_any(bytes.as_bytes()));
             let secret = Secret::of(&text).unwrap();
             let masked = secret.mask(quoted.as_bytes(), 0);
             prop_assert!(masked.is_some_and(|masked| masked.len() == quoted.len()), "{text} in {quoted}");

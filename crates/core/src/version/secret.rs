@@ -68,7 +68,15 @@ impl Secret {
     /// is not in it, or where a mask would make another entry of it. With each further `attempt` the masks are different.
     #[must_use]
     pub fn mask(&self, bytes: &[u8], attempt: usize) -> Option<Vec<u8>> {
-        let found = self.find(bytes);
+        let mut found = self.find(bytes);
+        if found.is_empty() {
+            return None;
+        }
+        if is_json(bytes) {
+            // What reaches over the end of a string is no text of it.
+            let quotes = quotes(bytes);
+            found.retain(|(range, _)| !quotes.iter().any(|quote| range.contains(quote)));
+        }
         if found.is_empty() {
             return None;
         }
@@ -176,9 +184,30 @@ fn fill(place: &mut [u8], form: Form, attempt: usize) {
     }
 }
 
+fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}
+
+/// Where strings of JSON begin and end.
+fn quotes(bytes: &[u8]) -> Vec<usize> {
+    let mut is_escaped = false;
+    let mut quotes = Vec::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'"' if !is_escaped => quotes.push(at),
+            b'\\' => {
+                is_escaped = !is_escaped;
+                continue;
+            }
+            _ => {}
+        }
+        is_escaped = false;
+    }
+    quotes
+}
+
 /// Whether a line is the entry that it was: JSON where it was JSON, of the same kind, under the same ids.
 fn is_same_entry(before: &[u8], after: &[u8]) -> bool {
-    let is_json = |bytes: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
     if !is_json(before) {
         return true;
     }
