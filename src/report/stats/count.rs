@@ -105,8 +105,10 @@ pub struct ContextSize {
     pub factor: f64,
     /// From how many steps the factor was learnt; 0 where it is the default.
     pub factor_from_steps: usize,
-    /// Tokens before the first message: the system prompt and the tools.
+    /// Tokens that no entry accounts for: the system prompt, the tools, and what the client counted beyond the estimate.
     pub overhead: Tokens,
+    /// The context window of the model.
+    pub window: Tokens,
 }
 
 /// What the client last measured, and what the estimate says of the same place.
@@ -258,6 +260,7 @@ impl Stats {
                 factor: calibration.factor,
                 factor_from_steps: calibration.n_steps,
                 overhead: calibration.overhead,
+                window: calibration.window(),
             },
             measured: recorded_by.map(|(message, place)| Measured {
                 line: chain.lines.get(place).map_or(0, |line| line.number()),
