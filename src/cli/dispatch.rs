@@ -11,8 +11,8 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, compact, completions, compress, config, cutting, diff, keep, list, log, man, prune, refs,
-    restore, run, show, stats, truncate, undo,
+    archive, buffer, check, compact, completions, compress, config, cutting, diff, fit, keep, list, log, man, overview,
+    prune, refs, restore, run, show, stats, truncate, undo,
 };
 use super::error::{CommandError, Completion};
 use super::interrupt;
@@ -29,7 +29,7 @@ pub fn main() -> ExitCode {
     };
     let ui = Ui::new(args.global.verbosity(), args.global.color.into(), interrupt::watch());
     // What is made of the help texts alone is there whatever the configuration says.
-    let needs_nothing = matches!(args.verb, Verb::Completions(_) | Verb::Man(_));
+    let needs_nothing = matches!(args.verb, Some(Verb::Completions(_) | Verb::Man(_)));
     let environment = if needs_nothing { Ok(Environment::default()) } else { Environment::read() };
     ended(environment.and_then(|environment| dispatch(args, &environment, &ui)), &ui).into()
 }
@@ -95,7 +95,9 @@ fn ended(done: Result<Completion, CommandError>, ui: &Ui) -> u8 {
 
 fn dispatch(args: Args, environment: &Environment, ui: &Ui) -> Result<Completion, CommandError> {
     let context = Context { environment, ui, reporting: args.global.reporting() };
-    match args.verb {
+    let Some(verb) = args.verb else { return overview::run(&overview::Settings::resolve(context)?, ui) };
+    match verb {
+        Verb::Fit(typed) => fit::run(&typed.resolve(context)?, ui),
         Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
         Verb::Prune(typed) => prune::run(&typed.resolve(context)?, ui),
         Verb::Compact(typed) => compact::run(&typed.resolve(context)?, ui),

@@ -20,6 +20,7 @@ mod diff;
 mod docs;
 mod facts;
 mod findings;
+mod fit;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
 mod generate;
@@ -33,6 +34,7 @@ mod mcp;
 mod meaning;
 mod old_sessions;
 mod oracle;
+mod overview;
 mod postgres;
 mod promise;
 mod proxy;

@@ -7,35 +7,50 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, buffer, check, compact, completions, compress, diff, discard, distill, keep, list, log, man, prune, refs,
-    restore, run, show, stats, truncate, undo,
+    archive, buffer, check, compact, completions, compress, diff, discard, distill, fit, keep, list, log, man, prune,
+    refs, restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
 const EXAMPLES: &str = "\
+Without a command, shows what fills the context of the newest session of this project. SESSION can \
+be left out everywhere: it is that session then.
+
 Examples:
-  ctxc stats latest
-  ctxc prune latest --mask 5
-  ctxc compress latest --bands 0-30:heavy,50-80:compress
+  ctxc
+  ctxc fit --to 50%
+  ctxc undo
+  ctxc compress --bands 0-30:heavy,50-80:compress
   ctxc compress session.jsonl --bands 0-50:compress -o smaller.jsonl
-  ctxc check smaller.jsonl --against session.jsonl
-  ctxc restore smaller.jsonl --all -o session.jsonl";
+  ctxc check smaller.jsonl --against session.jsonl";
 
 /// Shrink coding-agent sessions so that work can continue in the same context window
 #[derive(Debug, Parser)]
-#[command(name = "ctxc", version, after_help = EXAMPLES, subcommand_required = true)]
+#[command(name = "ctxc", version, after_help = EXAMPLES)]
 #[command(max_term_width = 120)]
 pub struct Args {
-    /// What to do.
+    /// What to do; without one, the newest session of this project is shown.
     #[command(subcommand)]
-    pub(crate) verb: Verb,
+    pub(crate) verb: Option<Verb>,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Shrink a session to fit a target
+    #[command(after_help = fit::EXAMPLES)]
+    Fit(Box<fit::Args>),
+    /// Undo an operation
+    #[command(after_help = undo::EXAMPLES)]
+    Undo(undo::Args),
+    /// List sessions
+    #[command(after_help = list::EXAMPLES)]
+    List(list::Args),
+    /// Show the messages of a session
+    #[command(after_help = show::EXAMPLES)]
+    Show(show::Args),
     /// Compress the messages in bands of turns
     #[command(after_help = compress::EXAMPLES)]
     Compress(Box<compress::Args>),
@@ -51,12 +66,6 @@ pub(crate) enum Verb {
     /// Check that a session can be resumed
     #[command(after_help = check::EXAMPLES)]
     Check(check::Args),
-    /// List sessions
-    #[command(after_help = list::EXAMPLES)]
-    List(list::Args),
-    /// Show the messages of a session
-    #[command(after_help = show::EXAMPLES)]
-    Show(show::Args),
     /// Compare two sessions message by message
     #[command(after_help = diff::EXAMPLES)]
     Diff(diff::Args),
@@ -75,9 +84,6 @@ pub(crate) enum Verb {
     /// Restore removed content
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
-    /// Undo an operation
-    #[command(after_help = undo::EXAMPLES)]
-    Undo(undo::Args),
     /// Run several steps as a pipeline
     #[command(after_help = run::EXAMPLES)]
     Run(Box<run::Args>),

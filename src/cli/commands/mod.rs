@@ -9,12 +9,14 @@ pub(crate) mod compress;
 pub(crate) mod config;
 pub(crate) mod cutting;
 pub(crate) mod diff;
+pub(crate) mod fit;
 pub(crate) mod keep;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
+pub(crate) mod overview;
 pub(crate) mod prune;
 pub(crate) mod refs;
 pub(crate) mod restore;
