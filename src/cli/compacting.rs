@@ -1,6 +1,8 @@
 //! Compacting a conversation, as `compact`, `run` and a tool of agents do it: what is old is summarised, the summaries
 //! become batches, and a view of them takes its place.
 
+use std::num::NonZeroUsize;
+
 use anyhow::Context;
 
 use super::error::CommandError;
@@ -29,14 +31,14 @@ pub(super) fn compact_conversation(
     if !how.is_called_for(size, trigger) {
         return Ok((rewrite, stats.unchanged(Reason::BelowBudget)));
     }
-    let Some(mut scope) = scope(work, how, &rewrite)? else {
+    let Some(mut scope) = scope(work, how.keep_recent, how.chunk_size, &rewrite)? else {
         return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
     };
     if !rewrite.is_nothing() {
         // Each step works on what the one before has left.
         let edits = own_edits(&work.reading.index, &rewrite, &work.reading.past.lines);
         rewrite = take(work, edits, &rewrite)?;
-        let Some(again) = self::scope(work, how, &rewrite)? else {
+        let Some(again) = self::scope(work, how.keep_recent, how.chunk_size, &rewrite)? else {
             return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
         };
         scope = again;
@@ -83,11 +85,28 @@ pub(super) fn compact_conversation(
     Ok((rewrite, stats))
 }
 
-/// What is compacted of what `rewrite` leaves.
-fn scope(work: &Work<'_>, how: &Summaries, rewrite: &Rewrite) -> Result<Option<Scope>, CommandError> {
+/// The view that would take the place of `scope`, whose chunks say what `read` has. Nothing changes.
+pub(super) fn view_of(
+    work: &mut Work<'_>,
+    how: &Summaries,
+    scope: &Scope,
+    read: &[ReadChunk],
+) -> Result<String, CommandError> {
+    let mut pile = Pile::open(work, scope.prior.as_ref())?;
+    pile.fold(work, how, read.to_vec(), &mut CompactStats::default())?;
+    Ok(pile.view(how))
+}
+
+/// What is compacted of what `rewrite` leaves, where the newest `keep_recent` messages stay.
+pub(super) fn scope(
+    work: &Work<'_>,
+    keep_recent: usize,
+    chunk_size: NonZeroUsize,
+    rewrite: &Rewrite,
+) -> Result<Option<Scope>, CommandError> {
     let reading = &work.reading;
     let (index, chain) = (&reading.index, &reading.chain);
-    Ok(Scope::of(&reading.file, index, chain, &rewrite.dropped, how.keep_recent, how.chunk_size)
+    Ok(Scope::of(&reading.file, index, chain, &rewrite.dropped, keep_recent, chunk_size)
         .with_context(|| format!("read {}", reading.name))?)
 }
 
@@ -103,7 +122,7 @@ fn take(work: &mut Work<'_>, edits: Vec<Edit>, rewrite: &Rewrite) -> Result<Rewr
 }
 
 /// What the chunks of `scope` say.
-fn read(work: &Work<'_>, scope: &Scope) -> Result<Vec<ReadChunk>, CommandError> {
+pub(super) fn read(work: &Work<'_>, scope: &Scope) -> Result<Vec<ReadChunk>, CommandError> {
     let reading = &work.reading;
     let mut read = Vec::with_capacity(scope.chunks.len());
     for chunk in &scope.chunks {

@@ -11,8 +11,8 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, clean, compact, completions, compress, config, cutting, diff, doctor, find, forget, gain,
-    keep, list, log, man, map, prune, refs, restore, run, show, stats, truncate, undo,
+    archive, buffer, check, clean, compact, completions, compress, config, cutting, diff, doctor, find, fit, forget,
+    gain, keep, list, log, man, map, overview, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use super::completing;
 use super::error::{CommandError, Completion, Kind};
@@ -35,13 +35,13 @@ pub fn main() -> ExitCode {
     };
     let ui = Ui::new(args.global.verbosity(), args.global.color.into(), interrupt::watch());
     // What is made of the help texts alone is there whatever the configuration says.
-    let needs_nothing = matches!(args.verb, Verb::Completions(_) | Verb::Man(_));
+    let needs_nothing = matches!(args.verb, Some(Verb::Completions(_) | Verb::Man(_)));
     let environment = if needs_nothing { Ok(Environment::default()) } else { Environment::read() };
     let reporting = args.global.reporting(verb);
     let done = match (environment, args.verb) {
         (Ok(environment), verb) => dispatch(verb, reporting.clone(), &environment, &ui),
         // It is there to tell what is wrong, of the configuration too.
-        (Err(error), Verb::Doctor(typed)) => {
+        (Err(error), Some(Verb::Doctor(typed))) => {
             let environment = Environment::without_configuration();
             let context = Context { environment: &environment, ui: &ui, reporting: reporting.clone() };
             doctor::run(&typed.resolve(context, Some(error)), &ui)
@@ -139,9 +139,16 @@ fn ended(done: Result<Completion, CommandError>, reporting: &Reporting, ui: &Ui)
     }
 }
 
-fn dispatch(verb: Verb, reporting: Reporting, environment: &Environment, ui: &Ui) -> Result<Completion, CommandError> {
+fn dispatch(
+    verb: Option<Verb>,
+    reporting: Reporting,
+    environment: &Environment,
+    ui: &Ui,
+) -> Result<Completion, CommandError> {
     let context = Context { environment, ui, reporting };
+    let Some(verb) = verb else { return overview::run(&overview::Settings::resolve(context)?, ui) };
     match verb {
+        Verb::Fit(typed) => fit::run(&typed.resolve(context)?, ui),
         Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
         Verb::Prune(typed) => prune::run(&typed.resolve(context)?, ui),
         Verb::Compact(typed) => compact::run(&typed.resolve(context)?, ui),

@@ -242,6 +242,9 @@ fn session_hints(error: &SessionError) -> Vec<String> {
         }
         SessionError::Unknown { .. } => vec![list("the newest sessions are")],
         SessionError::Ambiguous { .. } => vec![list("use a longer prefix or a path:")],
+        SessionError::NoneHere { .. } => {
+            vec!["name a session; `ctxc list --all` lists those of all projects".to_owned()]
+        }
         SessionError::NoSessions { .. } => {
             vec!["use a path, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned()]
         }

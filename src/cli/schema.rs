@@ -46,6 +46,8 @@ pub fn schemas() -> Schemas {
     all.add::<report::doctor::Doctor>(&["doctor"]);
     all.add::<report::forget::ForgetReport>(&["forget"]);
     all.add::<report::clean::CleanReport>(&["clean"]);
+    all.add::<report::overview::Overview>(&[""]);
+    all.add::<report::fit::FitReport>(&["fit"]);
     all.add::<report::show::Show>(&["show"]);
     all.add::<report::diff::Diff>(&["diff"]);
     all.add::<report::check::CheckReport>(&["check"]);

@@ -94,7 +94,7 @@ impl List {
         if self.sessions.is_empty() {
             return String::new();
         }
-        let heads = ["session", "age", "turns", "tokens (calibrated)", "size", "title", "made by", "folder"];
+        let heads = ["session", "age", "turns", "tokens", "size", "title", "made by", "folder"];
         let n_columns = match self.projects {
             Projects::Current => heads.len() - 1,
             Projects::All => heads.len(),

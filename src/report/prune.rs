@@ -75,6 +75,26 @@ pub struct SupersededBy {
     line: u32,
 }
 
+impl CallRow {
+    /// The handle of the call.
+    #[must_use]
+    pub fn handle(&self) -> &str {
+        &self.handle
+    }
+
+    /// Whether a later call superseded it.
+    #[must_use]
+    pub const fn is_superseded(&self) -> bool {
+        self.superseded_by.is_some()
+    }
+
+    /// What removing its result saved, in `chars4` tokens.
+    #[must_use]
+    pub fn saved(&self) -> Tokens {
+        self.tokens_before.saturating_sub(self.tokens_after)
+    }
+}
+
 impl PruneReport {
     /// The report of what was pruned.
     #[must_use]

@@ -196,15 +196,13 @@ impl Rewritten {
 }
 
 impl Rewritten {
-    /// The context usage before and after: what the client recorded, as it is lowered, else the estimate.
+    /// The context usage before and after, by the one estimate that all verbs tell (W-04).
     fn usage(&self) -> BeforeAfter<Tokens> {
         let LiveTokens { chars4, calibrated, .. } = self.tokens;
-        match self.gauge {
-            _ if !self.shows_calibrated => {
-                BeforeAfter { before: chars4.before.context(), after: chars4.after.context() }
-            }
-            Some(Gauge { before, after }) => BeforeAfter { before, after },
-            None => calibrated,
+        if self.shows_calibrated {
+            calibrated
+        } else {
+            BeforeAfter { before: chars4.before.context(), after: chars4.after.context() }
         }
     }
 

@@ -85,7 +85,7 @@ fn r_15_b_12_what_goes_where_is_said_and_a_dry_run_agrees() {
     facts kept: 106 of 227 (46.7 %): paths 6 of 15, identifiers 34 of 81, numbers 49 of 90, versions 1 of 3, hashes 0 of 1, error lines 0 of 2, quoted strings 16 of 35
     context   31.7k -> 26.9k tokens (16 % -> 13 % of 200k)
     removed   thinking in 9 entries (the API rejects it after an edit)
-    cache     10.2k tokens re-cached; breaks even after 25 steps
+    cache     10.1k tokens re-cached; breaks even after 25 steps
     file      179.8 kB -> 155.3 kB
     undo      ctxc undo out.jsonl
     ");
@@ -123,7 +123,7 @@ fn r_10_what_was_paid_for_is_not_asked_for_again() {
     facts kept: 106 of 227 (46.7 %): paths 6 of 15, identifiers 34 of 81, numbers 49 of 90, versions 1 of 3, hashes 0 of 1, error lines 0 of 2, quoted strings 16 of 35
     context   31.7k -> 26.9k tokens (16 % -> 13 % of 200k)
     removed   thinking in 9 entries (the API rejects it after an edit)
-    cache     10.2k tokens re-cached; breaks even after 25 steps
+    cache     10.1k tokens re-cached; breaks even after 25 steps
     file      179.8 kB -> 155.3 kB
     undo      ctxc undo out.jsonl
     ");

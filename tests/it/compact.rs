@@ -100,7 +100,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     ----- standard error
     engine    extract (built in, offline)
     compacted the oldest 75 of 80 messages into 4 summaries (engine: extract)
-    context   31.7k -> 22.3k tokens (16 % -> 11 % of 200k)
+    context   31.7k -> 22.4k tokens (16 % -> 11 % of 200k)
     removed   thinking in 1 entry (the API rejects it after an edit)
     cache     5.6k tokens re-cached; breaks even after 7 steps
     file      179.8 kB -> 23.6 kB
@@ -127,12 +127,12 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     assert_snapshot!(own.join("\n"), @r#"
     engine: "extract"
     budget: 24000
-    size: 31803
+    size: 31662
     reason: null
     messagesCompressed: 75
     batchesCreated: 4
-    tokensEstimateBefore: 31803
-    tokensEstimateAfter: 22469
+    tokensEstimateBefore: 31662
+    tokensEstimateAfter: 22416
     messages: {"before":80,"after":6}
     omitted: 0
     refolds: 0
@@ -153,7 +153,7 @@ fn ac5_4_a_context_within_the_budget_is_left_alone() {
     ----- standard output
     in.jsonl
     ----- standard error
-    nothing changed: the context is within its budget: 31,803 of 160,000 tokens
+    nothing changed: the context is within its budget: 31,662 of 160,000 tokens
     ");
     let report = stage.run(compact(&["--json", "-q"])).ended(0).json();
     for count in ["messagesCompressed", "batchesCreated", "tokensEstimateBefore", "tokensEstimateAfter"] {
@@ -191,8 +191,8 @@ fn a_dry_run_tells_what_would_be_done() {
     chunk 2: 20 messages, 2026-03-02T09:05:00Z to 2026-03-02T09:09:03Z, 245 tokens to read
     chunk 3: 4 messages, 2026-03-02T09:10:00Z to 2026-03-02T09:10:03Z, 51 tokens to read
     would compact the oldest 44 of 48 messages into 3 summaries (engine: extract)
-    context   6.4k -> 4.9k tokens (3 % -> 2 % of 200k)
-    cache     3k tokens re-cached; breaks even after 5 steps
+    context   6.4k -> 3.2k tokens (3 % -> 2 % of 200k)
+    cache     1.3k tokens re-cached; breaks even after 5 steps
     ----- standard error
     engine    extract (built in, offline)
     ");
@@ -573,8 +573,8 @@ fn without_an_archive_it_says_what_is_lost() {
     warning: without an archive the summaries cannot be searched, and the next compaction will know them by their text alone
     warning: without an archive, removed content cannot be restored
     compacted the oldest 43 of 48 messages into 3 summaries (engine: extract)
-    context   6.4k -> 4.9k tokens (3 % -> 2 % of 200k)
-    cache     3k tokens re-cached; breaks even after 5 steps
+    context   6.4k -> 3.2k tokens (3 % -> 2 % of 200k)
+    cache     1.3k tokens re-cached; breaks even after 5 steps
     file      35.1 kB -> 7.1 kB
     ");
     let text = String::from_utf8(stage.bytes("out.jsonl")).unwrap();

@@ -208,8 +208,8 @@ fn test_10_graceful_error_handling_and_no_match() {
         let run = scene.run(&["distill", "in.jsonl", &format!("{}=fine", scene.handle("Glob")), &typed]).ended(2);
         assert!(run.stderr.contains(&format!("`{read}` has no summary")), "{}", run.text);
     }
-    let run = scene.stage.run(["discard", "in.jsonl", "Non-existent...pattern"]).ended(0);
-    assert!(run.stderr.contains("discarded 0 messages\n  Non-existent...pattern: no match"), "{}", run.text);
+    let run = scene.stage.run(["discard", "in.jsonl", "Non-existent...pattern"]).ended(1);
+    assert!(run.stderr.contains("nothing matches `Non-existent...pattern`"), "W-13: {}", run.text);
     assert_eq!(scene.stage.names(), ["in.jsonl"], "nothing has changed");
 }
 
@@ -290,8 +290,8 @@ fn p_02_a_pattern_that_fits_several_messages_is_refused_with_a_list() {
       line 15: Go on
       line 17: Go on
     ");
-    let none = scene.run(&["discard", "in.jsonl", "Go...on", "--role", "assistant"]).ended(0).json();
-    assert_eq!(none["messages"], 0);
+    let none = scene.run(&["discard", "in.jsonl", "Go...on", "--role", "assistant"]).ended(1);
+    assert!(none.stderr.contains("nothing matches `Go...on`"), "W-13: {}", none.text);
     let all = scene.run(&["discard", "in.jsonl", "Go...on", "--all-matches", "-o", "out.jsonl"]).ended(0).json();
     assert_eq!(all["messages"], 5);
     scene.run(&["restore", "out.jsonl", "Go...on"]).ended(1);

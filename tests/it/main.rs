@@ -21,6 +21,7 @@ mod docs;
 mod facts;
 mod find;
 mod findings;
+mod fit;
 mod forget;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
@@ -38,6 +39,7 @@ mod mcp;
 mod meaning;
 mod old_sessions;
 mod oracle;
+mod overview;
 mod postgres;
 mod promise;
 mod proxy;

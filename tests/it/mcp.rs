@@ -157,22 +157,22 @@ fn m_01_stats_and_refs_tell_what_there_is() {
     let stage = Stage::new().session("session-small");
     let agent = Agent::start(&stage, &["--session", "latest"]);
     assert_snapshot!(agent.call("context_stats", json!({})).done().text, @"
-    context: about 31,803 tokens (15.9 % of a window of 200,000 tokens)
+    context: about 31,662 tokens (15.8 % of a window of 200,000 tokens)
     as last recorded by the client: 31,662 tokens
     80 messages in 9 turns and 40 steps, with 31 tool calls
     by content:
-      before the first message: 16,829 tokens (52.9 %)
-      text: 23, 6,160 tokens (19.4 %)
-      tool calls: 31, 4,449 tokens (14.0 %)
-      tool results: 31, 3,643 tokens (11.5 %)
-      thinking: 9, 722 tokens (2.3 %)
+      before the first message: 16,829 tokens (53.2 %)
+      text: 23, 6,102 tokens (19.3 %)
+      tool calls: 31, 4,407 tokens (13.9 %)
+      tool results: 31, 3,608 tokens (11.4 %)
+      thinking: 9, 715 tokens (2.3 %)
     by tool, calls and results:
-      Edit: 13 calls, 2,754 tokens
-      Bash: 9 calls, 2,145 tokens
-      Write: 3 calls, 1,263 tokens
-      Read: 2 calls, 1,052 tokens
-      TodoWrite: 2 calls, 481 tokens
-      Grep: 2 calls, 396 tokens
+      Edit: 13 calls, 2,729 tokens
+      Bash: 9 calls, 2,126 tokens
+      Write: 3 calls, 1,251 tokens
+      Read: 2 calls, 1,041 tokens
+      TodoWrite: 2 calls, 477 tokens
+      Grep: 2 calls, 392 tokens
     ");
     let refs = agent.call("context_refs", json!({})).done().text;
     let head: Vec<&str> = refs.lines().take(4).collect();

@@ -16,29 +16,29 @@ fn tables_show_what_takes_the_room() {
     active    8.8 kB (100 %) in 13 lines
     inactive  0 B (0 %) in 0 lines
     messages  12 in 3 turns and 6 steps, with 3 tool calls
-    context   1,897 tokens (calibrated: 313 tokens by chars4 x 2.86, from 5 steps, + 1,003 tokens before the first message)
-    measured  1,911 tokens by the client, line 13; estimate 1,897 tokens (0.7 % less)
+    context   1,911 tokens (1 % of 200k)
+    measured  1,911 tokens by the client, line 13
     start     first entry, line 1
     problems  none
 
-    role       entries  chars4  calibrated   share
-    user             6     133         380  42.5 %  #########
-    assistant        7     180         514  57.5 %  ############
+    role       entries  tokens   share
+    user             6     380  42.5 %  #########
+    assistant        7     514  57.5 %  ############
 
-    content       n  chars4  calibrated   share
-    text          7     151         431  48.2 %  ##########
-    tool calls    3      84         240  26.8 %  ######
-    tool results  3      78         223  24.9 %  #####
+    content       n  tokens   share
+    text          7     431  48.2 %  ##########
+    tool calls    3     240  26.8 %  ######
+    tool results  3     223  24.9 %  #####
 
-    tool  calls  inputs  results  chars4  calibrated   share
-    Edit      1      60       14      74         211  23.6 %  #####
-    Read      1      11       49      60         171  19.2 %  ####
-    Bash      1      13       15      28          80   8.9 %  ##
+    tool  calls  inputs  results  tokens   share
+    Edit      1     171       40     211  23.6 %  #####
+    Read      1      31      140     171  19.2 %  ####
+    Bash      1      37       43      80   8.9 %  ##
 
-    turn  line  steps  chars4  calibrated   share                        prompt
-       0     1      2     167         477  53.4 %  ####################  The total on the checkout page is wrong when two…
-       1     6      2     109         311  34.8 %  #############         Yes, do that. The cap must be 0.9: nobody gets i…
-       2    10      2      37         106  11.8 %  #####                 Run the tests.
+    turn  line  steps  tokens   share                        prompt
+       0     1      2     477  53.4 %  ####################  The total on the checkout page is wrong when two…
+       1     6      2     311  34.8 %  #############         Yes, do that. The cap must be 0.9: nobody gets i…
+       2    10      2     106  11.8 %  #####                 Run the tests.
     ----- standard error
     ");
 }
@@ -49,10 +49,10 @@ fn turns_are_summed_up_by_band() {
     let stage = Stage::new().file("a.jsonl", fixture("hundred-turns"));
     let run = stage.run(["stats", "a.jsonl", "--bands", "50-80:compress,0-30:heavy"]);
     assert_snapshot!(run.table("band"), @"
-    band            turns  steps  chars4  calibrated   share
-    0-30:heavy         30     30  10,960      15,791  29.4 %  ######
-    50-80:compress     30     30  10,838      15,614  29.1 %  ######
-    (none)             40     40  15,432      22,230  41.5 %  #########
+    band            turns  steps  tokens   share
+    0-30:heavy         30     30  15,785  29.4 %  ######
+    50-80:compress     30     30  15,613  29.1 %  ######
+    (none)             40     40  22,227  41.5 %  #########
     ");
     assert_snapshot!(stage.run(["stats", "a.jsonl", "--bands", "30-0:heavy"]).text, @r#"
     exit code: 2
@@ -104,15 +104,16 @@ fn json_has_all_of_it() {
       },
       "tokens": {
         "chars4": 313,
-        "calibrated": 1897,
+        "calibrated": 1911,
         "factor": 2.857142857142857,
         "factor_from_steps": 5,
-        "overhead": 1003
+        "overhead": 1017,
+        "window": 200000
       },
       "measured": {
         "line": 13,
         "tokens": 1911,
-        "estimate": 1897,
+        "estimate": 1911,
         "lowered_from": null
       },
       "start": {
@@ -287,15 +288,15 @@ fn what_is_dead_is_told_apart() {
 fn tools_have_their_calls_and_results() {
     let stage = Stage::new().file("parallel.jsonl", fixture("parallel-tools")).file("image.jsonl", fixture("image"));
     assert_snapshot!(stage.run(["stats", "parallel.jsonl"]).table("tool"), @"
-    tool  calls  inputs  results  chars4  calibrated   share
-    Read      5      50      120     170         177  50.3 %  ##########
+    tool  calls  inputs  results  tokens   share
+    Read      5      52      125     177  50.3 %  ##########
     ");
     assert_snapshot!(stage.run(["stats", "image.jsonl"]).table("content"), @"
-    content       n  chars4  calibrated   share
-    text          5      56          28   1.4 %  #
-    tool calls    1      11           6   0.3 %  #
-    tool results  1       0           0     0 %
-    images        4   4,080       2,040  98.4 %  ####################
+    content       n  tokens   share
+    text          5      28   1.4 %  #
+    tool calls    1       6   0.3 %  #
+    tool results  1       0     0 %
+    images        4   2,040  98.4 %  ####################
     ");
 }
 

@@ -78,7 +78,7 @@ fn a_cut_is_told_with_its_messages_and_tokens() {
     would remove the oldest 8 of 80 messages; model calls: 0
     context   31.7k -> 28.7k tokens (16 % -> 14 % of 200k)
     removed   thinking in 7 entries (the API rejects it after an edit)
-    cache     12k tokens re-cached; breaks even after 46 steps
+    cache     11.9k tokens re-cached; breaks even after 46 steps
     ----- standard error
     ");
     assert_snapshot!(stage.run(args).text, @"
@@ -90,7 +90,7 @@ fn a_cut_is_told_with_its_messages_and_tokens() {
     removed the oldest 8 of 80 messages; model calls: 0
     context   31.7k -> 28.7k tokens (16 % -> 14 % of 200k)
     removed   thinking in 7 entries (the API rejects it after an edit)
-    cache     12k tokens re-cached; breaks even after 46 steps
+    cache     11.9k tokens re-cached; breaks even after 46 steps
     file      179.8 kB -> 149.1 kB
     resume    claude --resume [ID] (after moving it into its project folder in ~/.claude/projects)
     ");
@@ -138,13 +138,13 @@ fn a_prompt_that_stays_and_a_target_that_is_missed_are_told() {
     ----- standard output
     over.jsonl
     ----- standard error
-    warning: the overhead before the first message is 16,841 tokens: the target cannot be reached
+    warning: the overhead before the first message is 16,845 tokens: the target cannot be reached
     hint: --tokens chars4 counts only the messages
     warning: without an archive, removed content cannot be restored
     removed the oldest 6 of 9 messages; model calls: 0
     kept the prompt of the turn that was cut: line 10
-    target not reachable: the 4 messages left use 16,950 tokens, the target is 90
-    context   17.2k -> 16.9k tokens (9 % -> 8 % of 200k)
+    target not reachable: the 4 messages left use 16,954 tokens, the target is 90
+    context   17.2k -> 17k tokens (9 % -> 8 % of 200k)
     removed   thinking in 1 entry (the API rejects it after an edit)
     closed    the open tool loop, with a short assistant message
     cache     109 tokens re-cached; breaks even after 6 steps
@@ -161,7 +161,7 @@ fn nothing_to_cut_is_said_and_changes_no_byte() {
     ----- standard output
     in.jsonl
     ----- standard error
-    nothing changed: already under the target: 1,897 of 170,000 tokens
+    nothing changed: already under the target: 1,911 of 170,000 tokens
     ");
     assert_snapshot!(stage.run(["truncate", "empty.jsonl"]).text, @"
     exit code: 0
@@ -173,7 +173,7 @@ fn nothing_to_cut_is_said_and_changes_no_byte() {
     assert_snapshot!(stage.run(["truncate", "in.jsonl", "--dry-run"]).text, @"
     exit code: 0
     ----- standard output
-    nothing changed: already under the target: 1,897 of 170,000 tokens
+    nothing changed: already under the target: 1,911 of 170,000 tokens
     ----- standard error
     ");
     stage.run(["truncate", "in.jsonl", "-o", "copy.jsonl"]).ended(0);

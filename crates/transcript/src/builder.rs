@@ -10,6 +10,9 @@ use super::scan::{BlockKind, Kind, Scan};
 /// How many lines are searched for a parent one by one.
 const NEAR: usize = 6;
 
+/// How clients end the name of a model that is used with the large context window.
+const LARGE_WINDOW: &[u8] = b"[1m]";
+
 #[derive(Default)]
 pub(super) struct Builder {
     pub(super) index: Index,
@@ -110,15 +113,21 @@ impl Builder {
             let at = u32::try_from(index.prompts.len()).unwrap_or(u32::MAX);
             message_ids.push(id);
             index.prompts.push(0);
+            index.replies.push(0);
             if id != IdHash::NONE {
                 by_message.insert_unique(id.0, at, |&at| id_of(message_ids, at).0);
             }
             at
         });
         let prompt = message.counts.prompt();
-        if let Some(known) = index.prompts.get_mut(at as usize).filter(|_| prompt > 0) {
+        if let (Some(known), Some(reply)) = (index.prompts.get_mut(at as usize), index.replies.get_mut(at as usize))
+            && prompt > 0
+        {
             *known = u32::try_from(prompt).unwrap_or(u32::MAX);
+            *reply = u32::try_from(message.counts.output).unwrap_or(u32::MAX);
         }
+        index.has_large_window |=
+            message.model.and_then(|it| it.string(line)).is_some_and(|it| it.ends_with(LARGE_WINDOW));
         at
     }
 

@@ -1,6 +1,6 @@
 //! How many tokens of the API one `chars4` token is in this transcript.
 
-use super::{Chain, ChainEnd, Index};
+use super::{Chain, ChainEnd, Index, LineNo, MessageIdx};
 use crate::text::Tokens;
 
 /// The factor where a file has no usage to learn from (requirements, "Words").
@@ -16,56 +16,114 @@ const OVERHEAD_LIMIT: Tokens = Tokens(60_000);
 /// (platform.claude.com/docs/en/build-with-claude/context-windows).
 const WINDOW: Tokens = Tokens(200_000);
 const LARGE_WINDOW: Tokens = Tokens(1_000_000);
+/// A prompt that is recorded as larger than any window is a slip of whoever wrote it.
+const MOST_RECORDED: Tokens = Tokens(1_100_000);
+/// A usage of less than this part of the `chars4` tokens that it is of is one as well.
+const LEAST_RECORDED: u64 = 5;
 
 /// What turns a `chars4` estimate into one that can be held against a context window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// Tokens of the API for one `chars4` token: the median over the steps of this file.
     pub factor: f64,
-    /// Tokens before the first message: the system prompt and the tools.
+    /// Tokens that no entry accounts for: the system prompt, the tools, and what the client counted beyond the estimate.
     pub overhead: Tokens,
     /// From how many steps the factor was learnt; none for the default.
     pub n_steps: usize,
     /// Whether the recorded usage tells of a head of the conversation that the file no longer has.
     pub lost_head: bool,
-    /// The largest context that the client recorded on this chain; 0 where it recorded none.
-    pub highest: Tokens,
+    /// Whether the estimate of the whole context rests on a usage that the client recorded.
+    pub is_anchored: bool,
+    /// Whether the model has the large context window, by its name or by a recorded usage.
+    pub large_window: bool,
+}
+
+/// What was recorded along a chain.
+#[derive(Default)]
+struct Steps {
+    /// Tokens of the API for one of `chars4`, from step to step.
+    ratios: Vec<f64>,
+    /// The first and the last prompt, each with the `chars4` tokens before it.
+    first: Option<(u64, u64)>,
+    last: Option<(u64, u64)>,
+    /// The largest prompt.
+    highest: u64,
+    anchor: Option<Anchor>,
+    newest_message: Option<MessageIdx>,
+    /// The highest line so far.
+    newest_line: LineNo,
+    /// The `chars4` tokens so far.
+    seen: u64,
+}
+
+/// The last usage that was recorded.
+struct Anchor {
+    message: MessageIdx,
+    /// Prompt and reply.
+    recorded: u64,
+    /// The `chars4` tokens of them.
+    seen: u64,
+}
+
+impl Steps {
+    fn take(&mut self, index: &Index, line: LineNo) {
+        let own = context_tokens(index, line).0;
+        let message = index.record(line).message();
+        // What was written before something that precedes it, as a message that a compaction keeps, was measured without.
+        if let Some(message) = message.filter(|message| Some(*message) > self.newest_message) {
+            self.newest_message = Some(message);
+            if line >= self.newest_line {
+                self.note(index, message);
+            }
+        }
+        if let Some(anchor) = self.anchor.as_mut().filter(|anchor| Some(anchor.message) == message) {
+            anchor.seen += own;
+        }
+        self.newest_line = self.newest_line.max(line);
+        self.seen += own;
+    }
+
+    /// Notes the usage of `message`, if it has one that can be true.
+    fn note(&mut self, index: &Index, message: MessageIdx) {
+        let Some(Tokens(prompt)) = index.prompt_of(message).filter(|prompt| *prompt <= MOST_RECORDED) else { return };
+        let seen = self.seen;
+        if let Some((prompt_before, seen_before)) = self.last
+            && prompt > prompt_before
+            && seen > seen_before
+        {
+            self.ratios.push(ratio(prompt - prompt_before, seen - seen_before));
+        }
+        self.first = self.first.or(Some((prompt, seen)));
+        self.last = Some((prompt, seen));
+        self.highest = self.highest.max(prompt);
+        self.anchor = Some(Anchor { message, recorded: prompt + index.reply_of(message).0, seen });
+    }
 }
 
 impl Calibration {
     /// Plain `chars4`, nothing learnt.
-    pub const CHARS4: Self =
-        Self { factor: 1.0, overhead: Tokens::ZERO, n_steps: 0, lost_head: false, highest: Tokens::ZERO };
+    pub const CHARS4: Self = Self {
+        factor: 1.0,
+        overhead: Tokens::ZERO,
+        n_steps: 0,
+        lost_head: false,
+        is_anchored: false,
+        large_window: false,
+    };
 
-    /// Learns from the usage that the client recorded along `chain`.
+    /// Learns from the usage that the client recorded along `chain`. The estimate of the whole chain is anchored: up to the
+    /// last recorded usage it is that figure, and only what came after, or changes, is estimated (W-04).
     #[must_use]
     pub fn learn(index: &Index, chain: &Chain) -> Self {
-        let mut ratios: Vec<f64> = Vec::new();
-        let mut first: Option<(u64, u64)> = None;
-        let mut last: Option<(u64, u64)> = None;
-        let mut highest = 0;
-        let mut newest_message = None;
-        let mut seen = 0;
+        let mut steps = Steps::default();
         for &line in &chain.lines {
-            if let Some(message) = index.record(line).message().filter(|message| Some(*message) > newest_message) {
-                newest_message = Some(message);
-                if let Some(prompt) = index.prompt_of(message) {
-                    if let Some((prompt_before, seen_before)) = last
-                        && prompt.0 > prompt_before
-                        && seen > seen_before
-                    {
-                        ratios.push(ratio(prompt.0 - prompt_before, seen - seen_before));
-                    }
-                    first = first.or(Some((prompt.0, seen)));
-                    last = Some((prompt.0, seen));
-                    highest = highest.max(prompt.0);
-                }
-            }
-            seen += context_tokens(index, line).0;
+            steps.take(index, line);
         }
+        let Steps { ratios, first, last, highest, anchor, .. } = steps;
         let n_steps = ratios.len();
         let learnt = median(ratios).map_or(DEFAULT_FACTOR, |median| median.clamp(FACTORS.0, FACTORS.1));
-        let mut calibration = Self { factor: learnt, n_steps, highest: Tokens(highest), ..Self::CHARS4 };
+        let large_window = index.has_large_window || highest > WINDOW.0;
+        let mut calibration = Self { factor: learnt, n_steps, large_window, ..Self::CHARS4 };
         let (Some(first), Some(last)) = (first, last) else { return calibration };
         if last.0 < highest {
             // Texts were shortened after they had been measured, so that steps tell nothing; the last figure does.
@@ -80,14 +138,35 @@ impl Calibration {
         if is_cut_off && calibration.overhead > OVERHEAD_LIMIT {
             calibration.overhead = OVERHEAD_LIMIT;
             calibration.lost_head = true;
+        } else if let Some(anchor) = anchor {
+            calibration.pass_through(&anchor);
         }
         calibration
     }
 
-    /// The context window of the model: that of 200,000 tokens, unless more of it was in use than fits there.
+    /// Makes the estimate of what `anchor` counted the figure that was recorded of it. What the factor overstates it is
+    /// lowered by; what it leaves out counts as overhead, so that no saving is ever overstated.
+    fn pass_through(&mut self, anchor: &Anchor) {
+        let Anchor { recorded, seen, .. } = *anchor;
+        if recorded < seen / LEAST_RECORDED {
+            return;
+        }
+        if seen > 0 && recorded < self.context(Tokens(seen)).0 {
+            let of_content = recorded.saturating_sub(self.overhead.0);
+            self.factor = ratio(of_content, seen).max(FACTORS.0);
+            // Where even that is too much, the overhead was none.
+            if self.scale(Tokens(seen)).0 > recorded {
+                self.factor = ratio(recorded, seen);
+            }
+        }
+        self.overhead = Tokens(recorded).saturating_sub(self.scale(Tokens(seen)));
+        self.is_anchored = true;
+    }
+
+    /// The context window of the model: 200,000 tokens, or 1,000,000 where the model's name or a recorded usage says so.
     #[must_use]
     pub fn window(&self) -> Tokens {
-        if self.highest > WINDOW { LARGE_WINDOW } else { WINDOW }
+        if self.large_window { LARGE_WINDOW } else { WINDOW }
     }
 
     /// `tokens` of `chars4` as tokens of the API, without the overhead.
@@ -100,6 +179,19 @@ impl Calibration {
     )]
     pub fn scale(&self, tokens: Tokens) -> Tokens {
         Tokens((tokens.0 as f64 * self.factor).round() as u64)
+    }
+
+    /// How many tokens of `chars4` are at most `tokens` of the API, the overhead aside.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "an estimate: token counts are far below 2^52, and the factor is positive"
+    )]
+    pub fn unscale(&self, tokens: Tokens) -> Tokens {
+        let most = Tokens((tokens.0 as f64 / self.factor) as u64);
+        if self.scale(most) > tokens { most.saturating_sub(Tokens(1)) } else { most }
     }
 
     /// As [`Self::scale`], of what may have been given back rather than saved.
@@ -118,7 +210,7 @@ impl Calibration {
 /// What a line adds to the context: all that is counted but signatures, which stand for thinking that the API
 /// counts by its text.
 #[must_use]
-pub fn context_tokens(index: &Index, line: super::LineNo) -> Tokens {
+pub fn context_tokens(index: &Index, line: LineNo) -> Tokens {
     let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
     Tokens(u64::from(index.record(line).tokens) + u64::from(thinking))
 }

@@ -19,6 +19,10 @@ pub struct Index {
     pub records: Vec<Record>,
     /// The prompt of each message as the API measured it, in tokens; 0 where no usage was recorded.
     pub prompts: Vec<u32>,
+    /// The reply of each message as the API measured it, in tokens.
+    pub replies: Vec<u32>,
+    /// Whether a model is named that has the large context window.
+    pub has_large_window: bool,
     /// Every tool call and every result.
     pub tools: Tools,
     /// The tokens of thinking, for the lines that hold some.
@@ -174,6 +178,12 @@ impl Index {
     #[must_use]
     pub fn prompt_of(&self, message: MessageIdx) -> Option<Tokens> {
         self.prompts.get(message.0 as usize).filter(|&&prompt| prompt > 0).map(|&prompt| Tokens(u64::from(prompt)))
+    }
+
+    /// The size of the reply of a message, as the API measured it; 0 where it did not.
+    #[must_use]
+    pub fn reply_of(&self, message: MessageIdx) -> Tokens {
+        self.replies.get(message.0 as usize).map_or(Tokens::ZERO, |&reply| Tokens(u64::from(reply)))
     }
 
     /// The thinking of `line`.

@@ -93,6 +93,12 @@ pub enum SessionError {
         /// The newest of them.
         candidates: Vec<Candidate>,
     },
+    /// This project has no session, or not so many.
+    #[error("find a session: {}", no_session_here(*place))]
+    NoneHere {
+        /// The place of the one that was asked for among the newest, from 1.
+        place: usize,
+    },
     /// `latest`, and there is no session at all.
     #[error("find a session: there are none under {}", projects.display())]
     NoSessions {
@@ -125,14 +131,31 @@ impl SessionError {
             Self::Unknown { candidates, .. } | Self::Ambiguous { candidates, .. } | Self::Folder { candidates, .. } => {
                 candidates
             }
-            Self::NoSessions { .. } | Self::Unreadable { .. } => &[],
+            Self::NoneHere { .. } | Self::NoSessions { .. } | Self::Unreadable { .. } => &[],
         }
     }
 }
 
+fn no_session_here(place: usize) -> String {
+    match place {
+        1 => "this project has none".to_owned(),
+        _ => format!("this project has fewer than {place}"),
+    }
+}
+
+/// The newest session of the current project but `place - 1`, never one of another project (W-05).
+///
+/// # Errors
+/// When there are not so many, or a folder cannot be listed.
+pub fn newest(place: usize, places: &Places) -> Result<Found, SessionError> {
+    let mut sessions = of_project(places)?.into_iter();
+    let wanted = place.checked_sub(1).and_then(|place| sessions.nth(place));
+    wanted.map(|it| Found::File { path: it.path, by: By::LatestHere }).ok_or(SessionError::NoneHere { place })
+}
+
 /// What `name` stands for.
 ///
-/// `-` and `latest` are words of their own (`./latest` is a file). Else a file that exists wins over an id, and the
+/// `-` and `latest` are words of their own, and so is `@-2` for the session before the newest of this project (`./latest` is a file). Else a file that exists wins over an id, and the
 /// current project over the others. Only files named after a UUID count as sessions for ids and `latest`, as for
 /// the client itself; any other, such as a subagent's, is reached by its path.
 ///
@@ -143,6 +166,9 @@ pub fn find(name: impl AsRef<OsStr>, places: &Places) -> Result<Found, SessionEr
     match name.to_str() {
         Some("-") => Ok(Found::StandardInput),
         Some("latest") => find_latest(places),
+        Some(text) if text.strip_prefix("@-").is_some_and(|place| place.parse::<usize>().is_ok()) => {
+            newest(text.get(2..).and_then(|place| place.parse().ok()).unwrap_or_default(), places)
+        }
         _ => find_named(name, places),
     }
 }
@@ -257,9 +283,28 @@ fn matching(prefix: &str, sessions: &[Candidate]) -> Vec<Candidate> {
     if prefix.is_empty() { Vec::new() } else { sessions.iter().filter(begins_so).cloned().collect() }
 }
 
-/// The folders of the current project: none or one, or several where a long name is known by its beginning only.
+/// The folders of the current project: those of the current folder, or of the nearest folder above it that has sessions.
+/// What lies above a repository, and the folder that holds those of the client, are no project of what is below them.
 fn current_project(places: &Places) -> Result<Vec<PathBuf>, SessionError> {
-    let name = project_folder_name(&places.cwd);
+    for folder in places.cwd.ancestors() {
+        let is_above = folder != places.cwd;
+        if is_above && (folder.parent().is_none() || places.projects.starts_with(folder)) {
+            break;
+        }
+        let folders = project_at(folder, places)?;
+        if folders.iter().any(|folder| sessions_in(std::slice::from_ref(folder)).is_ok_and(|it| !it.is_empty())) {
+            return Ok(folders);
+        }
+        if folder.join(".git").exists() {
+            break;
+        }
+    }
+    project_at(&places.cwd, places)
+}
+
+/// The folders of the project at `cwd`: none or one, or several where a long name is known by its beginning only.
+fn project_at(cwd: &Path, places: &Places) -> Result<Vec<PathBuf>, SessionError> {
+    let name = project_folder_name(cwd);
     if name.len() <= MAX_FOLDER_NAME {
         return Ok(vec![places.projects.join(name)]);
     }
@@ -406,6 +451,27 @@ mod tests {
         home.session("/src/here", "agent-a1b2c3", 1);
         assert_eq!(home.find("latest").unwrap(), file(&newest, By::LatestAnywhere));
         assert!(matches!(Home::new().find("latest"), Err(SessionError::NoSessions { .. })));
+    }
+
+    // W-05
+    #[test]
+    fn w_05_a_subfolder_belongs_to_the_project_above_it_and_no_other() {
+        let mut home = Home::new();
+        let project = home.dir.path().join("shop");
+        let below = project.join("src/parser");
+        fs::create_dir_all(&below).unwrap();
+        let older = home.session(project.to_str().unwrap(), A1, 50);
+        let newer = home.session(project.to_str().unwrap(), A2, 5);
+        home.session("/src/there", B, 1);
+        home.places.cwd.clone_from(&below);
+        assert_eq!(newest(1, &home.places).unwrap(), file(&newer, By::LatestHere));
+        assert_eq!(home.find("@-2").unwrap(), file(&older, By::LatestHere));
+        for name in ["@-3", "@-0"] {
+            assert!(matches!(home.find(name), Err(SessionError::NoneHere { .. })), "{name}");
+        }
+        // A repository of its own is no part of what lies above it.
+        fs::create_dir_all(below.join(".git")).unwrap();
+        assert!(matches!(newest(1, &home.places), Err(SessionError::NoneHere { place: 1 })));
     }
 
     // T-06

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::shared::find;
+use super::shared::{SessionArg, find};
 use crate::cli::commands::check::Settings;
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
@@ -20,20 +20,19 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Path, session id or its prefix, `latest`, or `-` for standard input
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-    /// Compare with the session that FILE was made from
+    #[command(flatten)]
+    session: SessionArg,
+    /// Compare with the session that SESSION was made from
     #[arg(long, value_name = "ORIGINAL")]
     against: Option<PathBuf>,
-    /// Ask this archive how FILE was made, where nothing is compared [env: CTXC_ARCHIVE=]
+    /// Ask this archive how SESSION was made, where nothing is compared [env: CTXC_ARCHIVE=]
     #[arg(long, value_name = "URL", conflicts_with = "against", value_parser = NonEmptyStringValueParser::new())]
     archive: Option<String>,
 }
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
-        let file = find(&self.file, &context)?;
+        let file = self.session.find(&context)?;
         let against = self.against.map(|original| find(&original, &context)).transpose()?;
         if file == Found::StandardInput && against == Some(Found::StandardInput) {
             return Err(CommandError::usage(anyhow!("only one transcript can be standard input")));

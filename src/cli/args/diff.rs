@@ -32,8 +32,8 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
         Ok(Settings {
-            before: SessionArg { session: self.before }.find(&context)?,
-            after: SessionArg { session: self.after }.find(&context)?,
+            before: SessionArg { session: Some(self.before) }.find(&context)?,
+            after: SessionArg { session: Some(self.after) }.find(&context)?,
             length: if self.full { Length::Full } else { Length::Short },
             reporting: context.reporting,
         })

@@ -1,9 +1,8 @@
 //! What `ctxc discard` is told.
 
-use super::shared::{RewriteArgs, SessionArg};
-use super::targets::{Summaries, TargetArgs};
-use crate::cli::commands::cutting::{Action, Inputs, Settings};
-use crate::cli::completing;
+use super::shared::RewriteArgs;
+use super::targets::{NamedArgs, Summaries, TargetArgs};
+use crate::cli::commands::cutting::{Action, Inputs, Settings, Unmatched};
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
@@ -21,10 +20,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    session: SessionArg,
-    /// Handles of tool calls, and patterns of messages
-    #[arg(value_name = "TARGET", add = completing::handles(), required_unless_present = "targets")]
-    target: Vec<String>,
+    named: NamedArgs,
     #[command(flatten)]
     targets: TargetArgs,
     /// Also shorten long parameters of the calls; a model may imitate them
@@ -36,12 +32,14 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
-        let rewriting = self.rewrite.resolve(&self.session, context)?;
+        let (session, targets) = self.named.parted();
+        let rewriting = self.rewrite.resolve(&session, context)?;
         Ok(Settings {
             action: Action::Discard,
-            aims: self.targets.aims(&self.target, &rewriting.source, Summaries::None)?,
+            aims: self.targets.aims(&targets, &rewriting.source, Summaries::None)?,
             roles: self.targets.roles(),
             matches: self.targets.matches(),
+            unmatched: Unmatched::Refuse,
             inputs: if self.inputs { Inputs::Shorten } else { Inputs::Leave },
             rewriting,
         })

@@ -1,8 +1,8 @@
 //! What `ctxc distill` is told.
 
-use super::shared::{RewriteArgs, SessionArg};
-use super::targets::{Summaries, TargetArgs};
-use crate::cli::commands::cutting::{Action, Inputs, Settings};
+use super::shared::RewriteArgs;
+use super::targets::{NamedArgs, Summaries, TargetArgs};
+use crate::cli::commands::cutting::{Action, Inputs, Settings, Unmatched};
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
@@ -18,10 +18,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    session: SessionArg,
-    /// Handle or pattern, and the summary that replaces it
-    #[arg(value_name = "TARGET=SUMMARY", required_unless_present = "targets")]
-    target: Vec<String>,
+    named: NamedArgs,
     #[command(flatten)]
     targets: TargetArgs,
     #[command(flatten)]
@@ -30,13 +27,15 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
-        let rewriting = self.rewrite.resolve(&self.session, context)?;
+        let (session, targets) = self.named.parted();
+        let rewriting = self.rewrite.resolve(&session, context)?;
         Ok(Settings {
             action: Action::Distill,
-            aims: self.targets.aims(&self.target, &rewriting.source, Summaries::Required)?,
+            aims: self.targets.aims(&targets, &rewriting.source, Summaries::Required)?,
             roles: self.targets.roles(),
             matches: self.targets.matches(),
             inputs: Inputs::Leave,
+            unmatched: Unmatched::Refuse,
             rewriting,
         })
     }

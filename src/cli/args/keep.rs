@@ -1,11 +1,9 @@
 //! What `ctxc keep` is told.
 
-use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::shared::find;
+use super::shared::SessionArg;
 use crate::cli::commands::keep::{Settings, Which};
-use crate::cli::completing;
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
@@ -21,11 +19,10 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Path, session id or its prefix, `latest`, or `-` for standard input
-    #[arg(value_name = "SESSION", add = completing::sessions(), value_parser = NonEmptyStringValueParser::new(), conflicts_with = "all")]
-    session: Option<String>,
+    #[command(flatten)]
+    session: SessionArg,
     /// Store the sessions of all projects
-    #[arg(long, required_unless_present = "session")]
+    #[arg(long, conflicts_with = "session")]
     all: bool,
     /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
@@ -34,11 +31,8 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
-        let which = match self.session {
-            Some(session) => Which::One(find(session.as_ref(), &context)?),
-            None if self.all => Which::All(context.environment.places()?),
-            None => return Err(CommandError::usage(anyhow!("no session given")).hint("name a session, or use --all")),
-        };
+        let which =
+            if self.all { Which::All(context.environment.places()?) } else { Which::One(self.session.find(&context)?) };
         let archive = context.environment.archive_url(self.archive.as_deref())?;
         let on_server = context.environment.server_consent();
         let keep_max = context.environment.config.keep_max();

@@ -2,8 +2,9 @@
 
 use anyhow::anyhow;
 
-use super::shared::{Gone, RewriteArgs, SessionArg};
-use super::targets::{Summaries, TargetArgs};
+use super::shared::{Gone, RewriteArgs};
+use super::targets::{NamedArgs, Summaries, TargetArgs};
+use crate::cli::commands::cutting::Unmatched;
 use crate::cli::commands::restore::{Asked, Settings, What};
 use crate::cli::commands::restore_kept;
 use crate::cli::commands::restore_whole::Later;
@@ -25,18 +26,14 @@ Examples:
   ctxc restore latest --op 01m2k4v7q";
 
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("what").args(["target", "targets", "all", "op"]).required(true).multiple(true))]
 pub(crate) struct Args {
     #[command(flatten)]
-    session: SessionArg,
-    /// Handles of tool calls, and patterns of messages
-    #[arg(value_name = "TARGET", add = completing::handles())]
-    target: Vec<String>,
+    named: NamedArgs,
     /// Restore everything
-    #[arg(long, conflicts_with_all = ["target", "targets", "op"])]
+    #[arg(long, conflicts_with_all = ["targets", "op"])]
     all: bool,
     /// Operation to undo, as listed by `ctxc log`
-    #[arg(long, value_name = "ID", add = completing::operations(), conflicts_with_all = ["target", "targets"])]
+    #[arg(long, value_name = "ID", add = completing::operations(), conflicts_with = "targets")]
     op: Option<String>,
     /// Also undo the operations that depend on it
     #[arg(long, requires = "op")]
@@ -49,8 +46,14 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Asked, CommandError> {
+        let (session, targets) = self.named.parted();
+        if let Some(target) = targets.first().filter(|_| self.all || self.op.is_some()) {
+            let other = if self.all { "--all" } else { "--op" };
+            return Err(CommandError::usage(anyhow!("the target `{target}` cannot be used with {other}")));
+        }
         if self.all
-            && let Some(gone) = self.rewrite.gone(&self.session.session.to_string_lossy(), &context)?
+            && let Some(name) = &session.session
+            && let Some(gone) = self.rewrite.gone(&name.to_string_lossy(), &context)?
         {
             let Gone { kept, archive, output, existing, mode } = gone;
             let (places, reporting) = (context.environment.places()?, context.reporting);
@@ -64,7 +67,7 @@ impl Args {
                 reporting,
             }));
         }
-        let rewriting = self.rewrite.resolve(&self.session, context)?;
+        let rewriting = self.rewrite.resolve(&session, context)?;
         let Keep::In(archive) = rewriting.keep.clone() else {
             return Err(CommandError::usage(anyhow!("--no-archive cannot be used with restore"))
                 .hint("removed content is in the archive"));
@@ -72,7 +75,7 @@ impl Args {
         let what = match (self.all, self.op) {
             (true, _) => What::All,
             (false, Some(id)) => What::Operation(id),
-            (false, None) => What::Items(self.targets.aims(&self.target, &rewriting.source, Summaries::Ignored)?),
+            (false, None) => What::Items(self.targets.aims(&targets, &rewriting.source, Summaries::Ignored)?),
         };
         let later = if self.with_later { Later::Undo } else { Later::Refuse };
         Ok(Asked::Session(Settings {
@@ -80,6 +83,7 @@ impl Args {
             later,
             roles: self.targets.roles(),
             matches: self.targets.matches(),
+            unmatched: Unmatched::Refuse,
             archive,
             rewriting,
         }))

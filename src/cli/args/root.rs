@@ -7,35 +7,56 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, buffer, check, clean, compact, completions, compress, diff, discard, distill, doctor, find, forget, gain,
-    keep, list, log, man, prune, refs, restore, run, show, stats, truncate, undo,
+    archive, buffer, check, clean, compact, completions, compress, diff, discard, distill, doctor, find, fit, forget,
+    gain, keep, list, log, man, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
 const EXAMPLES: &str = "\
+Without a command, shows what fills the context of the newest session of this project. SESSION can \
+be left out everywhere: it is that session then.
+
 Examples:
-  ctxc stats latest
-  ctxc prune latest --mask 5
-  ctxc compress latest --bands 0-30:heavy,50-80:compress
+  ctxc
+  ctxc fit --to 50%
+  ctxc undo
+  ctxc compress --bands 0-30:heavy,50-80:compress
   ctxc compress session.jsonl --bands 0-50:compress -o smaller.jsonl
-  ctxc check smaller.jsonl --against session.jsonl
-  ctxc restore smaller.jsonl --all -o session.jsonl";
+  ctxc check smaller.jsonl --against session.jsonl";
 
 /// Shrink coding-agent sessions so that work can continue in the same context window
 #[derive(Debug, Parser)]
-#[command(name = "ctxc", version, after_help = EXAMPLES, subcommand_required = true)]
+#[command(name = "ctxc", version, after_help = EXAMPLES)]
 #[command(max_term_width = 120)]
 pub struct Args {
-    /// What to do.
+    /// What to do; without one, the newest session of this project is shown.
     #[command(subcommand)]
-    pub(crate) verb: Verb,
+    pub(crate) verb: Option<Verb>,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Shrink a session to fit a target
+    #[command(after_help = fit::EXAMPLES)]
+    Fit(Box<fit::Args>),
+    /// Undo an operation
+    #[command(after_help = undo::EXAMPLES)]
+    Undo(undo::Args),
+    /// Search all sessions
+    #[command(after_help = find::EXAMPLES)]
+    Find(find::Args),
+    /// Draw what uses the context window, as one page of HTML
+    #[command(after_help = crate::cli::commands::map::EXAMPLES)]
+    Map(crate::cli::commands::map::Args),
+    /// List sessions
+    #[command(after_help = list::EXAMPLES)]
+    List(list::Args),
+    /// Show the messages of a session
+    #[command(after_help = show::EXAMPLES)]
+    Show(show::Args),
     /// Compress the messages in bands of turns
     #[command(after_help = compress::EXAMPLES)]
     Compress(Box<compress::Args>),
@@ -51,24 +72,12 @@ pub(crate) enum Verb {
     /// Check that a session can be resumed
     #[command(after_help = check::EXAMPLES)]
     Check(check::Args),
-    /// List sessions
-    #[command(after_help = list::EXAMPLES)]
-    List(list::Args),
-    /// Search all sessions
-    #[command(after_help = find::EXAMPLES)]
-    Find(find::Args),
-    /// Show the messages of a session
-    #[command(after_help = show::EXAMPLES)]
-    Show(show::Args),
     /// Compare two sessions message by message
     #[command(after_help = diff::EXAMPLES)]
     Diff(diff::Args),
     /// Show token usage
     #[command(after_help = stats::EXAMPLES)]
     Stats(stats::Args),
-    /// Draw what uses the context window, as one page of HTML
-    #[command(after_help = crate::cli::commands::map::EXAMPLES)]
-    Map(crate::cli::commands::map::Args),
     /// List tool calls and their handles
     #[command(after_help = refs::EXAMPLES)]
     Refs(refs::Args),
@@ -81,9 +90,6 @@ pub(crate) enum Verb {
     /// Restore removed content
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::Args),
-    /// Undo an operation
-    #[command(after_help = undo::EXAMPLES)]
-    Undo(undo::Args),
     /// Run several steps as a pipeline
     #[command(after_help = run::EXAMPLES)]
     Run(Box<run::Args>),

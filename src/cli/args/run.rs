@@ -12,7 +12,6 @@ use super::shared::{RewriteArgs, SessionArg};
 use super::summarizing::SummarizingArgs;
 use super::{Include, Only};
 use crate::cli::commands::run::Settings;
-use crate::cli::completing;
 use crate::cli::error::CommandError;
 use crate::cli::plan_file;
 use crate::cli::quantity::{some_tokens, tokens};
@@ -41,9 +40,8 @@ const BANDS: &str = "0-80:compress";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Path, session id or its prefix, `latest`, or `-` for standard input
-    #[arg(value_name = "SESSION", add = completing::sessions(), required_unless_present = "plan")]
-    session: Option<PathBuf>,
+    #[command(flatten)]
+    session: SessionArg,
     #[command(flatten)]
     what: WhatArgs,
     #[command(flatten)]
@@ -118,7 +116,7 @@ impl Args {
         let engine = std::mem::take(&mut self.engine);
         if let Some(path) = &self.what.plan {
             let plan = plan_file::read(path)?;
-            let session = self.session.clone().or_else(|| plan.session.clone().map(PathBuf::from));
+            let session = self.session.session.clone().or_else(|| plan.session.clone().map(PathBuf::from));
             let session = session.ok_or_else(|| {
                 CommandError::usage(anyhow!("the plan {} names no session", path.display()))
                     .hint("give the session before --plan")
@@ -131,7 +129,7 @@ impl Args {
                 None
             };
             let engine = engine_of(&plan.stages, engine, &context)?;
-            let rewriting = self.rewrite.resolve(&SessionArg { session }, context)?;
+            let rewriting = self.rewrite.resolve(&SessionArg { session: Some(session) }, context)?;
             return Ok(Settings { rewriting, stages: plan.stages, engine, summaries, target: None, fingerprint });
         }
         let steps = self.steps();
@@ -151,9 +149,8 @@ impl Args {
             }
         }
         let target = self.what.target_tokens.map(|target| ctxc_transcript::text::Tokens(target.get()));
-        let session = SessionArg { session: self.session.unwrap_or_default() };
         let engine = engine_of(&stages, engine, &context)?;
-        let rewriting = self.rewrite.resolve(&session, context)?;
+        let rewriting = self.rewrite.resolve(&self.session, context)?;
         Ok(Settings { rewriting, stages, engine, summaries, target, fingerprint: None })
     }
 

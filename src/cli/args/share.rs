@@ -2,7 +2,7 @@
 
 /// A part of a whole: above 0 and up to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Share(pub(super) f64);
+pub(crate) struct Share(pub(super) f64);
 
 /// Reads a part: `0.6` or `60%`.
 pub(super) fn share(text: &str) -> Result<Share, String> {
@@ -20,7 +20,7 @@ impl Share {
         clippy::cast_precision_loss,
         reason = "the part is above 0 and up to 1, and no context window comes near 2^52 tokens"
     )]
-    pub(super) fn of(self, whole: u64) -> u64 {
+    pub(crate) fn of(self, whole: u64) -> u64 {
         ((whole as f64 * self.0).round() as u64).max(1)
     }
 }

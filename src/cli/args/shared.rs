@@ -23,9 +23,10 @@ use ctxc_transcript::session::{By, Found, SessionError};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArg {
-    /// Path, session id or its prefix, `latest`, or `-` for standard input
+    /// Path, session id or its prefix, `latest`, `@-2` for the one before, or `-` for standard input [default: the newest
+    /// session of this project]
     #[arg(value_name = "SESSION", add = completing::sessions())]
-    pub(crate) session: PathBuf,
+    pub(crate) session: Option<PathBuf>,
 }
 
 /// What every verb that rewrites a session is told beside the session itself.
@@ -111,7 +112,7 @@ impl RewriteArgs {
             ))
             .hint("remove it, or use --keep-loop to leave an open tool loop unchanged"));
         }
-        let source = session.find(&context)?;
+        let source = session.find_to_rewrite(&context)?;
         let output = self.output.resolve(self.session_id, &source)?;
         if output == Output::StandardOutput && context.reporting.form == Form::Json && !self.dry_run {
             return Err(both_printed());
@@ -189,10 +190,25 @@ pub(super) fn both_printed() -> CommandError {
 }
 
 impl SessionArg {
-    /// The session that was named.
+    /// The session that was named, or the newest of this project.
     pub(crate) fn find(&self, context: &Context<'_>) -> Result<Found, CommandError> {
-        find(&self.session, context)
+        self.session.as_ref().map_or_else(|| find_newest(context), |name| find(name, context))
     }
+
+    /// As [`Self::find`], to be rewritten: the latest session is never one of another project.
+    fn find_to_rewrite(&self, context: &Context<'_>) -> Result<Found, CommandError> {
+        match &self.session {
+            Some(name) if name.as_os_str() != "latest" => find(name, context),
+            Some(_) | None => find_newest(context),
+        }
+    }
+}
+
+/// The newest session of this project.
+fn find_newest(context: &Context<'_>) -> Result<Found, CommandError> {
+    let found = session::newest(1, &context.environment.places()?)?;
+    say_found(&found, context);
+    Ok(found)
 }
 
 /// The session that `name` stands for. Which one is the latest is said, for it was not named.
@@ -207,7 +223,13 @@ pub(super) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandE
             error
         }
     })?;
-    if let Found::File { path, by } = &found {
+    say_found(&found, context);
+    Ok(found)
+}
+
+/// Says which session was found, where it was not named.
+fn say_found(found: &Found, context: &Context<'_>) {
+    if let Found::File { path, by } = found {
         match by {
             By::Path | By::Id => context.ui.detail(format_args!("reading {}", path.display())),
             By::LatestHere => {
@@ -218,7 +240,6 @@ pub(super) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandE
             }
         }
     }
-    Ok(found)
 }
 
 /// Whether the archive keeps a session that `name` means. It is of no use to ask where that fails.

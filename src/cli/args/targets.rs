@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use serde::Deserialize;
 
+use super::shared::SessionArg;
+use crate::cli::completing;
 use crate::cli::error::CommandError;
 use crate::cli::interrupt::while_waiting;
 use ctxc_core::plan::{Handle, Roles, Target};
@@ -64,6 +66,36 @@ pub(super) enum Summaries {
     Ignored,
 }
 
+/// A session, and what is named in it.
+#[derive(Debug, clap::Args)]
+pub(super) struct NamedArgs {
+    /// Path, session id or its prefix, `latest`, `@-2` for the one before, or `-` for standard input [default: the newest
+    /// session of this project]
+    #[arg(short, long, value_name = "SESSION", add = completing::sessions())]
+    session: Option<PathBuf>,
+    /// Handles of tool calls, and patterns of messages; a session may stand first
+    #[arg(value_name = "TARGET", add = completing::handles())]
+    target: Vec<String>,
+}
+
+impl NamedArgs {
+    /// The session, and the targets in it. The first argument is the session where none was given and it can be no target.
+    pub(super) fn parted(self) -> (SessionArg, Vec<String>) {
+        let Self { session, mut target } = self;
+        let is_session = |first: &str| {
+            matches!(first, "latest" | "-")
+                || first.starts_with("@-")
+                || Path::new(first).exists()
+                || split(first).0.parse::<Target>().is_err()
+        };
+        if session.is_none() && target.first().is_some_and(|first| is_session(first)) {
+            let first = target.remove(0);
+            return (SessionArg { session: Some(first.into()) }, target);
+        }
+        (SessionArg { session }, target)
+    }
+}
+
 impl TargetArgs {
     pub(super) fn roles(&self) -> Roles {
         match self.role {
@@ -78,12 +110,18 @@ impl TargetArgs {
     }
 
     /// The targets that were typed, and those of the file behind them.
+    ///
+    /// # Errors
+    /// When there are none.
     pub(super) fn aims(
         &self,
         typed: &[String],
         source: &Found,
         summaries: Summaries,
     ) -> Result<Vec<Aim>, CommandError> {
+        if typed.is_empty() && self.targets.is_none() {
+            return Err(CommandError::usage(anyhow!("no target given")).hint("`ctxc refs` lists handles and patterns"));
+        }
         let typed = typed.iter().map(|typed| match summaries {
             Summaries::None | Summaries::Ignored => (typed.clone(), None),
             Summaries::Required => split(typed),

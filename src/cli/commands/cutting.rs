@@ -25,6 +25,28 @@ pub(crate) struct Settings {
     pub(crate) roles: Roles,
     pub(crate) matches: Matches,
     pub(crate) inputs: Inputs,
+    pub(crate) unmatched: Unmatched,
+}
+
+/// What becomes of targets of which none matches anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unmatched {
+    /// They are an error (W-13).
+    Refuse,
+    /// They are reported: an agent goes on from there.
+    Report,
+}
+
+impl Unmatched {
+    /// Refuses `aims` where none of them matches anything.
+    pub(super) fn check(self, aims: &[Aim], mut matched: impl Iterator<Item = bool>) -> Result<(), CommandError> {
+        if self == Self::Report || aims.is_empty() || matched.any(|is_matched| is_matched) {
+            return Ok(());
+        }
+        let typed: Vec<String> = aims.iter().map(|aim| format!("`{}`", aim.typed)).collect();
+        Err(CommandError::from(anyhow!("nothing matches {}", typed.join(", ")))
+            .hint("`ctxc refs --messages` lists handles and patterns"))
+    }
 }
 
 /// What becomes of the long parameters of calls whose results go.
@@ -69,13 +91,14 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 
 /// Cuts what is named of the session in `work`, and writes the result.
 pub(crate) fn cut(settings: &Settings, mut work: Work<'_>) -> Result<CuttingReport, CommandError> {
-    let Settings { rewriting, action, aims, roles, matches, inputs } = settings;
+    let Settings { rewriting, action, aims, roles, matches, inputs, unmatched } = settings;
     let reading = &work.reading;
     let calls = calls_for(aims.iter().map(|aim| &aim.target), reading)?;
     let targets: Vec<&Target> = aims.iter().map(|aim| &aim.target).collect();
     let named = find_named(&reading.file, &reading.index, &reading.chain, &calls, &targets, *roles)
         .with_context(|| format!("read {}", reading.name))?;
     let items = items(*action, aims, named, &calls, *matches)?;
+    unmatched.check(aims, items.iter().map(|items| !items.is_empty()))?;
     let cuts: Vec<(Item, Instead<'_>)> = aims
         .iter()
         .zip(&items)

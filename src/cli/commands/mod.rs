@@ -12,6 +12,7 @@ pub(crate) mod cutting;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod find;
+pub(crate) mod fit;
 pub(crate) mod forget;
 pub(crate) mod gain;
 pub(crate) mod keep;
@@ -21,6 +22,7 @@ pub(crate) mod man;
 pub(crate) mod map;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
+pub(crate) mod overview;
 pub(crate) mod prune;
 pub(crate) mod refs;
 pub(crate) mod restore;

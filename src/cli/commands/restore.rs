@@ -1,6 +1,7 @@
 //! `ctxc restore`: bring back what was removed: all of it, what one operation did, or single items.
 
 use crate::cli::args::{Aim, Matches};
+use crate::cli::commands::cutting::Unmatched;
 use crate::cli::commands::restore_whole::{Later, Which};
 use crate::cli::commands::{restore_items, restore_kept, restore_whole};
 use crate::cli::error::{CommandError, Completion};
@@ -24,6 +25,7 @@ pub(crate) struct Settings {
     pub(crate) what: What,
     pub(crate) roles: Roles,
     pub(crate) matches: Matches,
+    pub(crate) unmatched: Unmatched,
     /// The URL of the archive.
     pub(crate) archive: String,
     /// What becomes of operations that stand on what is undone.

@@ -55,6 +55,7 @@ pub(crate) fn restore(settings: &Settings, aims: &[Aim], mut work: Work<'_>) -> 
         row.outcome = RestoredOutcome::Failed;
         row.items.push(item(cut, &Returned::Gone(Some(cut.last.clone()))));
     }
+    settings.unmatched.check(aims, rows.iter().map(|row| row.outcome != RestoredOutcome::NoMatch))?;
     let mut rewrite = Rewrite::default();
     let noted = returned.into_iter().filter_map(|it| match it {
         Returned::Restored(cut) => Some(cut),

@@ -6,7 +6,7 @@ use crate::cli::settings::Reporting;
 use crate::cli::stored;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
-use crate::report::stats::Stats;
+use crate::report::stats::{Figures, Stats};
 use ctxc_core::plan::Bands;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::session::Found;
@@ -27,8 +27,9 @@ pub(crate) struct Settings {
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let bands: Bands = settings.bands.as_deref().unwrap_or_default().parse().map_err(CommandError::usage)?;
     tell::probe(&settings.reporting, &settings.source.path().into_iter().collect::<Vec<_>>())?;
-    let stats = measure(settings, &bands, Reading::of(&settings.source, ui)?, ui)?;
-    tell(&settings.reporting, ui, &stats, stats.text(ui.look()))?;
+    let stats = measure(settings, &bands, &mut Reading::of(&settings.source, ui)?, ui)?;
+    let figures = if ui.is_verbose() { Figures::Both } else { Figures::One };
+    tell(&settings.reporting, ui, &stats, stats.text(ui.look(), figures))?;
     Ok(Completion::Full)
 }
 
@@ -36,7 +37,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 pub(crate) fn measure(
     settings: &Settings,
     bands: &Bands,
-    mut session: Reading,
+    session: &mut Reading,
     ui: &Ui,
 ) -> Result<Stats, CommandError> {
     let total = session.live_bytes();
@@ -45,7 +46,7 @@ pub(crate) fn measure(
         session.again(ui, "counting", total, |reader, index, chain| Stats::count(name, reader, index, chain, bands))?;
     stats.session = session.session();
     if let Some(measured) = &mut stats.measured {
-        measured.lowered_from = lowered_from(settings, &session, LineNo(measured.line.saturating_sub(1)))?;
+        measured.lowered_from = lowered_from(settings, session, LineNo(measured.line.saturating_sub(1)))?;
     }
     Ok(stats)
 }

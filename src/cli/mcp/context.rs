@@ -7,7 +7,7 @@ use super::call::Action;
 use super::subject::{Subject, rewriting};
 use super::{Settings, desk};
 use crate::cli::args::{Aim, Matches};
-use crate::cli::commands::cutting::{self, Inputs};
+use crate::cli::commands::cutting::{self, Inputs, Unmatched};
 use crate::cli::commands::restore_whole::Later;
 use crate::cli::commands::{restore, restore_items};
 use crate::cli::error::CommandError;
@@ -31,7 +31,9 @@ pub(super) fn answer(
 ) -> Result<(Answer, Rewritten), CommandError> {
     let rewriting = rewriting(&subject, settings);
     let (aims, roles, matches) = (aims.to_vec(), Roles::Both, Matches::One);
-    let cutting = |action| cutting::Settings { rewriting, action, aims, roles, matches, inputs: Inputs::Leave };
+    let unmatched = Unmatched::Report;
+    let cutting =
+        |action| cutting::Settings { rewriting, action, aims, roles, matches, inputs: Inputs::Leave, unmatched };
     let (text, rewritten, outcome) = match action {
         Action::Discard => cut(&cutting(cutting::Action::Discard), subject, ui)?,
         Action::Distill => cut(&cutting(cutting::Action::Distill), subject, ui)?,
@@ -39,7 +41,8 @@ pub(super) fn answer(
             let archive = settings.archive.clone();
             let what = restore::What::Items(Vec::new());
             let cutting::Settings { rewriting, aims, .. } = cutting(cutting::Action::Discard);
-            let settings = restore::Settings { rewriting, what, roles, matches, archive, later: Later::Refuse };
+            let settings =
+                restore::Settings { rewriting, what, roles, matches, unmatched, archive, later: Later::Refuse };
             stored::open_existing(&settings.archive).map_err(|error| nothing_out(&error.sentence()))?;
             let work = Work::of(&settings.rewriting, subject.reading, ui)?;
             let report = restore_items::restore(&settings, &aims, work).map_err(|error| {

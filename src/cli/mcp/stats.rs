@@ -17,7 +17,7 @@ use ctxc_transcript::text::Tokens;
 /// How many tools are named.
 const N_TOOLS: usize = 10;
 
-pub(super) fn answer(subject: Subject, settings: &Settings, ui: &Ui) -> Result<Answer, CommandError> {
+pub(super) fn answer(mut subject: Subject, settings: &Settings, ui: &Ui) -> Result<Answer, CommandError> {
     let asked = stats::Settings {
         source: subject::found(&subject.source),
         bands: None,
@@ -25,7 +25,7 @@ pub(super) fn answer(subject: Subject, settings: &Settings, ui: &Ui) -> Result<A
         reporting: Reporting { verb: String::new(), form: Form::Text, report: None },
     };
     let bands: Bands = "".parse().map_err(CommandError::usage)?;
-    let stats = stats::measure(&asked, &bands, subject.reading, ui)?;
+    let stats = stats::measure(&asked, &bands, &mut subject.reading, ui)?;
     Ok(Answer::text(told(&stats, settings.context_window)))
 }
 

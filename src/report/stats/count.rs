@@ -122,7 +122,7 @@ pub struct ContextSize {
     pub factor: f64,
     /// From how many steps the factor was learnt; 0 where it is the default.
     pub factor_from_steps: usize,
-    /// Tokens before the first message: the system prompt and the tools.
+    /// Tokens that no entry accounts for: the system prompt, the tools, and what the client counted beyond the estimate.
     pub overhead: Tokens,
 }
 

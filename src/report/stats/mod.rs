@@ -9,4 +9,5 @@ mod turn;
 
 pub use band::BandRow;
 pub use count::{ContextSize, Counts, Estimates, Measured, PartRow, Problems, RoleRow, Size, Start, Stats, ToolRow};
+pub use tables::Figures;
 pub use turn::TurnRow;

@@ -1,26 +1,30 @@
 //! The lines that stand above the tables.
 
-use std::cmp::Ordering;
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Display, Formatter, Write};
 
 use super::count::{ContextSize, Measured, Problems, Start, Stats};
-use crate::report::size::{bytes, count, counted, percent, tokens};
-use ctxc_transcript::text::Tokens;
+use super::tables::Figures;
+use crate::report::size::{bytes, count, counted, percent, short, tokens, whole_percent};
 
 impl Stats {
-    /// Writes one labelled line for each thing that is no table.
-    pub(super) fn write_summary(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let mut line = |label: &str, text: &dyn Display| writeln!(f, "{label:<10}{text}");
-        let Self { size, counts, .. } = self;
-        line("session", &self.file)?;
-        line("size", &format_args!("{} in {}", bytes(size.bytes), counted(size.lines, "line")))?;
+    /// One labelled line for each thing that is no table.
+    pub(super) fn summary(&self, figures: Figures) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let mut line = |label: &str, told: &dyn Display| {
+            let _ = writeln!(text, "{label:<10}{told}");
+        };
+        let Self { size, counts, tokens: context, window, .. } = self;
+        line("session", &self.file);
+        line("size", &format_args!("{} in {}", bytes(size.bytes), counted(size.lines, "line")));
         if counts.messages == 0 {
-            line("messages", &"none: nothing to resume")?;
-            return line("problems", &self.problems_text());
+            line("messages", &"none: nothing to resume");
+            line("problems", &self.problems_text());
+            return text;
         }
         let share = |n, part| format!("{} ({}) in {}", bytes(n), percent(n, size.bytes), counted(part, "line"));
-        line("active", &share(size.live_bytes, size.live_lines))?;
-        line("inactive", &share(size.dead_bytes, size.dead_lines))?;
+        line("active", &share(size.live_bytes, size.live_lines));
+        line("inactive", &share(size.dead_bytes, size.dead_lines));
         line(
             "messages",
             &format_args!(
@@ -30,14 +34,19 @@ impl Stats {
                 counted(counts.steps, "step"),
                 counted(counts.tool_calls, "tool call")
             ),
-        )?;
-        line("context", &self.tokens)?;
+        );
+        let part = whole_percent(context.calibrated, *window);
+        line("context", &format_args!("{} ({part} of {})", tokens(context.calibrated), short(*window)));
         match &self.measured {
-            Some(measured) => line("measured", measured)?,
-            None => line("measured", &"none: the client recorded no usage")?,
+            Some(measured) => line("measured", measured),
+            None => line("measured", &"none: the client recorded no usage"),
         }
-        line("start", &self.start)?;
-        line("problems", &self.problems_text())
+        if figures == Figures::Both {
+            line("estimate", context);
+        }
+        line("start", &self.start);
+        line("problems", &self.problems_text());
+        text
     }
 
     fn problems_text(&self) -> String {
@@ -50,33 +59,22 @@ impl Stats {
 
 impl Display for ContextSize {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { chars4, calibrated, factor, factor_from_steps, overhead } = self;
-        write!(f, "{} (calibrated: {} by chars4 x {factor:.2}", tokens(*calibrated), tokens(*chars4))?;
+        let Self { chars4, factor, factor_from_steps, overhead, .. } = self;
+        write!(f, "{} by chars4 x {factor:.2}", tokens(*chars4))?;
         match factor_from_steps {
-            0 => f.write_str(", the default without recorded usage")?,
-            n => write!(f, ", from {}", counted(*n as u64, "step"))?,
+            0 => f.write_str(" (the default without recorded usage)")?,
+            n => write!(f, " (from {})", counted(*n as u64, "step"))?,
         }
-        if *overhead > Tokens::ZERO {
-            write!(f, ", + {} before the first message", tokens(*overhead))?;
-        }
-        f.write_str(")")
+        write!(f, " + {} of system prompt, tools, and what no entry accounts for", tokens(*overhead))
     }
 }
 
 impl Display for Measured {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { line, tokens: measured, estimate, lowered_from } = self;
+        let Self { line, tokens: measured, lowered_from, .. } = self;
         match lowered_from {
-            None => write!(f, "{} by the client, line {line}", tokens(*measured))?,
-            Some(before) => {
-                write!(f, "{}, lowered by ctxc from {}, line {line}", tokens(*measured), tokens(*before))?;
-            }
-        }
-        write!(f, "; estimate {}", tokens(*estimate))?;
-        match estimate.cmp(measured) {
-            Ordering::Less => write!(f, " ({} less)", percent((*measured - *estimate).0, measured.0)),
-            Ordering::Equal => f.write_str(" (the same)"),
-            Ordering::Greater => write!(f, " ({} more)", percent((*estimate - *measured).0, measured.0)),
+            None => write!(f, "{} by the client, line {line}", tokens(*measured)),
+            Some(before) => write!(f, "{}, lowered by ctxc from {}, line {line}", tokens(*measured), tokens(*before)),
         }
     }
 }

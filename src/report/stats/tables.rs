@@ -1,7 +1,5 @@
 //! The tables. Shares and bars are of the context without the overhead, so that those of a table make a whole.
 
-use std::fmt::{self, Formatter};
-
 use super::count::{Estimates, Stats};
 use super::turn::TurnRow;
 use crate::report::table::{Cell, Look, Table};
@@ -11,25 +9,66 @@ use ctxc_transcript::text::Tokens;
 /// How many turns are shown; of more than these the largest.
 const N_TURNS: usize = 20;
 
+/// Which figures are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figures {
+    /// One for each thing: calibrated tokens.
+    One,
+    /// `chars4` tokens too.
+    Both,
+}
+
 /// Stats to be shown with a certain look.
-struct Shown<'a>(&'a Stats, Look);
+struct Shown<'a> {
+    stats: &'a Stats,
+    figures: Figures,
+}
 
 impl Stats {
     /// The whole report as text.
     #[must_use]
-    pub fn text(&self, look: Look) -> impl fmt::Display + '_ {
-        Shown(self, look)
+    pub fn text(&self, look: Look, figures: Figures) -> String {
+        let shown = Shown { stats: self, figures };
+        let tables = [
+            (self.roles.is_empty(), shown.roles_table()),
+            (self.parts.is_empty(), shown.parts_table()),
+            (self.tools.is_empty(), shown.tools_table()),
+            (self.bands.is_empty(), shown.bands_table()),
+            (self.turns.is_empty(), shown.turns_table()),
+        ];
+        let mut text = self.summary(figures);
+        for (_, table) in tables.into_iter().filter(|(is_empty, _)| !is_empty) {
+            text.push('\n');
+            text.push_str(&table.render(look));
+        }
+        text
+    }
+}
+
+impl Shown<'_> {
+    /// A table whose columns of figures stand between `before` and `behind`.
+    fn table(&self, before: &[&str], behind: &[&str]) -> Table {
+        let figures: &[&str] = match self.figures {
+            Figures::One => &["tokens", "share", ""],
+            Figures::Both => &["chars4", "tokens", "share", ""],
+        };
+        Table::new(&[before, figures, behind].concat())
     }
 
-    fn figures(&self, tokens: Estimates) -> [Cell; 4] {
-        let whole = self.tokens.chars4.0;
-        let part = tokens.chars4.0;
-        [Cell::Count(part), Cell::Count(tokens.calibrated.0), Cell::Share(part, whole), Cell::Bar(part, whole)]
+    /// The cells of figures, the bar being of `bar`.
+    fn cells(&self, tokens: Estimates, bar: Cell) -> impl Iterator<Item = Cell> {
+        let (part, whole) = (tokens.chars4.0, self.stats.tokens.chars4.0);
+        let chars4 = (self.figures == Figures::Both).then_some(Cell::Count(part));
+        chars4.into_iter().chain([Cell::Count(tokens.calibrated.0), Cell::Share(part, whole), bar])
+    }
+
+    fn figures(&self, tokens: Estimates) -> impl Iterator<Item = Cell> {
+        self.cells(tokens, Cell::Bar(tokens.chars4.0, self.stats.tokens.chars4.0))
     }
 
     fn roles_table(&self) -> Table {
-        let mut table = Table::new(&["role", "entries", "chars4", "calibrated", "share", ""]);
-        for row in &self.roles {
+        let mut table = self.table(&["role", "entries"], &[]);
+        for row in &self.stats.roles {
             let head = [row.role.into(), Cell::Count(row.entries)];
             table.push(head.into_iter().chain(self.figures(row.tokens)).collect());
         }
@@ -37,24 +76,26 @@ impl Stats {
     }
 
     fn parts_table(&self) -> Table {
-        let mut table = Table::new(&["content", "n", "chars4", "calibrated", "share", ""]);
-        for row in &self.parts {
+        let mut table = self.table(&["content", "n"], &[]);
+        for row in &self.stats.parts {
             let head = [row.part.name().into(), Cell::Count(row.n)];
-            let mut figures = self.figures(row.tokens);
+            let mut cells: Vec<Cell> = head.into_iter().chain(self.figures(row.tokens)).collect();
             if row.part == Part::Signature {
-                figures = [Cell::Count(row.tokens.chars4.0), Cell::Empty, Cell::Empty, Cell::Empty];
+                // They stand for thinking, which is counted by its text.
+                let n_shown = cells.len().saturating_sub(3);
+                cells.iter_mut().skip(n_shown).for_each(|cell| *cell = Cell::Empty);
             }
-            table.push(head.into_iter().chain(figures).collect());
+            table.push(cells);
         }
         table
     }
 
     fn tools_table(&self) -> Table {
-        let mut table = Table::new(&["tool", "calls", "inputs", "results", "chars4", "calibrated", "share", ""]);
-        for row in &self.tools {
+        let mut table = self.table(&["tool", "calls", "inputs", "results"], &[]);
+        for row in &self.stats.tools {
             let name = if row.tool.is_empty() { "(inactive call)" } else { &row.tool };
-            let inputs = Cell::Count(row.inputs.chars4.0);
-            let results = Cell::Count(row.results.chars4.0);
+            let inputs = Cell::Count(row.inputs.calibrated.0);
+            let results = Cell::Count(row.results.calibrated.0);
             let both = Estimates { chars4: row.chars4(), calibrated: row.inputs.calibrated + row.results.calibrated };
             let head = [name.into(), Cell::Count(row.calls), inputs, results];
             table.push(head.into_iter().chain(self.figures(both)).collect());
@@ -63,8 +104,8 @@ impl Stats {
     }
 
     fn bands_table(&self) -> Table {
-        let mut table = Table::new(&["band", "turns", "steps", "chars4", "calibrated", "share", ""]);
-        for row in &self.bands {
+        let mut table = self.table(&["band", "turns", "steps"], &[]);
+        for row in &self.stats.bands {
             let name = row.band.as_deref().unwrap_or("(none)");
             let head = [name.into(), Cell::Count(row.turns), Cell::Count(row.steps)];
             table.push(head.into_iter().chain(self.figures(row.tokens)).collect());
@@ -73,12 +114,12 @@ impl Stats {
     }
 
     fn turns_table(&self) -> Table {
-        let mut table = Table::new(&["turn", "line", "steps", "chars4", "calibrated", "share", "", "prompt"]);
-        let mut sizes: Vec<Tokens> = self.turns.iter().map(|turn| turn.tokens.chars4).collect();
+        let mut table = self.table(&["turn", "line", "steps"], &["prompt"]);
+        let mut sizes: Vec<Tokens> = self.stats.turns.iter().map(|turn| turn.tokens.chars4).collect();
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         let least = sizes.get(N_TURNS - 1).copied().unwrap_or_default();
         let mut n_left = N_TURNS;
-        let (shown, others): (Vec<&TurnRow>, Vec<&TurnRow>) = self.turns.iter().partition(|turn| {
+        let (shown, others): (Vec<&TurnRow>, Vec<&TurnRow>) = self.stats.turns.iter().partition(|turn| {
             let is_shown = turn.tokens.chars4 >= least && n_left > 0;
             n_left -= usize::from(is_shown);
             is_shown
@@ -88,8 +129,7 @@ impl Stats {
         for turn in shown {
             let head = [Cell::Count(turn.turn.0 as u64), Cell::Count(u64::from(turn.line)), Cell::Count(turn.steps)];
             let prompt = [Cell::Text(turn.prompt.clone())];
-            let [chars4, calibrated, share, _] = self.figures(turn.tokens);
-            let figures = [chars4, calibrated, share, Cell::Bar(turn.tokens.chars4.0, largest)];
+            let figures = self.cells(turn.tokens, Cell::Bar(turn.tokens.chars4.0, largest));
             table.push(head.into_iter().chain(figures).chain(prompt).collect());
         }
         if !others.is_empty() {
@@ -100,28 +140,9 @@ impl Stats {
             }
             let head = [Cell::Empty, Cell::Empty, Cell::Count(steps)];
             let rest = [Cell::Text(format!("({} smaller turns)", others.len()))];
-            let [chars4, calibrated, share, _] = self.figures(tokens);
-            let figures = [chars4, calibrated, share, Cell::Empty];
+            let figures = self.cells(tokens, Cell::Empty);
             table.push(head.into_iter().chain(figures).chain(rest).collect());
         }
         table
-    }
-}
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self(stats, look) = self;
-        stats.write_summary(f)?;
-        let tables = [
-            (stats.roles.is_empty(), stats.roles_table()),
-            (stats.parts.is_empty(), stats.parts_table()),
-            (stats.tools.is_empty(), stats.tools_table()),
-            (stats.bands.is_empty(), stats.bands_table()),
-            (stats.turns.is_empty(), stats.turns_table()),
-        ];
-        for (_, table) in tables.into_iter().filter(|(is_empty, _)| !is_empty) {
-            write!(f, "\n{}", table.render(*look))?;
-        }
-        Ok(())
     }
 }

@@ -48,6 +48,11 @@ pub struct PruneStage {
     pub cut: Option<Vec<PlannedCut>>,
 }
 
+impl PruneStage {
+    /// What a stage is called that removes one result after the other, up to a target.
+    pub const FIT: &'static str = "fit";
+}
+
 /// A stage that compresses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -33,7 +33,7 @@ pub fn pruning(stage: &PruneStage) -> Result<(Pruning, ThinkingReach), BadStage>
         extra.ok_or_else(|| BadStage::Extra((*name).clone()))
     };
     let extras = stage.also.iter().filter(|name| *name != THINKING);
-    let is_preset = Preset::ALL.iter().any(|preset| preset.name() == stage.name);
+    let is_preset = stage.name == PruneStage::FIT || Preset::ALL.iter().any(|preset| preset.name() == stage.name);
     let pruning = Pruning {
         least_saved: if is_preset { LEAST_SAVED } else { Tokens::ZERO },
         rules: rules?,

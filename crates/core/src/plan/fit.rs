@@ -1,0 +1,245 @@
+//! Fitting: which tool results are removed so that a context just comes down to a target (W-02).
+//!
+//! In go items with what each saves, and the thinking that a change invalidates; out comes a choice. No text is read, so that
+//! the stopping point is found on figures alone. All figures are `chars4` tokens.
+
+use std::cmp::Reverse;
+
+/// A tool result that may be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Removable {
+    /// The place of its entry in the chain.
+    pub place: usize,
+    /// What removing it saves.
+    pub saved: u64,
+    /// Why it may go.
+    pub class: RemovableClass,
+}
+
+/// Why a result may be removed, the gentlest reason first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RemovableClass {
+    /// A later call superseded it.
+    Superseded,
+    /// It is old: a digest takes its place.
+    Old,
+}
+
+/// What is to be saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// At least so much.
+    pub least: u64,
+    /// And at most so much, where the items are small enough for that.
+    pub most: u64,
+}
+
+/// Results that are removed, by their places among all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FitChoice {
+    /// Those that go, in the order of the items.
+    pub chosen: Vec<usize>,
+    /// What they save, thinking included.
+    pub saved: u64,
+}
+
+/// Thinking along a chain: the API rejects what stands behind a change, so that it goes with the first of them.
+#[derive(Clone, Debug, Default)]
+pub struct ThinkingBehind {
+    /// Places in the chain, in order, and the tokens from each of them to the end.
+    suffixes: Vec<(usize, u64)>,
+}
+
+impl ThinkingBehind {
+    /// Of thinking at these places in the chain, in order.
+    #[must_use]
+    pub fn new(thinking: &[(usize, u64)]) -> Self {
+        let mut sum = 0;
+        let mut suffixes: Vec<(usize, u64)> = thinking
+            .iter()
+            .rev()
+            .map(|&(place, tokens)| {
+                sum += tokens;
+                (place, sum)
+            })
+            .collect();
+        suffixes.reverse();
+        Self { suffixes }
+    }
+
+    /// What goes with a first change at `place`.
+    #[must_use]
+    pub fn after(&self, place: usize) -> u64 {
+        let at = self.suffixes.partition_point(|(thinking, _)| *thinking <= place);
+        self.suffixes.get(at).map_or(0, |(_, sum)| *sum)
+    }
+}
+
+/// Chooses among `items` of a chain of `n_entries`: superseded ones first, then old ones, each the oldest and largest first,
+/// until at least `need.least` is saved. `None` where all of them save less.
+#[must_use]
+pub fn fit(items: &[Removable], n_entries: usize, thinking: &ThinkingBehind, need: Need) -> Option<FitChoice> {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    let item = |idx: usize| items.get(idx).copied();
+    order.sort_by_key(|&idx| {
+        let rank = |it: Removable| (it.class, Reverse(it.saved * (n_entries.saturating_sub(it.place)) as u64));
+        (item(idx).map(rank), idx)
+    });
+    let mut taken = Taken { thinking, first: usize::MAX, items: 0, chosen: vec![false; items.len()] };
+    let mut skipped = Vec::new();
+    for &idx in &order {
+        let Some(one) = item(idx) else { continue };
+        if taken.total() >= need.least {
+            break;
+        }
+        if taken.with(one) <= need.most { taken.take(idx, one) } else { skipped.push((idx, one)) }
+    }
+    while taken.total() < need.least {
+        // Each of them alone is more than is needed: the one that is so by the least, if it is the last.
+        let best = skipped.iter().enumerate().min_by_key(|(_, (_, one))| {
+            let total = taken.with(*one);
+            (total < need.least, total)
+        });
+        let at = best.map(|(at, _)| at)?;
+        let (idx, one) = skipped.swap_remove(at);
+        taken.take(idx, one);
+    }
+    // What came before the last one may be more than is needed by now: the newest and smallest stay.
+    for &idx in order.iter().rev() {
+        let Some(one) = item(idx).filter(|_| taken.chosen.get(idx).copied().unwrap_or_default()) else { continue };
+        if taken.total().saturating_sub(one.saved) >= need.least {
+            taken.give_back(idx, one, items, need.least);
+        }
+    }
+    let chosen = (0..items.len()).filter(|&idx| taken.chosen.get(idx).copied().unwrap_or_default()).collect();
+    Some(FitChoice { chosen, saved: taken.total() })
+}
+
+/// A choice under way.
+struct Taken<'a> {
+    thinking: &'a ThinkingBehind,
+    /// The place of the first change.
+    first: usize,
+    /// What the items themselves save.
+    items: u64,
+    chosen: Vec<bool>,
+}
+
+impl Taken<'_> {
+    fn total(&self) -> u64 {
+        self.items + self.thinking.after(self.first)
+    }
+
+    fn with(&self, one: Removable) -> u64 {
+        self.items + one.saved + self.thinking.after(self.first.min(one.place))
+    }
+
+    fn take(&mut self, idx: usize, one: Removable) {
+        self.set(idx, true);
+        self.items += one.saved;
+        self.first = self.first.min(one.place);
+    }
+
+    /// Lets an item stay, where so much is saved without it.
+    fn give_back(&mut self, idx: usize, one: Removable, items: &[Removable], least: u64) {
+        self.set(idx, false);
+        let before = (self.first, self.items);
+        self.items -= one.saved;
+        if one.place == self.first {
+            let left = items.iter().zip(&self.chosen).filter(|(_, is_chosen)| **is_chosen);
+            self.first = left.map(|(item, _)| item.place).min().unwrap_or(usize::MAX);
+        }
+        if self.total() < least {
+            (self.first, self.items) = before;
+            self.set(idx, true);
+        }
+    }
+
+    fn set(&mut self, idx: usize, is_chosen: bool) {
+        if let Some(slot) = self.chosen.get_mut(idx) {
+            *slot = is_chosen;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use RemovableClass::{Old, Superseded};
+
+    fn items(items: &[(usize, u64, RemovableClass)]) -> Vec<Removable> {
+        items.iter().map(|&(place, saved, class)| Removable { place, saved, class }).collect()
+    }
+
+    fn chosen(
+        all: &[(usize, u64, RemovableClass)],
+        thinking: &[(usize, u64)],
+        least: u64,
+        most: u64,
+    ) -> Option<Vec<usize>> {
+        fit(&items(all), 100, &ThinkingBehind::new(thinking), Need { least, most }).map(|choice| choice.chosen)
+    }
+
+    // W-02
+    #[test]
+    fn w_02_what_is_superseded_goes_first_then_the_oldest_and_largest() {
+        let all = [(10, 50, Old), (90, 50, Superseded), (20, 100, Old), (80, 100, Old)];
+        assert_eq!(chosen(&all, &[], 50, 60), Some(vec![1]));
+        assert_eq!(chosen(&all, &[], 150, 160), Some(vec![1, 2]));
+        assert_eq!(chosen(&all, &[], 200, 210), Some(vec![0, 1, 2]));
+        assert_eq!(chosen(&all, &[], 300, 310), Some(vec![0, 1, 2, 3]));
+        assert_eq!(chosen(&all, &[], 301, 400), None);
+        assert_eq!(chosen(&all, &[], 0, 9), Some(vec![]));
+    }
+
+    // W-02: an item that is too large for what is left is passed over for smaller ones.
+    #[test]
+    fn w_02_the_stopping_point_is_met_as_closely_as_the_items_allow() {
+        let all = [(1, 1_000, Old), (50, 40, Old), (60, 30, Old)];
+        assert_eq!(chosen(&all, &[], 60, 75), Some(vec![1, 2]));
+        // Nothing small is left: the large one goes, and the small ones stay then.
+        assert_eq!(chosen(&all, &[], 80, 90), Some(vec![0]));
+    }
+
+    // W-02: thinking behind the first change goes with it.
+    #[test]
+    fn w_02_an_item_whose_change_costs_much_thinking_is_passed_over() {
+        let all = [(10, 50, Old), (80, 50, Old)];
+        assert_eq!(chosen(&all, &[(50, 500)], 40, 60), Some(vec![1]));
+        assert_eq!(chosen(&all, &[(50, 500)], 500, 600), Some(vec![0]));
+    }
+
+    proptest! {
+        #[test]
+        fn w_02_no_item_could_stay_that_was_chosen(
+            raw in prop::collection::vec((0..50usize, 1..500u64, any::<bool>()), 0..20),
+            thinking in prop::collection::btree_map(0..50usize, 1..200u64, 0..6),
+            least in 1..3_000u64,
+        ) {
+            let all: Vec<Removable> = raw.iter().map(|&(place, saved, superseded)| Removable {
+                place, saved, class: if superseded { Superseded } else { Old },
+            }).collect();
+            let thinking: Vec<(usize, u64)> = thinking.into_iter().collect();
+            let behind = ThinkingBehind::new(&thinking);
+            let saved = |chosen: &[usize]| {
+                let first = chosen.iter().map(|&idx| all[idx].place).min();
+                let gone = thinking.iter().filter(|(place, _)| first.is_some_and(|first| *place > first));
+                chosen.iter().map(|&idx| all[idx].saved).sum::<u64>() + gone.map(|(_, tokens)| tokens).sum::<u64>()
+            };
+            let every: Vec<usize> = (0..all.len()).collect();
+            match fit(&all, 50, &behind, Need { least, most: least + least / 30 }) {
+                None => prop_assert!(saved(&every) < least),
+                Some(FitChoice { chosen, saved: told }) => {
+                    prop_assert_eq!(saved(&chosen), told);
+                    prop_assert!(told >= least);
+                    for &without in &chosen {
+                        let rest: Vec<usize> = chosen.iter().copied().filter(|&idx| idx != without).collect();
+                        prop_assert!(saved(&rest) < least, "{} could stay", without);
+                    }
+                }
+            }
+        }
+    }
+}

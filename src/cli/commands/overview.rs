@@ -1,0 +1,171 @@
+//! `ctxc` alone: how full the context of the newest session is, what fills it, and what would help most (W-01).
+
+use std::cmp::Reverse;
+
+use jiff::Timestamp;
+
+use super::stats;
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::fitting::Figures;
+use crate::cli::reading::Reading;
+use crate::cli::settings::{Context as CliContext, Keep, Reporting};
+use crate::cli::shelf::shelf;
+use crate::cli::tell::{self, tell};
+use crate::cli::ui::Ui;
+use crate::report::overview::{Advice, Overview, Usage};
+use crate::report::stats::Stats;
+use ctxc_core::apply::Shelf;
+use ctxc_core::plan::{Bands, PruneStage};
+use ctxc_core::version::ThinkingPolicy;
+use ctxc_transcript::scan::Kind;
+use ctxc_transcript::session::{By, Candidate, Found, of_project};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Calibration, Flags, Part};
+
+/// The newest session of this project.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// Nothing where this project has none.
+    pub(crate) session: Option<Candidate>,
+    /// The URL of the archive, which knows of figures that ctxc lowered.
+    pub(crate) archive: Option<String>,
+    pub(crate) shelf: Shelf,
+    /// What is never removed.
+    pub(crate) protections: PruneStage,
+    pub(crate) reporting: Reporting,
+}
+
+impl Settings {
+    pub(crate) fn resolve(context: CliContext<'_>) -> Result<Self, CommandError> {
+        let environment = context.environment;
+        let archive = environment.archive_url(None).ok();
+        let shelf = archive.clone().map(|url| shelf(&Keep::In(url), environment)).transpose()?;
+        let config = &environment.config;
+        let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        Ok(Self {
+            session: of_project(&environment.places()?)?.into_iter().next(),
+            archive,
+            shelf: shelf.unwrap_or(Shelf::Nowhere),
+            protections: PruneStage {
+                protect_steps: clamp(config.protect_steps),
+                protect_turns: clamp(config.protect_turns),
+                protected_tools: config.protected_tools.clone(),
+                protected_files: config.protected_files.clone(),
+                ..PruneStage::default()
+            },
+            reporting: context.reporting,
+        })
+    }
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let Some(Candidate { path, modified }) = &settings.session else {
+        ui.status("this project has no session");
+        ui.hint("run `ctxc list --all` for the sessions of all projects, or `ctxc --help` for the commands");
+        return Ok(Completion::Full);
+    };
+    tell::probe(&settings.reporting, &[path])?;
+    let source = Found::File { path: path.clone(), by: By::LatestHere };
+    let mut reading = Reading::of(&source, ui)?;
+    let of_stats = stats::Settings {
+        source,
+        bands: None,
+        archive: settings.archive.clone(),
+        reporting: settings.reporting.clone(),
+    };
+    let stats = stats::measure(&of_stats, &Bands::default(), &mut reading, ui)?;
+    let calibration = Calibration::learn(&reading.index, &reading.chain);
+    let overview = Overview {
+        read: reading.session(),
+        modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),
+        tokens: stats.tokens.calibrated,
+        window: stats.window,
+        recorded: stats.measured.map(|measured| measured.tokens),
+        is_measured: is_measured(&stats, &calibration, &reading),
+        usage: usage(&stats, &calibration, &reading),
+        advice: advice(settings, &stats, &calibration, &reading)?,
+    };
+    tell(&settings.reporting, ui, &overview, overview.text(Timestamp::now(), ui.look()))?;
+    Ok(Completion::Full)
+}
+
+/// Whether the figure is the client's own, and nothing came after it.
+fn is_measured(stats: &Stats, calibration: &Calibration, reading: &Reading) -> bool {
+    let (index, chain) = (&reading.index, &reading.chain);
+    let after = chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE));
+    let is_nothing_new = after.clone().all(|line| index.record(*line).tokens == 0);
+    let is_lowered = stats.measured.is_some_and(|measured| measured.lowered_from.is_some());
+    calibration.is_anchored && is_nothing_new && !is_lowered
+}
+
+/// What uses the context: what no entry accounts for first, then by kind, then the results of each tool.
+fn usage(stats: &Stats, calibration: &Calibration, reading: &Reading) -> Vec<Usage> {
+    let (index, chain) = (&reading.index, &reading.chain);
+    let sum = |is_counted: &dyn Fn(Kind, Flags) -> bool| -> Tokens {
+        let lines = chain.lines.iter().map(|&line| index.record(line));
+        lines.filter(|record| is_counted(record.kind, record.flags)).map(|record| Tokens(record.tokens.into())).sum()
+    };
+    let part = |wanted: Part| {
+        let found = stats.parts.iter().find(|row| row.part == wanted);
+        found.map_or(Tokens::ZERO, |row| row.tokens.chars4)
+    };
+    let prompts = sum(&|kind, flags| kind == Kind::User && flags.any(Flags::PROMPT) && !flags.any(Flags::TOOL_RESULT));
+    let answers = sum(&|kind, _| kind == Kind::Assistant).saturating_sub(part(Part::ToolUse));
+    let mut rows = vec![
+        Usage::new("prompts", None, calibration.scale(prompts)),
+        Usage::new("answers", None, calibration.scale(answers)),
+        Usage::new("tool calls", None, calibration.scale(part(Part::ToolUse))),
+        Usage::new("thinking", None, calibration.scale(part(Part::Thinking))),
+    ];
+    rows.extend(stats.tools.iter().map(|row| {
+        let tool = if row.tool.is_empty() { "(inactive call)" } else { &row.tool };
+        Usage::new("tool results", Some(tool), row.results.calibrated)
+    }));
+    let known = |rows: &[Usage]| rows.iter().map(|row| row.tokens).sum::<Tokens>();
+    let entries = calibration.scale(stats.tokens.chars4);
+    rows.push(Usage::new("other", None, entries.saturating_sub(known(&rows))));
+    rows.push(Usage::new("system and tools", None, stats.tokens.calibrated.saturating_sub(known(&rows))));
+    rows.retain(|row| row.tokens > Tokens::ZERO);
+    rows.sort_by_key(|row| Reverse(row.tokens));
+    rows
+}
+
+/// The commands that would save most, with what each saves.
+fn advice(
+    settings: &Settings,
+    stats: &Stats,
+    calibration: &Calibration,
+    reading: &Reading,
+) -> Result<Vec<Advice>, CommandError> {
+    /// How many are told.
+    const N_TOLD: usize = 3;
+    let figures = Figures::of(reading, &settings.shelf, ThinkingPolicy::Remove, &settings.protections)?;
+    let now = stats.tokens.calibrated;
+    let half = Tokens(stats.window.0 / 2);
+    let thinking = stats.parts.iter().find(|row| row.part == Part::Thinking).map_or(0, |row| row.tokens.chars4.0);
+    let scaled = |tokens: u64| calibration.scale(Tokens(tokens));
+    // Rounded up, so that results alone reach it, whatever else follows from removing them.
+    let masked = (now.saturating_sub(scaled(figures.removable())).0 + 150).next_multiple_of(100);
+    let mut all = vec![
+        Advice::new("ctxc fit", "fit half of the context window", now.saturating_sub(half)),
+        Advice::new("ctxc run --preset gentle", "remove superseded tool results", scaled(figures.superseded())),
+        Advice::new(
+            &format!("ctxc fit --to {masked}"),
+            "mask all old tool results",
+            now.saturating_sub(Tokens(masked)),
+        ),
+        Advice::new("ctxc prune --rules \"\" --thinking", "remove thinking", scaled(thinking)),
+    ];
+    if let Some((handle, saved)) = figures.largest() {
+        all.push(Advice::new(
+            &format!("ctxc discard -s latest {handle}"),
+            "remove the largest tool result",
+            scaled(saved),
+        ));
+    }
+    // Less is not worth a command.
+    all.retain(|advice| advice.saves.0 > now.0 / 100);
+    all.sort_by_key(|advice| Reverse(advice.saves));
+    all.truncate(N_TOLD);
+    Ok(all)
+}

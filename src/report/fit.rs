@@ -1,0 +1,135 @@
+//! What `ctxc fit` did, or would do, as data and as text.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::envelope::{ContextUsage, Report, SessionRef};
+use super::rewritten::Rewritten;
+use super::run::{Did, StageRow};
+use super::size::{counted, short};
+use ctxc_transcript::text::Tokens;
+
+/// What `ctxc fit` did, or would do.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct FitReport {
+    /// What every rewrite tells.
+    #[serde(flatten)]
+    pub rewritten: Rewritten,
+    /// What the context was to come down to.
+    pub target: Tokens,
+    /// Its size at the end, by the estimate that is held against the target.
+    pub size: Tokens,
+    /// What was removed.
+    pub removed: Removed,
+    /// Where the context is more than 3 % below the target: the smallest item that was removed, without which it would
+    /// have been above.
+    pub smallest: Option<Smallest>,
+    /// The stages that were taken, in order.
+    pub stages: Vec<StageRow>,
+}
+
+impl Report for FitReport {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.rewritten.session)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        Some(self.rewritten.context())
+    }
+}
+
+/// What was removed, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Removed {
+    /// Tool results that later calls superseded.
+    pub superseded: u64,
+    /// Old tool results, which digests stand for.
+    pub masked: u64,
+    /// Messages that a summary stands for.
+    pub compacted: u64,
+    /// Messages without one.
+    pub truncated: u64,
+}
+
+/// An item that was removed.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Smallest {
+    /// The handle of a tool result; nothing for the newest message that was compacted.
+    pub handle: Option<String>,
+    /// What removing it saved, in `chars4` tokens.
+    pub tokens: Tokens,
+}
+
+impl FitReport {
+    /// What the stages of `rows` did.
+    #[must_use]
+    pub fn new(rewritten: Rewritten, target: Tokens, rows: Vec<StageRow>) -> Self {
+        let mut removed = Removed::default();
+        for row in &rows {
+            match &row.did {
+                Did::Pruned { calls, .. } => {
+                    for call in calls {
+                        let count = if call.is_superseded() { &mut removed.superseded } else { &mut removed.masked };
+                        *count += 1;
+                    }
+                }
+                Did::Compacted(stats) => removed.compacted = stats.messages_compressed,
+                Did::Truncated { messages, .. } => {
+                    removed.truncated = u64::from(messages.before.saturating_sub(messages.after));
+                }
+                Did::Compressed { .. } => {}
+            }
+        }
+        Self { rewritten, target, size: Tokens::ZERO, removed, smallest: None, stages: rows }
+    }
+
+    /// Takes the size at the end, and that of the `newest` message that was compacted.
+    pub fn set_size(&mut self, size: Tokens, newest: Option<Tokens>) {
+        self.size = size;
+        if self.stages.is_empty() || size.0 >= self.target.0 - self.target.0 * 3 / 100 {
+            return;
+        }
+        let calls = self.stages.iter().filter_map(|row| match &row.did {
+            Did::Pruned { calls, .. } => Some(calls),
+            Did::Compressed { .. } | Did::Compacted(_) | Did::Truncated { .. } => None,
+        });
+        let results = calls.flatten().map(|call| (call.saved(), Some(call.handle())));
+        let smallest = results.chain(newest.map(|tokens| (tokens, None))).min();
+        self.smallest = smallest.map(|(tokens, handle)| Smallest { handle: handle.map(str::to_owned), tokens });
+    }
+}
+
+/// What people read of a run.
+impl fmt::Display for FitReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.rewritten.unchanged.is_some() {
+            return self.rewritten.fmt(f);
+        }
+        let Removed { superseded, masked, compacted, truncated } = self.removed;
+        let parts = [
+            (superseded, counted(superseded, "superseded tool result")),
+            (masked, counted(masked, "old tool result")),
+            (truncated, counted(truncated, "message")),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(_, text)| text).collect();
+        if !parts.is_empty() {
+            writeln!(f, "removed   {}", parts.join(", "))?;
+        }
+        if compacted > 0 {
+            writeln!(f, "compacted {} into a summary", counted(compacted, "message"))?;
+        }
+        if truncated == 0 {
+            writeln!(f, "kept      every prompt and the last answer")?;
+        }
+        if let Some(Smallest { handle, tokens }) = &self.smallest {
+            let below = short(self.target.saturating_sub(self.size));
+            let item = handle
+                .as_ref()
+                .map_or("the newest message compacted".to_owned(), |it| format!("the smallest result, {it},"));
+            writeln!(f, "below     {below} tokens below the target: {item} has {}", short(*tokens))?;
+        }
+        self.rewritten.fmt(f)
+    }
+}

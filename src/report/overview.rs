@@ -1,0 +1,134 @@
+//! What `ctxc` alone tells: how full a context is, what fills it, and what would help, as data and as text (W-01).
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::envelope::{ContextUsage, Report, SessionRef};
+use super::list::age;
+use super::size::{short, whole_percent};
+use super::table::{Cell, Look, Table};
+use ctxc_transcript::text::Tokens;
+
+/// How full the context of a session is.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Overview {
+    /// The session.
+    #[serde(skip)]
+    pub read: SessionRef,
+    /// When it was last written.
+    pub modified: Timestamp,
+    /// The size of its context.
+    #[serde(skip)]
+    pub tokens: Tokens,
+    /// The context window, as it is inferred.
+    #[serde(skip)]
+    pub window: Tokens,
+    /// What the client recorded last.
+    #[serde(skip)]
+    pub recorded: Option<Tokens>,
+    /// Whether the client measured the size, and nothing came after that.
+    pub is_measured: bool,
+    /// What uses it, the largest first; all together are the size.
+    pub usage: Vec<Usage>,
+    /// What would save most.
+    #[serde(rename = "commands")]
+    pub advice: Vec<Advice>,
+}
+
+impl Report for Overview {
+    fn session(&self) -> Option<&SessionRef> {
+        Some(&self.read)
+    }
+
+    fn context(&self) -> Option<ContextUsage> {
+        Some(ContextUsage { before: self.tokens, after: None, window: self.window, measured: self.recorded })
+    }
+}
+
+/// What one kind of content uses.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Usage {
+    kind: &'static str,
+    /// The tool, for results.
+    tool: Option<String>,
+    /// Its tokens.
+    pub tokens: Tokens,
+}
+
+impl Usage {
+    /// So many tokens of a kind, or of the results of a tool.
+    #[must_use]
+    pub fn new(kind: &'static str, tool: Option<&str>, tokens: Tokens) -> Self {
+        Self { kind, tool: tool.map(str::to_owned), tokens }
+    }
+
+    fn name(&self) -> String {
+        self.tool.as_ref().map_or_else(|| self.kind.to_owned(), |tool| format!("{tool} results"))
+    }
+}
+
+/// A command and what it saves.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Advice {
+    command: String,
+    /// What it does.
+    what: &'static str,
+    /// What it saves, in tokens.
+    pub saves: Tokens,
+}
+
+impl Advice {
+    /// That `command` does `what`, and saves so much.
+    #[must_use]
+    pub fn new(command: &str, what: &'static str, saves: Tokens) -> Self {
+        Self { command: command.to_owned(), what, saves }
+    }
+}
+
+/// How many rows of usage people are shown; the rest is summed up.
+const N_ROWS: usize = 9;
+
+impl Overview {
+    /// The overview as text, as of `now`.
+    #[must_use]
+    pub fn text(&self, now: Timestamp, look: Look) -> String {
+        let Self { read, tokens, window, usage, .. } = self;
+        let title = read.title.as_deref().unwrap_or("session");
+        let id = read.id.as_deref().and_then(|id| id.get(..8)).unwrap_or("-");
+        let how = if self.is_measured { "measured" } else { "estimated" };
+        let mut text = format!(
+            "session   {title} ({id}, {})\ncontext   {} tokens ({} of {}), {how}\n",
+            ago(now, self.modified),
+            short(*tokens),
+            whole_percent(*tokens, *window),
+            short(*window),
+        );
+        let mut table = Table::new(&["used by", "tokens", "share", ""]);
+        let (shown, rest) = usage.split_at(usage.len().min(N_ROWS));
+        let more =
+            (!rest.is_empty()).then(|| (format!("{} more", rest.len()), rest.iter().map(|row| row.tokens).sum()));
+        for (name, part) in shown.iter().map(|row| (row.name(), row.tokens)).chain(more) {
+            let (part, whole) = (part.0, tokens.0);
+            table.push(vec![name.into(), Cell::Count(part), Cell::Share(part, whole), Cell::Bar(part, whole)]);
+        }
+        if !usage.is_empty() {
+            text.push('\n');
+            text += &table.render(look);
+        }
+        if !self.advice.is_empty() {
+            let mut table = Table::new(&["command", "saves", ""]);
+            for Advice { command, what, saves } in &self.advice {
+                table.push(vec![command.as_str().into(), Cell::Count(saves.0), (*what).into()]);
+            }
+            text.push('\n');
+            text += &table.render(look);
+        }
+        text
+    }
+}
+
+fn ago(now: Timestamp, then: Timestamp) -> String {
+    let age = age(now, then);
+    if age == "now" { age } else { format!("{age} ago") }
+}
