@@ -248,8 +248,8 @@ impl Found {
                 let Some(object) = archive.object(kind, key)? else { continue };
                 let before = object.content.clone();
                 let (object, is_masked) = match kind {
-                    ObjectKind::Edits => edits(object, mask),
-                    ObjectKind::Session => session(object, mask, renamed),
+                    ObjectKind::Edits => edits(&object, mask),
+                    ObjectKind::Session => session(&object, mask, renamed),
                     _ => file(object, mask),
                 };
                 self.n_objects += u64::from(is_masked);
@@ -329,7 +329,7 @@ fn mask_steps(mask: &Mask<'_>, steps: &mut [Step]) -> bool {
 }
 
 /// The edits of an operation, where something in them was masked.
-fn edits(object: Object, mask: &Mask<'_>) -> (Option<Object>, bool) {
+fn edits(object: &Object, mask: &Mask<'_>) -> (Option<Object>, bool) {
     let Some(mut edits) = Edits::unpack(&object.content) else { return (None, false) };
     let mut is_masked = false;
     for edit in &mut edits.edits {
@@ -358,7 +358,7 @@ fn title(content: &[u8]) -> String {
 }
 
 /// A session, by its title and what it refers to.
-fn session(object: Object, mask: &Mask<'_>, renamed: &HashMap<Digest, Digest>) -> (Option<Object>, bool) {
+fn session(object: &Object, mask: &Mask<'_>, renamed: &HashMap<Digest, Digest>) -> (Option<Object>, bool) {
     let Ok(mut kept) = serde_json::from_slice::<KeptSession>(&object.content) else { return (None, false) };
     let is_masked = masked_text(mask, &mut kept.title);
     let mut is_renamed = false;

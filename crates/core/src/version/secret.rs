@@ -286,7 +286,8 @@ fn percent(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
 /// `text` in hexadecimal and in base64, wherever it starts in what was encoded. The characters at the edges that other bytes
 /// have a part in are left out.
 fn encoded(text: &[u8]) -> Vec<Needle> {
-    let hex: String = text.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = text.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let hex: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
     let mut needles = vec![
         Needle { bytes: hex.to_uppercase().into_bytes(), form: Form::Hex },
         Needle { bytes: hex.into(), form: Form::Hex },

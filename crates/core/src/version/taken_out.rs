@@ -26,17 +26,15 @@ pub fn taken_out(archive: &dyn Archive, id: &str) -> Result<Vec<String>, Version
         let Address::Stored(line) = address else { continue };
         let Some(line) = state.lines.get(line.idx()) else { continue };
         archive.each_line(&[*line], &mut |_, line| {
-            match span {
-                Some(span) => {
-                    let value = line.get(span.range()).and_then(|value| serde_json::from_slice(value).ok());
-                    value.iter().for_each(|value| add(value, &mut texts));
+            if let Some(span) = span {
+                let value = line.get(span.range()).and_then(|value| serde_json::from_slice(value).ok());
+                if let Some(value) = value {
+                    add(&value, &mut texts);
                 }
-                None => {
-                    let entry: Value = serde_json::from_slice(line).unwrap_or_default();
-                    ["message", "toolUseResult"]
-                        .iter()
-                        .filter_map(|key| entry.get(key))
-                        .for_each(|it| add(it, &mut texts));
+            } else {
+                let entry: Value = serde_json::from_slice(line).unwrap_or_default();
+                for value in ["message", "toolUseResult"].iter().filter_map(|key| entry.get(key)) {
+                    add(value, &mut texts);
                 }
             }
             Ok(())

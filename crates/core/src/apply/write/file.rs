@@ -177,15 +177,15 @@ pub fn n_names(_path: &Path) -> u64 {
 
 /// The number of a file: one that took its place has another.
 #[cfg(unix)]
-fn number(metadata: &fs::Metadata) -> Option<u64> {
+fn number(metadata: &fs::Metadata) -> u64 {
     use std::os::unix::fs::MetadataExt;
-    Some(metadata.ino())
+    metadata.ino()
 }
 
 /// Elsewhere nobody tells.
 #[cfg(not(unix))]
-fn number(_metadata: &fs::Metadata) -> Option<u64> {
-    None
+fn number(_metadata: &fs::Metadata) -> u64 {
+    0
 }
 
 /// A source on disk, and what it was when it was opened.
@@ -194,7 +194,7 @@ pub(in crate::apply) struct Guard {
     path: PathBuf,
     len: u64,
     modified: Option<SystemTime>,
-    number: Option<u64>,
+    number: u64,
 }
 
 impl Guard {

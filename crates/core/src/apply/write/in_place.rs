@@ -133,8 +133,7 @@ fn relinked(late: &[u8], goes_on: bool, old: &File, new: &File, out: &mut Vec<u8
             continue;
         }
         let text = line.strip_suffix(b"\n").unwrap_or(line);
-        let scan = Scan::of(text);
-        let parent = scan.parent_uuid.filter(|span| {
+        let parent = Scan::of(text).parent_uuid.filter(|span| {
             let parent = span.string(text).map(|raw| json_string::decode(raw).into_owned());
             parent.is_some_and(|parent| gone.contains(&parent) && !known.contains(&parent))
         });
