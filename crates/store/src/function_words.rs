@@ -2,7 +2,7 @@
 
 /// Those of English, which are left out of any query. `not` and `must` stay: they are what a rule is about.
 const ENGLISH: &str = "a about an and any are as at be been being but by can could did do does for from had has have he her \
-    here him his how i if in into is it its just me my of on or our she should so some than that the their them then there \
+    here him his how i if in into is it its just many me much my of on or our she should so some than that the their them then there \
     these they this those to us was we were what when where which who whom whose why will with would you your";
 
 /// Those of other languages, which are also words of English and of programs (`die`, `on`, `del`): they are left out where a

@@ -155,9 +155,10 @@ pub(super) fn pieces(terms: &[Vec<String>]) -> Vec<Vec<String>> {
     };
     let mut pieces = Vec::new();
     for term in terms {
-        match is_run(term) {
-            true => pieces.extend(term.windows(2).map(<[String]>::to_vec)),
-            false => pieces.push(term.clone()),
+        if is_run(term) {
+            pieces.extend(term.windows(2).map(<[String]>::to_vec));
+        } else {
+            pieces.push(term.clone());
         }
     }
     pieces

@@ -102,14 +102,14 @@ fn take_up(
         }
     };
     let tools = tools(&transcript.tools);
-    let mut indexer = Indexer { index, project, source: number, tools, scan: Scan::default() };
+    let mut texts = Indexer { index, project, source: number, tools, scan: Scan::default() };
     let mut at = indexed.finish().len;
     (&file).seek(io::SeekFrom::Start(at))?;
     let mut lines = LineReader::new(Watched { file: &file, stop });
     let mut n_portion = 0;
     let mut line_no = u32::try_from(n_lines).unwrap_or(u32::MAX);
     while let Some(line) = lines.next_line()? {
-        indexer.line(line_no, at, line)?;
+        texts.line(line_no, at, line)?;
         at += line.len() as u64;
         n_portion += line.len() as u64;
         line_no = line_no.saturating_add(1);
@@ -121,9 +121,9 @@ fn take_up(
         if n_portion > PORTION {
             let done = indexed.finish();
             (source.n_lines, source.n_bytes, source.checksum) = (n_lines, done.len, done.checksum);
-            indexer.index.put_source(&source)?;
-            indexer.index.commit()?;
-            indexer.index.begin()?;
+            texts.index.put_source(&source)?;
+            texts.index.commit()?;
+            texts.index.begin()?;
             progress(n_portion);
             n_portion = 0;
         }

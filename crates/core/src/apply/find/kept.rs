@@ -85,6 +85,8 @@ fn take_up(
 
 fn checksum(lines: &[LineId]) -> Fingerprint {
     let mut sum = Fingerprinter::default();
-    lines.iter().for_each(|LineId(id)| sum.update(&id.to_le_bytes()));
+    for LineId(id) in lines {
+        sum.update(&id.to_le_bytes());
+    }
     sum.finish()
 }
