@@ -168,7 +168,8 @@ impl Figures {
         if let Some(choice) = fit(&self.items, self.n_entries, &self.thinking, need) {
             return Ok(Fitting::Stages(vec![self.prune_stage(&choice.chosen)], None));
         }
-        let range = Range { most: range.most.saturating_sub(CLOSING), ..range };
+        let most = range.most.saturating_sub(CLOSING);
+        let range = Range { most, least: range.least.min(most) };
         let view = if let Some(view) = self.view(work, how, range)? {
             view
         } else {
@@ -319,8 +320,7 @@ impl Figures {
                 at = self.next_border(&borders, at, room / 3);
             } else {
                 let unused = room - tokens;
-                let could_stay =
-                    sum_from(&self.sizes, start) - sum_from(&self.least_sizes, start).min(sum_from(&self.sizes, start));
+                let could_stay = sum_from(&self.sizes, start).saturating_sub(sum_from(&self.least_sizes, start));
                 found = Some(View { start, limit, tokens });
                 let back = self.back(&borders, at, unused.saturating_sub(could_stay));
                 if back == at || unused <= could_stay + (range.most - range.least) {

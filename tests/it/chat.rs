@@ -248,7 +248,7 @@ fn r_07_what_cannot_be_asked_is_said_before_any_work() {
 
       tip: to pass '-1' as a value, use '-- -1'
 
-    Usage: ctxc compress [OPTIONS] --bands <BANDS> <SESSION>
+    Usage: ctxc compress [OPTIONS] --bands <BANDS> [SESSION]
 
     For more information, try '--help'.
 

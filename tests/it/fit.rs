@@ -148,7 +148,10 @@ fn w_02_odd_sessions_are_fitted_or_refused() {
         )
         .into_bytes()
     };
-    let cases: [(&str, Vec<u8>); 9] = [
+    // So short that 3 % of it is less than what a closing entry takes.
+    let short = (0..20).fold(Talk::default(), |talk, n| talk.prompt(&format!("Question {n}")).says(&text(n)));
+    let cases: [(&str, Vec<u8>); 10] = [
+        ("short", short.bytes()),
         ("empty", Vec::new()),
         ("one message", Talk::default().prompt("Hello").bytes()),
         ("one turn", one_turn(Talk::default()).says("Done.").bytes()),
@@ -174,7 +177,7 @@ fn w_02_odd_sessions_are_fitted_or_refused() {
     ];
     for (name, bytes) in cases {
         let stage = Stage::new().env("CTXC_ARCHIVE", "").file("in.jsonl", &bytes);
-        for to in ["1", "2000", "9000", "50%"] {
+        for to in ["1", "700", "1500", "2000", "9000", "50%"] {
             let run =
                 stage.run(["fit", "in.jsonl", "--to", to, "-o", "out.jsonl", "--force", "--report", "report.json"]);
             if run.code == Some(0) {
@@ -201,6 +204,26 @@ fn fits(path: &Path) {
         return;
     }
     fit(&stage, lowest + (before - lowest) / 2);
+    let said = texts(&stage.bytes("out.jsonl"));
+    let turns = stage.run(["stats", "in.jsonl", "--json"]).json()["turns"].as_array().unwrap().clone();
+    let lines: Vec<&[u8]> = source.split(|byte| *byte == b'\n').collect();
+    for turn in turns {
+        let line = usize::try_from(turn["line"].as_u64().unwrap()).unwrap() - 1;
+        // A longer one was pasted, and may be cut in the middle of a summary (K-05).
+        let prompt = texts(lines[line]);
+        assert!(prompt.len() > 3_000 || said.contains(&prompt), "K-01: line {}: {prompt}", line + 1);
+    }
+}
+
+/// The texts of prompts and answers, with white space folded.
+fn texts(bytes: &[u8]) -> String {
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let text = |entry: Value| match &entry["message"]["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n"),
+        _ => String::new(),
+    };
+    folded(&lines.map(text).collect::<Vec<_>>().join("\n"))
 }
 
 // W-02

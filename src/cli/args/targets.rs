@@ -1,5 +1,6 @@
 //! Targets as they are typed: behind the session, or in a file.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{read_to_string, stdin};
 use std::path::{Path, PathBuf};
@@ -75,24 +76,22 @@ pub(super) struct NamedArgs {
     session: Option<PathBuf>,
     /// Handles of tool calls, and patterns of messages; a session may stand first
     #[arg(value_name = "TARGET", add = completing::handles())]
-    target: Vec<String>,
+    target: Vec<OsString>,
 }
 
 impl NamedArgs {
     /// The session, and the targets in it. The first argument is the session where none was given and it can be no target.
     pub(super) fn parted(self) -> (SessionArg, Vec<String>) {
-        let Self { session, mut target } = self;
-        let is_session = |first: &str| {
-            matches!(first, "latest" | "-")
-                || first.starts_with("@-")
-                || Path::new(first).exists()
-                || split(first).0.parse::<Target>().is_err()
+        let Self { mut session, mut target } = self;
+        // Paths need not be text; targets are.
+        let is_session = |first: &OsString| {
+            let is_target = first.to_str().is_some_and(|first| split(first).0.parse::<Target>().is_ok());
+            !is_target || Path::new(first).exists()
         };
-        if session.is_none() && target.first().is_some_and(|first| is_session(first)) {
-            let first = target.remove(0);
-            return (SessionArg { session: Some(first.into()) }, target);
+        if session.is_none() && target.first().is_some_and(is_session) {
+            session = Some(target.remove(0).into());
         }
-        (SessionArg { session }, target)
+        (SessionArg { session }, target.iter().map(|target| target.to_string_lossy().into_owned()).collect())
     }
 }
 
