@@ -77,13 +77,13 @@ fn g_01_r_03_summaries_come_through_a_flaky_server_without_a_secret() {
     ----- standard output
     out.jsonl
     ----- standard error
-    engine    chat: sends 5 parts (1,866 tokens) to [server] (openai/gpt-5-mini), 1 secret replaced, about 0.0033 USD to 0.0211 USD
+    engine    chat: sends 5 parts (1,866 tokens) to [server] (openai/gpt-5-mini), 1 secret replaced, about 0.0110 USD to 0.0746 USD
     compacted the oldest 20 of 24 messages into 5 summaries (engine: chat)
     the compaction view shows 4 of 5 summaries
-    7 calls to [server], 2 of them retries; 2,000 tokens in, 125 out; 0.0008 USD, and up to 0.0072 USD for calls without usage
-    context   3.4k -> 1.2k tokens (2 % -> 1 % of 200k)
-    cache     1.2k tokens re-cached; breaks even after 7 steps
-    file      17.5 kB -> 5.7 kB
+    7 calls to [server], 2 of them retries; 2,000 tokens in, 125 out; 0.0008 USD, and up to 0.0257 USD for calls without usage
+    context   3.4k -> 1.1k tokens (2 % -> 1 % of 200k)
+    cache     1.1k tokens re-cached; breaks even after 6 steps
+    file      17.5 kB -> 5.5 kB
     undo      ctxc undo out.jsonl
     ");
     let result = String::from_utf8(stage.bytes("out.jsonl")).unwrap();
@@ -110,7 +110,7 @@ fn f_09_a_part_without_a_summary_is_named_and_nothing_is_written() {
     exit code: 1
     ----- standard output
     ----- standard error
-    engine    chat: sends 5 parts (1,866 tokens) to [server] (openai/gpt-5-mini), 1 secret replaced, about 0.0033 USD to 0.0211 USD
+    engine    chat: sends 5 parts (1,866 tokens) to [server] (openai/gpt-5-mini), 1 secret replaced, about 0.0110 USD to 0.0746 USD
     error: cannot summarise part 3 of 5 by [server]: the server refuses the key (401): no such key
     hint: check OPENROUTER_API_KEY or CTXC_API_KEY
     hint: nothing was written; 2 results are kept, so that the next run asks for the rest alone

@@ -11,9 +11,6 @@ const STATE_IS: &str = "From the tool calls, newest first.";
 /// The part of a view that is told of the ledger, in percent, and the fewest and the most tokens of it.
 const STATE: u64 = 20;
 const STATE_BETWEEN: (u64, u64) = (100, 1200);
-/// The characters of a session id that name it: those of its first group.
-const SESSION: usize = 8;
-
 /// The head of a conversation whose older messages are in `batches`: the first and the last of them as `clip` says,
 /// how to read those between, and what `ledger` knows. `session` is what the archive keeps them under.
 ///
@@ -53,23 +50,15 @@ fn opening(batches: &[Batch], session: Option<&str>) -> String {
 
 /// The option that names the session in a command.
 fn option(session: Option<&str>) -> String {
-    session.map(|session| format!(" --session {}", session.get(..SESSION).unwrap_or(session))).unwrap_or_default()
+    session.map(|session| format!(" --session {session}")).unwrap_or_default()
 }
 
 /// Batches under `title`; the newest is read first, so that what it says is not said in those before.
 fn section(title: &str, batches: &[Batch], shown: &mut Shown) -> Option<String> {
     let texts: Vec<String> =
-        batches.iter().rev().map(|batch| format!("{}\n{}", mark(batch), news(&batch.text, shown))).collect();
+        batches.iter().rev().map(|batch| format!("{}\n{}", batch.header(), news(&batch.text, shown))).collect();
     let texts: Vec<&str> = texts.iter().rev().map(String::as_str).collect();
     (!batches.is_empty()).then(|| format!("{title}\n\n{}", texts.join("\n\n")))
-}
-
-/// Depth and times of a batch, these to the minute.
-fn mark(batch: &Batch) -> String {
-    let time = |time: Option<jiff::Timestamp>| {
-        time.map_or("-".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%MZ").to_string())
-    };
-    format!("[depth:{}|start:{}|end:{}]", batch.depth, time(batch.start), time(batch.end))
 }
 
 /// What is shown so far, by items of lists.
@@ -225,11 +214,11 @@ mod tests {
 
         ## Earliest context
 
-        [depth:0|start:-|end:-]
+        [depth:0|start:-|end:-|count:20]
         Decided:
         - Keep b
 
-        [depth:0|start:-|end:-]
+        [depth:0|start:-|end:-|count:20]
         Asked:
         - Test it
 
@@ -239,7 +228,7 @@ mod tests {
 
         ## Recent context
 
-        [depth:0|start:-|end:-]
+        [depth:0|start:-|end:-|count:20]
         Asked:
         - Fix it
 
