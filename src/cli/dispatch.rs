@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
@@ -11,8 +12,7 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, clean, compact, completions, compress, config, cutting, diff, doctor, find, fit, forget,
-    gain, keep, list, log, man, map, overview, prune, refs, restore, run, show, stats, truncate, undo,
+    archive, batch, buffer, check, clean, compact, completions, compress, config, cutting, diff, doctor, find, fit, forget, gain, keep, list, log, man, map, overview, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use super::completing;
 use super::error::{CommandError, Completion, Kind};
@@ -52,12 +52,16 @@ pub fn main() -> ExitCode {
 }
 
 /// The arguments, and the verb as results name it.
-struct Parsed {
+pub(super) struct Parsed {
     args: Args,
     verb: String,
 }
 
-fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
+/// Reads a command line, the name of the program in front.
+///
+/// # Errors
+/// When it makes no sense, or asks for help.
+pub(super) fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
     let mut matches = Args::command().try_get_matches_from(typed)?;
     let verb = verb_of(&matches);
     let args = Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Args::command()))?;
@@ -109,7 +113,7 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, surroundi
         }
     };
     let streams = Streams::default();
-    let ui = Ui::kept(args.global.verbosity(), streams.clone());
+    let ui = Ui::kept(args.global.verbosity(), streams.clone(), Arc::default());
     let variable = |name: &str| {
         let found = surroundings.variables.iter().rev().find(|(known, _)| known == name);
         found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
@@ -121,6 +125,16 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, surroundi
     drop(ui);
     let (stdout, stderr) = streams.into_parts();
     Ended { code, stdout, stderr }
+}
+
+/// Runs the command line `typed` within another command, `ui` getting what it prints.
+///
+/// # Errors
+/// When it fails; then `ui` was told nothing of it.
+pub(super) fn run_one(typed: &[OsString], environment: &Environment, ui: &Ui) -> Result<Completion, ErrorReport> {
+    let Parsed { args, verb } = parse(typed).map_err(|error| usage(&error))?;
+    let reporting = args.global.reporting(verb);
+    dispatch(args.verb, reporting, environment, ui).map_err(|error| error.report())
 }
 
 /// Says why a command failed, if it did, and its exit code. With `--json` the failure is the result, unless there is one
@@ -166,6 +180,7 @@ fn dispatch(
         Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
         #[cfg(feature = "mcp")]
         Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
+        Verb::Batch(typed) => batch::run(&typed.resolve(&context)?, &context),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),
@@ -190,14 +205,19 @@ fn usage_as_json(error: &clap::Error, typed: &[OsString]) -> Vec<u8> {
     }
     let command = Args::command();
     let verb = typed.iter().skip(1).find_map(|it| command.find_subcommand(it)).map(clap::Command::get_name);
+    let line = failure_to_json(verb, usage(error));
+    line.map(|line| (line + "\n").into_bytes()).unwrap_or_default()
+}
+
+/// What clap has to say as the report of an error.
+pub(super) fn usage(error: &clap::Error) -> ErrorReport {
     let text = error.render().to_string();
     // `error: what is wrong`, then tips and the usage, each behind an empty line.
     let mut parts = text.split("\n\n").map(str::trim);
     let message = parts.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     let hints: Vec<&str> = parts.filter_map(|part| part.strip_prefix("tip: ")).collect();
     let hint = Some(hints.join("\n")).filter(|hint| !hint.is_empty());
-    let line = failure_to_json(verb, ErrorReport { message, hint, exit: 2 });
-    line.map(|line| (line + "\n").into_bytes()).unwrap_or_default()
+    ErrorReport { message, hint, exit: 2 }
 }
 
 /// Prints what clap has to say, and the exit code of it.

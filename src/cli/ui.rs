@@ -119,11 +119,11 @@ impl Ui {
     }
 
     /// A way to `streams`, without colours.
-    pub(super) fn kept(verbosity: Verbosity, streams: Streams) -> Self {
+    pub(super) fn kept(verbosity: Verbosity, streams: Streams, stop: Arc<AtomicBool>) -> Self {
         Self {
             verbosity,
             color: ColorChoice::Never,
-            stop: Arc::default(),
+            stop,
             listener: Listener::Kept(streams),
             has_output: Arc::default(),
         }
@@ -133,6 +133,12 @@ impl Ui {
     #[must_use]
     pub fn parts(&self) -> (Verbosity, ColorChoice, Arc<AtomicBool>) {
         (self.verbosity, self.color, Arc::clone(&self.stop))
+    }
+
+    /// Whether each step is told.
+    #[must_use]
+    pub fn is_verbose(&self) -> bool {
+        self.verbosity >= Verbosity::Verbose
     }
 
     /// What an agent was warned of so far.

@@ -232,6 +232,9 @@ is a quarter of the characters, `calibrated` is scaled to what the client record
 A command that fails prints the same first three keys and `error`, with what failed, what to do next and the exit code. \
 Standard error has the same as text. Only an error after the result was printed has no object of its own.
 
+`ctxc batch` prints such an object for each session, with `batch` in front: the `path` as it was given, and a `key` of its \
+content and options, null where there is no result yet.
+
 New keys may come with any version; a key that goes or changes its meaning raises `schema`. Each schema below is a JSON \
 Schema (draft 2020-12); `$ref` leads to the last section.
 ";

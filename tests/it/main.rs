@@ -8,6 +8,7 @@ mod archive;
 mod arguments;
 mod attack;
 mod bad_input;
+mod batch;
 mod buffer;
 mod chain;
 mod chat;

@@ -2,6 +2,7 @@
 //! the settings of the command, with sessions found, defaults filled in and contradictions refused.
 
 pub(super) mod archive;
+pub(super) mod batch;
 pub(super) mod buffer;
 pub(super) mod check;
 pub(super) mod clean;

@@ -7,8 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, buffer, check, clean, compact, completions, compress, diff, discard, distill, doctor, find, fit, forget,
-    gain, keep, list, log, man, prune, refs, restore, run, show, stats, truncate, undo,
+    archive, batch, buffer, check, clean, compact, completions, compress, diff, discard, distill, doctor, find, fit, forget, gain, keep, list, log, man, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
@@ -121,6 +120,9 @@ pub(crate) enum Verb {
     #[cfg(feature = "mcp")]
     #[command(after_help = mcp::EXAMPLES)]
     Mcp(mcp::Args),
+    /// Run a command on many sessions
+    #[command(after_help = batch::EXAMPLES)]
+    Batch(batch::Args),
     /// Show the configuration and its sources
     Config,
     /// Generate shell completions

@@ -1,6 +1,7 @@
 //! One file for each verb: what it needs, and what it does.
 
 pub(crate) mod archive;
+pub(crate) mod batch;
 pub(crate) mod buffer;
 pub(crate) mod check;
 pub(crate) mod clean;

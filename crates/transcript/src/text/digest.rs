@@ -1,6 +1,7 @@
 //! A digest that names content: BLAKE3, 256 bits.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 
 /// The BLAKE3 digest of some bytes. Prints as 64 lower-case hexadecimal digits.
@@ -12,6 +13,14 @@ impl Digest {
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// The digest of all that `reader` gives.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn of_reader(reader: impl io::Read) -> io::Result<Self> {
+        Ok(blake3::Hasher::new().update_reader(reader)?.finalize().into())
     }
 
     /// The digest as it is stored.

@@ -1,0 +1,71 @@
+//! What `ctxc batch` is told.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+
+use anyhow::anyhow;
+
+use crate::cli::commands::batch::Settings;
+use crate::cli::dispatch::parse;
+use crate::cli::error::CommandError;
+use crate::cli::settings::Context;
+
+pub(super) const EXAMPLES: &str = "\
+Reads paths from standard input, one a line, or JSON objects with `path` and its own `options`. Prints one JSON result a \
+line, in the order in which they are done, with `batch` in front: the path, and a key of its content and options. A \
+session that fails is an error object, and the others are done. With --results a rerun skips what is done.
+
+Commands: stats, check, compress, prune, truncate, compact, fit, keep, export.
+
+Examples:
+  find ~/.claude/projects -name '*.jsonl' | ctxc batch stats
+  ctxc batch --results pruned.ndjson prune --mask 5 < paths.txt
+  echo '{\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}' | ctxc batch truncate --target-tokens 50k";
+
+/// The commands that work on one session and answer with one result.
+const VERBS: [&str; 9] = ["stats", "check", "compress", "prune", "truncate", "compact", "fit", "keep", "export"];
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Sessions to work on at a time [default: the number of CPUs]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Append the results to FILE, and skip what it has already
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
+    /// Command to run on each session
+    #[arg(value_name = "COMMAND")]
+    verb: String,
+    /// Its options
+    #[arg(value_name = "OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
+    options: Vec<OsString>,
+}
+
+impl Args {
+    pub(crate) fn resolve(self, context: &Context<'_>) -> Result<Settings, CommandError> {
+        let Self { jobs, results, verb, options } = self;
+        if !VERBS.contains(&verb.as_str()) {
+            return Err(CommandError::usage(anyhow!("{verb:?} cannot be run on many sessions"))
+                .hint(format!("use one of {}", VERBS.join(", "))));
+        }
+        let one_file = ["-o", "--output"];
+        let report = context.reporting.report.is_some().then(|| "--report".to_owned());
+        let mut texts = options.iter().map(|option| option.to_string_lossy().into_owned());
+        if let Some(option) = report.or_else(|| texts.find(|it| one_file.iter().any(|name| it.starts_with(name)))) {
+            return Err(CommandError::usage(anyhow!("{option} names one file for all sessions"))
+                .hint("give each its own: {\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}"));
+        }
+        let settings = Settings { jobs: jobs.map_or_else(cpus, NonZeroUsize::get), results, verb, options };
+        // An option that is wrong for one session is wrong for all.
+        match parse(&settings.typed("session.jsonl".as_ref(), &[])) {
+            Ok(_) => Ok(settings),
+            Err(error) => Err(CommandError::usage(anyhow!("{}", crate::cli::dispatch::usage(&error).message))),
+        }
+    }
+}
+
+fn cpus() -> usize {
+    available_parallelism().map_or(1, NonZeroUsize::get)
+}

@@ -1,0 +1,129 @@
+//! The sessions that are named on standard input, one a line. Lines are read as they come, so that a list may never end.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, Read};
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+/// The longest line, in bytes: far above that of any path, so that what is no list is noticed.
+const LONGEST: u64 = 1 << 20;
+
+/// A session to work on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Its path as it was given.
+    pub(super) path: PathBuf,
+    /// Options for it alone, behind those for all.
+    pub(super) options: Vec<OsString>,
+}
+
+/// A line that names no session to work on, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BadLine {
+    /// The path that it names, where it does.
+    pub(super) path: Option<PathBuf>,
+    pub(super) problem: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Object {
+    path: PathBuf,
+    #[serde(default)]
+    options: Vec<String>,
+}
+
+/// Gives `take` each line of `input` until that returns `false`.
+///
+/// # Errors
+/// When `input` cannot be read, or a line is longer than 1 MiB.
+pub(super) fn each_item(
+    mut input: impl BufRead,
+    mut take: impl FnMut(Result<Item, BadLine>) -> bool,
+) -> io::Result<()> {
+    let mut line = Vec::new();
+    for number in 1_u64.. {
+        line.clear();
+        if input.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if line.len() as u64 == LONGEST {
+            let problem = format!("line {number} of standard input is longer than 1 MiB: it is no list of paths");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+        }
+        let line = line.strip_suffix(b"\n").unwrap_or(&line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if !line.is_empty() && !take(item(line, number)) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn item(line: &[u8], number: u64) -> Result<Item, BadLine> {
+    if line.first() != Some(&b'{') {
+        return Ok(Item { path: path_of(line), options: Vec::new() });
+    }
+    match serde_json::from_slice(line) {
+        Ok(Object { path, options }) => Ok(Item { path, options: options.into_iter().map(OsString::from).collect() }),
+        Err(error) => Err(BadLine { path: None, problem: format!("line {number} of standard input: {error}") }),
+    }
+}
+
+#[cfg(unix)]
+fn path_of(line: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    OsString::from_vec(line.to_vec()).into()
+}
+
+#[cfg(not(unix))]
+fn path_of(line: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(line).into_owned().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(text: &[u8]) -> Vec<Result<Item, BadLine>> {
+        let mut items = Vec::new();
+        each_item(text, |item| {
+            items.push(item);
+            true
+        })
+        .unwrap();
+        items
+    }
+
+    // Y-01
+    #[test]
+    fn a_line_is_a_path_or_an_object() {
+        let item = |path: &str, options: &[&str]| Item {
+            path: path.into(),
+            options: options.iter().map(OsString::from).collect(),
+        };
+        assert_eq!(items(b"a b.jsonl\r\n\nc"), [Ok(item("a b.jsonl", &[])), Ok(item("c", &[]))]);
+        let objects = items(b"{\"path\": \"a\", \"options\": [\"-o\", \"b\"]}\n{\"path\": \"c\"}\n");
+        assert_eq!(objects, [Ok(item("a", &["-o", "b"])), Ok(item("c", &[]))]);
+        for wrong in ["{", "{\"path\": 1}", "{\"options\": []}", "{\"path\": \"a\", \"paht\": \"b\"}"] {
+            let [Err(BadLine { problem, .. })] = &items(wrong.as_bytes())[..] else { panic!("{wrong}") };
+            assert!(problem.starts_with("line 1 of standard input: "), "{problem}");
+        }
+    }
+
+    // Y-01
+    #[test]
+    fn what_is_no_list_is_refused_before_it_takes_memory() {
+        let endless = io::BufReader::new(io::repeat(b'x'));
+        assert_eq!(each_item(endless, |_| true).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        let mut n_items = 0;
+        let endless = io::BufReader::new(io::repeat(b'\n').chain(io::empty()).take(1 << 30));
+        each_item(endless.take(1 << 12).chain(&b"a\nb\n"[..]), |_| {
+            n_items += 1;
+            n_items < 1
+        })
+        .unwrap();
+        assert_eq!(n_items, 1);
+    }
+}

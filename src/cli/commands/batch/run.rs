@@ -1,0 +1,226 @@
+//! The workers of a batch: each takes a session, runs the command within this process, and adds the result.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use super::input::{BadLine, Item, each_item};
+use super::results::{BatchKey, Results};
+use crate::cli::dispatch::run_one;
+use crate::cli::error::{CommandError, Completion};
+use crate::cli::interrupt::INTERRUPTED;
+use crate::cli::places::Environment;
+use crate::cli::settings::Context;
+use crate::cli::ui::{Streams, Ui, Verbosity};
+use crate::report::envelope::{ErrorReport, failure_to_json};
+use crate::report::size::{count, counted};
+use ctxc_transcript::text::Digest;
+
+/// How often a worker that has nothing to do looks whether it shall stop.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// What to run, and where its results go.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// How many sessions are worked on at a time.
+    pub(crate) jobs: usize,
+    /// The file that gets the results; standard output where there is none.
+    pub(crate) results: Option<PathBuf>,
+    pub(crate) verb: String,
+    /// Options for all sessions.
+    pub(crate) options: Vec<OsString>,
+}
+
+impl Settings {
+    /// The command line for the session at `path`.
+    pub(crate) fn typed(&self, path: &OsStr, options: &[OsString]) -> Vec<OsString> {
+        let head = ["ctxc".into(), OsString::from(&self.verb), "--json".into()];
+        let options = self.options.iter().chain(options).cloned();
+        head.into_iter().chain(options).chain(["--".into(), path.to_owned()]).collect()
+    }
+}
+
+/// What the workers share.
+struct Batch<'a> {
+    settings: &'a Settings,
+    environment: &'a Environment,
+    ui: &'a Ui,
+    stop: Arc<AtomicBool>,
+    state: Mutex<State<'a>>,
+}
+
+struct State<'a> {
+    results: Results<'a>,
+    counts: Counts,
+    /// Why no more results can be written.
+    ended: Option<CommandError>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    done: u64,
+    failed: u64,
+    skipped: u64,
+}
+
+/// What a worker is given.
+type Given = Result<Item, BadLine>;
+
+pub(crate) fn run(settings: &Settings, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let (results, known) = Results::open(settings.results.as_deref(), ui)?;
+    let (_, _, stop) = ui.parts();
+    let state = State { results, counts: Counts::default(), ended: None };
+    let batch = Batch { settings, environment: context.environment, ui, stop, state: Mutex::new(state) };
+    let (give, items) = sync_channel(settings.jobs);
+    let items = Mutex::new(items);
+    // It may wait for a line that never comes: nobody waits for it.
+    let (ended, reader_end) = sync_channel(1);
+    thread::Builder::new().name("input".to_owned()).spawn(move || {
+        let _ = ended.send(read(&give));
+    })?;
+    thread::scope(|scope| {
+        for _ in 0..settings.jobs {
+            scope.spawn(|| batch.work(&items, &known));
+        }
+    });
+    let State { counts, ended, .. } = batch.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if batch.stop.load(Ordering::Relaxed) && ended.is_none() {
+        return Err(CommandError::interrupted());
+    }
+    if let Some(error) = ended {
+        return Err(error);
+    }
+    reader_end.recv().unwrap_or(Ok(())).context("read standard input")?;
+    ui.status(format_args!(
+        "{} done, {} failed, {} skipped",
+        counted(counts.done, "session"),
+        count(counts.failed),
+        count(counts.skipped)
+    ));
+    Ok(if counts.failed > 0 { Completion::Partial } else { Completion::Full })
+}
+
+/// Gives the workers what is named on standard input, until nobody takes it any more.
+fn read(give: &SyncSender<Given>) -> io::Result<()> {
+    let mut seen = HashSet::new();
+    let hasher = RandomState::new();
+    each_item(io::stdin().lock(), |item| {
+        let given = item.and_then(|Item { path, options }| {
+            // As a number: a list may be very long.
+            let is_new = seen.insert(hasher.hash_one(path.canonicalize().unwrap_or_else(|_| path.clone())));
+            let bad =
+                |problem| Err(BadLine { problem: format!("{} {problem}", path.display()), path: Some(path.clone()) });
+            if !is_new {
+                return bad("is listed twice");
+            }
+            // A pipe, or a device, may keep a worker waiting for ever.
+            if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+                return bad("is not a regular file");
+            }
+            Ok(Item { path, options })
+        });
+        give.send(given).is_ok()
+    })
+}
+
+impl<'a> Batch<'a> {
+    /// Takes one session after the other, until there is none or the batch is to stop.
+    fn work(&self, items: &Mutex<Receiver<Given>>, known: &HashSet<String>) {
+        while !self.stop.load(Ordering::Relaxed) && !self.has_ended() {
+            let given = items.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(IDLE);
+            match given {
+                Ok(Ok(item)) => self.run_one(&item, known),
+                Ok(Err(BadLine { path, problem })) => {
+                    let path = path.map(|path| path.display().to_string());
+                    let error = ErrorReport { message: problem, hint: None, exit: 2 };
+                    self.add(&BatchKey { path, key: None }, Err(error));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    }
+
+    fn run_one(&self, item: &Item, known: &HashSet<String>) {
+        let path = Some(item.path.display().to_string());
+        let key = self.key(item);
+        if key.as_ref().is_some_and(|key| known.contains(key)) {
+            self.lock().counts.skipped += 1;
+            return;
+        }
+        let typed = self.settings.typed(item.path.as_os_str(), &item.options);
+        let streams = Streams::default();
+        let verbosity = if self.ui.is_verbose() { Verbosity::Normal } else { Verbosity::Quiet };
+        let ui = Ui::kept(verbosity, streams.clone(), Arc::clone(&self.stop));
+        // One session is no reason to leave the others out, whatever is wrong with it.
+        let ran = catch_unwind(AssertUnwindSafe(|| run_one(&typed, self.environment, &ui)));
+        drop(ui);
+        let (stdout, stderr) = streams.into_parts();
+        for line in String::from_utf8_lossy(&stderr).lines() {
+            self.ui.detail(format_args!("{}: {line}", item.path.display()));
+        }
+        let result = match ran {
+            Ok(Ok(_)) => Ok(String::from_utf8_lossy(&stdout).into_owned()),
+            // What was interrupted is neither done nor failed.
+            Ok(Err(error)) if self.stop.load(Ordering::Relaxed) && error.exit == INTERRUPTED => return,
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(ErrorReport {
+                message: "the command panicked; this is a bug in ctxc, please report it".to_owned(),
+                hint: None,
+                exit: 1,
+            }),
+        };
+        // What was replaced in place is done as it is now.
+        let is_in_place = typed.iter().any(|option| option == "--in-place");
+        let key = if is_in_place { self.key(item) } else { key };
+        self.add(&BatchKey { path, key: key.filter(|_| result.is_ok()) }, result);
+    }
+
+    /// Names the content of a session with what is done to it; `None` where it cannot be read.
+    fn key(&self, item: &Item) -> Option<String> {
+        self.settings.results.as_ref()?;
+        let content = File::open(&item.path).and_then(Digest::of_reader).ok()?;
+        let typed = self.settings.typed(item.path.as_os_str(), &item.options);
+        let mut text = content.as_bytes().to_vec();
+        for word in typed {
+            text.push(0);
+            text.extend(word.as_encoded_bytes());
+        }
+        Some(Digest::of(&text).to_string())
+    }
+
+    fn add(&self, batch: &BatchKey, result: Result<String, ErrorReport>) {
+        let is_done = result.is_ok();
+        let line = match result {
+            Ok(line) => Ok(line),
+            Err(error) => failure_to_json(Some(&self.settings.verb), error),
+        };
+        let mut state = self.lock();
+        let counted = if is_done { &mut state.counts.done } else { &mut state.counts.failed };
+        *counted += 1;
+        let added = line.map_err(CommandError::from).and_then(|line| state.results.add(batch, &line));
+        if let Err(error) = added {
+            state.ended.get_or_insert(error);
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.lock().ended.is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<'a>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
