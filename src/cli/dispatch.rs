@@ -11,8 +11,8 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, buffer, check, compact, completions, compress, config, cutting, diff, keep, list, log, man, map, prune,
-    refs, restore, run, show, stats, truncate, undo,
+    archive, buffer, check, client, compact, completions, compress, config, cutting, diff, keep, list, log, man, map,
+    prune, refs, restore, run, show, stats, truncate, undo,
 };
 use super::error::{CommandError, Completion};
 use super::interrupt;
@@ -112,6 +112,8 @@ fn dispatch(args: Args, environment: &Environment, ui: &Ui) -> Result<Completion
         Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
         #[cfg(feature = "mcp")]
         Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
+        Verb::Client(typed) => client::run(&typed.resolve(&context)?, ui),
+        Verb::Statusline(typed) => client::run(&typed.resolve(&context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),

@@ -5,6 +5,7 @@
 
 pub mod args;
 mod asking;
+mod client;
 mod commands;
 mod compacting;
 mod compressing;

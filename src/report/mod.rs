@@ -5,6 +5,7 @@ pub mod buffer;
 pub mod cache;
 pub mod calls;
 pub mod check;
+pub mod client;
 pub mod compact;
 pub mod compress;
 pub mod cutting;

@@ -4,6 +4,7 @@
 pub(super) mod archive;
 pub(super) mod buffer;
 pub(super) mod check;
+pub(super) mod client;
 pub(super) mod compact;
 pub(super) mod completions;
 pub(super) mod compress;

@@ -3,6 +3,7 @@
 pub(crate) mod archive;
 pub(crate) mod buffer;
 pub(crate) mod check;
+pub(crate) mod client;
 pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod compress;
