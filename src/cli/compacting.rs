@@ -112,7 +112,7 @@ pub(super) fn scope(
 
 /// Lets a draft with `edits` take the place of what `work` has read, of which `rewrite` was to be done; what is returned is
 /// still to be done to it.
-fn take(work: &mut Work<'_>, edits: Vec<Edit>, rewrite: &Rewrite) -> Result<Rewrite, CommandError> {
+pub(super) fn take(work: &mut Work<'_>, edits: Vec<Edit>, rewrite: &Rewrite) -> Result<Rewrite, CommandError> {
     let reading = &mut work.reading;
     let all = reading.past.pending.iter().cloned().chain(edits).collect();
     let draft = reading.draft(all, work.archive.as_deref(), work.ui)?;

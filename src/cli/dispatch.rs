@@ -12,7 +12,8 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, batch, buffer, check, clean, compact, completions, compress, config, cutting, diff, doctor, find, fit, forget, gain, keep, list, log, man, map, overview, prune, refs, restore, run, show, stats, truncate, undo,
+    archive, batch, buffer, check, clean, client, compact, completions, compress, config, cutting, diff, doctor, find,
+    fit, forget, gain, keep, list, log, man, map, overview, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use super::completing;
 use super::error::{CommandError, Completion, Kind};
@@ -181,6 +182,8 @@ fn dispatch(
         #[cfg(feature = "mcp")]
         Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
         Verb::Batch(typed) => batch::run(&typed.resolve(&context)?, &context),
+        Verb::Client(typed) => client::run(&typed.resolve(&context)?, ui),
+        Verb::Statusline(typed) => client::run(&typed.resolve(&context)?, ui),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
         Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),

@@ -6,6 +6,7 @@
 pub mod args;
 mod asking;
 mod backups;
+mod client;
 mod commands;
 mod compacting;
 mod completing;

@@ -48,6 +48,8 @@ pub fn schemas() -> Schemas {
     all.add::<report::clean::CleanReport>(&["clean"]);
     all.add::<report::overview::Overview>(&[""]);
     all.add::<report::fit::FitReport>(&["fit"]);
+    all.add::<report::client::Installed>(&["client install", "client uninstall"]);
+    all.add::<report::client::ClientStatus>(&["client status"]);
     all.add::<report::show::Show>(&["show"]);
     all.add::<report::diff::Diff>(&["diff"]);
     all.add::<report::check::CheckReport>(&["check"]);

@@ -200,12 +200,6 @@ impl Ui {
         }
     }
 
-    /// Whether details are wanted.
-    #[must_use]
-    pub fn is_verbose(&self) -> bool {
-        self.verbosity == Verbosity::Verbose
-    }
-
     /// Says one step of the work. Silent without `-v`.
     pub fn detail(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Verbose {

@@ -6,6 +6,7 @@ pub mod cache;
 pub mod calls;
 pub mod check;
 pub mod clean;
+pub mod client;
 pub mod compact;
 pub mod compress;
 pub mod cutting;

@@ -6,6 +6,7 @@ pub(super) mod batch;
 pub(super) mod buffer;
 pub(super) mod check;
 pub(super) mod clean;
+pub(super) mod client;
 pub(super) mod compact;
 pub(super) mod completions;
 pub(super) mod compress;

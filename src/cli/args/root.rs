@@ -7,7 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, batch, buffer, check, clean, compact, completions, compress, diff, discard, distill, doctor, find, fit, forget, gain, keep, list, log, man, prune, refs, restore, run, show, stats, truncate, undo,
+    archive, batch, buffer, check, clean, client, compact, completions, compress, diff, discard, distill, doctor, find,
+    fit, forget, gain, keep, list, log, man, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
@@ -116,6 +117,12 @@ pub(crate) enum Verb {
     /// Manage rolling conversation buffers
     #[command(after_help = buffer::EXAMPLES)]
     Buffer(buffer::Args),
+    /// Install and run ctxc inside Claude Code
+    #[command(after_help = client::EXAMPLES)]
+    Client(client::Args),
+    /// Print one line for the status line of Claude Code
+    #[command(after_help = client::STATUS_LINE)]
+    Statusline(client::StatusLineArgs),
     /// Start an MCP server for agents
     #[cfg(feature = "mcp")]
     #[command(after_help = mcp::EXAMPLES)]

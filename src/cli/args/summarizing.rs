@@ -115,7 +115,7 @@ impl WordingArgs {
 }
 
 /// The limit of a summary for a context window of so many tokens: 2 %, in steps of 1,024, which is 4,096 for 200,000 (K-05).
-fn share_of(window: u64) -> Tokens {
+pub(super) fn share_of(window: u64) -> Tokens {
     const STEP: u64 = 1024;
     Tokens((window / 50).div_ceil(STEP).max(1) * STEP)
 }

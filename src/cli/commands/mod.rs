@@ -5,6 +5,7 @@ pub(crate) mod batch;
 pub(crate) mod buffer;
 pub(crate) mod check;
 pub(crate) mod clean;
+pub(crate) mod client;
 pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod compress;

@@ -1,5 +1,6 @@
 //! The configuration: `ctxc.toml` of the project, that of the user, and variables of the environment (U-04).
 
+mod client;
 mod embeddings;
 mod key;
 mod layer;

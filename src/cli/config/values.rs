@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use super::client::Client;
 use super::embeddings::Embeddings;
 use super::key::KEYS;
 use super::layer::{Layer, Source};
@@ -71,6 +72,8 @@ pub(crate) struct Config {
     pub(crate) summarization: Summarization,
     /// Who is asked what entries mean.
     pub(crate) embeddings: Embeddings,
+    /// What ctxc does inside Claude Code.
+    pub(crate) client: Client,
 }
 
 /// One key as it is set.
@@ -113,6 +116,7 @@ impl Default for Config {
             prices: BTreeMap::new(),
             summarization: Summarization::default(),
             embeddings: Embeddings::default(),
+            client: Client::default(),
         }
     }
 }
@@ -181,6 +185,7 @@ impl Config {
             quantity::size(text).map_err(|error| CommandError::config(anyhow!("keep_max: {error}")))?;
         }
         self.summarization.validate()?;
+        self.client.validate()?;
         Ok(self)
     }
 

@@ -25,6 +25,7 @@ pub use check::problem::{Detail, Problem, ProblemKind, Severity, new_problems};
 pub use check::unchanged::unchanged_tokens;
 pub use compact::batches::{Labels, NamedBatch, find_batches, folded_batches, over};
 pub use compact::boundary::{PriorSummary, prior_summary};
+pub use compact::client::{ClientCompaction, Taken, append_line, take_up};
 pub use compact::replace::{Compaction, compact, noted};
 pub use compact::scope::{Chunk, ReadChunk, Scope, read_chunk};
 pub use edit::compress::{Tasks, add_edits, read_tasks};

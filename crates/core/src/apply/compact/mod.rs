@@ -2,5 +2,6 @@
 
 pub(super) mod batches;
 pub(super) mod boundary;
+pub(super) mod client;
 pub(super) mod replace;
 pub(super) mod scope;

@@ -280,7 +280,7 @@ fn keep(
 }
 
 /// Notes which stored lines were left out, or written otherwise, so that a search tells which operation took them out.
-fn note_originals(
+pub(in crate::apply) fn note_originals(
     file: &File,
     index: &Index,
     changed: &[(LineNo, Option<Digest>)],

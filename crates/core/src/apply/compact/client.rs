@@ -1,0 +1,358 @@
+//! A compaction that the client carried out with what ctxc gave it: repaired so that a resume sends it once (C-03), and taken
+//! up into the archive as an operation (C-04).
+//!
+//! The file then has the old entries, a boundary, the view, and entries that the client wrote again. Those that it wrote by
+//! their handles hang on their old parents and have their old message ids, so that a resume would send the old entries too.
+//! The boundary once more, with a list that keeps nothing, ends that: the later line counts (C-09).
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use jiff::Timestamp;
+
+use crate::apply::edit::own_edits::Lines;
+use crate::apply::error::ApplyError;
+use crate::apply::render::composed::measured;
+use crate::apply::write::carry_out::note_originals;
+use crate::version;
+use crate::version::{Address, Deposited, Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Sum, Version};
+use ctxc_store::{Archive, FileRef, Operation};
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::{Kind, Scan};
+use ctxc_transcript::text::{Digest, Tokens};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, MessageIdx, Parent, Totals, read_line, revisit};
+
+/// The last compaction of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientCompaction {
+    /// Its boundary, as it was first written.
+    pub boundary: LineNo,
+    /// The same line once more, where there is one.
+    pub repeated: Option<LineNo>,
+    /// The first line behind what the client wrote at once: boundary, view, and entries again.
+    pub end: LineNo,
+    /// Whether a resume would send what stands before it as well.
+    pub is_open: bool,
+}
+
+impl ClientCompaction {
+    /// The last compaction in `file`, where its summary is one that `is_own` knows.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn find(file: &File, index: &Index, is_own: impl Fn(&str) -> bool) -> io::Result<Option<Self>> {
+        let is_boundary = |line: &LineNo| {
+            let record = index.record(*line);
+            record.kind == Kind::System && record.flags.any(Flags::COMPACT_BOUNDARY)
+        };
+        let uuid = |line: LineNo| index.record(line).uuid;
+        let Some(last) = index.lines().rfind(is_boundary) else { return Ok(None) };
+        // A repeated line stands for the first, which need not be the last boundary.
+        let first_of = |line| index.lines().filter(is_boundary).find(|it| uuid(*it) == uuid(line)).unwrap_or(line);
+        let boundary = index.lines().filter(is_boundary).map(first_of).max().unwrap_or(last);
+        let repeated = index.lines().filter(is_boundary).rfind(|it| uuid(*it) == uuid(boundary) && *it != boundary);
+        let behind = || (boundary.0 + 1..index.n_lines()).map(LineNo);
+        let mut buffer = Vec::new();
+        let Some(view) = behind().next().filter(|line| index.record(*line).kind == Kind::User) else { return Ok(None) };
+        let bytes = read_line(file, index, view, &mut buffer)?;
+        let scan = Scan::of(bytes);
+        let text = ctxc_transcript::entry::text(&scan, bytes);
+        if !is_own(&text) {
+            return Ok(None);
+        }
+        let view_time = scan.timestamp.map(|time| time.of(bytes).to_vec());
+        let before = times(file, index, boundary)?;
+        let mut end = view.0 + 1;
+        for line in behind().skip(1).take_while(|line| index.record(*line).is_message()) {
+            let bytes = read_line(file, index, line, &mut buffer)?;
+            let time = Scan::of(bytes).timestamp.map(|time| time.of(bytes).to_vec());
+            if time.is_none() || time != view_time && !time.is_some_and(|time| before.contains_key(&time)) {
+                break;
+            }
+            end = line.0 + 1;
+        }
+        let said = read_line(file, index, repeated.unwrap_or(boundary), &mut buffer)?;
+        let says = index.record(repeated.unwrap_or(boundary)).flags.any(Flags::PRESERVES.with(Flags::KEEPS_NOTHING));
+        let is_open = !says && said.ends_with(b"\n") && hangs_on_old(index, boundary);
+        Ok(Some(Self { boundary, repeated, end: LineNo(end), is_open }))
+    }
+
+    /// The boundary once more, with a list that keeps nothing, and its line end; `None` where nothing is to be repaired.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn repair_line(&self, file: &File, index: &Index) -> io::Result<Option<Vec<u8>>> {
+        if !self.is_open {
+            return Ok(None);
+        }
+        let mut buffer = Vec::new();
+        let view = read_line(file, index, LineNo(self.boundary.0 + 1), &mut buffer)?;
+        let anchor = Scan::of(view).uuid.map(|uuid| uuid.of(view).to_vec());
+        let bytes = read_line(file, index, self.boundary, &mut buffer)?;
+        let metadata = Scan::of(bytes).compact_metadata;
+        let (Some(anchor), Some(metadata)) = (anchor, metadata) else { return Ok(None) };
+        let own = [&br#"{"preservedMessages":{"anchorUuid":"#[..], &anchor, br#","uuids":[],"allUuids":[]}"#].concat();
+        let rest = metadata.of(bytes).strip_prefix(b"{").unwrap_or(b"}").trim_ascii_start();
+        let comma: &[u8] = if rest.starts_with(b"}") { b"" } else { b"," };
+        let value = [&own[..], comma, rest].concat();
+        render(bytes, &[Splice::new(metadata, value)]).map(Some).map_err(io::Error::other)
+    }
+}
+
+/// Whether something behind `boundary` hangs on what stands before it, or is of a message that stands there too.
+fn hangs_on_old(index: &Index, boundary: LineNo) -> bool {
+    let before = index.lines().take_while(|line| *line < boundary);
+    let messages: HashSet<MessageIdx> = before.filter_map(|line| index.record(line).message()).collect();
+    index.lines().filter(|line| *line > boundary).any(|line| {
+        let record = index.record(line);
+        let is_boundary = record.flags.any(Flags::COMPACT_BOUNDARY);
+        !is_boundary && matches!(record.parent(), Parent::At(parent) if parent < boundary)
+            || record.kind == Kind::Assistant && record.message().is_some_and(|message| messages.contains(&message))
+    })
+}
+
+/// The timestamps of the messages before `end`, with the digests of their lines.
+fn times(file: &File, index: &Index, end: LineNo) -> io::Result<HashMap<Vec<u8>, (Digest, LineNo)>> {
+    let lines = index.lines().take_while(|line| *line < end).filter(|line| index.record(*line).is_message()).collect();
+    let mut times = HashMap::new();
+    revisit(file, index, &lines, |line, bytes| {
+        if let Some(time) = Scan::of(bytes).timestamp {
+            times.insert(time.of(bytes).to_vec(), (Digest::of(bytes), line));
+        }
+        io::Result::Ok(())
+    })?;
+    Ok(times)
+}
+
+/// Appends `line` to the file at `path`, which was `len` bytes long when it was read: whether it did. A file that has changed
+/// since, or whose last line is not whole, is left alone.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn append_line(path: &Path, len: u64, line: &[u8]) -> io::Result<bool> {
+    let mut file = OpenOptions::new().read(true).append(true).open(path)?;
+    // Two hooks may run at once. The client does not lock, and writes whole lines at its end.
+    file.lock()?;
+    if file.metadata()?.len() != len || len == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::Start(len - 1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    if last != *b"\n" {
+        return Ok(false);
+    }
+    file.write_all(line)?;
+    Ok(true)
+}
+
+/// Who takes a compaction up, and what of.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken<'a> {
+    /// The file of the session.
+    pub path: &'a Path,
+    /// The id of the session.
+    pub session: &'a str,
+    /// The id of the operation.
+    pub operation: &'a str,
+    /// The time.
+    pub now: Timestamp,
+    /// Set when the work shall stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// Takes the compaction `found` in `file` up into the archive, where it is not there yet: the session as it was before, and
+/// an operation that leaves its messages out and puts the boundary, the view and what the client wrote again in their place.
+/// Whether something was new.
+///
+/// # Errors
+/// When the file or the archive fails. What is not committed is taken up the next time.
+pub fn take_up(
+    archive: &mut dyn Archive,
+    file: &File,
+    index: &Index,
+    found: &ClientCompaction,
+    taken: Taken<'_>,
+) -> Result<bool, ApplyError> {
+    let n_known = version::recognise(archive, file, index)?.1.map_or(0, |known| known.n_lines);
+    let mut is_new = false;
+    if n_known <= found.boundary.0 {
+        note_operation(archive, file, index, found, taken)?;
+        archive.commit().map_err(ApplyError::Archive)?;
+        is_new = true;
+    }
+    if let Some(repeated) = found.repeated.filter(|repeated| is_new || n_known <= repeated.0) {
+        note_repeated(archive, file, index, repeated, taken)?;
+        archive.commit().map_err(ApplyError::Archive)?;
+        is_new = true;
+    }
+    Ok(is_new)
+}
+
+/// The first `n_lines` of a file, with their index.
+fn part(mut file: &File, index: &Index, n_lines: u32) -> io::Result<Index> {
+    let len = if n_lines < index.n_lines() { index.offset(LineNo(n_lines)) } else { index.n_bytes };
+    file.rewind()?;
+    Index::build(file.take(len))
+}
+
+/// A version of the session as it was, and how it was rendered.
+struct Rendered {
+    state: State,
+    operations: Vec<String>,
+    steps: Vec<Step>,
+    saved: i64,
+    lines: Lines,
+}
+
+impl Rendered {
+    fn of(archive: &dyn Archive, deposited: &Deposited) -> Result<Self, ApplyError> {
+        let state = deposited.state.clone();
+        let n_stored = state.n_lines();
+        Ok(match deposited.version {
+            Some(key) => {
+                let version = Version::read(archive, key)?;
+                let lines = Lines::of(&version, n_stored);
+                let Version { operations, steps, saved, .. } = version;
+                Self { state, operations, steps, saved, lines }
+            }
+            None => Self {
+                steps: vec![Step::Keep(n_stored)],
+                state,
+                operations: Vec::new(),
+                saved: 0,
+                lines: Lines::plain(),
+            },
+        })
+    }
+}
+
+/// Notes what stands before the boundary as a state, and the compaction as an operation on it.
+fn note_operation(
+    archive: &mut dyn Archive,
+    file: &File,
+    index: &Index,
+    found: &ClientCompaction,
+    taken: Taken<'_>,
+) -> Result<(), ApplyError> {
+    let before = part(file, index, found.boundary.0).map_err(ApplyError::Read)?;
+    let chain = Chain::find(&before);
+    let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
+    let Rendered { state, mut operations, mut steps, mut saved, lines } = Rendered::of(archive, &deposited)?;
+    let mut sum: Sum = deposited.keys.iter().copied().collect();
+    let originals = times(file, index, found.boundary).map_err(ApplyError::Read)?;
+    let mut replaced: HashMap<LineNo, Digest> = HashMap::new();
+    let mut inserted = Vec::new();
+    let mut parent: Option<Vec<u8>> = None;
+    let mut tokens = 0;
+    let mut buffer = Vec::new();
+    for (at, line) in (0u32..).zip((found.boundary.0..found.end.0).map(LineNo)) {
+        let bytes = read_line(file, index, line, &mut buffer).map_err(ApplyError::Read)?;
+        let scan = Scan::of(bytes);
+        let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        sum.push(LineKey::scanned(text));
+        tokens += measured(text);
+        let original = scan.timestamp.and_then(|time| originals.get(time.of(bytes)));
+        replaced.extend(original.map(|(_, original)| (*original, Digest::of(bytes))));
+        steps.push(Step::Insert(Inserted::By { operation: taken.operation.to_owned(), at }, text.to_vec()));
+        inserted.push(relinked(&scan, text, parent.as_deref())?);
+        parent = scan.uuid.map(|uuid| uuid.of(bytes).to_vec());
+    }
+    let live = chain.lines.iter().filter_map(|line| lines.get(*line).0);
+    let n_stored = LineNo(state.n_lines());
+    let insert = Edit::Insert { before: Address::Stored(n_stored), lines: inserted };
+    let edits: Vec<Edit> = live.map(Edit::Drop).chain([insert]).collect();
+    let before_tokens = Totals::of(&before, &chain).context();
+    saved += before_tokens.0.cast_signed() - tokens;
+    let mut changed: Vec<(LineNo, Option<Digest>)> =
+        chain.lines.iter().map(|line| (*line, replaced.get(line).copied())).collect();
+    changed.sort_unstable_by_key(|(line, _)| *line);
+    note_originals(file, index, &changed, archive)?;
+    let edits = Edits { operation: taken.operation.to_owned(), edits, ..Edits::default() };
+    operations.push(taken.operation.to_owned());
+    let version = Version::new(state.key(), operations, steps, &sum, saved);
+    let read = deposited.version.unwrap_or_else(|| state.key());
+    let end = if found.end.0 < index.n_lines() { index.offset(found.end) } else { index.n_bytes };
+    let reference = |digest, bytes| FileRef { path: Some(taken.path.to_owned()), digest, bytes };
+    let operation = Operation {
+        id: taken.operation.to_owned(),
+        verb: "compact".to_owned(),
+        command: "ctxc client compact".to_owned(),
+        session: taken.session.to_owned(),
+        time: taken.now,
+        source: reference(read, before.n_bytes),
+        output: reference(version.key(), end),
+        session_ids: Vec::new(),
+        cuts: Vec::new(),
+        tokens: Some((before_tokens, Tokens(tokens.max(0).unsigned_abs()))),
+        report: None,
+    };
+    let put = |archive: &mut dyn Archive| {
+        archive.put_object(&edits.object())?;
+        archive.put_object(&version.object())?;
+        archive.put_operation(&operation, &[])
+    };
+    put(archive).map_err(ApplyError::Archive)?;
+    put_session(archive, &state, &version, end, file, index, taken)
+}
+
+/// Notes the boundary that was written once more as what follows from the operation: it is in the file, and in no session.
+fn note_repeated(
+    archive: &mut dyn Archive,
+    file: &File,
+    index: &Index,
+    repeated: LineNo,
+    taken: Taken<'_>,
+) -> Result<(), ApplyError> {
+    let before = part(file, index, repeated.0).map_err(ApplyError::Read)?;
+    let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
+    if deposited.version.is_none() {
+        return Ok(());
+    }
+    let Rendered { state, operations, mut steps, saved, .. } = Rendered::of(archive, &deposited)?;
+    let mut buffer = Vec::new();
+    let bytes = read_line(file, index, repeated, &mut buffer).map_err(ApplyError::Read)?;
+    let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let mut sum: Sum = deposited.keys.iter().copied().collect();
+    sum.push(LineKey::scanned(text));
+    steps.push(Step::Insert(Inserted::Derived, text.to_vec()));
+    let len = before.n_bytes + bytes.len() as u64;
+    let version = Version::new(state.key(), operations, steps, &sum, saved);
+    archive.put_object(&version.object()).map_err(ApplyError::Archive)?;
+    put_session(archive, &state, &version, len, file, index, taken)
+}
+
+fn put_session(
+    archive: &mut dyn Archive,
+    state: &State,
+    version: &Version,
+    bytes: u64,
+    file: &File,
+    index: &Index,
+    taken: Taken<'_>,
+) -> Result<(), ApplyError> {
+    let chain = Chain::find(index);
+    let kept = KeptSession {
+        id: taken.session.to_owned(),
+        path: Some(taken.path.to_owned()),
+        title: crate::apply::title_of(file, index, &chain).map_err(ApplyError::Read)?,
+        state: state.key().to_string(),
+        version: Some(version.key().to_string()),
+        time: taken.now,
+        bytes,
+        is_exact: false,
+    };
+    archive.put_object(&kept.object()).map_err(ApplyError::Archive)
+}
+
+/// The line as the session has it, hung on the one before it. Places of values are the same in both: only what is as long is
+/// replaced.
+fn relinked(scan: &Scan, text: &[u8], parent: Option<&[u8]>) -> Result<String, ApplyError> {
+    let parent = parent.zip(scan.parent_uuid).filter(|(parent, span)| span.of(text).len() == parent.len());
+    let splices: Vec<Splice> = parent.map(|(parent, span)| Splice::new(span, parent)).into_iter().collect();
+    let line = render(text, &splices).map_err(|error| ApplyError::Read(io::Error::other(error)))?;
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}

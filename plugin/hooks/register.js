@@ -1,0 +1,35 @@
+// Hands the compaction of the conversation to ctxc and its answer back. What is compacted, and how, is decided there.
+const CTXC = "@CTXC@"
+
+// The context window in tokens, as the client measured it last; 0 while it is not known.
+let contextWindow = 0
+
+export function register(on) {
+  on('session.measure', async ($, e, next) => {
+    contextWindow = e.context?.window ?? contextWindow
+    const percent = Math.round(e.context?.percent ?? 0)
+    if (percent >= 70) $.ui.status('context ' + percent + '% full: /compact shrinks it with ctxc, without a request')
+    return next(e)
+  })
+
+  on('session.compact', async ($, e, next) => {
+    // Subagents are compacted by the client, and nothing is prepared before somebody asks for it.
+    if (e.agentId) return next(e)
+    if (e.trigger === 'precompute') return { skip: 'ctxc compacts when it is asked to' }
+    const info = await $.session.info()
+    const ran = await $.process.run([CTXC, 'client', 'compact', '--quiet'], {
+      stdin: JSON.stringify({
+        trigger: e.trigger,
+        instructions: e.instructions ?? '',
+        session: await $.session.id(),
+        transcript: info.transcriptPath,
+        window: contextWindow || null,
+        messages: e.messages,
+      }),
+      timeoutMs: 60000,
+    })
+    // The client compacts by itself where ctxc has any doubt.
+    if (ran.exitCode !== 0 || ran.isStdoutTruncated) return next(e)
+    return JSON.parse(ran.stdout)
+  }).catch(async ($, e, next) => next(e))
+}

@@ -1,0 +1,145 @@
+"""A home, a project and a stand-in for the Messages API on loopback, in which the real client runs (scripts/test-client)."""
+
+import json
+import os
+import pathlib
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Api:
+    """The stand-in. `answer(request)` gives the blocks of the next reply; every request is kept in `requests`."""
+
+    def __init__(self):
+        self.requests = []
+        self.answer = lambda request: [{"type": "text", "text": "done"}]
+        self.usage = None
+        self.refuse_once = None
+        api = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                self.send(404, "application/json", b"{}")
+
+            do_HEAD = do_GET
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("content-length") or 0))
+                if "/messages" not in self.path:
+                    return self.send(404, "application/json", b"{}")
+                request = json.loads(body)
+                if "count_tokens" in self.path:
+                    return self.send(200, "application/json", json.dumps({"input_tokens": tokens(request)}).encode())
+                # Titles and probes are asked without tools; only requests of the conversation count.
+                is_main = bool(request.get("tools"))
+                if is_main:
+                    api.requests.append(request)
+                if is_main and api.refuse_once:
+                    message, api.refuse_once = api.refuse_once, None
+                    error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+                    return self.send(400, "application/json", json.dumps(error).encode())
+                blocks = api.answer(request) if is_main else [{"type": "text", "text": "a title"}]
+                message = api.message(request, blocks)
+                if not request.get("stream"):
+                    return self.send(200, "application/json", json.dumps(message).encode())
+                self.send(200, "text/event-stream", "".join(events(message)).encode())
+
+            def send(self, status, kind, body):
+                self.send_response(status)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = "http://127.0.0.1:%d" % self.server.server_port
+        self.n_replies = 0
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def message(self, request, blocks):
+        self.n_replies += 1
+        is_call = any(block["type"] == "tool_use" for block in blocks)
+        n_tokens = self.usage if self.usage is not None else tokens(request)
+        return {
+            "id": "msg_%08d" % self.n_replies, "type": "message", "role": "assistant",
+            "model": request.get("model", "claude"), "content": blocks,
+            "stop_reason": "tool_use" if is_call else "end_turn", "stop_sequence": None,
+            "usage": {"input_tokens": n_tokens, "output_tokens": 50, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
+        }
+
+
+def tokens(request):
+    """What a request is estimated at: a quarter of its characters."""
+    return len(json.dumps([request.get("system"), request.get("messages"), request.get("tools")])) // 4
+
+
+def events(message):
+    """The reply as server-sent events."""
+    def event(kind, **fields):
+        return "event: %s\ndata: %s\n\n" % (kind, json.dumps({"type": kind, **fields}))
+
+    yield event("message_start", message={**message, "content": [], "stop_reason": None})
+    for at, block in enumerate(message["content"]):
+        if block["type"] == "text":
+            start, deltas = {"type": "text", "text": ""}, [{"type": "text_delta", "text": block["text"]}]
+        elif block["type"] == "thinking":
+            start = {"type": "thinking", "thinking": "", "signature": ""}
+            deltas = [{"type": "thinking_delta", "thinking": block["thinking"]}, {"type": "signature_delta", "signature": block["signature"]}]
+        else:
+            start, deltas = {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+        yield event("content_block_start", index=at, content_block=start)
+        for delta in deltas:
+            yield event("content_block_delta", index=at, delta=delta)
+        yield event("content_block_stop", index=at)
+    yield event("message_delta", delta={"stop_reason": message["stop_reason"], "stop_sequence": None}, usage=message["usage"])
+    yield event("message_stop")
+
+
+class Stage:
+    """A home with a project, in which the client and ctxc run with nothing else of the environment."""
+
+    def __init__(self, folder, client, ctxc, api):
+        self.folder, self.client, self.ctxc, self.api = pathlib.Path(folder), client, ctxc, api
+        self.home, self.project = self.folder / "home", self.folder / "project"
+        self.home.mkdir(parents=True)
+        self.project.mkdir()
+        self.plugin = None
+
+    def env(self, **more):
+        bin_folder = os.path.dirname(self.ctxc)
+        env = {
+            "HOME": str(self.home), "PATH": bin_folder + ":/usr/local/bin:/usr/bin:/bin", "TMPDIR": str(self.folder), "SHELL": "/bin/bash",
+            "ANTHROPIC_BASE_URL": self.api.url, "ANTHROPIC_API_KEY": "sk-ant-test", "TERM": "xterm", "LANG": "C.UTF-8",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "IS_SANDBOX": "1",
+        }
+        env.update(more)
+        return env
+
+    def claude(self, *args, timeout=60, **env):
+        plugin = ["--plugin-dir", str(self.plugin)] if self.plugin else []
+        command = ["timeout", "-k", "5", str(timeout), self.client, *plugin, *args]
+        return subprocess.run(command, cwd=self.project, env=self.env(**env), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+    def say(self, prompt, session=None, *args, **env):
+        """One turn; the result of the client as JSON."""
+        resume = ["--resume", session] if session else []
+        ran = self.claude("-p", prompt, "--output-format", "json", "--allowedTools", "Read", "Bash", *resume, *args, **env)
+        try:
+            return json.loads(ran.stdout)
+        except ValueError:
+            raise AssertionError("the client said %r and %r" % (ran.stdout[-2000:], ran.stderr[-2000:]))
+
+    def run(self, *args, stdin=""):
+        return subprocess.run([self.ctxc, *args], cwd=self.project, env=self.env(), capture_output=True, text=True, input=stdin, timeout=60)
+
+    def transcript(self, session):
+        return next(self.home.glob(".claude/projects/*/%s.jsonl" % session))
+
+    def rows(self, session):
+        return [json.loads(line) for line in self.transcript(session).read_text().splitlines()]

@@ -1,0 +1,181 @@
+//! What the client asks, and what it is answered.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::linear::Linear;
+use super::messages::{Message, Role, ToolResult, ToolUse};
+use crate::cli::error::CommandError;
+use crate::cli::reading::Reading;
+use ctxc_core::apply::Shelf;
+use ctxc_transcript::scan::{BlockKind, Scan};
+use ctxc_transcript::text::{Tokens, chars4, json_string};
+use ctxc_transcript::{Flags, LineNo, entry, read_line};
+
+/// What the client asks for when it compacts.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Request {
+    /// What was typed behind `/compact`.
+    #[serde(default)]
+    pub(super) instructions: String,
+    /// The id of the session.
+    pub(super) session: String,
+    /// The file of the session.
+    pub(super) transcript: PathBuf,
+    /// The context window of the model in tokens, where the client said it.
+    #[serde(default)]
+    pub(super) window: Option<u64>,
+    /// The messages of the conversation, as they came.
+    pub(super) messages: Vec<Box<RawValue>>,
+}
+
+/// What the client is answered.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Answer {
+    /// Nothing is compacted.
+    Skip {
+        /// Why not.
+        skip: String,
+    },
+    /// These messages take the place of all.
+    #[serde(rename_all = "camelCase")]
+    Compacted {
+        /// The messages.
+        messages: Vec<Box<RawValue>>,
+        /// The size of the context before.
+        tokens_before: Tokens,
+        /// The size of the context after.
+        tokens_after: Tokens,
+    },
+}
+
+/// The messages that are given back.
+pub(super) struct Given<'a> {
+    pub(super) raw: &'a [Box<RawValue>],
+    pub(super) messages: &'a [Message],
+    pub(super) linear: &'a Linear,
+    pub(super) shelf: &'a Shelf,
+    pub(super) out: Vec<Box<RawValue>>,
+    /// The `chars4` tokens of what is given back.
+    pub(super) tokens: Tokens,
+    step: Step,
+}
+
+/// A step that is closed: what the assistant said and called, and all results.
+#[derive(Default)]
+struct Step {
+    texts: Vec<String>,
+    calls: Vec<ToolUse>,
+    results: Vec<ToolResult>,
+}
+
+impl<'a> Given<'a> {
+    pub(super) fn new(raw: &'a [Box<RawValue>], messages: &'a [Message], linear: &'a Linear, shelf: &'a Shelf) -> Self {
+        Self { raw, messages, linear, shelf, out: Vec::new(), tokens: Tokens::ZERO, step: Step::default() }
+    }
+
+    /// Gives a message that the client has not had yet.
+    pub(super) fn push(&mut self, message: &Message) -> Result<(), CommandError> {
+        self.tokens += tokens_of(message);
+        self.out.push(serde_json::value::to_raw_value(message)?);
+        Ok(())
+    }
+
+    /// Gives the message at `at` back as it came, with its handle.
+    pub(super) fn push_as_it_came(&mut self, at: usize) -> Result<(), CommandError> {
+        self.flush()?;
+        if let (Some(raw), Some(message)) = (self.raw.get(at), self.messages.get(at)) {
+            self.tokens += tokens_of(message);
+            self.out.push(raw.clone());
+        }
+        Ok(())
+    }
+
+    /// Gives what the message at `at` says on `line` of `reading`. Prompts go back as they came. What closed steps say goes
+    /// back without handles, the calls of a step in one message and their results in the next: otherwise the client drops
+    /// results, and resumes with both the old and the new entries.
+    pub(super) fn push_line(&mut self, at: usize, reading: &Reading, line: LineNo) -> Result<(), CommandError> {
+        let Some(message) = self.messages.get(at) else { return Ok(()) };
+        if message.is_prompt() {
+            return self.push_as_it_came(at);
+        }
+        let mut buffer = Vec::new();
+        let bytes = read_line(&reading.file, &reading.index, line, &mut buffer)?;
+        let scan = Scan::of(bytes);
+        if message.role == Role::Assistant {
+            if self.step.is_answered() {
+                self.flush()?;
+            }
+            let text = entry::text(&scan, bytes);
+            self.step.texts.extend(Some(text).filter(|text| !text.trim().is_empty()));
+            let inputs = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse).map(|block| block.input);
+            for (call, input) in message.tool_uses.iter().zip(inputs) {
+                let input = input.and_then(|span| std::str::from_utf8(span.of(bytes)).ok());
+                let input = input.and_then(|text| RawValue::from_string(text.to_owned()).ok());
+                self.step.calls.push(ToolUse { input: input.unwrap_or_else(|| call.input.clone()), ..call.clone() });
+            }
+            return Ok(());
+        }
+        for (result, (_, text)) in message.tool_results.iter().zip(entry::tool_results(&scan, bytes)) {
+            let mut text = self.linear.renamed(at, text);
+            if scan.blocks.iter().any(|block| block.kind == BlockKind::Image) {
+                // The client hands no images over, so that they cannot go back.
+                let show = self.linear.names.get(&at).map(|(_, original)| self.shelf.command(*original));
+                text = format!("{text}[ctxc: image removed{}]", show.unwrap_or_default());
+            }
+            self.step.results.push(ToolResult { text, ..result.clone() });
+        }
+        Ok(())
+    }
+
+    /// Gives the step that was collected.
+    pub(super) fn flush(&mut self) -> Result<(), CommandError> {
+        let Step { texts, calls, mut results } = std::mem::take(&mut self.step);
+        for call in &calls {
+            if !results.iter().any(|result| result.id == call.id) {
+                let text = "[no result: the call was interrupted]".to_owned();
+                results.push(ToolResult { id: call.id.clone(), text, is_error: true });
+            }
+        }
+        let place = |result: &ToolResult| calls.iter().position(|call| call.id == result.id);
+        results.retain(|result| place(result).is_some());
+        results.sort_by_key(place);
+        let message = Message { role: Role::Assistant, text: texts.join("\n\n"), ..Message::of_user(String::new()) };
+        if !message.text.is_empty() || !calls.is_empty() {
+            self.push(&Message { tool_uses: calls, ..message })?;
+        }
+        if !results.is_empty() {
+            self.push(&Message { tool_results: results, ..Message::of_user(String::new()) })?;
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    /// Whether something was called, and all of it answered: what comes next is another step.
+    fn is_answered(&self) -> bool {
+        !self.calls.is_empty() && self.calls.iter().all(|call| self.results.iter().any(|result| result.id == call.id))
+    }
+}
+
+/// What the model sees of a message, in `chars4` tokens.
+pub(super) fn tokens_of(message: &Message) -> Tokens {
+    let calls: Tokens = message.tool_uses.iter().map(|call| chars4(call.input.get())).sum();
+    let results: Tokens = message.tool_results.iter().map(|result| chars4(&result.text)).sum();
+    chars4(&message.text) + calls + results
+}
+
+/// The summary on `line` of `reading`, where one stands there that a compaction has put there now.
+pub(super) fn new_view(reading: &Reading, linear: &Linear, line: LineNo) -> Result<Option<String>, CommandError> {
+    let record = reading.index.record(line);
+    if !record.flags.any(Flags::COMPACT_SUMMARY) || linear.messages.contains_key(&record.uuid) {
+        return Ok(None);
+    }
+    let mut buffer = Vec::new();
+    let bytes = read_line(&reading.file, &reading.index, line, &mut buffer)?;
+    let text = Scan::of(bytes).string_content(bytes).map(|raw| json_string::decode(raw).into_owned());
+    Ok(text)
+}

@@ -1,0 +1,184 @@
+//! The messages of the client as a transcript, one entry behind the other: the entries of its file where they are there, and
+//! made up where they are not.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::messages::{Message, Role};
+use ctxc_core::apply::unnamed_file;
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::{BlockKind, Kind, Scan};
+use ctxc_transcript::text::{Digest, json_string};
+use ctxc_transcript::{IdHash, Index, LineNo, entry, read_line};
+
+use crate::cli::error::CommandError;
+
+/// A transcript of messages.
+#[derive(Debug)]
+pub(super) struct Linear {
+    /// Its file, which has no name.
+    pub(super) file: File,
+    /// Which message each entry is of, by its uuid.
+    pub(super) messages: HashMap<IdHash, usize>,
+    /// The digests of its lines, with those of the lines of the client that they are. A message whose entry is not in the file
+    /// of the client is not among them.
+    pub(super) names: HashMap<usize, (Digest, Digest)>,
+}
+
+/// How many digits of a digest a placeholder has.
+const DIGITS: usize = 12;
+
+/// The summary that a conversation starts with, where ctxc wrote it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Head {
+    /// The names of the batches that it is made of.
+    pub(super) batches: Vec<String>,
+}
+
+impl Linear {
+    /// Writes `messages` of the session `session`, whose entries are looked for in the `transcript` of the client. The first
+    /// of them is the summary so far where there is a `head`.
+    pub(super) fn of(
+        messages: &[Message],
+        transcript: &File,
+        session: &str,
+        head: Option<&Head>,
+    ) -> Result<Self, CommandError> {
+        let index = Index::build(transcript)?;
+        let uuids = messages.iter().filter_map(|message| message.handle.as_deref()).map(id);
+        let rows = index.lines_of(uuids);
+        let mut linear = Self { file: unnamed_file()?, messages: HashMap::new(), names: HashMap::new() };
+        let mut out = io::BufWriter::new(&linear.file);
+        let mut before = Before { uuid: None, time: "1970-01-01T00:00:00.000Z".to_owned() };
+        let mut buffer = Vec::new();
+        for (at, message) in messages.iter().enumerate() {
+            let uuid = message.handle.clone().unwrap_or_else(|| made_uuid(at));
+            if let Some(head) = head.filter(|_| at == 0) {
+                let boundary = made_uuid(usize::MAX);
+                let batches = json!({"trigger": "manual", "preTokens": 0, "ctxc": {"batches": head.batches}});
+                let fields = json!({"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "compactMetadata": batches});
+                writeln!(out, "{}", before.entry(&boundary, session, &fields))?;
+                before.uuid = Some(boundary);
+                let fields = json!({"type": "user", "message": {"role": "user", "content": message.text}, "isCompactSummary": true});
+                writeln!(out, "{}", before.entry(&uuid, session, &fields))?;
+            } else if let Some(row) =
+                rows.get(&id(&uuid)).and_then(|line| row(transcript, &index, *line, &mut buffer, message))
+            {
+                let (scan, bytes) = row;
+                if let Some(time) = scan.timestamp.and_then(|time| time.string(bytes)) {
+                    before.time = json_string::decode(time).into_owned();
+                }
+                let line = before.relinked(&scan, bytes)?;
+                linear.names.insert(at, (Digest::of(&line), Digest::of(bytes)));
+                out.write_all(&line)?;
+            } else {
+                let fields = json!({"type": message.role, "message": content(message)});
+                writeln!(out, "{}", before.entry(&uuid, session, &fields))?;
+            }
+            linear.messages.insert(id(&uuid), at);
+            before.uuid = Some(uuid);
+        }
+        out.flush()?;
+        drop(out);
+        linear.file.rewind()?;
+        Ok(linear)
+    }
+
+    /// `text` with the names of lines of the client in the place of those of this transcript.
+    pub(super) fn renamed(&self, at: usize, text: String) -> String {
+        match self.names.get(&at).map(|(own, original)| (name(*own), name(*original))) {
+            Some((own, original)) if text.contains(&own) => text.replace(&own, &original),
+            Some(_) | None => text,
+        }
+    }
+}
+
+fn id(uuid: &str) -> IdHash {
+    IdHash::of(uuid.as_bytes())
+}
+
+/// A uuid for the message at `at`, which has none: equal messages get equal ones.
+fn made_uuid(at: usize) -> String {
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("ctxc client message {at}").as_bytes()).to_string()
+}
+
+/// How a placeholder names a line.
+fn name(line: Digest) -> String {
+    line.to_string().chars().take(DIGITS).collect()
+}
+
+/// The entry at `line`, where it says what `message` does: what the client has in memory is what is true.
+fn row<'b>(
+    file: &File,
+    index: &Index,
+    line: LineNo,
+    buffer: &'b mut Vec<u8>,
+    message: &Message,
+) -> Option<(Scan, &'b [u8])> {
+    let bytes = read_line(file, index, line, buffer).ok()?;
+    let scan = Scan::of(bytes);
+    let role = match scan.kind {
+        Kind::User => Role::User,
+        Kind::Assistant => Role::Assistant,
+        _ => return None,
+    };
+    let results = entry::tool_results(&scan, bytes);
+    let n_calls = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse).count();
+    let is_same = role == message.role
+        && n_calls == message.tool_uses.len()
+        && results.iter().map(|(_, text)| text).eq(message.tool_results.iter().map(|result| &result.text))
+        && (!results.is_empty() || entry::text(&scan, bytes) == message.text);
+    (is_same && bytes.ends_with(b"\n")).then_some((scan, bytes))
+}
+
+/// What stands before an entry.
+struct Before {
+    uuid: Option<String>,
+    /// The time of the last entry of the client.
+    time: String,
+}
+
+impl Before {
+    /// An entry that the client has not written, with `fields` behind its envelope.
+    fn entry(&self, uuid: &str, session: &str, fields: &Value) -> Value {
+        let mut entry = json!({
+            "parentUuid": self.uuid, "isSidechain": false, "userType": "external", "sessionId": session,
+            "uuid": uuid, "timestamp": self.time,
+        });
+        if let (Some(entry), Some(fields)) = (entry.as_object_mut(), fields.as_object()) {
+            entry.extend(fields.clone());
+        }
+        entry
+    }
+
+    /// An entry of the client, hung on what stands before it here.
+    fn relinked(&self, scan: &Scan, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let Some(span) = scan.parent_uuid else { return Ok(bytes.to_vec()) };
+        let parent = self.uuid.as_deref().map_or_else(|| "null".to_owned(), json_string::encode);
+        render(bytes, &[Splice::new(span, parent)]).map_err(io::Error::other)
+    }
+}
+
+/// What a message says, as an entry has it.
+fn content(message: &Message) -> Value {
+    let text = || json!({"type": "text", "text": message.text});
+    match message.role {
+        Role::User if message.tool_results.is_empty() => json!({"role": "user", "content": message.text}),
+        Role::User => {
+            let result = |it: &super::messages::ToolResult| json!({"type": "tool_result", "tool_use_id": it.id, "content": it.text, "is_error": it.is_error});
+            let texts = (!message.text.is_empty()).then(text);
+            let blocks: Vec<Value> = message.tool_results.iter().map(result).chain(texts).collect();
+            json!({"role": "user", "content": blocks})
+        }
+        Role::Assistant => {
+            let texts = (!message.text.is_empty()).then(text);
+            let call = |it: &super::messages::ToolUse| json!({"type": "tool_use", "id": it.id, "name": it.tool, "input": it.input});
+            let blocks: Vec<Value> = texts.into_iter().chain(message.tool_uses.iter().map(call)).collect();
+            json!({"role": "assistant", "type": "message", "content": blocks})
+        }
+    }
+}

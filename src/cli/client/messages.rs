@@ -1,0 +1,69 @@
+//! The messages that the client hands to a plugin: one for each block, with the uuid of its entry.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// A message. Fields that are not read here stay in what came in, and go back with it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Message {
+    pub(super) role: Role,
+    #[serde(default)]
+    pub(super) text: String,
+    #[serde(default)]
+    pub(super) tool_uses: Vec<ToolUse>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) tool_results: Vec<ToolResult>,
+    /// The uuid of its entry; a message that is given back with it is written again as it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) handle: Option<String>,
+}
+
+/// Who said a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Role {
+    User,
+    Assistant,
+}
+
+/// A tool call.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct ToolUse {
+    #[serde(rename = "tool_use_id")]
+    pub(super) id: String,
+    pub(super) tool: String,
+    pub(super) input: Box<RawValue>,
+}
+
+/// The result of a tool call.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct ToolResult {
+    #[serde(rename = "tool_use_id")]
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) text: String,
+    #[serde(rename = "isError", default)]
+    pub(super) is_error: bool,
+}
+
+impl Message {
+    /// A message of the user with nothing but text, which the client has not had yet.
+    pub(super) const fn of_user(text: String) -> Self {
+        Self { role: Role::User, text, tool_uses: Vec::new(), tool_results: Vec::new(), handle: None }
+    }
+
+    /// Whether it is a message of the user that answers no call.
+    pub(super) fn is_prompt(&self) -> bool {
+        self.role == Role::User && self.tool_results.is_empty()
+    }
+}
+
+/// The first message that a tool loop that is still open at the end has behind its prompt; the number of messages where the
+/// last of them ends the turn.
+pub(super) fn open_loop(messages: &[Message]) -> usize {
+    if messages.last().is_none_or(|last| last.tool_results.is_empty()) {
+        return messages.len();
+    }
+    messages.iter().rposition(Message::is_prompt).map_or(0, |prompt| prompt + 1)
+}

@@ -1,0 +1,21 @@
+//! What ctxc does inside Claude Code: compacting in its place, repairing what that leaves, installing the plugin.
+//!
+//! `docs/decisions/0033-inside-the-client.md` has the reasons, `docs/agents.md` what was measured.
+
+mod answer;
+mod linear;
+mod messages;
+mod named;
+mod planning;
+mod plugin;
+mod repair;
+mod status_line;
+
+pub(crate) use answer::Request;
+pub(crate) use planning::{How, Plan, plan};
+pub(crate) use plugin::{
+    Doing, Touched, add_status_line, is_own_status_line, program_in, remove, remove_status_line, settings,
+    skills_folder, version_in, write,
+};
+pub(crate) use repair::{Hook, archive, repair};
+pub(crate) use status_line::{Status, status_line};

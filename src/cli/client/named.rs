@@ -1,0 +1,209 @@
+//! What stands in the view beside the summaries: what `/compact keep ...` asked for, and what a person typed.
+
+use super::messages::{Message, Role};
+use ctxc_transcript::Prompt;
+use ctxc_transcript::text::{Tokens, chars4};
+
+/// Above the instructions of `/compact`.
+const CONSTRAINTS: &str = "## Constraints given with /compact";
+/// Above what mentions the words of the instructions.
+const KEPT: &str = "## Kept because /compact asked for it";
+/// Above what a person typed and no summary has whole.
+const TYPED: &str = "## Typed by the person, word for word";
+/// Between two parts of a section.
+const BETWEEN: &str = "\n\n---\n\n";
+/// A prompt of more tokens is cut in its middle (K-05).
+const LONG: Tokens = Tokens(1_000);
+/// Words of instructions that name nothing.
+const COMMON: [&str; 34] = [
+    "about",
+    "all",
+    "also",
+    "and",
+    "any",
+    "are",
+    "compact",
+    "context",
+    "conversation",
+    "details",
+    "everything",
+    "focus",
+    "for",
+    "from",
+    "into",
+    "keep",
+    "important",
+    "only",
+    "please",
+    "preserve",
+    "remember",
+    "session",
+    "should",
+    "summary",
+    "that",
+    "the",
+    "their",
+    "them",
+    "this",
+    "what",
+    "when",
+    "which",
+    "with",
+    "work",
+];
+
+/// What the instructions of `/compact` name: words, paths and handles, in lower case.
+pub(super) fn words(instructions: &str) -> Vec<String> {
+    let edge = |c: char| !c.is_alphanumeric() && !matches!(c, '/' | '_' | '.' | '-' | '~');
+    let words =
+        instructions.split_whitespace().map(|word| word.trim_matches(edge).trim_end_matches('.').to_lowercase());
+    let mut words: Vec<String> =
+        words.filter(|word| word.chars().count() >= 3 && !COMMON.contains(&word.as_str())).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// Whether `text` has one of `words`.
+pub(super) fn mentions(text: &str, words: &[String]) -> bool {
+    let text = if words.is_empty() { String::new() } else { text.to_lowercase() };
+    words.iter().any(|word| text.contains(word.as_str()))
+}
+
+/// The sections behind a view that stands for `gone`. `earlier` is the view that the conversation started with.
+pub(super) fn sections(
+    view: &str,
+    earlier: Option<&str>,
+    gone: &[&Message],
+    instructions: &str,
+    room: Tokens,
+) -> String {
+    let mut parts = vec![view.to_owned()];
+    let mut constraints: Vec<String> = earlier.map(|earlier| section(earlier, CONSTRAINTS)).unwrap_or_default();
+    let instructions = instructions.trim();
+    if !instructions.is_empty() && !constraints.iter().any(|it| it == instructions) {
+        constraints.insert(0, instructions.to_owned());
+    }
+    push(&mut parts, CONSTRAINTS, &constraints);
+    let mut kept = excerpts(gone, &words(instructions), room);
+    for older in earlier.map(|earlier| section(earlier, KEPT)).unwrap_or_default() {
+        if !kept.contains(&older) {
+            kept.push(older);
+        }
+    }
+    push(&mut parts, KEPT, &kept);
+    let mut typed: Vec<String> = earlier.map(|earlier| section(earlier, TYPED)).unwrap_or_default();
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = flat(view);
+    for prompt in gone.iter().filter(|message| is_typed(message)) {
+        let text = middle_cut(prompt.text.trim());
+        if !said.contains(&flat(&text)) && !typed.contains(&text) {
+            typed.push(text);
+        }
+    }
+    push(&mut parts, TYPED, &typed);
+    parts.join("\n\n")
+}
+
+/// How many tokens the prompts among `messages` take as [`sections`] has them.
+pub(super) fn typed_tokens<'m>(messages: impl Iterator<Item = &'m Message>) -> Tokens {
+    messages.filter(|message| is_typed(message)).map(|message| chars4(&message.text).min(LONG)).sum()
+}
+
+fn is_typed(message: &Message) -> bool {
+    message.is_prompt() && Prompt::of_text(message.text.as_bytes()) == Prompt::Typed
+}
+
+fn push(parts: &mut Vec<String>, heading: &str, texts: &[String]) {
+    if !texts.is_empty() {
+        parts.push(format!("{heading}\n\n{}", texts.join(BETWEEN)));
+    }
+}
+
+/// The parts of the section under `heading` of a view.
+fn section(view: &str, heading: &str) -> Vec<String> {
+    let Some((_, rest)) = view.split_once(&format!("{heading}\n\n")) else { return Vec::new() };
+    let end = [CONSTRAINTS, KEPT, TYPED].iter().filter_map(|next| rest.find(&format!("\n\n{next}\n\n"))).min();
+    let text = end.and_then(|end| rest.get(..end)).unwrap_or(rest);
+    text.split(BETWEEN).map(str::to_owned).collect()
+}
+
+/// The lines of `gone` that have one of `words`, each with those beside it, as many of the newest as there is `room` for.
+fn excerpts(gone: &[&Message], words: &[String], room: Tokens) -> Vec<String> {
+    let mut excerpts: Vec<String> = Vec::new();
+    let mut left = room;
+    for message in gone.iter().rev().filter(|message| !is_typed(message) && !words.is_empty()) {
+        let texts =
+            std::iter::once(message.text.as_str()).chain(message.tool_results.iter().map(|it| it.text.as_str()));
+        for text in texts.filter(|text| mentions(text, words)) {
+            let who = if message.role == Role::User { "a tool said" } else { "the assistant said" };
+            let excerpt = format!("({who})\n{}", lines_with(text, words));
+            if excerpts.contains(&excerpt) || chars4(&excerpt) > left {
+                continue;
+            }
+            left = left.saturating_sub(chars4(&excerpt));
+            excerpts.push(excerpt);
+        }
+    }
+    excerpts.reverse();
+    excerpts
+}
+
+/// At most 20 lines of `text` that have one of `words`, and one on each side of them.
+fn lines_with(text: &str, words: &[String]) -> String {
+    const MOST: usize = 20;
+    let lines: Vec<&str> = text.lines().collect();
+    let has = |at: Option<usize>| at.and_then(|at| lines.get(at)).is_some_and(|line| mentions(line, words));
+    let near = |at: usize| has(Some(at)) || has(at.checked_sub(1)) || has(at.checked_add(1));
+    let kept: Vec<&str> =
+        lines.iter().enumerate().filter(|(at, _)| near(*at)).map(|(_, line)| *line).take(MOST).collect();
+    kept.join("\n")
+}
+
+/// `text` without its middle where it is long, which is said.
+fn middle_cut(text: &str) -> String {
+    if chars4(text) <= LONG {
+        return text.to_owned();
+    }
+    let half = usize::try_from(LONG.0 * 2).unwrap_or(usize::MAX);
+    let n_chars = text.chars().count();
+    let start: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(n_chars.saturating_sub(half)).collect();
+    format!("{start}\n[... {} characters left out; the archive has them ...]\n{end}", n_chars.saturating_sub(2 * half))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // C-02
+    #[test]
+    fn c_02_instructions_name_words_paths_and_handles() {
+        assert_eq!(words("keep the retry limit, src/net.rs and Bash-12."), ["bash-12", "limit", "retry", "src/net.rs"]);
+        assert_eq!(words("please keep all of it"), [""; 0]);
+    }
+
+    // C-02
+    #[test]
+    fn c_02_what_was_asked_for_and_typed_goes_from_view_to_view() {
+        let typed = |text: &str| Message::of_user(text.to_owned());
+        let long = typed(&"never do it ".repeat(1_000));
+        let (one, two) = (typed("never touch config.toml"), typed("the retry limit is 5"));
+        let mut tool = typed("");
+        tool.role = Role::Assistant;
+        tool.text = "nothing\nthe retry is in net.rs\nend\nfar away".to_owned();
+        let first =
+            sections("[view: the retry limit is 5]", None, &[&one, &two, &tool, &long], "keep retry", Tokens(500));
+        let second = sections("[view 2]", Some(&first), &[&two], "", Tokens(500));
+        for view in [&first, &second] {
+            assert!(view.contains("## Constraints given with /compact\n\nkeep retry"), "{view}");
+            assert!(view.contains("never touch config.toml") && view.contains("the retry is in net.rs\nend"), "{view}");
+            assert!(
+                !view.contains("far away") && view.contains("4000 characters left out")
+                    || view.contains("characters left out")
+            );
+        }
+        assert_eq!(first.matches("the retry limit is 5").count(), 1);
+        assert_eq!(second.matches("the retry limit is 5").count(), 1);
+    }
+}

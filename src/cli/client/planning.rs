@@ -1,0 +1,330 @@
+//! What takes the place of a conversation that the client compacts: pruned and masked first, then with its oldest part
+//! summarised, down to a part of the context window (C-02). A pure function of what is handed in, the file of the client,
+//! the batches in the archive and the configuration.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+
+use anyhow::{Context, anyhow};
+
+use super::answer::{Answer, Given, Request, new_view, tokens_of};
+use super::linear::{Head, Linear};
+use super::messages::{Message, open_loop};
+use super::named::{mentions, sections, typed_tokens, words};
+use crate::cli::compacting::{compact_conversation, take};
+use crate::cli::error::CommandError;
+use crate::cli::input::Input;
+use crate::cli::reading::Reading;
+use crate::cli::rewriting::{Identity, Work};
+use crate::cli::settings::{Keep, Rewriting, Summaries, Trigger};
+use crate::cli::stored;
+use crate::cli::ui::Ui;
+use ctxc_core::apply::{Calls, Rewrite, own_edits, prior_summary, prune, pruning, read_calls};
+use ctxc_core::plan::{Protected, PruneStage};
+use ctxc_store::{Document, Kind, Record};
+use ctxc_transcript::text::{Digest, Tokens};
+use ctxc_transcript::{Calibration, LineNo, Messages, Owner, Totals};
+
+/// How a view starts.
+const VIEW: &str = "[Context Summary";
+/// What else stands in the first line of a view of ours.
+const OWN: &str = "made by ctxc";
+/// What a conversation starts with that was only pruned.
+const NOTE: &str = "[Context Summary of 0 earlier messages, made by ctxc. Nothing is left out but tool results that were superseded \
+    or are old; each placeholder names the command that shows the original.]";
+/// The speaker of the record that says which batches a view is made of.
+const SPEAKER: &str = "client-view";
+/// What a view has beside its summaries, in tokens.
+const LEDGER: Tokens = Tokens(800);
+
+/// How a conversation is compacted.
+pub(crate) struct How {
+    pub(crate) rewriting: Rewriting,
+    /// How it is summarised: by the engine that is built in.
+    pub(crate) summaries: Summaries,
+    /// How it is pruned, the gentlest first.
+    pub(crate) prunings: Vec<PruneStage>,
+    /// The context window in tokens, where neither the client nor the transcript tell of a larger one.
+    pub(crate) window: Tokens,
+    /// Which part of the window, or of what is in use, may be left.
+    pub(crate) part: f64,
+}
+
+/// What takes the place of a conversation.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// What the client is answered.
+    pub(crate) answer: Answer,
+    /// What goes into the archive before.
+    pub(crate) records: Vec<Record>,
+}
+
+/// Plans what takes the place of the conversation of `request`.
+///
+/// # Errors
+/// On any doubt: when the transcript cannot be read, or the result would not be smaller.
+pub(crate) fn plan(request: &Request, how: &How, ui: &Ui) -> Result<Plan, CommandError> {
+    let messages =
+        request.messages.iter().map(|raw| serde_json::from_str(raw.get())).collect::<Result<Vec<Message>, _>>();
+    let messages = messages.context("read the messages of the client")?;
+    let name = || format!("read {}", request.transcript.display());
+    let transcript = File::open(&request.transcript).with_context(name)?;
+    let n_note = usize::from(messages.first().is_some_and(|first| first.text == NOTE));
+    let raw = request.messages.get(n_note..).unwrap_or_default();
+    let messages = messages.get(n_note..).unwrap_or_default();
+    let head = messages.first().filter(|first| is_view(&first.text));
+    let head = head.map(|head| head_of(&head.text, &how.rewriting.keep)).transpose()?;
+    let linear = Linear::of(messages, &transcript, &request.session, head.as_ref())?;
+    let mut conversation = Conversation::read(request, messages, linear, how, ui)?;
+    let before = conversation.work.size_of_stages(&Rewrite::default());
+    let rewrite = conversation.prune(request, how)?;
+    let (is_compacted, rewrite) = conversation.compact(how, rewrite, ui)?;
+    if !is_compacted && rewrite.is_nothing() {
+        return Ok(Plan {
+            answer: Answer::Skip { skip: "ctxc found nothing to compact".to_owned() },
+            records: Vec::new(),
+        });
+    }
+    conversation.give(request, raw, before, is_compacted, rewrite)
+}
+
+/// Whether `text` is a view that ctxc wrote.
+pub(crate) fn is_view(text: &str) -> bool {
+    let first = text.split('\n').next().unwrap_or_default();
+    first.starts_with(VIEW) && first.contains(OWN)
+}
+
+/// What is known of the view `text`.
+fn head_of(text: &str, keep: &Keep) -> Result<Head, CommandError> {
+    let Keep::In(url) = keep else { return Ok(Head::default()) };
+    let Some(archive) = stored::open_if_there(url)? else { return Ok(Head::default()) };
+    let record = archive.record(Kind::Result, view_key(text))?;
+    let batches = record.map(|record| record.document.text.lines().map(str::to_owned).collect());
+    Ok(Head { batches: batches.unwrap_or_default() })
+}
+
+fn view_key(text: &str) -> Digest {
+    Digest::of(format!("client view\n{text}").as_bytes())
+}
+
+/// A conversation while it is planned.
+struct Conversation<'a> {
+    messages: &'a [Message],
+    linear: Linear,
+    work: Work<'a>,
+    /// The first message of what goes back untouched at the end.
+    tail: usize,
+    target: Tokens,
+}
+
+impl<'a> Conversation<'a> {
+    fn read(
+        request: &Request,
+        messages: &'a [Message],
+        linear: Linear,
+        how: &'a How,
+        ui: &'a Ui,
+    ) -> Result<Self, CommandError> {
+        let file = linear.file.try_clone()?;
+        let len = file.metadata()?.len();
+        let reading = Reading::of_part(Input { file, path: None }, len, ui)?;
+        let calibration = Calibration::learn(&reading.index, &reading.chain);
+        let totals = Totals::of(&reading.index, &reading.chain);
+        let work = Work {
+            settings: &how.rewriting,
+            ui,
+            reading,
+            calibration,
+            totals,
+            archive: None,
+            identity: Identity::File,
+            rendered: Vec::new(),
+        };
+        let window = request.window.map_or_else(|| how.window.max(calibration.window()), Tokens);
+        let used = work.size_of_stages(&Rewrite::default());
+        let target = part_of(window.min(used), how.part);
+        let tail = tail(messages, target, &calibration);
+        Ok(Self { messages, linear, work, tail, target })
+    }
+
+    /// Prunes as far as it takes.
+    fn prune(&self, request: &Request, how: &How) -> Result<Rewrite, CommandError> {
+        let mut rewrite = Rewrite::default();
+        let Work { reading, settings, .. } = &self.work;
+        for stage in &how.prunings {
+            if self.work.size_of_stages(&rewrite) <= self.target {
+                break;
+            }
+            let (mut pruning, _) = pruning(stage).map_err(CommandError::usage)?;
+            let calls = read_calls(&reading.file, &reading.index, &reading.chain, &Protected::default())?;
+            pruning.only = Some(self.open(&calls, &words(&request.instructions)));
+            prune(&reading.file, &reading.index, &reading.chain, &pruning, &settings.shelf, &mut rewrite)?;
+        }
+        Ok(rewrite)
+    }
+
+    /// The handles of the results that may be cut: those before the tail whose entries the archive will have, but for those
+    /// that the instructions name, as far as these leave room.
+    fn open(&self, calls: &Calls, words: &[String]) -> BTreeSet<String> {
+        let mut room = Tokens(self.target.0 / 4);
+        let mut open = BTreeSet::new();
+        for (call_idx, call) in calls.calls.iter().enumerate().rev() {
+            let Some(at) = call.result.and_then(|result| self.message_of(result.line)) else { continue };
+            let handle = calls.handles.get(call_idx).map(|handle| handle.to_string()).unwrap_or_default();
+            let text = self.messages.get(at).map(|message| message.tool_results.iter().map(|it| it.text.as_str()));
+            let is_named = words.contains(&handle.to_lowercase()) || self.call_mentions(call.call.line, words);
+            let is_named = is_named || text.into_iter().flatten().any(|text| mentions(text, words));
+            if is_named && call.tokens <= room {
+                room = room.saturating_sub(call.tokens);
+            } else if at < self.tail && self.linear.names.contains_key(&at) {
+                open.insert(handle);
+            }
+        }
+        open
+    }
+
+    fn call_mentions(&self, line: LineNo, words: &[String]) -> bool {
+        let message = self.message_of(line).and_then(|at| self.messages.get(at));
+        message.is_some_and(|message| message.tool_uses.iter().any(|call| mentions(call.input.get(), words)))
+    }
+
+    /// Which message the entry at `line` is of.
+    fn message_of(&self, line: LineNo) -> Option<usize> {
+        self.linear.messages.get(&self.work.reading.index.record(line).uuid).copied()
+    }
+
+    /// Puts summaries in the place of the oldest messages, where what is pruned is too much still. Whether it did.
+    fn compact(&mut self, how: &How, rewrite: Rewrite, ui: &Ui) -> Result<(bool, Rewrite), CommandError> {
+        let size = self.work.size_of_stages(&rewrite);
+        if size <= self.target {
+            return Ok((false, rewrite));
+        }
+        let summaries = Summaries { keep_recent: self.n_kept(how, &rewrite), ..how.summaries.clone() };
+        ui.detail(format_args!("compacting all but the newest {} messages", summaries.keep_recent));
+        let (rewrite, stats) = compact_conversation(&mut self.work, &summaries, Trigger::Always, size, rewrite)?;
+        Ok((stats.reason.is_none(), rewrite))
+    }
+
+    /// How many of the newest messages stay: as many as there is room for beside the view.
+    fn n_kept(&self, how: &How, rewrite: &Rewrite) -> usize {
+        let Work { reading, .. } = &self.work;
+        let messages = Messages::of(&reading.index, &reading.chain, &rewrite.dropped);
+        let mut tokens = vec![Tokens::ZERO; messages.len() as usize];
+        let mut n_tail = 0;
+        for &line in &reading.chain.lines {
+            if let Owner::Of(message) | Owner::Behind(message) = messages.owner(line)
+                && let Some(sum) = tokens.get_mut(message as usize)
+            {
+                *sum += rewrite.tokens(&reading.index, line);
+                if self.message_of(line).is_some_and(|at| at >= self.tail) {
+                    n_tail = n_tail.max(messages.len() - message);
+                }
+            }
+        }
+        let how = &how.summaries;
+        let room = u64::from(how.clip_first) + u64::from(how.clip_last);
+        let mut sum = Tokens(how.summarizing.limit.0 * room) + LEDGER + typed_tokens(self.messages.iter());
+        let fits = tokens.iter().rev().take_while(|tokens| {
+            sum += **tokens;
+            self.work.calibration.context(sum) <= self.target
+        });
+        fits.count().max(n_tail as usize).max(how.keep_recent.min(tokens.len().saturating_sub(1)))
+    }
+
+    /// Puts together what goes back.
+    fn give(
+        mut self,
+        request: &Request,
+        raw: &[Box<serde_json::value::RawValue>],
+        before: Tokens,
+        is_compacted: bool,
+        mut rewrite: Rewrite,
+    ) -> Result<Plan, CommandError> {
+        if !rewrite.edits.is_empty() || !rewrite.dropped.is_empty() {
+            let edits = own_edits(&self.work.reading.index, &rewrite, &self.work.reading.past.lines);
+            rewrite = take(&mut self.work, edits, &rewrite)?;
+        }
+        let Self { messages, linear, work, tail, .. } = &self;
+        let reading = &work.reading;
+        let mut given = Given::new(raw, messages, linear, &work.settings.shelf);
+        let mut lines = Vec::new();
+        let mut view = None;
+        for &line in reading.chain.lines.iter().filter(|line| reading.index.record(**line).is_message()) {
+            match linear.messages.get(&reading.index.record(line).uuid) {
+                Some(&at) => lines.push((at, line)),
+                None => view = view.or(new_view(reading, linear, line)?),
+            }
+        }
+        let mut records = std::mem::take(&mut rewrite.records);
+        if let Some(view) = view.filter(|_| is_compacted) {
+            let left: BTreeSet<usize> = lines.iter().map(|(at, _)| *at).collect();
+            let earlier = messages.first().filter(|first| is_view(&first.text)).map(|first| first.text.as_str());
+            let is_gone = |at: &usize| !left.contains(at) && !(earlier.is_some() && *at == 0);
+            let gone: Vec<&Message> = (0..*tail).filter(is_gone).filter_map(|at| messages.get(at)).collect();
+            let view = sections(&view, earlier, &gone, &request.instructions, Tokens(self.target.0 / 20));
+            records.push(self.view_record(&view, &request.session)?);
+            given.push(&Message::of_user(view))?;
+        } else {
+            given.push(&Message::of_user(NOTE.to_owned()))?;
+        }
+        for (at, line) in lines.into_iter().filter(|(at, _)| at < tail) {
+            given.push_line(at, reading, line)?;
+        }
+        given.flush()?;
+        for at in *tail..messages.len() {
+            given.push_as_it_came(at)?;
+        }
+        let after = work.calibration.context(given.tokens);
+        if after >= before {
+            return Err(anyhow!("the conversation would not be smaller: {} tokens, {} now", after.0, before.0).into());
+        }
+        let answer = Answer::Compacted { messages: given.out, tokens_before: before, tokens_after: after };
+        Ok(Plan { answer, records })
+    }
+
+    /// The record that says which batches `view` is made of.
+    fn view_record(&self, view: &str, session: &str) -> Result<Record, CommandError> {
+        let reading = &self.work.reading;
+        let prior = prior_summary(&reading.file, &reading.index, &reading.chain)?.unwrap_or_default();
+        Ok(Record {
+            key: view_key(view),
+            document: Document {
+                kind: Kind::Result,
+                session: Some(session.to_owned()),
+                speaker: Some(SPEAKER.to_owned()),
+                time: None,
+                text: prior.batches.join("\n"),
+            },
+            meta: None,
+            expires: None,
+        })
+    }
+}
+
+/// The first message that goes back untouched: an open loop whole, or its newest steps where it is too large.
+fn tail(messages: &[Message], target: Tokens, calibration: &Calibration) -> usize {
+    let start = open_loop(messages);
+    let is_step = |at: usize| {
+        let role = |at: usize| messages.get(at).map(|message| message.role);
+        at == start || at > start && role(at) != role(at - 1) && role(at) == Some(super::messages::Role::Assistant)
+    };
+    let starts = || (start..messages.len()).filter(|at| is_step(*at));
+    let mut left: Tokens = messages.iter().skip(start).map(tokens_of).sum();
+    for (at, message) in messages.iter().enumerate().skip(start) {
+        if is_step(at) && calibration.scale(left).0 <= target.0 / 2 {
+            return at;
+        }
+        left = left.saturating_sub(tokens_of(message));
+    }
+    starts().last().unwrap_or(messages.len())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "the part is above 0 and at most 1, and no context window comes near 2^52 tokens"
+)]
+fn part_of(window: Tokens, part: f64) -> Tokens {
+    Tokens((window.0 as f64 * part).round() as u64)
+}

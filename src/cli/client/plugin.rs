@@ -1,0 +1,235 @@
+//! The plugin for Claude Code: files that the program carries, written to where the client looks for them (C-01).
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cli::error::CommandError;
+
+/// What stands in the files for the path of the program, and for its version.
+const PROGRAM: &str = "@CTXC@";
+const VERSION: &str = "@VERSION@";
+/// The file that says which plugin it is.
+const MANIFEST: &str = ".claude-plugin/plugin.json";
+
+/// The files of the plugin, by their places in its folder.
+const FILES: [(&str, &str); 8] = [
+    (MANIFEST, include_str!("../../../plugin/.claude-plugin/plugin.json")),
+    (".mcp.json", include_str!("../../../plugin/.mcp.json")),
+    ("commands/find.md", include_str!("../../../plugin/commands/find.md")),
+    ("commands/fit.md", include_str!("../../../plugin/commands/fit.md")),
+    ("commands/undo.md", include_str!("../../../plugin/commands/undo.md")),
+    ("commands/usage.md", include_str!("../../../plugin/commands/usage.md")),
+    ("hooks/hooks.json", include_str!("../../../plugin/hooks/hooks.json")),
+    ("hooks/register.js", include_str!("../../../plugin/hooks/register.js")),
+];
+
+/// What becomes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Fate {
+    /// It is new.
+    Written,
+    /// It was there with other content.
+    Replaced,
+    /// It is there already.
+    Unchanged,
+    /// It goes.
+    Removed,
+}
+
+/// A file of the plugin, or of the client, and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Touched {
+    pub(crate) path: PathBuf,
+    pub(crate) fate: Fate,
+}
+
+/// Whether files are changed, or it is only said which would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    It,
+    Nothing,
+}
+
+/// Where the client looks for a plugin that is on without a question, below its folder.
+pub(crate) fn skills_folder(config: &Path) -> PathBuf {
+    config.join("skills").join("ctxc")
+}
+
+/// Writes the plugin, which runs `program`, to `folder`.
+///
+/// # Errors
+/// When it cannot be written, or another plugin is there.
+pub(crate) fn write(folder: &Path, program: &Path, doing: Doing) -> Result<Vec<Touched>, CommandError> {
+    refuse_stranger(folder)?;
+    let program = quotable(program)?;
+    let mut touched = Vec::with_capacity(FILES.len());
+    for (place, text) in FILES {
+        let path = folder.join(place);
+        let text = text.replace(PROGRAM, &program).replace(VERSION, env!("CARGO_PKG_VERSION"));
+        let fate = match fs::read_to_string(&path) {
+            Ok(there) if there == text => Fate::Unchanged,
+            Ok(_) => Fate::Replaced,
+            Err(_) => Fate::Written,
+        };
+        if fate != Fate::Unchanged && doing == Doing::It {
+            let write = || {
+                path.parent().map_or(Ok(()), fs::create_dir_all)?;
+                fs::write(&path, text)
+            };
+            write().with_context(|| format!("write {}", path.display()))?;
+        }
+        touched.push(Touched { path, fate });
+    }
+    Ok(touched)
+}
+
+/// The path of the program as it stands in the files: in JSON, in JavaScript, and between quotes of a shell.
+fn quotable(program: &Path) -> Result<String, CommandError> {
+    let path = program.to_str().filter(|path| !path.contains(['"', '$', '`']));
+    let path = path.ok_or_else(|| {
+        CommandError::from(anyhow!("the path of the program, {}, cannot be quoted", program.display()))
+            .hint("install ctxc in a folder whose name has none of \" $ `")
+    })?;
+    let quoted = serde_json::to_string(path)?;
+    Ok(quoted.trim_matches('"').to_owned())
+}
+
+/// Removes the plugin in `folder`, and all that the client has put beside it.
+///
+/// # Errors
+/// When it cannot be removed, or is another plugin.
+pub(crate) fn remove(folder: &Path, doing: Doing) -> Result<Vec<Touched>, CommandError> {
+    refuse_stranger(folder)?;
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let files = files_in(folder).with_context(|| format!("read {}", folder.display()))?;
+    if doing == Doing::It {
+        fs::remove_dir_all(folder).with_context(|| format!("remove {}", folder.display()))?;
+        // An empty folder above it is of no use either; one that is not empty stays.
+        let _ = folder.parent().map(fs::remove_dir);
+    }
+    Ok(files.into_iter().map(|path| Touched { path, fate: Fate::Removed }).collect())
+}
+
+/// All files below `folder`, in the order of their names.
+fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        if entry.file_type()?.is_dir() {
+            files.extend(files_in(&entry.path())?);
+        } else {
+            files.push(entry.path());
+        }
+    }
+    Ok(files)
+}
+
+/// The version of the plugin in `folder`; `None` where there is none.
+pub(crate) fn version_in(folder: &Path) -> Option<String> {
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(folder.join(MANIFEST)).ok()?).ok()?;
+    let is_own = manifest.get("name").and_then(Value::as_str) == Some("ctxc");
+    manifest.get("version").and_then(Value::as_str).filter(|_| is_own).map(str::to_owned)
+}
+
+/// The program that the plugin in `folder` runs.
+pub(crate) fn program_in(folder: &Path) -> Option<PathBuf> {
+    let servers: Value = serde_json::from_str(&fs::read_to_string(folder.join(".mcp.json")).ok()?).ok()?;
+    servers.pointer("/mcpServers/ctxc/command").and_then(Value::as_str).map(PathBuf::from)
+}
+
+/// Refuses a folder with something in it that is not this plugin.
+fn refuse_stranger(folder: &Path) -> Result<(), CommandError> {
+    let is_empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
+    if is_empty || version_in(folder).is_some() {
+        return Ok(());
+    }
+    Err(CommandError::from(anyhow!("{} holds something else than the plugin of ctxc", folder.display()))
+        .hint("move it away first"))
+}
+
+/// The settings of the client in the file at `path`; an empty object where there is none.
+///
+/// # Errors
+/// When it cannot be read, or is no JSON object: then it is left alone.
+pub(crate) fn settings(path: &Path) -> Result<Value, CommandError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => "{}".to_owned(),
+        Err(error) => return Err(anyhow::Error::new(error).context(format!("read {}", path.display())).into()),
+    };
+    let value: Value = serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
+    if value.is_object() { Ok(value) } else { Err(anyhow!("{} is no JSON object", path.display()).into()) }
+}
+
+/// The command of the status line of ctxc.
+fn status_command(program: &Path) -> Result<String, CommandError> {
+    Ok(format!("\"{}\" statusline", quotable(program)?))
+}
+
+/// Whether the status line in `settings` is that of ctxc; `None` where there is none.
+pub(crate) fn is_own_status_line(settings: &Value) -> Option<bool> {
+    let command = settings.pointer("/statusLine/command").and_then(Value::as_str);
+    let has_line = settings.get("statusLine").is_some();
+    let is_own = |command: &str| command.contains("ctxc") && command.trim_end().ends_with(" statusline");
+    has_line.then(|| command.is_some_and(is_own))
+}
+
+/// Puts the status line of ctxc into the settings of the client at `path`.
+///
+/// # Errors
+/// When another one is there, or the file cannot be read or written.
+pub(crate) fn add_status_line(path: &Path, program: &Path, doing: Doing) -> Result<Touched, CommandError> {
+    let mut settings = settings(path)?;
+    if is_own_status_line(&settings) == Some(false) {
+        return Err(CommandError::from(anyhow!("{} has another status line", path.display()))
+            .hint("remove its \"statusLine\" first, or run `ctxc statusline` from your own script"));
+    }
+    let before = settings.clone();
+    let line = serde_json::json!({"type": "command", "command": status_command(program)?});
+    if let Some(settings) = settings.as_object_mut() {
+        settings.insert("statusLine".to_owned(), line);
+    }
+    if settings == before {
+        return Ok(Touched { path: path.to_owned(), fate: Fate::Unchanged });
+    }
+    let fate = if path.exists() { Fate::Replaced } else { Fate::Written };
+    put_settings(path, &settings, doing)?;
+    Ok(Touched { path: path.to_owned(), fate })
+}
+
+/// Takes the status line of ctxc out of the settings of the client at `path`, where it is there.
+///
+/// # Errors
+/// When the file cannot be read or written.
+pub(crate) fn remove_status_line(path: &Path, doing: Doing) -> Result<Option<Touched>, CommandError> {
+    let mut settings = settings(path)?;
+    if is_own_status_line(&settings) != Some(true) {
+        return Ok(None);
+    }
+    if let Some(settings) = settings.as_object_mut() {
+        settings.shift_remove("statusLine");
+    }
+    put_settings(path, &settings, doing)?;
+    Ok(Some(Touched { path: path.to_owned(), fate: Fate::Replaced }))
+}
+
+fn put_settings(path: &Path, settings: &Value, doing: Doing) -> Result<(), CommandError> {
+    if doing == Doing::Nothing {
+        return Ok(());
+    }
+    let text = serde_json::to_string_pretty(settings)? + "\n";
+    let write = || {
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        ctxc_core::apply::write_report(path, &text)
+    };
+    Ok(write().with_context(|| format!("write {}", path.display()))?)
+}

@@ -1,0 +1,105 @@
+//! What is left to do behind a compaction in the client: a line that closes the gap of its resume, and the archive.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::planning::is_view;
+use crate::cli::asking::allow_on_server;
+use crate::cli::error::CommandError;
+use crate::cli::reading::Reading;
+use crate::cli::settings::Consent;
+use crate::cli::stored;
+use crate::cli::ui::Ui;
+use ctxc_core::apply::{ClientCompaction, Taken, append_line, take_up};
+use ctxc_transcript::session::{By, Found};
+
+/// What a hook of the client is told on standard input.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Hook {
+    /// The id of the session.
+    pub(crate) session_id: String,
+    /// The file of the session.
+    pub(crate) transcript_path: PathBuf,
+    /// Which hook it is.
+    #[serde(default)]
+    pub(crate) hook_event_name: String,
+    /// How a session started.
+    #[serde(default)]
+    pub(crate) source: String,
+    /// How large its context is.
+    #[serde(default)]
+    pub(crate) context_tokens: u64,
+    /// Whether the prompt cache has expired.
+    #[serde(default)]
+    pub(crate) prompt_cache_likely_expired: bool,
+    /// What sending the context again costs, in USD.
+    #[serde(default)]
+    pub(crate) estimated_cache_write_usd: f64,
+}
+
+/// How often a file is read again that changed meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// Appends what closes the gap of the last compaction of the session, where ctxc made that and it is open. Gives the
+/// compaction, with the session as it is then; nothing else is ever changed.
+pub(crate) fn repair(path: &Path, ui: &Ui) -> Result<Option<(Reading, ClientCompaction)>, CommandError> {
+    if !mentions_boundary(path).with_context(|| format!("read {}", path.display()))? {
+        return Ok(None);
+    }
+    for _ in 0..ATTEMPTS {
+        let reading = Reading::of(&Found::File { path: path.to_owned(), by: By::Path }, ui)?;
+        let Some(found) = ClientCompaction::find(&reading.file, &reading.index, is_view)? else { return Ok(None) };
+        let Some(line) = found.repair_line(&reading.file, &reading.index)? else { return Ok(Some((reading, found))) };
+        append_line(path, reading.index.n_bytes, &line)?;
+    }
+    Ok(None)
+}
+
+/// Whether the file mentions a compaction at all: most do not, and are left at once.
+fn mentions_boundary(path: &Path) -> io::Result<bool> {
+    const WORD: &[u8] = b"\"compact_boundary\"";
+    let mut file = File::open(path)?;
+    file.rewind()?;
+    let finder = memchr::memmem::Finder::new(WORD);
+    let mut buffer = vec![0; 1 << 20];
+    let mut n_kept = 0;
+    loop {
+        let n_read = file.read(buffer.get_mut(n_kept..).unwrap_or_default())?;
+        if n_read == 0 {
+            return Ok(false);
+        }
+        let n_filled = n_kept + n_read;
+        if finder.find(buffer.get(..n_filled).unwrap_or_default()).is_some() {
+            return Ok(true);
+        }
+        let keep_from = n_filled.saturating_sub(WORD.len());
+        buffer.copy_within(keep_from..n_filled, 0);
+        n_kept = n_filled - keep_from;
+    }
+}
+
+/// Takes the compaction `found` up into the archive at `url`. Whether something was new.
+pub(crate) fn archive(
+    hook: &Hook,
+    reading: &Reading,
+    found: &ClientCompaction,
+    url: &str,
+    on_server: Consent,
+    ui: &Ui,
+) -> Result<bool, CommandError> {
+    allow_on_server(url, on_server, false, ui)?;
+    let mut archive = stored::open(url)?;
+    let taken = Taken {
+        path: &hook.transcript_path,
+        session: &hook.session_id,
+        operation: &reading.past.operation,
+        now: Timestamp::now(),
+        stop: ui.stop(),
+    };
+    Ok(take_up(&mut *archive, &reading.file, &reading.index, found, taken)?)
+}

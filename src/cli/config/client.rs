@@ -1,0 +1,30 @@
+//! The section `[client]`: what ctxc does inside Claude Code (C-02).
+
+use anyhow::anyhow;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::error::CommandError;
+
+/// The values of the section.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Client {
+    /// The part of the context window that a compaction in the client may leave in use.
+    pub(crate) target: f64,
+    /// Whether the sessions of the client are kept when they end.
+    pub(crate) keep: bool,
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self { target: 0.5, keep: true }
+    }
+}
+
+impl Client {
+    pub(super) fn validate(&self) -> Result<(), CommandError> {
+        if self.target > 0.0 && self.target <= 1.0 {
+            return Ok(());
+        }
+        Err(CommandError::config(anyhow!("client.target must be above 0 and at most 1, not {}", self.target)))
+    }
+}

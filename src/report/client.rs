@@ -1,0 +1,118 @@
+//! What `ctxc client` did to the files of the client, or found there.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::envelope::Report;
+
+/// What became of the files of the plugin.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Installed {
+    /// The verb: `install` or `uninstall`.
+    pub action: &'static str,
+    /// Whether nothing was changed because of `--dry-run`.
+    pub dry_run: bool,
+    /// The files, with what became of each: `written`, `replaced`, `unchanged` or `removed`.
+    pub files: Vec<FileRow>,
+    /// Where sessions are kept when they end; nothing where they are not, or after an uninstall.
+    pub kept_in: Option<String>,
+}
+
+impl Report for Installed {}
+
+/// A file, and what became of it.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct FileRow {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What became of it.
+    pub fate: String,
+}
+
+impl fmt::Display for Installed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let would = if self.dry_run { "would be " } else { "" };
+        for FileRow { path, fate } in &self.files {
+            writeln!(f, "{would}{fate}  {}", path.display())?;
+        }
+        let is_changed = self.files.iter().any(|file| file.fate != "unchanged");
+        match self.action {
+            "uninstall" if self.files.is_empty() => write!(f, "nothing is installed"),
+            "uninstall" => write!(f, "what is in the archive stays; `ctxc archive gc` drops it"),
+            _ => {
+                if !is_changed {
+                    writeln!(f, "nothing changed: this version is installed")?;
+                }
+                match &self.kept_in {
+                    Some(place) => write!(
+                        f,
+                        "When a session ends, it is stored whole in {place}, with its subagents and tool results.\n\
+                         To switch that off, set keep = false under [client] in your ctxc.toml.\n\
+                         Claude Code uses the plugin from its next start on; `ctxc client uninstall` removes it."
+                    ),
+                    None => write!(
+                        f,
+                        "Sessions are not stored when they end (client.keep = false).\n\
+                         Claude Code uses the plugin from its next start on; `ctxc client uninstall` removes it."
+                    ),
+                }
+            }
+        }
+    }
+}
+
+/// What is installed.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct ClientStatus {
+    /// Where the plugin is looked for.
+    pub folder: PathBuf,
+    /// The version of the plugin there; nothing where there is none.
+    pub version: Option<String>,
+    /// The version of this program.
+    pub program_version: &'static str,
+    /// The program that the plugin runs.
+    pub program: Option<PathBuf>,
+    /// Whether that program is there.
+    pub program_is_there: bool,
+    /// Whether the settings of the client switch all plugins and hooks off.
+    pub hooks_disabled: bool,
+    /// Whether the status line of the client is that of ctxc.
+    pub status_line: bool,
+    /// Where sessions are kept when they end; nothing where they are not.
+    pub kept_in: Option<String>,
+}
+
+impl Report for ClientStatus {}
+
+impl fmt::Display for ClientStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { folder, version, program_version, program, program_is_there, .. } = self;
+        match version {
+            None => writeln!(f, "plugin       not installed; `ctxc client install` installs it")?,
+            Some(version) if version == program_version => {
+                writeln!(f, "plugin       {version}, in {}", folder.display())?;
+            }
+            Some(version) => writeln!(
+                f,
+                "plugin       {version}, in {}; this program is {program_version}: `ctxc client install` updates it",
+                folder.display()
+            )?,
+        }
+        if let Some(program) = program {
+            let missing = if *program_is_there { "" } else { " (not there: run `ctxc client install` again)" };
+            writeln!(f, "program      {}{missing}", program.display())?;
+        }
+        if version.is_some() {
+            let on = if self.hooks_disabled { "off: disableAllHooks is set in its settings" } else { "on" };
+            writeln!(f, "in client    {on}")?;
+        }
+        writeln!(f, "status line  {}", if self.status_line { "installed" } else { "not installed" })?;
+        match &self.kept_in {
+            Some(place) => write!(f, "sessions     stored in {place} when they end"),
+            None => write!(f, "sessions     not stored when they end"),
+        }
+    }
+}
