@@ -211,6 +211,9 @@ impl Scene {
     fn operate(&mut self, at: usize, verb: &'static str, args: &[&str], landing: Landing) -> Outcome {
         let before = self.read(at);
         let run = self.run(at, verb, args, landing);
+        if names_nothing(&run) {
+            return Ok(());
+        }
         if run.code != Some(0) {
             return Err(format!("refused: {}", run.text));
         }
@@ -251,7 +254,7 @@ impl Scene {
         if cuts.is_empty() {
             return match run.code {
                 Some(0) => self.take(at, &run.json(), None).map(drop),
-                Some(1) if is_gone => Ok(()),
+                Some(1) if is_gone || names_nothing(&run) => Ok(()),
                 _ => Err(format!("nothing to restore: {}", run.text)),
             };
         }
@@ -502,6 +505,11 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
+/// Whether none of the targets is in the session, as where a compaction has taken them (W-13).
+fn names_nothing(run: &Run) -> bool {
+    run.code == Some(1) && run.stderr.contains("error: nothing matches")
+}
+
 // N-02, N-03, N-05, N-06, N-07, N-11
 #[test]
 fn n_07_random_sequences_end_where_the_model_says() {
@@ -585,6 +593,9 @@ fn p_05_every_transcript_comes_back_from_a_handful_of_cuts() {
         }
         let summaries: Vec<String> = second.iter().map(|it| format!("{it}=In short.")).collect();
         let distill = run("distill", "1.jsonl", &summaries, &["-o", "2.jsonl"]);
+        if names_nothing(&distill) {
+            continue;
+        }
         assert_eq!(distill.code, Some(0), "{}: {}", path.display(), distill.text);
         let operation = discard.json()["operation"].as_str().unwrap().to_owned();
         let older = stage.run(["restore", "2.jsonl", "--op", &operation, "-o", "3.jsonl", "--force"]);
