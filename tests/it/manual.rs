@@ -54,7 +54,7 @@ fn offered(stage: &Stage, shell: &str, words: &[&str]) -> Option<String> {
         "zsh" => command.args(["-f", "-c", script, "zsh"]),
         _ => command.args(["--no-config", "-c", script]),
     };
-    let program = std::path::PathBuf::from(assert_cmd::cargo::cargo_bin("ctxc"));
+    let program = assert_cmd::cargo::cargo_bin("ctxc");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = [program.parent().unwrap().to_owned()].into_iter().chain(std::env::split_paths(&path));
     let path = std::env::join_paths(folders).unwrap();
