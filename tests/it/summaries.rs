@@ -83,7 +83,7 @@ fn g_01_r_03_summaries_come_through_a_flaky_server_without_a_secret() {
     7 calls to [server], 2 of them retries; 2,000 tokens in, 125 out; 0.0008 USD, and up to 0.0257 USD for calls without usage
     context   3.4k -> 1.1k tokens (2 % -> 1 % of 200k)
     cache     1.1k tokens re-cached; breaks even after 6 steps
-    file      17.5 kB -> 5.5 kB
+    file      17.5 kB -> 5.7 kB
     undo      ctxc undo out.jsonl
     ");
     let result = String::from_utf8(stage.bytes("out.jsonl")).unwrap();

@@ -11,6 +11,10 @@ const STATE_IS: &str = "From the tool calls, newest first.";
 /// The part of a view that is told of the ledger, in percent, and the fewest and the most tokens of it.
 const STATE: u64 = 20;
 const STATE_BETWEEN: (u64, u64) = (100, 1200);
+/// Where little was said and much was done: so many tokens for a hundred messages, but for this many messages at most.
+const STATE_OF_MESSAGES: u64 = 150;
+const MOST_MESSAGES: u64 = 500;
+
 /// The head of a conversation whose older messages are in `batches`: the first and the last of them as `clip` says,
 /// how to read those between, and what `ledger` knows. `session` is what the archive keeps them under.
 ///
@@ -32,7 +36,9 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
     parts.extend(recent);
     let told: u64 = parts.iter().map(|part| chars4(part).0).sum();
     let (least, most) = STATE_BETWEEN;
-    let state = ledger.told(Tokens((told * STATE / 100).clamp(least, most)));
+    let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
+    let for_messages = n_messages.min(MOST_MESSAGES) * STATE_OF_MESSAGES / 100;
+    let state = ledger.told(Tokens((told * STATE / 100).max(for_messages).clamp(least, most)));
     if !state.is_empty() {
         parts.push(format!("## State\n\n{STATE_IS}\n\n{state}"));
     }
