@@ -75,7 +75,7 @@ impl Written {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        self.lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes()
+        self.lines.iter().flat_map(|line| line.to_string().into_bytes().into_iter().chain(*b"\n")).collect()
     }
 
     /// The messages as the client hands them over, with the blocks that it leaves out left out.
@@ -297,7 +297,7 @@ fn c_03_repair_appends_one_line_once() {
         let repaired = std::fs::read(&path).unwrap();
         let added = repaired.strip_prefix(&broken[..]).unwrap();
         let line: Value = serde_json::from_slice(added).unwrap();
-        assert_eq!(added.iter().filter(|byte| **byte == b'\n').count(), 1);
+        assert_eq!(added.split_inclusive(|byte| *byte == b'\n').count(), 1);
         assert_eq!(line["uuid"], "bbbbbbbb-0000-4000-8000-000000000000");
         assert_eq!(line["compactMetadata"]["preservedMessages"]["uuids"], json!([]));
     }
@@ -348,6 +348,7 @@ fn c_02_old_results_go_first_and_their_placeholders_lead_to_them() {
     let stage = stage(&written).env("CTXC_CLIENT_TARGET", "0.8");
     let (stage, answer) = compacted(stage, &written.messages(), "keep m2_1.rs");
     insta::assert_snapshot!(outline(&answer));
+    assert!(answer[0]["text"].as_str().unwrap().ends_with("## Constraints given with /compact\n\nkeep m2_1.rs"));
     let before = std::fs::read(stage.path_of("shop")).unwrap();
     let again = written_again(&written, &answer, &stage.id_of("shop"));
     std::fs::write(stage.path_of("shop"), [&before[..], &again].concat()).unwrap();
@@ -370,12 +371,12 @@ fn c_04_a_compacted_session_can_be_edited() {
     let stage = stage.stdin(input);
     stage.run(["client", "repair"]).ended(0);
     let path = stage.path_of("shop").to_str().unwrap().to_owned();
-    let pruned =
-        stage.run(["prune", path.as_str(), "--mask", "0", "--protect-steps", "0", "-o", "pruned.jsonl"]).ended(0);
+    stage.run(["prune", path.as_str(), "--mask", "0", "--protect-steps", "0", "-o", "pruned.jsonl"]).ended(0);
     stage.run(["check", "pruned.jsonl"]).ended(0);
     let text = String::from_utf8(stage.bytes("pruned.jsonl")).unwrap();
     assert!(text.contains("Context Summary") && !text.contains("Look at part 0, and never touch config.toml\"}"));
     stage.run(["undo", "pruned.jsonl", "-o", "back.jsonl"]).ended(0);
+    assert_eq!(stage.bytes("back.jsonl"), std::fs::read(&path).unwrap());
 }
 
 // C-07, N-10

@@ -160,9 +160,9 @@ impl Before {
 
     /// An entry of the client, hung on what stands before it here.
     fn relinked(&self, scan: &Scan, bytes: &[u8]) -> io::Result<Vec<u8>> {
-        let Some(span) = scan.parent_uuid else { return Ok(bytes.to_vec()) };
+        let Some(place) = scan.parent_uuid else { return Ok(bytes.to_vec()) };
         let parent = self.uuid.as_deref().map_or_else(|| "null".to_owned(), json_string::encode);
-        render(bytes, &[Splice::new(span, parent)]).map_err(io::Error::other)
+        render(bytes, &[Splice::new(place, parent)]).map_err(io::Error::other)
     }
 }
 

@@ -71,7 +71,8 @@ pub(crate) fn plan(request: &Request, how: &How, ui: &Ui) -> Result<Plan, Comman
     let mut messages = messages.context("read the messages of the client")?;
     let name = || format!("read {}", request.transcript.display());
     let transcript = File::open(&request.transcript).with_context(name)?;
-    let n_note = usize::from(messages.first().is_some_and(|first| first.text == NOTE));
+    let note = messages.first().map(|first| first.text.clone()).filter(|text| text.starts_with(NOTE));
+    let n_note = usize::from(note.is_some());
     let raw = request.messages.get(n_note..).unwrap_or_default();
     let messages = messages.get_mut(n_note..).unwrap_or_default();
     let head = messages.first().filter(|first| is_view(&first.text));
@@ -87,7 +88,7 @@ pub(crate) fn plan(request: &Request, how: &How, ui: &Ui) -> Result<Plan, Comman
             records: Vec::new(),
         });
     }
-    conversation.give(request, raw, before, is_compacted, rewrite)
+    conversation.give(request, raw, before, note.as_deref(), is_compacted, rewrite)
 }
 
 /// Whether `text` is a view that ctxc wrote.
@@ -244,6 +245,7 @@ impl<'a> Conversation<'a> {
         request: &Request,
         raw: &[Box<serde_json::value::RawValue>],
         before: Tokens,
+        note: Option<&str>,
         is_compacted: bool,
         mut rewrite: Rewrite,
     ) -> Result<Plan, CommandError> {
@@ -265,14 +267,15 @@ impl<'a> Conversation<'a> {
         let mut records = std::mem::take(&mut rewrite.records);
         if let Some(view) = view.filter(|_| is_compacted) {
             let left: BTreeSet<usize> = lines.iter().map(|(at, _)| *at).collect();
-            let earlier = messages.first().filter(|first| is_view(&first.text)).map(|first| first.text.as_str());
-            let is_gone = |at: &usize| !left.contains(at) && !(earlier.is_some() && *at == 0);
+            let head = messages.first().filter(|first| is_view(&first.text)).map(|first| first.text.as_str());
+            let is_gone = |at: &usize| !(left.contains(at) || head.is_some() && *at == 0);
             let gone: Vec<&Message> = (0..*tail).filter(is_gone).filter_map(|at| messages.get(at)).collect();
-            let view = sections(&view, earlier, &gone, &request.instructions, Tokens(self.target.0 / 20));
+            let view = sections(&view, head.or(note), &gone, &request.instructions, Tokens(self.target.0 / 20));
             records.push(self.view_record(&view, &request.session)?);
             given.push(&Message::of_user(view))?;
         } else {
-            given.push(&Message::of_user(NOTE.to_owned()))?;
+            let note = sections(NOTE, note, &[], &request.instructions, Tokens::ZERO);
+            given.push(&Message::of_user(note))?;
         }
         for (at, line) in lines.into_iter().filter(|(at, _)| at < tail) {
             given.push_line(at, reading, line)?;
@@ -324,7 +327,7 @@ fn tail(messages: &[Message], target: Tokens, calibration: &Calibration) -> usiz
         }
         left = left.saturating_sub(tokens_of(message));
     }
-    starts().last().unwrap_or(messages.len())
+    starts().next_back().unwrap_or(messages.len())
 }
 
 #[expect(

@@ -26,8 +26,8 @@ pub(crate) struct Hook {
     /// The file of the session.
     pub(crate) transcript_path: PathBuf,
     /// Which hook it is.
-    #[serde(default)]
-    pub(crate) hook_event_name: String,
+    #[serde(rename = "hook_event_name", default)]
+    pub(crate) event: String,
     /// How a session started.
     #[serde(default)]
     pub(crate) source: String,

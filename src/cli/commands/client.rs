@@ -184,19 +184,19 @@ fn compact(how: &How, ui: &Ui) -> Result<Completion, CommandError> {
 fn look_after(upkeep: &Upkeep, ui: &Ui) -> Result<(), CommandError> {
     let input = read_input()?;
     let hook: Hook = serde_json::from_str(&input).context("read what the client says of the hook")?;
-    if hook.hook_event_name == "SessionStart" && !upkeep.settle {
+    if hook.event == "SessionStart" && !upkeep.settle {
         advise(&hook, upkeep, ui)?;
         return if upkeep.keeps { go_on_later(&input) } else { Ok(()) };
     }
     let repaired = repair(&hook.transcript_path, ui)?;
-    if hook.hook_event_name == "SessionEnd" && !upkeep.settle {
+    if hook.event == "SessionEnd" && !upkeep.settle {
         // The client waits 1.5 seconds.
         return if upkeep.keeps || repaired.is_some() { go_on_later(&input) } else { Ok(()) };
     }
     if let Some((reading, found)) = &repaired {
         archive(&hook.session_id, reading, found, &upkeep.archive, upkeep.on_server, ui)?;
     }
-    if upkeep.settle && hook.hook_event_name == "SessionStart" {
+    if upkeep.settle && hook.event == "SessionStart" {
         return sweep(&hook.transcript_path, upkeep, ui);
     }
     if upkeep.settle && upkeep.keeps { keep_session(&hook.transcript_path, upkeep, ui) } else { Ok(()) }
