@@ -13,6 +13,7 @@ mod buffer;
 mod chain;
 mod chat;
 mod check;
+mod client;
 mod compact;
 mod config;
 mod context;
