@@ -4,7 +4,19 @@ const CTXC = "@CTXC@"
 // The context window in tokens, as the client measured it last; 0 while it is not known.
 let contextWindow = 0
 
+// Typed as a command, for a plugin's own call of compact passes its hook by; and later, for a command cannot wait for itself.
+function compactSoon($, args) {
+  $.clock.after(50, async () => {
+    try { await $.command.run({ command: 'compact', args }) } catch (error) { $.ui.log('ctxc: ' + error) }
+  })
+}
+
 export function register(on) {
+  on('command.run', { command: 'ctxc:fit' }, async ($, e) => {
+    compactSoon($, e.args ?? '')
+    return { text: 'compacting with ctxc' }
+  })
+
   on('session.measure', async ($, e, next) => {
     contextWindow = e.context?.window ?? contextWindow
     const percent = Math.round(e.context?.percent ?? 0)

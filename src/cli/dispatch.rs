@@ -12,8 +12,9 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, batch, buffer, check, clean, client, compact, completions, compress, config, cutting, diff, doctor, find,
-    fit, forget, gain, keep, list, log, man, map, overview, prune, refs, restore, run, show, stats, truncate, undo,
+    archive, batch, buffer, check, clean, client, compact, completions, compress, config, cutting, diff, doctor,
+    export, find, fit, forget, gain, keep, list, log, man, map, overview, prune, refs, restore, run, show, stats,
+    truncate, undo,
 };
 use super::completing;
 use super::error::{CommandError, Completion, Kind};
@@ -181,6 +182,7 @@ fn dispatch(
         Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
         #[cfg(feature = "mcp")]
         Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
+        Verb::Export(typed) => export::run(&typed.resolve(context)?, ui),
         Verb::Batch(typed) => batch::run(&typed.resolve(&context)?, &context),
         Verb::Client(typed) => client::run(&typed.resolve(&context)?, ui),
         Verb::Statusline(typed) => client::run(&typed.resolve(&context)?, ui),

@@ -13,6 +13,7 @@ pub mod cutting;
 pub mod diff;
 pub mod doctor;
 pub mod envelope;
+pub mod export;
 pub mod facts;
 pub mod find;
 pub mod fit;

@@ -133,6 +133,11 @@ impl Stage {
         text.replace(&project_folder_name(&self.home), &project_folder_name(Path::new(home)))
     }
 
+    /// The path of a file below the home.
+    pub(crate) fn home_path(&self, name: &str) -> PathBuf {
+        self.home.join(name)
+    }
+
     /// The path of a file in the current folder.
     pub(crate) fn path_in_project(&self, name: &str) -> PathBuf {
         self.project.join(name)

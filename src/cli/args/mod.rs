@@ -15,6 +15,7 @@ pub(super) mod discard;
 pub(super) mod distill;
 pub(super) mod doctor;
 mod engine;
+pub(super) mod export;
 pub(super) mod find;
 pub(super) mod fit;
 pub(super) mod forget;

@@ -13,7 +13,7 @@ use ctxc_core::apply::unnamed_file;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Digest, json_string};
-use ctxc_transcript::{IdHash, Index, LineNo, entry, read_line};
+use ctxc_transcript::{IdHash, Index, LineNo, Prompt, entry, read_line};
 
 use crate::cli::error::CommandError;
 
@@ -43,7 +43,7 @@ impl Linear {
     /// Writes `messages` of the session `session`, whose entries are looked for in the `transcript` of the client. The first
     /// of them is the summary so far where there is a `head`.
     pub(super) fn of(
-        messages: &[Message],
+        messages: &mut [Message],
         transcript: &File,
         session: &str,
         head: Option<&Head>,
@@ -55,9 +55,11 @@ impl Linear {
         let mut out = io::BufWriter::new(&linear.file);
         let mut before = Before { uuid: None, time: "1970-01-01T00:00:00.000Z".to_owned() };
         let mut buffer = Vec::new();
-        for (at, message) in messages.iter().enumerate() {
+        for (at, message) in messages.iter_mut().enumerate() {
+            message.is_typed = message.is_prompt() && Prompt::of_text(message.text.as_bytes()) == Prompt::Typed;
             let uuid = message.handle.clone().unwrap_or_else(|| made_uuid(at));
             if let Some(head) = head.filter(|_| at == 0) {
+                message.is_typed = false;
                 let boundary = made_uuid(usize::MAX);
                 let batches = json!({"trigger": "manual", "preTokens": 0, "ctxc": {"batches": head.batches}});
                 let fields = json!({"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "compactMetadata": batches});
@@ -69,6 +71,7 @@ impl Linear {
                 rows.get(&id(&uuid)).and_then(|line| row(transcript, &index, *line, &mut buffer, message))
             {
                 let (scan, bytes) = row;
+                message.is_typed &= Prompt::of(&scan, bytes) == Prompt::Typed;
                 if let Some(time) = scan.timestamp.and_then(|time| time.string(bytes)) {
                     before.time = json_string::decode(time).into_owned();
                 }
@@ -157,9 +160,9 @@ impl Before {
 
     /// An entry of the client, hung on what stands before it here.
     fn relinked(&self, scan: &Scan, bytes: &[u8]) -> io::Result<Vec<u8>> {
-        let Some(span) = scan.parent_uuid else { return Ok(bytes.to_vec()) };
+        let Some(place) = scan.parent_uuid else { return Ok(bytes.to_vec()) };
         let parent = self.uuid.as_deref().map_or_else(|| "null".to_owned(), json_string::encode);
-        render(bytes, &[Splice::new(span, parent)]).map_err(io::Error::other)
+        render(bytes, &[Splice::new(place, parent)]).map_err(io::Error::other)
     }
 }
 

@@ -17,6 +17,9 @@ pub(super) struct Message {
     /// The uuid of its entry; a message that is given back with it is written again as it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) handle: Option<String>,
+    /// Whether a person typed it: the entry tells, and what the client hands over does not.
+    #[serde(skip)]
+    pub(super) is_typed: bool,
 }
 
 /// Who said a message.
@@ -50,7 +53,7 @@ pub(super) struct ToolResult {
 impl Message {
     /// A message of the user with nothing but text, which the client has not had yet.
     pub(super) const fn of_user(text: String) -> Self {
-        Self { role: Role::User, text, tool_uses: Vec::new(), tool_results: Vec::new(), handle: None }
+        Self { role: Role::User, text, tool_uses: Vec::new(), tool_results: Vec::new(), handle: None, is_typed: false }
     }
 
     /// Whether it is a message of the user that answers no call.

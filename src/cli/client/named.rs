@@ -1,7 +1,6 @@
 //! What stands in the view beside the summaries: what `/compact keep ...` asked for, and what a person typed.
 
 use super::messages::{Message, Role};
-use ctxc_transcript::Prompt;
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// Above the instructions of `/compact`.
@@ -95,7 +94,7 @@ pub(super) fn sections(
     let mut typed: Vec<String> = earlier.map(|earlier| section(earlier, TYPED)).unwrap_or_default();
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = flat(view);
-    for prompt in gone.iter().filter(|message| is_typed(message)) {
+    for prompt in gone.iter().filter(|message| message.is_typed) {
         let text = middle_cut(prompt.text.trim());
         if !said.contains(&flat(&text)) && !typed.contains(&text) {
             typed.push(text);
@@ -107,11 +106,7 @@ pub(super) fn sections(
 
 /// How many tokens the prompts among `messages` take as [`sections`] has them.
 pub(super) fn typed_tokens<'m>(messages: impl Iterator<Item = &'m Message>) -> Tokens {
-    messages.filter(|message| is_typed(message)).map(|message| chars4(&message.text).min(LONG)).sum()
-}
-
-fn is_typed(message: &Message) -> bool {
-    message.is_prompt() && Prompt::of_text(message.text.as_bytes()) == Prompt::Typed
+    messages.filter(|message| message.is_typed).map(|message| chars4(&message.text).min(LONG)).sum()
 }
 
 fn push(parts: &mut Vec<String>, heading: &str, texts: &[String]) {
@@ -132,7 +127,7 @@ fn section(view: &str, heading: &str) -> Vec<String> {
 fn excerpts(gone: &[&Message], words: &[String], room: Tokens) -> Vec<String> {
     let mut excerpts: Vec<String> = Vec::new();
     let mut left = room;
-    for message in gone.iter().rev().filter(|message| !is_typed(message) && !words.is_empty()) {
+    for message in gone.iter().rev().filter(|message| !message.is_typed && !words.is_empty()) {
         let texts =
             std::iter::once(message.text.as_str()).chain(message.tool_results.iter().map(|it| it.text.as_str()));
         for text in texts.filter(|text| mentions(text, words)) {
@@ -186,10 +181,10 @@ mod tests {
     // C-02
     #[test]
     fn c_02_what_was_asked_for_and_typed_goes_from_view_to_view() {
-        let typed = |text: &str| Message::of_user(text.to_owned());
+        let typed = |text: &str| Message { is_typed: true, ..Message::of_user(text.to_owned()) };
         let long = typed(&"never do it ".repeat(1_000));
         let (one, two) = (typed("never touch config.toml"), typed("the retry limit is 5"));
-        let mut tool = typed("");
+        let mut tool = Message::of_user(String::new());
         tool.role = Role::Assistant;
         tool.text = "nothing\nthe retry is in net.rs\nend\nfar away".to_owned();
         let first =

@@ -30,10 +30,12 @@ const VIEW: &str = "[Context Summary";
 /// What else stands in the first line of a view of ours.
 const OWN: &str = "made by ctxc";
 /// What a conversation starts with that was only pruned.
-const NOTE: &str = "[Context Summary of 0 earlier messages, made by ctxc. Nothing is left out but tool results that were superseded \
-    or are old; each placeholder names the command that shows the original.]";
+const NOTE: &str = "[Context Summary, made by ctxc: all messages are here. Tool results that were superseded or are old have \
+    placeholders, each with the command that shows the original.]";
 /// The speaker of the record that says which batches a view is made of.
 const SPEAKER: &str = "client-view";
+/// How many messages stay at least, where as many are to be kept at all.
+const LEAST_KEPT: usize = 2;
 /// What a view has beside its summaries, in tokens.
 const LEDGER: Tokens = Tokens(800);
 
@@ -46,7 +48,7 @@ pub(crate) struct How {
     pub(crate) prunings: Vec<PruneStage>,
     /// The context window in tokens, where neither the client nor the transcript tell of a larger one.
     pub(crate) window: Tokens,
-    /// Which part of the window, or of what is in use, may be left.
+    /// Which part of the window, or of what the messages use, may be left.
     pub(crate) part: f64,
 }
 
@@ -66,12 +68,13 @@ pub(crate) struct Plan {
 pub(crate) fn plan(request: &Request, how: &How, ui: &Ui) -> Result<Plan, CommandError> {
     let messages =
         request.messages.iter().map(|raw| serde_json::from_str(raw.get())).collect::<Result<Vec<Message>, _>>();
-    let messages = messages.context("read the messages of the client")?;
+    let mut messages = messages.context("read the messages of the client")?;
     let name = || format!("read {}", request.transcript.display());
     let transcript = File::open(&request.transcript).with_context(name)?;
-    let n_note = usize::from(messages.first().is_some_and(|first| first.text == NOTE));
+    let note = messages.first().map(|first| first.text.clone()).filter(|text| text.starts_with(NOTE));
+    let n_note = usize::from(note.is_some());
     let raw = request.messages.get(n_note..).unwrap_or_default();
-    let messages = messages.get(n_note..).unwrap_or_default();
+    let messages = messages.get_mut(n_note..).unwrap_or_default();
     let head = messages.first().filter(|first| is_view(&first.text));
     let head = head.map(|head| head_of(&head.text, &how.rewriting.keep)).transpose()?;
     let linear = Linear::of(messages, &transcript, &request.session, head.as_ref())?;
@@ -85,7 +88,7 @@ pub(crate) fn plan(request: &Request, how: &How, ui: &Ui) -> Result<Plan, Comman
             records: Vec::new(),
         });
     }
-    conversation.give(request, raw, before, is_compacted, rewrite)
+    conversation.give(request, raw, before, note.as_deref(), is_compacted, rewrite)
 }
 
 /// Whether `text` is a view that ctxc wrote.
@@ -142,7 +145,9 @@ impl<'a> Conversation<'a> {
         };
         let window = request.window.map_or_else(|| how.window.max(calibration.window()), Tokens);
         let used = work.size_of_stages(&Rewrite::default());
-        let target = part_of(window.min(used), how.part);
+        // What stands before the first message stays whatever is compacted.
+        let fixed = calibration.context(Tokens::ZERO);
+        let target = part_of(window, how.part).min(fixed + part_of(used.saturating_sub(fixed), how.part));
         let tail = tail(messages, target, &calibration);
         Ok(Self { messages, linear, work, tail, target })
     }
@@ -222,13 +227,16 @@ impl<'a> Conversation<'a> {
             }
         }
         let how = &how.summaries;
-        let room = u64::from(how.clip_first) + u64::from(how.clip_last);
-        let mut sum = Tokens(how.summarizing.limit.0 * room) + LEDGER + typed_tokens(self.messages.iter());
+        let room = how.clip_first.saturating_add(how.clip_last) as usize;
+        let n_earlier = if self.messages.first().is_some_and(|first| is_view(&first.text)) { room } else { 0 };
+        let n_shown = (n_earlier + tokens.len().div_ceil(how.chunk_size.get())).min(room);
+        let mut sum = Tokens(how.summarizing.limit.0 * n_shown as u64) + LEDGER + typed_tokens(self.messages.iter());
         let fits = tokens.iter().rev().take_while(|tokens| {
             sum += **tokens;
             self.work.calibration.context(sum) <= self.target
         });
-        fits.count().max(n_tail as usize).max(how.keep_recent.min(tokens.len().saturating_sub(1)))
+        // Somebody asked for room: what is asked for says more than how many messages stay otherwise.
+        fits.count().max(n_tail as usize).max(LEAST_KEPT.min(how.keep_recent))
     }
 
     /// Puts together what goes back.
@@ -237,6 +245,7 @@ impl<'a> Conversation<'a> {
         request: &Request,
         raw: &[Box<serde_json::value::RawValue>],
         before: Tokens,
+        note: Option<&str>,
         is_compacted: bool,
         mut rewrite: Rewrite,
     ) -> Result<Plan, CommandError> {
@@ -258,14 +267,15 @@ impl<'a> Conversation<'a> {
         let mut records = std::mem::take(&mut rewrite.records);
         if let Some(view) = view.filter(|_| is_compacted) {
             let left: BTreeSet<usize> = lines.iter().map(|(at, _)| *at).collect();
-            let earlier = messages.first().filter(|first| is_view(&first.text)).map(|first| first.text.as_str());
-            let is_gone = |at: &usize| !left.contains(at) && !(earlier.is_some() && *at == 0);
+            let head = messages.first().filter(|first| is_view(&first.text)).map(|first| first.text.as_str());
+            let is_gone = |at: &usize| !(left.contains(at) || head.is_some() && *at == 0);
             let gone: Vec<&Message> = (0..*tail).filter(is_gone).filter_map(|at| messages.get(at)).collect();
-            let view = sections(&view, earlier, &gone, &request.instructions, Tokens(self.target.0 / 20));
+            let view = sections(&view, head.or(note), &gone, &request.instructions, Tokens(self.target.0 / 20));
             records.push(self.view_record(&view, &request.session)?);
             given.push(&Message::of_user(view))?;
         } else {
-            given.push(&Message::of_user(NOTE.to_owned()))?;
+            let note = sections(NOTE, note, &[], &request.instructions, Tokens::ZERO);
+            given.push(&Message::of_user(note))?;
         }
         for (at, line) in lines.into_iter().filter(|(at, _)| at < tail) {
             given.push_line(at, reading, line)?;
@@ -312,11 +322,12 @@ fn tail(messages: &[Message], target: Tokens, calibration: &Calibration) -> usiz
     let mut left: Tokens = messages.iter().skip(start).map(tokens_of).sum();
     for (at, message) in messages.iter().enumerate().skip(start) {
         if is_step(at) && calibration.scale(left).0 <= target.0 / 2 {
-            return at;
+            // The prompt of the turn goes with the whole of its loop.
+            return if at == start { at.saturating_sub(1) } else { at };
         }
         left = left.saturating_sub(tokens_of(message));
     }
-    starts().last().unwrap_or(messages.len())
+    starts().next_back().unwrap_or(messages.len())
 }
 
 #[expect(

@@ -26,8 +26,8 @@ pub(crate) struct Hook {
     /// The file of the session.
     pub(crate) transcript_path: PathBuf,
     /// Which hook it is.
-    #[serde(default)]
-    pub(crate) hook_event_name: String,
+    #[serde(rename = "hook_event_name", default)]
+    pub(crate) event: String,
     /// How a session started.
     #[serde(default)]
     pub(crate) source: String,
@@ -85,7 +85,7 @@ fn mentions_boundary(path: &Path) -> io::Result<bool> {
 
 /// Takes the compaction `found` up into the archive at `url`. Whether something was new.
 pub(crate) fn archive(
-    hook: &Hook,
+    session: &str,
     reading: &Reading,
     found: &ClientCompaction,
     url: &str,
@@ -95,8 +95,8 @@ pub(crate) fn archive(
     allow_on_server(url, on_server, false, ui)?;
     let mut archive = stored::open(url)?;
     let taken = Taken {
-        path: &hook.transcript_path,
-        session: &hook.session_id,
+        path: reading.path.as_deref().unwrap_or(Path::new("")),
+        session,
         operation: &reading.past.operation,
         now: Timestamp::now(),
         stop: ui.stop(),

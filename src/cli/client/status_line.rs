@@ -23,9 +23,12 @@ struct Window {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Usage {
-    input_tokens: u64,
-    cache_creation_input_tokens: u64,
-    cache_read_input_tokens: u64,
+    #[serde(rename = "input_tokens")]
+    fresh: u64,
+    #[serde(rename = "cache_creation_input_tokens")]
+    cached: u64,
+    #[serde(rename = "cache_read_input_tokens")]
+    read: u64,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -44,8 +47,7 @@ struct Cache {
 pub(crate) fn status_line(status: &Status, part: f64) -> String {
     let Status { context_window: Window { context_window_size: window, used_percentage, current_usage }, prompt_cache } =
         status;
-    let used =
-        current_usage.as_ref().map(|it| it.input_tokens + it.cache_creation_input_tokens + it.cache_read_input_tokens);
+    let used = current_usage.as_ref().map(|it| it.fresh + it.cached + it.read);
     let used = used.or_else(|| Some((window.as_ref().copied()? as f64 * used_percentage.as_ref()? / 100.0) as u64));
     let mut parts = Vec::new();
     match (used.filter(|used| *used > 0), window.filter(|window| *window > 0)) {

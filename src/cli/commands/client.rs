@@ -1,8 +1,9 @@
 //! `ctxc client`: what the plugin runs inside Claude Code, and its installation.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -21,8 +22,11 @@ use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::report::client::{ClientStatus, FileRow, Installed};
 use crate::report::size::count;
-use ctxc_transcript::session::{By, Found};
+use ctxc_transcript::session::{By, Found, session_id};
 use ctxc_transcript::text::Tokens;
+
+/// Sessions that were written no longer ago are looked after when the next one starts.
+const LATELY: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// What to do.
 pub(crate) enum Settings {
@@ -180,20 +184,44 @@ fn compact(how: &How, ui: &Ui) -> Result<Completion, CommandError> {
 fn look_after(upkeep: &Upkeep, ui: &Ui) -> Result<(), CommandError> {
     let input = read_input()?;
     let hook: Hook = serde_json::from_str(&input).context("read what the client says of the hook")?;
-    if hook.hook_event_name == "SessionStart" && !upkeep.settle {
+    if hook.event == "SessionStart" && !upkeep.settle {
         advise(&hook, upkeep, ui)?;
         return if upkeep.keeps { go_on_later(&input) } else { Ok(()) };
     }
     let repaired = repair(&hook.transcript_path, ui)?;
-    if hook.hook_event_name == "SessionEnd" && !upkeep.settle {
+    if hook.event == "SessionEnd" && !upkeep.settle {
         // The client waits 1.5 seconds.
         return if upkeep.keeps || repaired.is_some() { go_on_later(&input) } else { Ok(()) };
     }
     if let Some((reading, found)) = &repaired {
-        archive(&hook, reading, found, &upkeep.archive, upkeep.on_server, ui)?;
+        archive(&hook.session_id, reading, found, &upkeep.archive, upkeep.on_server, ui)?;
     }
-    if upkeep.settle && upkeep.keeps {
-        keep_sessions(&hook, upkeep, ui)?;
+    if upkeep.settle && hook.event == "SessionStart" {
+        return sweep(&hook.transcript_path, upkeep, ui);
+    }
+    if upkeep.settle && upkeep.keeps { keep_session(&hook.transcript_path, upkeep, ui) } else { Ok(()) }
+}
+
+/// Keeps the sessions beside `path` that were written lately, where their end was missed (C-07). What a compaction left open
+/// there is repaired first: a session that is kept with it could not be undone.
+fn sweep(path: &Path, upkeep: &Upkeep, ui: &Ui) -> Result<(), CommandError> {
+    let folder = path.parent().unwrap_or(path);
+    let is_late = |path: &Path| {
+        let modified = path.metadata().and_then(|metadata| metadata.modified()).ok();
+        modified.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age < LATELY)
+    };
+    for entry in std::fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
+        let other = entry?.path();
+        let Some(id) = session_id(&other).filter(|_| other != path && is_late(&other)) else { continue };
+        let swept = repair(&other, ui).and_then(|repaired| {
+            if let Some((reading, found)) = &repaired {
+                archive(id, reading, found, &upkeep.archive, upkeep.on_server, ui)?;
+            }
+            keep_session(&other, upkeep, ui)
+        });
+        if let Err(error) = swept {
+            ui.detail(error.explained());
+        }
     }
     Ok(())
 }
@@ -221,9 +249,9 @@ fn of_its_own(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Keeps the session, at its end (C-07).
-fn keep_sessions(hook: &Hook, upkeep: &Upkeep, ui: &Ui) -> Result<(), CommandError> {
-    let which = keep::Which::One(Found::File { path: hook.transcript_path.clone(), by: By::Path });
+/// Keeps the session at `path`.
+fn keep_session(path: &Path, upkeep: &Upkeep, ui: &Ui) -> Result<(), CommandError> {
+    let which = keep::Which::One(Found::File { path: path.to_owned(), by: By::Path });
     let settings = keep::Settings {
         which,
         archive: upkeep.archive.clone(),

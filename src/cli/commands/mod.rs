@@ -13,6 +13,7 @@ pub(crate) mod config;
 pub(crate) mod cutting;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod fit;
 pub(crate) mod forget;

@@ -66,7 +66,8 @@ impl ClientCompaction {
         let view_time = scan.timestamp.map(|time| time.of(bytes).to_vec());
         let before = times(file, index, boundary)?;
         let mut end = view.0 + 1;
-        for line in behind().skip(1).take_while(|line| index.record(*line).is_message()) {
+        // Attachments may stand between what was written again.
+        for line in behind().skip(1).filter(|line| index.record(*line).is_message()) {
             let bytes = read_line(file, index, line, &mut buffer)?;
             let time = Scan::of(bytes).timestamp.map(|time| time.of(bytes).to_vec());
             if time.is_none() || time != view_time && !time.is_some_and(|time| before.contains_key(&time)) {
@@ -259,7 +260,7 @@ fn note_operation(
         replaced.extend(original.map(|(_, original)| (*original, Digest::of(bytes))));
         steps.push(Step::Insert(Inserted::By { operation: taken.operation.to_owned(), at }, text.to_vec()));
         inserted.push(relinked(&scan, text, parent.as_deref())?);
-        parent = scan.uuid.map(|uuid| uuid.of(bytes).to_vec());
+        parent = scan.uuid.map(|uuid| uuid.of(bytes).to_vec()).or(parent);
     }
     let live = chain.lines.iter().filter_map(|line| lines.get(*line).0);
     let n_stored = LineNo(state.n_lines());

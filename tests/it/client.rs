@@ -1,0 +1,462 @@
+//! What ctxc does inside Claude Code, without the client: `scripts/test-client` runs it there (C-08).
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::stage::{Run, Stage};
+
+const ID: &str = "sessionId";
+
+/// A session in which three files are read in each turn, as the client writes it.
+struct Written {
+    lines: Vec<Value>,
+    n: u32,
+}
+
+impl Written {
+    fn new() -> Self {
+        Self { lines: Vec::new(), n: 0 }
+    }
+
+    fn uuid(&self) -> String {
+        format!("00000000-0000-4000-8000-{:012}", self.n)
+    }
+
+    fn row(&mut self, kind: &str, message: &Value) -> String {
+        let parent = self.lines.iter().rev().find_map(|line| line.get("uuid").cloned()).unwrap_or(Value::Null);
+        self.n += 1;
+        let uuid = self.uuid();
+        let time = format!("2026-03-01T09:{:02}:{:02}.000Z", self.n / 60, self.n % 60);
+        self.lines.push(json!({
+            "parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/home/ann/shop", ID: "s",
+            "version": "2.1.330", "type": kind, "message": message, "uuid": uuid, "timestamp": time,
+        }));
+        uuid
+    }
+
+    fn prompt(&mut self, text: &str) {
+        self.row("user", &json!({"role": "user", "content": text}));
+    }
+
+    fn assistant(&mut self, message: u32, block: &Value) {
+        let id = format!("msg_{message:04}");
+        let message = json!({"id": id, "type": "message", "role": "assistant", "model": "claude-opus-4-6", "content": [block],
+            "usage": {"input_tokens": 20_000 + 900 * self.n, "output_tokens": 50}});
+        self.row("assistant", &message);
+    }
+
+    /// A step of two calls beside each other, with thinking before them.
+    fn step(&mut self, message: u32) {
+        self.assistant(message, &json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"}));
+        let calls = [0, 1].map(|at| format!("toolu_{message}_{at}"));
+        for (at, call) in calls.iter().enumerate() {
+            let input = json!({"file_path": format!("/home/ann/shop/src/m{message}_{at}.rs")});
+            self.assistant(message, &json!({"type": "tool_use", "id": call, "name": "Read", "input": input}));
+        }
+        for call in &calls {
+            let mut text = String::new();
+            for line in 1..120 {
+                writeln!(text, "{line}\tlet value_{line} = read(\"{call}\");").unwrap();
+            }
+            let result = json!({"type": "tool_result", "tool_use_id": call, "content": text});
+            self.row("user", &json!({"role": "user", "content": [result]}));
+        }
+    }
+
+    fn turns(n_turns: u32) -> Self {
+        let mut written = Self::new();
+        for turn in 0..n_turns {
+            written.prompt(&format!("Look at part {turn}, and never touch config.toml"));
+            written.step(2 * turn);
+            written.assistant(2 * turn + 1, &json!({"type": "text", "text": format!("Decided to keep limit {turn}.")}));
+        }
+        written
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.lines.iter().flat_map(|line| line.to_string().into_bytes().into_iter().chain(*b"\n")).collect()
+    }
+
+    /// The messages as the client hands them over, with the blocks that it leaves out left out.
+    fn messages(&self) -> Vec<Value> {
+        self.lines.iter().map(message).collect()
+    }
+}
+
+fn message(row: &Value) -> Value {
+    let content = &row["message"]["content"];
+    let blocks = content.as_array().cloned().unwrap_or_else(|| vec![json!({"type": "text", "text": content})]);
+    let of = |kind: &str| blocks.iter().filter(|block| block["type"] == kind).cloned().collect::<Vec<_>>();
+    let text: String = of("text").iter().map(|block| block["text"].as_str().unwrap()).collect();
+    let uses: Vec<Value> = of("tool_use")
+        .iter()
+        .map(|it| json!({"tool_use_id": it["id"], "tool": it["name"], "input": it["input"], "text": "drawn by the client"}))
+        .collect();
+    let mut message = json!({"role": row["type"], "text": text, "toolUses": uses, "handle": row["uuid"]});
+    let results: Vec<Value> = of("tool_result")
+        .iter()
+        .map(|it| json!({"tool_use_id": it["tool_use_id"], "text": it["content"], "isError": false}))
+        .collect();
+    if !results.is_empty() {
+        message["toolResults"] = Value::Array(results);
+    }
+    message
+}
+
+fn stage(written: &Written) -> Stage {
+    Stage::new().session_with("shop", &written.bytes())
+}
+
+fn request(stage: &Stage, messages: &[Value], instructions: &str) -> String {
+    let path = stage.path_of("shop").to_str().unwrap();
+    json!({"trigger": "manual", "instructions": instructions, "session": stage.id_of("shop"), "transcript": path,
+        "window": 200_000, "messages": messages})
+    .to_string()
+}
+
+/// What the client is answered: its messages.
+fn compacted(stage: Stage, messages: &[Value], instructions: &str) -> (Stage, Vec<Value>) {
+    let input = request(&stage, messages, instructions);
+    let stage = stage.stdin(input);
+    let run = stage.run(["client", "compact"]).ended(0);
+    let answer: Value = run.json();
+    assert!(answer["tokensAfter"].as_u64().unwrap() < answer["tokensBefore"].as_u64().unwrap());
+    (stage, answer["messages"].as_array().unwrap().clone())
+}
+
+/// What was said on standard output.
+fn said(run: &Run) -> String {
+    String::from_utf8(run.stdout.clone()).unwrap()
+}
+
+/// One line for each message: who, its handle, the calls and results, and how it begins.
+fn outline(messages: &[Value]) -> String {
+    let mut out = String::new();
+    for message in messages {
+        let ids = |list: &str| {
+            let list = message[list].as_array().cloned().unwrap_or_default();
+            let ids: Vec<String> = list.iter().map(|it| it["tool_use_id"].as_str().unwrap().to_owned()).collect();
+            ids.join(",")
+        };
+        let handle = message["handle"].as_str().map_or("-", |handle| &handle[handle.len() - 4..]);
+        let text = message["text"].as_str().unwrap().lines().next().unwrap_or_default();
+        let text: String = text.chars().take(60).collect();
+        let results: Vec<String> = message["toolResults"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|it| it["text"].as_str().unwrap().lines().next().unwrap().chars().take(44).collect())
+            .collect();
+        writeln!(
+            out,
+            "{} {handle} [{}] [{}] {text} {}",
+            message["role"].as_str().unwrap(),
+            ids("toolUses"),
+            ids("toolResults"),
+            results.join(" | ")
+        )
+        .unwrap();
+    }
+    out
+}
+
+// C-02
+#[test]
+fn c_02_closed_turns_come_back_merged_and_prompts_with_their_handles() {
+    let written = Written::turns(6);
+    let (_, messages) = compacted(stage(&written), &written.messages(), "keep m0_1.rs");
+    insta::assert_snapshot!(outline(&messages));
+    let view = messages[0]["text"].as_str().unwrap();
+    assert!(view.contains("## Constraints given with /compact\n\nkeep m0_1.rs"), "{view}");
+    for turn in 0..6 {
+        let prompt = format!("Look at part {turn}, and never touch config.toml");
+        let n = messages.iter().filter(|it| it["text"].as_str().unwrap().contains(&prompt)).count();
+        assert_eq!(n, 1, "what was typed stays, once: {prompt}");
+    }
+}
+
+// C-02: equal input, equal output.
+#[test]
+fn c_02_the_answer_follows_from_what_is_asked_alone() {
+    let written = Written::turns(5);
+    let (stage, one) = compacted(stage(&written), &written.messages(), "");
+    let (_, two) = compacted(stage, &written.messages(), "");
+    assert_eq!(one, two);
+}
+
+// C-02, C-03: the loop goes on, so its thinking stays, and the last entries need not be on the disk.
+#[test]
+fn c_03_an_open_loop_comes_back_untouched() {
+    let mut written = Written::turns(6);
+    written.prompt("Go on with all of it");
+    written.step(100);
+    let stage = stage(&written);
+    written.step(101);
+    let messages = written.messages();
+    let (_, answer) = compacted(stage, &messages, "");
+    // The prompt of the turn is part of it.
+    let n_loop = messages.len() - messages.iter().rposition(|it| it["text"] == "Go on with all of it").unwrap();
+    assert_eq!(answer[answer.len() - n_loop..], messages[messages.len() - n_loop..]);
+    insta::assert_snapshot!(outline(&answer));
+}
+
+// C-02: what cannot be read, or would not get smaller, is left to the client.
+#[test]
+fn c_02_any_doubt_ends_with_an_error() {
+    let written = Written::turns(1);
+    for input in ["", "{}", r#"{"session":"s","transcript":"/nowhere.jsonl","messages":[]}"#] {
+        let run = stage(&written).stdin(input).run(["client", "compact"]).ended(1);
+        assert_eq!(said(&run), "");
+    }
+    let mut small = Written::new();
+    small.prompt("Hello");
+    let stage = stage(&small);
+    let input = request(&stage, &small.messages(), "");
+    let run = stage.stdin(input).run(["client", "compact"]);
+    assert_eq!(said(&run), r#"{"skip":"ctxc found nothing to compact"}"#);
+}
+
+/// What the client writes when it gets `answer`: a boundary, and each message again.
+fn written_again(written: &Written, answer: &[Value], id: &str) -> Vec<u8> {
+    let mut out = Written { lines: Vec::new(), n: 1_000 };
+    let boundary = json!({"parentUuid": null, "logicalParentUuid": written.uuid(), "isSidechain": false, ID: id, "type": "system",
+        "subtype": "compact_boundary", "content": "Conversation compacted", "timestamp": "2026-03-01T10:00:00.000Z",
+        "uuid": "bbbbbbbb-0000-4000-8000-000000000000", "compactMetadata": {"trigger": "auto", "preTokens": 90_000}});
+    out.lines.push(boundary);
+    for message in answer {
+        let original = written.lines.iter().find(|line| line["uuid"] == message["handle"]);
+        if let Some(original) = original {
+            let parent = out.lines.last().unwrap()["uuid"].clone();
+            out.n += 1;
+            let mut again = original.clone();
+            // A result of the open loop hangs on the call before the compaction.
+            if message["toolResults"].is_null() {
+                again["parentUuid"] = parent;
+            }
+            again["uuid"] = json!(out.uuid());
+            out.lines.push(again);
+            continue;
+        }
+        let content = match (&message["toolUses"], &message["toolResults"]) {
+            (_, Value::Array(results)) => {
+                let of = |it: &Value| json!({"type": "tool_result", "tool_use_id": it["tool_use_id"], "content": it["text"]});
+                Value::Array(results.iter().map(of).collect())
+            }
+            (Value::Array(uses), _) if !uses.is_empty() => {
+                let of = |it: &Value| json!({"type": "tool_use", "id": it["tool_use_id"], "name": it["tool"], "input": it["input"]});
+                Value::Array(uses.iter().map(of).collect())
+            }
+            _ if message["role"] == "assistant" => json!([{"type": "text", "text": message["text"]}]),
+            _ => message["text"].clone(),
+        };
+        let role = message["role"].as_str().unwrap();
+        out.row(role, &json!({"role": role, "content": content}));
+        let last = out.lines.last_mut().unwrap();
+        last["timestamp"] = json!("2026-03-01T10:00:00.001Z");
+        if role == "assistant" {
+            last["message"]["id"] = json!(format!("again_{}", out.n));
+            last["message"]["type"] = json!("message");
+        }
+    }
+    for line in &mut out.lines {
+        line[ID] = json!(id);
+    }
+    out.bytes()
+}
+
+/// A session that the client has compacted in the middle of a turn, with an entry that came behind.
+fn compacted_session() -> (Stage, Vec<u8>) {
+    let mut written = Written::turns(6);
+    written.prompt("Go on with all of it");
+    written.step(100);
+    let stage = stage(&written);
+    let (stage, answer) = compacted(stage, &written.messages(), "");
+    let before = std::fs::read(stage.path_of("shop")).unwrap();
+    let again = written_again(&written, &answer, &stage.id_of("shop"));
+    std::fs::write(stage.path_of("shop"), [&before[..], &again].concat()).unwrap();
+    (stage, before)
+}
+
+fn hook(stage: &Stage, event: &str) -> String {
+    json!({"session_id": stage.id_of("shop"), "transcript_path": stage.path_of("shop"), "hook_event_name": event, "cwd": "/"})
+        .to_string()
+}
+
+// C-03
+#[test]
+fn c_03_repair_appends_one_line_once() {
+    let (stage, _) = compacted_session();
+    let path = stage.path_of("shop").to_owned();
+    let broken = std::fs::read(&path).unwrap();
+    let input = hook(&stage, "Stop");
+    let stage = stage.stdin(input);
+    for _ in 0..2 {
+        let run = stage.run(["client", "repair"]).ended(0);
+        assert_eq!((said(&run).as_str(), run.stderr.as_str()), ("", ""));
+        let repaired = std::fs::read(&path).unwrap();
+        let added = repaired.strip_prefix(&broken[..]).unwrap();
+        let line: Value = serde_json::from_slice(added).unwrap();
+        assert_eq!(added.split_inclusive(|byte| *byte == b'\n').count(), 1);
+        assert_eq!(line["uuid"], "bbbbbbbb-0000-4000-8000-000000000000");
+        assert_eq!(line["compactMetadata"]["preservedMessages"]["uuids"], json!([]));
+    }
+    stage.run(["check", path.to_str().unwrap()]).ended(0);
+}
+
+// C-03: other files stay as they are, and a hook never fails.
+#[test]
+fn c_03_repair_touches_nothing_else() {
+    let (stage, before) = compacted_session();
+    let path = stage.path_of("shop").to_owned();
+    let whole = std::fs::read(&path).unwrap();
+    let foreign = String::from_utf8(whole.clone()).unwrap().replace("made by ctxc", "made by somebody");
+    let torn = [&whole[..], b"{\"type\":\"us"].concat();
+    let input = hook(&stage, "Stop");
+    let mut stage = stage.stdin(input);
+    for bytes in [before, foreign.into_bytes(), torn, Vec::new()] {
+        std::fs::write(&path, &bytes).unwrap();
+        stage.run(["client", "repair"]).ended(0);
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    }
+    for input in ["", "[]", r#"{"session_id":"s","transcript_path":"/nowhere"}"#] {
+        stage = stage.stdin(input);
+        stage.run(["client", "repair"]).ended(0);
+    }
+}
+
+// C-04, N-03
+#[test]
+fn c_04_a_compaction_in_the_client_is_undone() {
+    let (stage, before) = compacted_session();
+    let input = hook(&stage, "Stop");
+    let stage = stage.stdin(input);
+    stage.run(["client", "repair"]).ended(0);
+    let path = stage.path_of("shop").to_str().unwrap().to_owned();
+    let log = stage.run(["log", path.as_str()]);
+    assert!(said(&log).contains("compact"), "{}{}", said(&log), log.stderr);
+    let found = stage.run(["archive", "search", "value_7"]);
+    assert!(said(&found).contains("value_7"), "{}", said(&found));
+    let undone = stage.run(["undo", path.as_str(), "-o", "undone.jsonl"]).ended(0);
+    assert_eq!(stage.bytes("undone.jsonl"), before, "{}", undone.stderr);
+}
+
+// C-02, C-04: where pruning is enough, all messages stay, and placeholders name lines that the archive has.
+#[test]
+fn c_02_old_results_go_first_and_their_placeholders_lead_to_them() {
+    let written = Written::turns(20);
+    let stage = stage(&written).env("CTXC_CLIENT_TARGET", "0.8");
+    let (stage, answer) = compacted(stage, &written.messages(), "keep m2_1.rs");
+    insta::assert_snapshot!(outline(&answer));
+    assert!(answer[0]["text"].as_str().unwrap().ends_with("## Constraints given with /compact\n\nkeep m2_1.rs"));
+    let before = std::fs::read(stage.path_of("shop")).unwrap();
+    let again = written_again(&written, &answer, &stage.id_of("shop"));
+    std::fs::write(stage.path_of("shop"), [&before[..], &again].concat()).unwrap();
+    let input = hook(&stage, "Stop");
+    let stage = stage.stdin(input);
+    stage.run(["client", "repair"]).ended(0);
+    let result = answer
+        .iter()
+        .find_map(|it| it["toolResults"][0]["text"].as_str().filter(|it| it.starts_with("[ctxc")))
+        .unwrap();
+    let (_, name) = result.split_once("ctxc archive show ").unwrap();
+    assert!(said(&stage.run(["archive", "show", &name[..12]]).ended(0)).contains("let value_77"), "{result}");
+}
+
+// C-04: the file as it is can be edited further, and what came of that be undone.
+#[test]
+fn c_04_a_compacted_session_can_be_edited() {
+    let (stage, _) = compacted_session();
+    let input = hook(&stage, "Stop");
+    let stage = stage.stdin(input);
+    stage.run(["client", "repair"]).ended(0);
+    let path = stage.path_of("shop").to_str().unwrap().to_owned();
+    stage.run(["prune", path.as_str(), "--mask", "0", "--protect-steps", "0", "-o", "pruned.jsonl"]).ended(0);
+    stage.run(["check", "pruned.jsonl"]).ended(0);
+    let text = String::from_utf8(stage.bytes("pruned.jsonl")).unwrap();
+    assert!(text.contains("Context Summary") && !text.contains("Look at part 0, and never touch config.toml\"}"));
+    stage.run(["undo", "pruned.jsonl", "-o", "back.jsonl"]).ended(0);
+    assert_eq!(stage.bytes("back.jsonl"), std::fs::read(&path).unwrap());
+}
+
+// C-07, N-10
+#[test]
+fn c_07_the_end_of_a_session_keeps_it() {
+    let (stage, _) = compacted_session();
+    let input = hook(&stage, "SessionEnd");
+    let stage = stage.stdin(input);
+    stage.run(["client", "repair", "--settle"]).ended(0);
+    let kept = stage.run(["list", "--kept"]);
+    assert!(said(&kept).contains(&stage.id_of("shop")[..8]), "{}{}", said(&kept), kept.stderr);
+    assert!(said(&stage.run(["log", stage.path_of("shop").to_str().unwrap()])).contains("compact"));
+}
+
+// C-06
+#[test]
+fn c_06_an_expired_cache_is_told_with_figures() {
+    let stage = stage(&Written::turns(1)).env("CTXC_CLIENT_TARGET", "0.25");
+    let hook = |tokens: u64| {
+        json!({"session_id": "s", "transcript_path": "/nowhere", "hook_event_name": "SessionStart", "source": "resume",
+            "context_tokens": tokens, "prompt_cache_likely_expired": true, "estimated_cache_write_usd": 0.75})
+        .to_string()
+    };
+    let stage = stage.stdin(hook(120_000));
+    let run = stage.run(["client", "repair"]);
+    insta::assert_snapshot!(said(&run), @r#"{"systemMessage":"ctxc: 120,000 tokens are in use and the prompt cache has expired, so the next message sends all of them again (about $0.75). /compact now leaves about 30,000 and costs no request."}"#);
+    assert_eq!(said(&stage.stdin(hook(20_000)).run(["client", "repair"])), "");
+}
+
+// C-01
+#[test]
+fn c_01_the_plugin_is_installed_once_and_leaves_nothing() {
+    let stage = stage(&Written::turns(1));
+    let all = || {
+        let mut names: Vec<String> = Vec::new();
+        let mut folders = vec![stage.home_path(".claude")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() { folders.push(path) } else { names.push(path.display().to_string()) }
+            }
+        }
+        names.sort();
+        names
+    };
+    let before = all();
+    let shown = stage.run(["client", "install", "--dry-run"]);
+    assert!(said(&shown).contains("would be written") && said(&shown).contains("keep = false under [client]"));
+    assert_eq!(all(), before);
+    let installed = stage.run(["client", "install"]).ended(0);
+    assert_eq!(said(&installed).matches("written  ").count(), 8, "{}", said(&installed));
+    let hooks = std::fs::read_to_string(stage.home_path(".claude/skills/ctxc/hooks/hooks.json")).unwrap();
+    assert!(serde_json::from_str::<Value>(&hooks).is_ok() && !hooks.contains("@CTXC@"));
+    assert!(said(&stage.run(["client", "install"])).contains("nothing changed: this version is installed"));
+    stage.run(["statusline", "--install"]).ended(0);
+    let status = said(&stage.run(["client", "status"]));
+    assert!(status.contains("in client    on") && status.contains("status line  installed"), "{status}");
+    let folder = said(&stage.run(["client", "plugin-dir"]));
+    assert!(std::path::Path::new(folder.trim()).join("hooks/register.js").is_file());
+    stage.run(["client", "uninstall"]).ended(0);
+    assert!(!std::path::Path::new(folder.trim()).exists());
+    let left: Vec<String> = all().into_iter().filter(|name| !before.contains(name)).collect();
+    assert!(left.iter().all(|name| name.ends_with(".claude/settings.json")), "{left:?}");
+    assert!(said(&stage.run(["client", "uninstall"])).contains("nothing is installed"));
+}
+
+// C-01: what is not ours stays.
+#[test]
+fn c_01_another_plugin_and_another_status_line_stay() {
+    let stage = stage(&Written::turns(1));
+    let folder = stage.home_path(".claude/skills/ctxc");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("SKILL.md"), "mine").unwrap();
+    for action in ["install", "uninstall"] {
+        stage.run(["client", action]).ended(1);
+    }
+    assert_eq!(std::fs::read_to_string(folder.join("SKILL.md")).unwrap(), "mine");
+    let settings = stage.home_path(".claude/settings.json");
+    let other = "{\"z\":1,\"statusLine\":{\"type\":\"command\",\"command\":\"mine.sh\"}}";
+    std::fs::write(&settings, other).unwrap();
+    stage.run(["statusline", "--install"]).ended(1);
+    assert_eq!(std::fs::read_to_string(settings).unwrap(), other);
+}
