@@ -316,3 +316,46 @@ fn n_13_what_lines_take_up_adds_up_to_their_packs() {
         assert!(plain / 3 < stored && stored < plain * 2 / 3, "{stored} of {plain}");
     });
 }
+
+// N-12
+#[test]
+fn n_12_lines_are_replaced_under_their_ids_and_indexed_anew() {
+    on_each_backend(|archive| {
+        let lines = session("secret", 6, 200);
+        let ids = put(archive, &lines);
+        archive.put_object(&object(ObjectKind::State, "s", &ids)).unwrap();
+        // One lies alone, for an operation took it out.
+        let alone = b"alone with the secret word\n".to_vec();
+        let original = crate::Original { line: &alone, uuid: None, replaced_by: None };
+        archive.put_original(&original).unwrap();
+        archive.put_operation(&operation("o", b"s"), &[]).unwrap();
+        archive.commit().unwrap();
+        let read = |line: &[u8]| {
+            let text = String::from_utf8(line.to_vec()).unwrap();
+            Some(crate::Document { kind: crate::Kind::Prompt, session: None, speaker: None, time: None, text })
+        };
+        let find = |archive: &mut dyn Archive, text: &str| {
+            archive.index(&read, &mut |_, _| ControlFlow::Continue(())).unwrap();
+            let query = Query { text, kind: None, speaker: None, sessions: &[], limit: 20 };
+            archive.search(&query, &read).unwrap().len()
+        };
+        assert_eq!(find(archive, "secret"), 7);
+        get(archive, &ids).unwrap();
+        let id = archive.line_id(Digest::of(&alone)).unwrap().unwrap();
+        let mut masked: Vec<(LineId, Vec<u8>)> =
+            ids.iter().zip(&lines).take(2).map(|(id, line)| (*id, [b"masked", &line[6..]].concat())).collect();
+        masked.push((id, b"alone with the masked word\n".to_vec()));
+        archive.claim().unwrap();
+        archive.replace_lines(&masked).unwrap();
+        archive.commit().unwrap();
+        archive.erase().unwrap();
+        let now = get(archive, &ids).unwrap();
+        assert_eq!(now[..2], [masked[0].1.clone(), masked[1].1.clone()]);
+        assert_eq!(now[2..], lines[2..]);
+        assert_eq!(archive.line(Digest::of(&masked[2].1)).unwrap().as_ref(), Some(&masked[2].1));
+        assert_eq!(archive.line_id(Digest::of(&alone)).unwrap(), None);
+        assert_eq!((find(archive, "secret"), find(archive, "masked")), (4, 3));
+        assert!(matches!(archive.replace_lines(&[(LineId(99), Vec::new())]), Err(ArchiveError::NoSuchLine { id: 99 })));
+        archive.rollback().unwrap();
+    });
+}
