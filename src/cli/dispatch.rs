@@ -12,8 +12,8 @@ use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, batch, buffer, check, compact, completions, compress, config, cutting, diff, keep, list, log, man, prune,
-    refs, restore, run, show, stats, truncate, undo,
+    archive, batch, buffer, check, compact, completions, compress, config, cutting, diff, export, keep, list, log, man,
+    prune, refs, restore, run, show, stats, truncate, undo,
 };
 use super::error::{CommandError, Completion, Kind};
 use super::interrupt;
@@ -159,6 +159,7 @@ fn dispatch(verb: Verb, reporting: Reporting, environment: &Environment, ui: &Ui
         Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
         #[cfg(feature = "mcp")]
         Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
+        Verb::Export(typed) => export::run(&typed.resolve(context)?, ui),
         Verb::Batch(typed) => batch::run(&typed.resolve(&context)?, &context),
         Verb::Config => config::run(&context, ui),
         Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),

@@ -54,6 +54,7 @@ pub fn schemas() -> Schemas {
     all.add::<report::undone::UndoneReport>(&["restore", "undo"]);
     all.add::<report::kept::BroughtBack>(&["restore"]);
     all.add::<report::keep::KeepReport>(&["keep"]);
+    all.add::<report::export::ExportReport>(&["export"]);
     all.add::<report::archive::Log>(&["log"]);
     all.add::<report::archive::Holdings>(&["archive list"]);
     all.add::<report::archive::Shown>(&["archive show"]);

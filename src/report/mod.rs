@@ -10,6 +10,7 @@ pub mod compress;
 pub mod cutting;
 pub mod diff;
 pub mod envelope;
+pub mod export;
 pub mod facts;
 pub mod keep;
 pub mod kept;

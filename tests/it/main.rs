@@ -19,6 +19,7 @@ mod context;
 mod crash;
 mod diff;
 mod docs;
+mod export;
 mod facts;
 mod findings;
 #[path = "../../benches/support/generate.rs"]

@@ -12,6 +12,7 @@ pub(super) mod diff;
 pub(super) mod discard;
 pub(super) mod distill;
 mod engine;
+pub(super) mod export;
 pub(super) mod keep;
 pub(super) mod list;
 pub(super) mod log;

@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::{
-    archive, batch, buffer, check, compact, completions, compress, diff, discard, distill, keep, list, log, man, prune,
-    refs, restore, run, show, stats, truncate, undo,
+    archive, batch, buffer, check, compact, completions, compress, diff, discard, distill, export, keep, list, log,
+    man, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
@@ -97,6 +97,9 @@ pub(crate) enum Verb {
     #[cfg(feature = "mcp")]
     #[command(after_help = mcp::EXAMPLES)]
     Mcp(mcp::Args),
+    /// Export sessions to another format
+    #[command(after_help = export::EXAMPLES)]
+    Export(export::Args),
     /// Run a command on many sessions
     #[command(after_help = batch::EXAMPLES)]
     Batch(batch::Args),

@@ -10,6 +10,7 @@ pub(crate) mod compress;
 pub(crate) mod config;
 pub(crate) mod cutting;
 pub(crate) mod diff;
+pub(crate) mod export;
 pub(crate) mod keep;
 pub(crate) mod list;
 pub(crate) mod log;

@@ -1,0 +1,6 @@
+//! `ctxc export`: write sessions in the form of another program (Y-03).
+
+mod read;
+mod run;
+
+pub(crate) use run::{Secrets, Settings, Which, run};

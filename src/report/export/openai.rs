@@ -1,0 +1,68 @@
+//! Chat messages, as the chat completions API takes them and as fine-tuning reads them. Every call has its result directly
+//! behind the message that made it; thinking has no place there.
+
+use serde::Serialize;
+
+use super::steps::{Call, Source, Step, Steps};
+
+#[derive(Serialize)]
+struct Chat<'a> {
+    messages: Vec<Message<'a>>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'a str,
+    content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<ToolCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ToolCall<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+/// What stands for the result of a call that has none: a call without one is refused.
+const NO_RESULT: &str = "(no result)";
+
+pub(super) fn chat(steps: &Steps) -> serde_json::Result<String> {
+    serde_json::to_string(&Chat { messages: steps.steps.iter().flat_map(messages).collect() })
+}
+
+fn messages(step: &Step) -> Vec<Message<'_>> {
+    let said = |role| Message { role, content: Some(&step.text), tool_calls: Vec::new(), tool_call_id: None };
+    match step.source {
+        Source::Person => vec![said("user")],
+        Source::Client => vec![said("system")],
+        // Nothing but thinking.
+        Source::Model if step.text.is_empty() && step.calls.is_empty() => Vec::new(),
+        Source::Model => {
+            let content = Some(step.text.as_str()).filter(|text| !text.is_empty());
+            let tool_calls = step.calls.iter().map(tool_call).collect();
+            let results = step.calls.iter().map(|call| Message {
+                role: "tool",
+                content: Some(call.result.as_deref().unwrap_or(NO_RESULT)),
+                tool_calls: Vec::new(),
+                tool_call_id: Some(&call.id),
+            });
+            let message = Message { role: "assistant", content, tool_calls, tool_call_id: None };
+            [message].into_iter().chain(results).collect()
+        }
+    }
+}
+
+fn tool_call(call: &Call) -> ToolCall<'_> {
+    ToolCall { id: &call.id, kind: "function", function: Function { name: &call.tool, arguments: &call.input } }
+}

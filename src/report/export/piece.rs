@@ -1,0 +1,44 @@
+//! One text of a session, with what the client tells of it.
+
+use ctxc_core::apply::Speaker;
+use ctxc_transcript::text::Tokens;
+
+/// One text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its turn, from 0; `None` before the first prompt.
+    pub turn: Option<usize>,
+    /// The message of the model that it belongs to, from 1; for a result that of its call. `None` before the first.
+    pub step: Option<u64>,
+    /// Who says it.
+    pub role: Speaker,
+    /// What kind of text it is: `prompt`, `answer`, `thinking`, `call`, `tool_result` or `other`.
+    pub kind: &'static str,
+    /// The tool, of a call and of a result.
+    pub tool: Option<String>,
+    /// The id of the call, likewise.
+    pub call: Option<String>,
+    /// The text; that of a call is its input as JSON.
+    pub text: String,
+    /// The `chars4` tokens of the text as the session has it.
+    pub tokens: Tokens,
+    /// When it was said, as the client wrote it.
+    pub time: Option<String>,
+    /// The model that said it.
+    pub model: Option<String>,
+    /// The version of the client.
+    pub client: Option<String>,
+    /// What the message was recorded to use.
+    pub spent: Option<Spent>,
+}
+
+/// What the client recorded that a message used, in tokens of the API.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Of the prompt, what was read from the cache and written to it included.
+    pub prompt: u64,
+    /// Of the prompt, what was read from the cache.
+    pub cached: u64,
+    /// Of the reply.
+    pub completion: u64,
+}

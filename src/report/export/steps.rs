@@ -1,0 +1,97 @@
+//! The texts of a session put together: one step for a prompt, a remark, or a message of the model with the results of its
+//! calls.
+
+use super::{Piece, Spent};
+use ctxc_core::apply::Speaker;
+
+/// The steps of a session, in order.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    pub(super) steps: Vec<Step>,
+    /// The version of the client that wrote it last.
+    pub(super) client: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) source: Source,
+    pub(super) text: String,
+    pub(super) thinking: String,
+    pub(super) calls: Vec<Call>,
+    pub(super) time: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) spent: Option<Spent>,
+    /// The message of the model.
+    message: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Person,
+    Model,
+    Client,
+}
+
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) tool: String,
+    /// Its input as JSON.
+    pub(super) input: String,
+    pub(super) result: Option<String>,
+}
+
+impl Steps {
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    pub(super) fn add(&mut self, piece: Piece) {
+        self.client = piece.client.clone().or(self.client.take());
+        let piece = if piece.kind == "tool_result" { self.add_result(piece) } else { Some(piece) };
+        let Some(piece) = piece else { return };
+        let source = match piece.role {
+            Speaker::User => Source::Person,
+            Speaker::Assistant => Source::Model,
+            Speaker::System | Speaker::Tool => Source::Client,
+        };
+        let goes_on = self
+            .steps
+            .last()
+            .is_some_and(|step| source == Source::Model && step.source == source && step.message == piece.step);
+        if !goes_on {
+            let Piece { time, model, step: message, .. } = piece.clone();
+            let (text, thinking) = (String::new(), String::new());
+            self.steps.push(Step { source, text, thinking, calls: Vec::new(), time, model, spent: None, message });
+        }
+        let Some(step) = self.steps.last_mut() else { return };
+        // The last of what a message was written in has the whole of its usage.
+        step.spent = piece.spent.or(step.spent);
+        let of_kind = match piece.kind {
+            "call" => {
+                let (id, tool) = (piece.call.unwrap_or_default(), piece.tool.unwrap_or_default());
+                step.calls.push(Call { id, tool, input: piece.text, result: None });
+                return;
+            }
+            "thinking" => &mut step.thinking,
+            _ => &mut step.text,
+        };
+        if !of_kind.is_empty() {
+            of_kind.push_str("\n\n");
+        }
+        of_kind.push_str(&piece.text);
+    }
+
+    /// Puts a result to its call; gives it back where that is not in the session.
+    fn add_result(&mut self, piece: Piece) -> Option<Piece> {
+        let calls = self.steps.iter_mut().rev().flat_map(|step| &mut step.calls);
+        let call = calls.into_iter().find(|call| Some(&call.id) == piece.call.as_ref() && call.result.is_none());
+        match call {
+            Some(call) => {
+                call.result = Some(piece.text);
+                None
+            }
+            None => Some(piece),
+        }
+    }
+}
