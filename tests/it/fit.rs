@@ -33,7 +33,7 @@ fn stage() -> Stage {
 }
 
 fn context(stage: &Stage, file: &str) -> u64 {
-    stage.run(["stats", file, "--json"]).ended(0).json()["context"]["calibrated"].as_u64().unwrap()
+    stage.run(["stats", file, "--json"]).ended(0).json()["context"]["before"].as_u64().unwrap()
 }
 
 /// Fits to `to`, and holds the result to what W-02 says.

@@ -60,6 +60,7 @@ fn run(stage: &Stage, typed: &str, status: &mut i32) -> String {
     if typed == "echo $?" {
         return format!("{status}\n");
     }
+    let typed = format!("{typed} ");
     let args = typed.strip_prefix("cargo run --locked -- ").or_else(|| typed.strip_prefix("ctxc ")).unwrap();
     let (mut reader, writer) = std::io::pipe().unwrap();
     let mut process = stage.process();

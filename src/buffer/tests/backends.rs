@@ -47,10 +47,10 @@ fn test_7_15_the_backend_is_switched_with_the_data() {
 fn h_08_a_copy_takes_no_utterance_away() {
     on_each_backend(|to| {
         let mut from = open(&ArchiveUrl::Memory).unwrap();
-        write(&mut *from, &["from one", "from two"], Change::default());
-        write(to, &["to one"], Change::default());
+        write(&mut *from, &["source one", "source two"], Change::default());
+        write(to, &["target one"], Change::default());
         copy(&*from, to, &mut |_, _| ControlFlow::Continue(())).unwrap();
-        for text in ["from one", "from two", "to one"] {
+        for text in ["source one", "source two", "target one"] {
             assert_eq!(found_in_archive(to, text).first().map(String::as_str), Some(text));
         }
         assert_eq!(held(to).utterances.len() as u64, held(to).state.n_held());

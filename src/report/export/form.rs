@@ -1,0 +1,85 @@
+//! The forms, and a session on its way into one.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::steps::Steps;
+use super::{Piece, atif, markdown, openai, row};
+use crate::report::envelope::SessionRef;
+
+/// The form of an export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// One JSON object for each text.
+    Ndjson,
+    /// For people.
+    Markdown,
+    /// One trajectory a line, in the Agent Trajectory Interchange Format 1.7 of Harbor.
+    Atif,
+    /// One object with chat messages a line, as the chat completions API takes them.
+    Openai,
+}
+
+/// One session on its way into a form.
+#[derive(Debug)]
+pub struct Export<'a> {
+    session: &'a SessionRef,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    Ndjson,
+    Markdown(markdown::Place),
+    Atif(Steps),
+    Openai(Steps),
+}
+
+impl<'a> Export<'a> {
+    /// An export of `session`, of which nothing has been read yet.
+    #[must_use]
+    pub fn new(format: Format, session: &'a SessionRef) -> Self {
+        let form = match format {
+            Format::Ndjson => Form::Ndjson,
+            Format::Markdown => Form::Markdown(markdown::Place::default()),
+            Format::Atif => Form::Atif(Steps::default()),
+            Format::Openai => Form::Openai(Steps::default()),
+        };
+        Self { session, form }
+    }
+
+    /// Takes the next text, and gives what can be written by now.
+    ///
+    /// # Errors
+    /// When it cannot be serialized.
+    pub fn add(&mut self, piece: Piece) -> serde_json::Result<String> {
+        match &mut self.form {
+            Form::Ndjson => row::line(self.session, &piece),
+            Form::Markdown(place) => Ok(place.add(self.session, &piece)),
+            Form::Atif(steps) | Form::Openai(steps) => {
+                steps.add(piece);
+                Ok(String::new())
+            }
+        }
+    }
+
+    /// What is left to be written; `None` for a session that says nothing, which a trajectory cannot be made of.
+    ///
+    /// # Errors
+    /// When it cannot be serialized.
+    pub fn end(self) -> serde_json::Result<Option<String>> {
+        let mut line = match self.form {
+            Form::Ndjson => return Ok(Some(String::new())),
+            Form::Markdown(place) => return Ok(Some(place.end(self.session))),
+            Form::Atif(steps) | Form::Openai(steps) if steps.is_empty() => return Ok(None),
+            Form::Atif(steps) => atif::trajectory(self.session, &steps)?,
+            Form::Openai(steps) => openai::chat(&steps)?,
+        };
+        // Writing to a string does not fail.
+        let _ = writeln!(line);
+        Ok(Some(line))
+    }
+}
