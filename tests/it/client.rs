@@ -221,7 +221,7 @@ fn c_02_any_doubt_ends_with_an_error() {
 fn written_again(written: &Written, answer: &[Value], id: &str) -> Vec<u8> {
     let mut out = Written { lines: Vec::new(), n: 1_000 };
     let boundary = json!({"parentUuid": null, "logicalParentUuid": written.uuid(), "isSidechain": false, ID: id, "type": "system",
-        "subtype": "compact_boundary", "content": "Conversation compacted", "timestamp": "2026-03-01T10:00:00.000Z",
+        "subtype": "compact_boundary", "content": "Conversation compacted", "timestamp": "2026-03-01T10:00:00.003Z",
         "uuid": "bbbbbbbb-0000-4000-8000-000000000000", "compactMetadata": {"trigger": "auto", "preTokens": 90_000}});
     out.lines.push(boundary);
     for message in answer {
@@ -253,7 +253,8 @@ fn written_again(written: &Written, answer: &[Value], id: &str) -> Vec<u8> {
         let role = message["role"].as_str().unwrap();
         out.row(role, &json!({"role": role, "content": content}));
         let last = out.lines.last_mut().unwrap();
-        last["timestamp"] = json!("2026-03-01T10:00:00.001Z");
+        // Made one after the other, and before the boundary.
+        last["timestamp"] = json!(format!("2026-03-01T10:00:00.00{}Z", if role == "user" { 1 } else { 2 }));
         if role == "assistant" {
             last["message"]["id"] = json!(format!("again_{}", out.n));
             last["message"]["type"] = json!("message");

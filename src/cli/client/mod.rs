@@ -17,5 +17,5 @@ pub(crate) use plugin::{
     Doing, Touched, add_status_line, is_own_status_line, program_in, remove, remove_status_line, settings,
     skills_folder, version_in, write,
 };
-pub(crate) use repair::{Hook, archive, repair};
+pub(crate) use repair::{Hook, archive, archive_first, repair};
 pub(crate) use status_line::{Status, status_line};

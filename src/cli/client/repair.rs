@@ -16,6 +16,7 @@ use crate::cli::settings::Consent;
 use crate::cli::stored;
 use crate::cli::ui::Ui;
 use ctxc_core::apply::{ClientCompaction, Taken, append_line, take_up};
+use ctxc_store::Archive;
 use ctxc_transcript::session::{By, Found};
 
 /// What a hook of the client is told on standard input.
@@ -83,7 +84,7 @@ fn mentions_boundary(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Takes the compaction `found` up into the archive at `url`. Whether something was new.
+/// Takes the compaction `found` up into the archive at `url`.
 pub(crate) fn archive(
     session: &str,
     reading: &Reading,
@@ -91,9 +92,31 @@ pub(crate) fn archive(
     url: &str,
     on_server: Consent,
     ui: &Ui,
-) -> Result<bool, CommandError> {
+) -> Result<(), CommandError> {
     allow_on_server(url, on_server, false, ui)?;
-    let mut archive = stored::open(url)?;
+    take(&mut *stored::open(url)?, session, reading, found, ui)
+}
+
+/// Takes the last compaction of `reading` up into `archive`, where ctxc made it: what is stored with it could not be undone.
+pub(crate) fn archive_first(
+    archive: &mut dyn Archive,
+    session: &str,
+    reading: &Reading,
+    ui: &Ui,
+) -> Result<(), CommandError> {
+    match ClientCompaction::find(&reading.file, &reading.index, is_view)? {
+        Some(found) => take(archive, session, reading, &found, ui),
+        None => Ok(()),
+    }
+}
+
+fn take(
+    archive: &mut dyn Archive,
+    session: &str,
+    reading: &Reading,
+    found: &ClientCompaction,
+    ui: &Ui,
+) -> Result<(), CommandError> {
     let taken = Taken {
         path: reading.path.as_deref().unwrap_or(Path::new("")),
         session,
@@ -101,5 +124,6 @@ pub(crate) fn archive(
         now: Timestamp::now(),
         stop: ui.stop(),
     };
-    Ok(take_up(&mut *archive, &reading.file, &reading.index, found, taken)?)
+    take_up(archive, &reading.file, &reading.index, found, taken)?;
+    Ok(())
 }

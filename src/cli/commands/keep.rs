@@ -9,6 +9,7 @@ use anyhow::{Context, anyhow};
 use jiff::Timestamp;
 
 use crate::cli::asking::allow_on_server;
+use crate::cli::client::archive_first;
 use crate::cli::error::{CommandError, Completion, Kind};
 use crate::cli::input::{self, Input};
 use crate::cli::reading::Reading;
@@ -158,6 +159,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
     }
     input.file.rewind().with_context(|| format!("read {name}"))?;
     let reading = read(input, len, ui)?;
+    archive_first(archive, &id, &reading, ui)?;
     row.title = title_of(&reading.file, &reading.index, &reading.chain).with_context(|| format!("read {name}"))?;
     if len <= PORTION {
         // Two at once would both count what both found missing. A longer session is committed in portions anyway.

@@ -63,14 +63,18 @@ impl ClientCompaction {
         if !is_own(&text) {
             return Ok(None);
         }
-        let view_time = scan.timestamp.map(|time| time.of(bytes).to_vec());
+        // What the client makes anew it does between the view and the boundary, which it writes first and makes last.
+        let made_from = scan.timestamp.map(|time| time.of(bytes).to_vec()).unwrap_or_default();
+        let bytes = read_line(file, index, boundary, &mut buffer)?;
+        let made_to = Scan::of(bytes).timestamp.map(|time| time.of(bytes).to_vec()).unwrap_or_default();
         let before = times(file, index, boundary)?;
         let mut end = view.0 + 1;
         // Attachments may stand between what was written again.
         for line in behind().skip(1).filter(|line| index.record(*line).is_message()) {
             let bytes = read_line(file, index, line, &mut buffer)?;
             let time = Scan::of(bytes).timestamp.map(|time| time.of(bytes).to_vec());
-            if time.is_none() || time != view_time && !time.is_some_and(|time| before.contains_key(&time)) {
+            let is_made = |time: &Vec<u8>| made_from <= *time && *time <= made_to;
+            if !time.is_some_and(|time| is_made(&time) || before.contains_key(&time)) {
                 break;
             }
             end = line.0 + 1;
@@ -178,19 +182,27 @@ pub fn take_up(
     found: &ClientCompaction,
     taken: Taken<'_>,
 ) -> Result<bool, ApplyError> {
-    let n_known = version::recognise(archive, file, index)?.1.map_or(0, |known| known.n_lines);
-    let mut is_new = false;
-    if n_known <= found.boundary.0 {
+    let n_known = |archive: &dyn Archive| -> Result<u32, ApplyError> {
+        Ok(version::recognise(archive, file, index)?.1.map_or(0, |known| known.n_lines))
+    };
+    let is_there = |n_known| found.boundary.0 < n_known && found.repeated.is_none_or(|repeated| repeated.0 < n_known);
+    if is_there(n_known(archive)?) {
+        return Ok(false);
+    }
+    // Two at once, such as the hooks of two clients, would both take up what both found missing.
+    archive.claim().map_err(ApplyError::Archive)?;
+    if n_known(archive)? <= found.boundary.0 {
         note_operation(archive, file, index, found, taken)?;
         archive.commit().map_err(ApplyError::Archive)?;
-        is_new = true;
+        archive.claim().map_err(ApplyError::Archive)?;
     }
-    if let Some(repeated) = found.repeated.filter(|repeated| is_new || n_known <= repeated.0) {
+    if let Some(repeated) = found.repeated
+        && n_known(archive)? <= repeated.0
+    {
         note_repeated(archive, file, index, repeated, taken)?;
-        archive.commit().map_err(ApplyError::Archive)?;
-        is_new = true;
     }
-    Ok(is_new)
+    archive.commit().map_err(ApplyError::Archive)?;
+    Ok(true)
 }
 
 /// The first `n_lines` of a file, with their index.
@@ -210,24 +222,23 @@ struct Rendered {
 }
 
 impl Rendered {
-    fn of(archive: &dyn Archive, deposited: &Deposited) -> Result<Self, ApplyError> {
+    /// Of what was deposited just now: what is not committed cannot be read back.
+    fn of(deposited: &Deposited) -> Self {
         let state = deposited.state.clone();
         let n_stored = state.n_lines();
-        Ok(match deposited.version {
-            Some(key) => {
-                let version = Version::read(archive, key)?;
-                let lines = Lines::of(&version, n_stored);
-                let Version { operations, steps, saved, .. } = version;
-                Self { state, operations, steps, saved, lines }
-            }
-            None => Self {
-                steps: vec![Step::Keep(n_stored)],
-                state,
-                operations: Vec::new(),
-                saved: 0,
-                lines: Lines::plain(),
-            },
-        })
+        let known = deposited.known.as_ref().and_then(|known| known.version.clone());
+        let Some(known) = known.filter(|_| deposited.version.is_some()) else {
+            let (steps, operations, lines) = (vec![Step::Keep(n_stored)], Vec::new(), Lines::plain());
+            return Self { state, operations, steps, saved: 0, lines };
+        };
+        let Version { operations, mut steps, saved, .. } = known;
+        if deposited.n_new > 0 {
+            steps.push(Step::Keep(deposited.n_new));
+        }
+        let version = Version::new(state.key(), operations, steps, &Sum::default(), saved);
+        let lines = Lines::of(&version, n_stored);
+        let Version { operations, steps, .. } = version;
+        Self { state, operations, steps, saved, lines }
     }
 }
 
@@ -242,7 +253,7 @@ fn note_operation(
     let before = part(file, index, found.boundary.0).map_err(ApplyError::Read)?;
     let chain = Chain::find(&before);
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
-    let Rendered { state, mut operations, mut steps, mut saved, lines } = Rendered::of(archive, &deposited)?;
+    let Rendered { state, mut operations, mut steps, mut saved, lines } = Rendered::of(&deposited);
     let mut sum: Sum = deposited.keys.iter().copied().collect();
     let originals = times(file, index, found.boundary).map_err(ApplyError::Read)?;
     let mut replaced: HashMap<LineNo, Digest> = HashMap::new();
@@ -313,7 +324,7 @@ fn note_repeated(
     if deposited.version.is_none() {
         return Ok(());
     }
-    let Rendered { state, operations, mut steps, saved, .. } = Rendered::of(archive, &deposited)?;
+    let Rendered { state, operations, mut steps, saved, .. } = Rendered::of(&deposited);
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, repeated, &mut buffer).map_err(ApplyError::Read)?;
     let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
