@@ -100,9 +100,9 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     ----- standard error
     engine    extract (built in, offline)
     compacted the oldest 75 of 80 messages into 4 summaries (engine: extract)
-    context   31.7k -> 22.5k tokens (16 % -> 11 % of 200k)
+    context   31.7k -> 22.6k tokens (16 % -> 11 % of 200k)
     removed   thinking in 1 entry (the API rejects it after an edit)
-    cache     5.8k tokens re-cached; breaks even after 8 steps
+    cache     5.7k tokens re-cached; breaks even after 8 steps
     file      179.8 kB -> 24.0 kB
     resume    claude --resume [ID] (after moving it into its project folder in ~/.claude/projects)
     undo      ctxc undo [HOME]/shop/[ID].jsonl
@@ -191,8 +191,8 @@ fn a_dry_run_tells_what_would_be_done() {
     chunk 2: 20 messages, 2026-03-02T09:05:00Z to 2026-03-02T09:09:03Z, 245 tokens to read
     chunk 3: 4 messages, 2026-03-02T09:10:00Z to 2026-03-02T09:10:03Z, 51 tokens to read
     would compact the oldest 44 of 48 messages into 3 summaries (engine: extract)
-    context   6.4k -> 4.2k tokens (3 % -> 2 % of 200k)
-    cache     2.3k tokens re-cached; breaks even after 4 steps
+    context   6.4k -> 2.9k tokens (3 % -> 1 % of 200k)
+    cache     980 tokens re-cached; breaks even after 4 steps
     ----- standard error
     engine    extract (built in, offline)
     ");
@@ -573,8 +573,8 @@ fn without_an_archive_it_says_what_is_lost() {
     warning: without an archive the summaries cannot be searched, and the next compaction will know them by their text alone
     warning: without an archive, removed content cannot be restored
     compacted the oldest 43 of 48 messages into 3 summaries (engine: extract)
-    context   6.4k -> 4.2k tokens (3 % -> 2 % of 200k)
-    cache     2.3k tokens re-cached; breaks even after 4 steps
+    context   6.4k -> 2.9k tokens (3 % -> 1 % of 200k)
+    cache     987 tokens re-cached; breaks even after 4 steps
     file      35.1 kB -> 6.2 kB
     ");
     let text = String::from_utf8(stage.bytes("out.jsonl")).unwrap();

@@ -82,7 +82,7 @@ fn json_has_all_of_it() {
         "project": "/home/ann/shop"
       },
       "context": {
-        "before": 1897,
+        "before": 1911,
         "after": null,
         "window": 200000,
         "measured": 1911
@@ -107,8 +107,7 @@ fn json_has_all_of_it() {
         "calibrated": 1911,
         "factor": 2.857142857142857,
         "factor_from_steps": 5,
-        "overhead": 1017,
-        "window": 200000
+        "overhead": 1017
       },
       "measured": {
         "line": 13,
