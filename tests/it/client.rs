@@ -219,10 +219,11 @@ fn c_02_any_doubt_ends_with_an_error() {
 
 /// What the client writes when it gets `answer`: a boundary, and each message again.
 fn written_again(written: &Written, answer: &[Value], id: &str) -> Vec<u8> {
-    let mut out = Written { lines: Vec::new(), n: 1_000 };
+    let mut out = Written { lines: Vec::new(), n: written.n + 1_000 };
+    let uuid = format!("bbbbbbbb-0000-4000-8000-{:012}", written.n);
     let boundary = json!({"parentUuid": null, "logicalParentUuid": written.uuid(), "isSidechain": false, ID: id, "type": "system",
         "subtype": "compact_boundary", "content": "Conversation compacted", "timestamp": "2026-03-01T10:00:00.003Z",
-        "uuid": "bbbbbbbb-0000-4000-8000-000000000000", "compactMetadata": {"trigger": "auto", "preTokens": 90_000}});
+        "uuid": uuid, "compactMetadata": {"trigger": "auto", "preTokens": 90_000}});
     out.lines.push(boundary);
     for message in answer {
         let original = written.lines.iter().find(|line| line["uuid"] == message["handle"]);
@@ -299,7 +300,7 @@ fn c_03_repair_appends_one_line_once() {
         let added = repaired.strip_prefix(&broken[..]).unwrap();
         let line: Value = serde_json::from_slice(added).unwrap();
         assert_eq!(added.split_inclusive(|byte| *byte == b'\n').count(), 1);
-        assert_eq!(line["uuid"], "bbbbbbbb-0000-4000-8000-000000000000");
+        assert!(line["uuid"].as_str().unwrap().starts_with("bbbbbbbb"));
         assert_eq!(line["compactMetadata"]["preservedMessages"]["uuids"], json!([]));
     }
     stage.run(["check", path.to_str().unwrap()]).ended(0);
@@ -362,6 +363,51 @@ fn c_02_old_results_go_first_and_their_placeholders_lead_to_them() {
         .unwrap();
     let (_, name) = result.split_once("ctxc archive show ").unwrap();
     assert!(said(&stage.run(["archive", "show", &name[..12]]).ended(0)).contains("let value_77"), "{result}");
+}
+
+// C-03, C-04: a second compaction builds on the batches of the first, and each is undone by itself.
+#[test]
+fn c_04_a_second_compaction_is_an_operation_too() {
+    let (stage, _) = compacted_session();
+    let path = stage.path_of("shop").to_owned();
+    let repair = hook(&stage, "Stop");
+    let stage = stage.stdin(repair.clone());
+    stage.run(["client", "repair"]).ended(0);
+    let rows: Vec<Value> =
+        std::fs::read_to_string(&path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_boundary = |row: &Value| row["subtype"] == "compact_boundary";
+    let from = rows.iter().position(is_boundary).unwrap() + 1;
+    let lines: Vec<Value> = rows[from..].iter().filter(|row| !is_boundary(row)).cloned().collect();
+    let n_before = lines.len();
+    let mut written = Written { lines, n: 3_000 };
+    for turn in 200..206 {
+        written.prompt(&format!("Go on with turn {turn}"));
+        written.step(turn);
+        written.assistant(turn + 50, &json!({"type": "text", "text": format!("Turn {turn} is done.")}));
+    }
+    let added: String =
+        written.lines[n_before..].iter().fold(String::new(), |all, line| all + &line.to_string() + "\n");
+    let first = std::fs::read_to_string(&path).unwrap() + &added;
+    std::fs::write(&path, &first).unwrap();
+    let (stage, answer) = compacted(stage, &written.messages(), "");
+    let view = answer[0]["text"].as_str().unwrap();
+    assert_eq!(view.matches("[Context Summary").count(), 1, "no view within a view: {view}");
+    assert!(view.matches("[depth:0|").count() >= 3, "{view}");
+    let again = written_again(&written, &answer, &stage.id_of("shop"));
+    std::fs::write(&path, [first.as_bytes(), &again].concat()).unwrap();
+    let stage = stage.stdin(repair);
+    stage.run(["client", "repair"]).ended(0);
+    let log = stage.run(["log", path.to_str().unwrap()]);
+    assert_eq!(said(&log).matches("ctxc client compact").count(), 2, "{}{}", said(&log), log.stderr);
+    stage.run(["undo", path.to_str().unwrap(), "-o", "once.jsonl"]).ended(0);
+    assert_eq!(String::from_utf8(stage.bytes("once.jsonl")).unwrap(), first);
+    stage.run(["undo", "once.jsonl", "-o", "twice.jsonl"]).ended(0);
+    let twice = String::from_utf8(stage.bytes("twice.jsonl")).unwrap();
+    assert!(
+        !twice.contains("[Context Summary")
+            && twice.contains("Look at part 0")
+            && twice.contains("Go on with turn 205")
+    );
 }
 
 // C-04: the file as it is can be edited further, and what came of that be undone.
