@@ -312,7 +312,7 @@ fn c_03_repair_touches_nothing_else() {
     let (stage, before) = compacted_session();
     let path = stage.path_of("shop").to_owned();
     let whole = std::fs::read(&path).unwrap();
-    let foreign = String::from_utf8(whole.clone()).unwrap().replace("made by ctxc", "made by somebody");
+    let foreign = String::from_utf8(whole.clone()).unwrap().replace("by ctxc", "by somebody");
     let torn = [&whole[..], b"{\"type\":\"us"].concat();
     let input = hook(&stage, "Stop");
     let mut stage = stage.stdin(input);

@@ -28,7 +28,7 @@ use ctxc_transcript::{Calibration, LineNo, Messages, Owner, Totals};
 /// How a view starts.
 const VIEW: &str = "[Context Summary";
 /// What else stands in the first line of a view of ours.
-const OWN: &str = "made by ctxc";
+const OWN: &str = "by ctxc";
 /// What a conversation starts with that was only pruned.
 const NOTE: &str = "[Context Summary, made by ctxc: all messages are here. Tool results that were superseded or are old have \
     placeholders, each with the command that shows the original.]";
