@@ -35,10 +35,10 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
     }
     parts.extend(recent);
     let told: u64 = parts.iter().map(|part| chars4(part).0).sum();
-    let (least, most) = STATE_BETWEEN;
+    let (fewest, most) = STATE_BETWEEN;
     let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
     let for_messages = n_messages.min(MOST_MESSAGES) * STATE_OF_MESSAGES / 100;
-    let state = ledger.told(Tokens((told * STATE / 100).max(for_messages).clamp(least, most)));
+    let state = ledger.told(Tokens((told * STATE / 100).max(for_messages).clamp(fewest, most)));
     if !state.is_empty() {
         parts.push(format!("## State\n\n{STATE_IS}\n\n{state}"));
     }
@@ -80,7 +80,7 @@ impl Shown {
     fn lacks(&self, heading: Option<&str>, item: &str, statement: &Statement) -> bool {
         let may_change = heading.is_some_and(|heading| ["Constraints:", "Decided:", "Open:"].contains(&heading));
         let is_replaced = || self.statements.iter().any(|newer| statement.is_replaced_by(newer));
-        !self.items.contains(item) && !(may_change && is_replaced())
+        !(self.items.contains(item) || may_change && is_replaced())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Statements about the same thing: which of them a later one replaces (K-05).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::class::{pairs, vocabulary};
 use super::shape::Shape;
@@ -47,8 +47,8 @@ impl Statement {
             let hash = fold_hash(word.text);
             let entry = vocabulary().get(&hash).copied().unwrap_or_default();
             statement.denies |= entry.denies;
-            let is_word =
-                !entry.is_stop && !entry.is_fluff && !(entry.denies && kind != Token::Number) && word.text.len() > 1;
+            let says_nothing = entry.is_stop || entry.is_fluff || entry.denies && kind != Token::Number;
+            let is_word = !says_nothing && word.text.len() > 1;
             if is_word {
                 statement.tokens.push((hash, kind));
             }
@@ -66,8 +66,8 @@ impl Statement {
             return false;
         }
         let has = |tokens: &[(u64, Token)], hash| tokens.binary_search_by_key(&hash, |token| token.0).is_ok();
-        let (common, only_old): (Vec<&(u64, Token)>, Vec<&(u64, Token)>) =
-            old.iter().partition(|token| has(new, token.0));
+        let only_old: Vec<&(u64, Token)> = old.iter().filter(|token| !has(new, token.0)).collect();
+        let n_common = old.len() - only_old.len();
         let only_new: Vec<&(u64, Token)> = new.iter().filter(|token| !has(old, token.0)).collect();
         if only_old.is_empty() && self.denies != newer.denies {
             return new.len() <= 2 * old.len() + 4;
@@ -84,7 +84,7 @@ impl Statement {
         let subject =
             |all: usize, only: &[&(u64, Token)]| all - only.iter().filter(|token| token.1 != Token::Word).count();
         let (of_old, of_new) = (subject(old.len(), &only_old), subject(new.len(), &only_new));
-        common.len() >= 2 && common.len() * 100 >= of_old * ALIKE && common.len() * 100 >= of_new * ALIKE_BACK
+        n_common >= 2 && n_common * 100 >= of_old * ALIKE && n_common * 100 >= of_new * ALIKE_BACK
     }
 }
 
@@ -94,9 +94,8 @@ fn kind_of(word: Word<'_>) -> Token {
     match word.shape {
         Shape::Number => Token::Number,
         Shape::Version | Shape::Hash => Token::Code,
-        Shape::Path | Shape::Url => Token::Place,
         Shape::Identifier | Shape::Plain if has_digit && !word.text.contains(['_', ':']) => Token::Code,
-        Shape::Identifier => Token::Place,
+        Shape::Path | Shape::Url | Shape::Identifier => Token::Place,
         Shape::Plain if has_capital => Token::Name,
         Shape::Plain | Shape::Ideographs => Token::Word,
     }
@@ -109,16 +108,16 @@ pub fn replaced(statements: &[Option<Statement>]) -> Vec<bool> {
     let mut replaced = vec![false; statements.len()];
     for (new_idx, newer) in statements.iter().enumerate() {
         let Some(newer) = newer else { continue };
-        let mut shared: HashMap<usize, usize> = HashMap::new();
+        let mut shared: HashSet<usize> = HashSet::new();
         for (hash, _) in &newer.tokens {
             let known = by_word.entry(*hash).or_default();
-            known.iter().for_each(|old| *shared.entry(*old).or_default() += 1);
+            shared.extend(known.iter().copied());
             // A word of very many statements tells none of them from the others.
             if known.len() < MOST_OF_A_WORD {
                 known.push(new_idx);
             }
         }
-        for old_idx in shared.into_keys() {
+        for old_idx in shared {
             let is_replaced =
                 statements.get(old_idx).and_then(Option::as_ref).is_some_and(|old| old.is_replaced_by(newer));
             if let Some(slot) = replaced.get_mut(old_idx) {

@@ -1,6 +1,9 @@
 //! The headings of a summary, and which of them a statement belongs under.
 
-use crate::language::{Classes, reports_error, words};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::language::{Classes, Shape, pairs, reports_error, words};
 
 /// What an item of a summary is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,10 +80,9 @@ impl Section {
     pub(super) fn of(text: &str, classes: Classes, author: Author) -> Self {
         let is_error = reports_error(text) && !Marks::of(text).succeeds;
         match author {
-            Author::Tool if is_error => Self::Failed,
-            Author::Tool => Self::Also,
             Author::Person => Self::of_person(text, classes),
-            Author::Model if is_error => Self::Failed,
+            Author::Tool | Author::Model if is_error => Self::Failed,
+            Author::Tool => Self::Also,
             Author::Model => Self::of_model(text, classes),
         }
     }
@@ -143,6 +145,7 @@ pub(super) fn is_labelled(text: &str) -> bool {
 
 /// What the words of a statement give away.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself, and any may go with any")]
 struct Marks {
     demands: bool,
     decides: bool,
@@ -156,23 +159,44 @@ struct Marks {
     is_option: bool,
 }
 
+/// The lists of words that a text in lower case has one of, as bits.
+fn lists_in(lower: &str) -> u8 {
+    static LISTED: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
+        let mut listed = HashMap::new();
+        for (list, bit) in LISTS {
+            list.split_whitespace().for_each(|word| *listed.entry(word).or_default() |= bit);
+        }
+        listed
+    });
+    words(lower).fold(0, |found, word| {
+        let of = |word| LISTED.get(word).copied().unwrap_or_default();
+        // Where no space parts words, any two characters may be one.
+        let parts =
+            if word.shape == Shape::Ideographs { pairs(word.text).fold(0, |all, pair| all | of(pair)) } else { 0 };
+        found | parts | of(word.text)
+    })
+}
+
+const DEMAND: u8 = 1;
+const DECISION: u8 = 2;
+const DEED: u8 = 4;
+const REMAINDER: u8 = 8;
+const LISTS: [(&str, u8); 4] = [(DEMANDS, DEMAND), (DECIDES, DECISION), (DONE, DEED), (OPEN, REMAINDER)];
+
 impl Marks {
     fn of(text: &str) -> Self {
         let lower = text.to_lowercase();
-        let has = |list: &str| {
-            let is_listed = |word: &str| list.split_whitespace().any(|listed| listed == word);
-            words(&lower).any(|word| is_listed(word.text))
-                || list.split_whitespace().any(|listed| !listed.is_ascii() && lower.contains(listed))
-        };
+        let lists = lists_in(&lower);
+        let has = |list: u8| lists & list != 0;
         let any = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
         let body = lower.trim_start_matches(['-', '*', '+', '#', ' ']);
-        let has_done = has(DONE) || any(&["✅", "[x]", "✓"]);
+        let has_done = has(DEED) || any(&["✅", "[x]", "✓"]);
         Self {
-            demands: has(DEMANDS)
+            demands: has(DEMAND)
                 || any(&["from now on", "no more than", "not more than", "ab jetzt", "désormais", "a partir de ahora"]),
-            decides: has(DECIDES) || any(&["will use", "we use ", "went with", "going with", "moved to "]),
+            decides: has(DECISION) || any(&["will use", "we use ", "went with", "going with", "moved to "]),
             has_done,
-            is_open: (has(OPEN) || any(&["still to do", "still need", "not yet", "has to be", "[ ]"]))
+            is_open: (has(REMAINDER) || any(&["still to do", "still need", "not yet", "has to be", "[ ]"]))
                 && !any(&["✅", "[x]", "0 remaining", "no remaining", "nothing left"]),
             succeeds: has_done
                 && any(&["pass", "fixed", "resolved", "works", "✅", "succe", "0 fail", "no error", "0 error"])

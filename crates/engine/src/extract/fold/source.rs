@@ -318,8 +318,7 @@ impl Role {
             Self::Task => 2.0,
             // What somebody asked for tells what all the rest is about.
             Self::Prompt | Self::Goal | Self::Item(Section::Asked | Section::Constraints | Section::Goal) => 1.5,
-            Self::Answer => 1.2,
-            Self::Conclusion => 1.2,
+            Self::Answer | Self::Conclusion => 1.2,
             // What a tool did stands in its files; where it failed stands nowhere else.
             Self::Tool => match section {
                 Section::Failed => 0.9,
@@ -444,7 +443,8 @@ impl<'t> Parting<'_, 't> {
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
         let section = self.part.section(whole, first.kind, classes);
         let is_said = !matches!(self.part.role, Role::Prompt | Role::Tool);
-        let says_little = section == Section::Also && (carries.n_facts == 0 || text.contains('│'));
+        let says_little =
+            self.part.role != Role::Loose && section == Section::Also && (carries.n_facts == 0 || text.contains('│'));
         if is_said
             && (says_little || is_introduction(first) || section != Section::Decided && announces(text.trim_start()))
         {
