@@ -131,8 +131,8 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     reason: null
     messagesCompressed: 75
     batchesCreated: 4
-    tokensEstimateBefore: 31803
-    tokensEstimateAfter: 22610
+    tokensEstimateBefore: 31662
+    tokensEstimateAfter: 22556
     messages: {"before":80,"after":6}
     omitted: 0
     refolds: 0

@@ -61,17 +61,20 @@ impl Pattern {
     pub fn of(text: &str) -> Option<Self> {
         const START: usize = 32;
         const END: usize = 20;
+        // Of punctuation alone nothing can be made.
+        let has_word = |words: &&str| words.chars().any(char::is_alphanumeric);
         let folded: Vec<&str> = text.split_whitespace().collect();
         let folded = folded.join(" ");
         let stripped = folded.trim_end_matches(is_ignored_at_end);
         let start = stripped.char_indices().nth(START).map_or(stripped, |(at, _)| {
             let start = stripped.get(..at).unwrap_or_default();
-            start.rsplit_once(' ').map_or(start, |(start, _)| start)
+            start.rsplit_once(' ').map(|(words, _)| words).filter(has_word).unwrap_or(start)
         });
         let n_chars = stripped.chars().count();
         let end = stripped.char_indices().nth(n_chars.saturating_sub(END)).map_or("", |(at, _)| {
             let end = stripped.get(at..).unwrap_or_default();
-            if at == 0 { end } else { end.split_once(' ').map_or(end, |(_, end)| end) }
+            let words = end.split_once(' ').map(|(_, words)| words).filter(has_word);
+            words.filter(|_| at > 0).unwrap_or(end)
         });
         // What cannot be typed.
         let start = start.split(char::is_control).next().unwrap_or_default();
@@ -238,6 +241,13 @@ mod tests {
             assert_eq!(set.fits(&format!("Message {n} from start to end {n}.")), [n]);
         }
         assert_eq!(set.fits("message 1 of another kind"), [0; 0]);
+    }
+
+    // P-02: where the first words are but punctuation, more of the text is taken.
+    #[test]
+    fn p_02_a_text_that_starts_with_punctuation_has_a_pattern() {
+        let text = "… ,漢A字aa,aaAAaA,!,AaAA.漢AA.…漢aa…A";
+        assert!(Pattern::of(text).unwrap().fits(text));
     }
 
     proptest! {
