@@ -1,7 +1,7 @@
 //! Rolling buffers: the newest utterances of a conversation, word for word, and a summary of what has left.
 //!
-//! A buffer has a [`Name`] in an archive. [`push`] puts utterances behind those that are there, and evicts the oldest
-//! until the rest keeps to the buffer's [`Limits`]. What is evicted stays in the archive and waits for [`settle`], which
+//! A buffer has a [`Name`] in an archive. [`push()`] puts utterances behind those that are there, and evicts the oldest
+//! until the rest keeps to the buffer's [`Limits`]. What is evicted stays in the archive and waits for [`settle()`], which
 //! has it folded into the summary so far; whoever calls says how texts are folded. So a push never waits for an engine
 //! while others wait for the archive, and an engine that fails loses nothing: what waits is folded the next time.
 //!

@@ -21,7 +21,7 @@ pub struct Pushed {
 
 /// Pushes `spoken` into the buffer `name`, in order, at the time `now`, and evicts the oldest utterances until the rest
 /// keeps to the limits (H-02, H-06), of which those of `change` are set first. What is evicted waits for
-/// [`settle`](super::settle).
+/// [`settle`](fn@super::settle).
 ///
 /// # Errors
 /// When the archive cannot be read or written; then nothing is changed.

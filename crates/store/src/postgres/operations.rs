@@ -36,7 +36,7 @@ pub(super) const BY_PREFIX: &str = "SELECT * FROM operation WHERE starts_with(id
 /// The ids of all operations, oldest first.
 pub(super) const IDS: &str = "SELECT id FROM operation ORDER BY seq";
 
-/// The recipe of the operation with an id, as a row for [`recipe`].
+/// The recipe of the operation with an id, as a row for [`recipe()`].
 pub(super) const RECIPE: &str = "SELECT recipe FROM operation WHERE id = $1";
 
 const BY_ID: &str = "SELECT * FROM operation WHERE id = $1";

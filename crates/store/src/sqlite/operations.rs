@@ -38,7 +38,7 @@ pub(super) const BY_PREFIX: &str = "SELECT * FROM operation WHERE id >= ?1 AND i
 /// The ids of all operations, oldest first.
 pub(super) const IDS: &str = "SELECT id FROM operation ORDER BY seq";
 
-/// The recipe of the operation with an id, as a row for [`recipe`].
+/// The recipe of the operation with an id, as a row for [`recipe()`].
 pub(super) const RECIPE: &str = "SELECT content FROM recipe WHERE operation = (SELECT seq FROM operation WHERE id = ?)";
 
 const INSERT: &str = "INSERT INTO operation (id, verb, command, session, time,

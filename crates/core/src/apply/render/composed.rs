@@ -2,7 +2,7 @@
 //!
 //! Operations hold their own edits alone. This puts them together, whatever undid or followed what, and adds what the
 //! structure of the conversation asks for: links around lines that are left out, and to those that were inserted. What
-//! else follows (thinking, the recorded context size) is for [`super::follow_up`].
+//! else follows (thinking, the recorded context size) is for [`follow_up`](fn@crate::apply::follow_up).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
