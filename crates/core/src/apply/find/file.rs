@@ -94,12 +94,15 @@ fn take_up(
     source.active = pack(&chain.live);
     let stamp = std::mem::take(&mut source.stamp);
     let number = index.put_source(&source)?;
-    let (mut n_lines, mut indexed) = match known {
-        Some((_, known)) if let Some(indexed) = beginning(&file, &known)? => (known.n_lines, indexed),
-        _ => {
-            index.drop_texts(number)?;
-            (0, Fingerprinter::default())
-        }
+    let begins = match known {
+        Some((_, known)) => beginning(&file, &known)?.map(|indexed| (known.n_lines, indexed)),
+        None => None,
+    };
+    let (mut n_lines, mut indexed) = if let Some(begins) = begins {
+        begins
+    } else {
+        index.drop_texts(number)?;
+        (0, Fingerprinter::default())
     };
     let tools = tools(&transcript.tools);
     let mut texts = Indexer { index, project, source: number, tools, scan: Scan::default() };
