@@ -44,6 +44,9 @@ fn w_07_a_map_shows_all_of_the_context_and_what_removes_each_item() {
     assert!(items.abs_diff(whole) <= map["items"].as_array().unwrap().len() as u64, "{items} {whole}");
     // Items are named by the commands that remove them.
     let superseded = |item: &&Value| item["state"] == "superseded";
+    let all: u64 =
+        map["items"].as_array().unwrap().iter().filter(superseded).map(|it| it["tokens"].as_u64().unwrap()).sum();
+    assert!(map["superseded"].as_u64().unwrap().abs_diff(all) <= 10, "each is rounded by itself");
     let n_superseded = map["items"].as_array().unwrap().iter().filter(superseded).count();
     let pruned = stage.run(["prune", "a.jsonl", "--protect-steps", "0", "--dry-run", "--json"]).json();
     let claimed = |row: &Value| row["count"].as_u64().unwrap() + row["too_small"].as_u64().unwrap();

@@ -2,5 +2,6 @@
 
 mod page;
 mod read;
+mod steps;
 
 pub use read::{Group, Item, Kind, Map, OperationRow, Smaller, Source, State, Step, Used};

@@ -63,7 +63,6 @@ impl Map {
     /// When the data cannot be written as JSON, which no map comes to.
     pub fn page(&self) -> serde_json::Result<String> {
         let caption = self.caption();
-        let superseded = self.items.iter().filter(|item| item.state == State::Superseded).map(|item| item.tokens).sum();
         let parts = [
             ("{script_hash}", base64(&Sha256::digest(SCRIPT.as_bytes()))),
             ("{version}", env!("CARGO_PKG_VERSION").to_owned()),
@@ -77,7 +76,7 @@ impl Map {
             ("{legend}", self.legend()),
             ("{n_steps}", counted(self.n_steps as u64, "step")),
             ("{caption}", escaped(&caption)),
-            ("{superseded}", short(Tokens(superseded))),
+            ("{superseded}", short(Tokens(self.superseded))),
             ("{rows}", self.items.iter().take(ROWS_LIMIT).map(row).collect()),
             ("{operations}", self.operations_table()),
             ("{secrets}", self.secrets_note()),

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::steps::steps;
 use crate::report::envelope::{ContextUsage, Report, SessionRef};
 use ctxc_core::apply::{Calls, Described, describe, is_placeholder, read_calls, recorded_context, shortened};
 use ctxc_core::plan::{Access, Call, Horizon, Place, Protected, Rule, supersede};
@@ -16,15 +17,13 @@ use ctxc_engine::redact::Redactor;
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::{Pattern, Tokens, clipped, on_one_line};
 use ctxc_transcript::{
-    Calibration, Chain, Flags, Index, LineNo, LineSet, MessageIdx, Part, block_tokens, entry, measure, revisit, scan,
-    turn_at, turns,
+    Calibration, Chain, Flags, Index, LineNo, LineSet, Part, block_tokens, entry, measure, revisit, scan, turn_at,
+    turns,
 };
 
 /// How many items stand in a map by themselves; smaller ones are added up by group. With the longest beginnings they come to
 /// some 600 kB.
 const ITEMS_LIMIT: usize = 1200;
-/// How many steps a chart has at most: more are not told apart on a screen.
-const STEPS_LIMIT: usize = 400;
 /// The longest beginning of a text, in characters.
 const BEGINNING_LEN: usize = 160;
 /// The longest name of an item, in characters.
@@ -157,6 +156,8 @@ pub struct Map {
     pub items: Vec<Item>,
     /// The rest of them.
     pub smaller: Vec<Smaller>,
+    /// Tokens of all items that later calls supersede, calibrated.
+    pub superseded: u64,
     /// What ctxc did, oldest first.
     pub operations: Vec<OperationRow>,
     /// How many secrets were replaced.
@@ -177,9 +178,9 @@ pub struct Source<'a> {
 }
 
 /// What one active line comes to.
-struct Line {
-    used: Used,
-    time: Option<Timestamp>,
+pub(super) struct Line {
+    pub(super) used: Used,
+    pub(super) time: Option<Timestamp>,
 }
 
 /// Tokens by kind, in the order of [`Kind::ALL`].
@@ -199,12 +200,12 @@ impl Used {
     }
 
     /// All kinds of `other` too.
-    fn add_all(&mut self, other: &Self) {
+    pub(super) fn add_all(&mut self, other: &Self) {
         self.0.iter_mut().zip(other.0).for_each(|(slot, tokens)| *slot += tokens);
     }
 
     /// Scaled to tokens of the API, with what stands before the first message.
-    fn calibrated(&self, calibration: &Calibration) -> Self {
+    pub(super) fn calibrated(&self, calibration: &Calibration) -> Self {
         let mut scaled = Self(self.0.map(|tokens| calibration.scale(Tokens(tokens)).0));
         scaled.add(Kind::System, calibration.overhead.0);
         scaled
@@ -260,6 +261,7 @@ impl Map {
         read.title = read.title.map(|title| pass.redacted(&title));
         let mut kinds = pass.kinds(&calibration);
         kinds.retain(|group| group.tokens > 0);
+        let superseded = pass.items.iter().filter(|item| item.state == State::Superseded).map(|item| item.tokens).sum();
         let (items, smaller) = parted(std::mem::take(&mut pass.items), &calibration);
         let chars4: Tokens = chain.lines.iter().map(|&line| ctxc_transcript::context_tokens(index, line)).sum();
         let before = if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context(chars4) };
@@ -276,6 +278,7 @@ impl Map {
             steps,
             items,
             smaller,
+            superseded: calibration.scale(Tokens(superseded)).0,
             operations,
             secrets: pass.redactor.map_or(0, |redactor| redactor.n_secrets()),
         })
@@ -435,65 +438,6 @@ impl<'a> Pass<'a> {
         let used = used.calibrated(calibration);
         Kind::ALL.into_iter().map(|kind| Group { kind, tokens: used.of(kind) }).collect()
     }
-}
-
-/// The steps in the order of the file, and how many there are before they are thinned out.
-fn steps(
-    from: Source<'_>,
-    lines: &HashMap<LineNo, Line>,
-    calibration: &Calibration,
-    operations: &[OperationRow],
-) -> (Vec<Step>, usize) {
-    let Source { index, chain, .. } = from;
-    let mut steps: Vec<Step> = Vec::new();
-    let mut used = Used::default();
-    let mut newest: Option<MessageIdx> = None;
-    let mut marks = Vec::new();
-    let mut operations = operations.iter().filter(|operation| !operation.is_undone).peekable();
-    for line in index.lines() {
-        let record = index.record(line);
-        if record.flags.any(Flags::COMPACT_BOUNDARY) {
-            marks.push("compaction".to_owned());
-        }
-        let known = lines.get(&line);
-        if let Some(time) = known.and_then(|known| known.time) {
-            while let Some(operation) = operations.next_if(|operation| operation.time < time) {
-                marks.push(operation.verb.clone());
-            }
-        }
-        if let Some(known) = known {
-            used.add_all(&known.used);
-        }
-        let is_step = record.kind == scan::Kind::Assistant && !record.flags.any(Flags::SIDECHAIN);
-        let Some(message) = record.message().filter(|_| is_step) else { continue };
-        let now = chain.is_live(line).then(|| used.calibrated(calibration));
-        if newest == Some(message) {
-            // Further entries of one message are the same step.
-            if let Some(step) = steps.last_mut() {
-                step.used = now.or(step.used);
-            }
-            continue;
-        }
-        newest = Some(message);
-        let measured = index.prompt_of(message).map(|tokens| tokens.0);
-        steps.push(Step { step: steps.len() + 1, measured, used: now, marks: std::mem::take(&mut marks) });
-    }
-    marks.extend(operations.map(|operation| operation.verb.clone()));
-    if let Some(last) = steps.last_mut() {
-        last.marks.append(&mut marks);
-    }
-    let n_steps = steps.len();
-    (thinned(&steps), n_steps)
-}
-
-/// At most [`STEPS_LIMIT`] of `steps`: of neighbours the last, with the marks of all.
-fn thinned(steps: &[Step]) -> Vec<Step> {
-    let n_each = steps.len().div_ceil(STEPS_LIMIT).max(1);
-    let last_of = |chunk: &[Step]| {
-        let marks = chunk.iter().flat_map(|step| step.marks.iter().cloned()).collect();
-        chunk.last().map(|last| Step { marks, ..last.clone() })
-    };
-    steps.chunks(n_each).filter_map(last_of).collect()
 }
 
 /// The largest of `items`, calibrated, and the others by group.

@@ -1,0 +1,67 @@
+//! The context over the steps of a session.
+
+use std::collections::HashMap;
+
+use super::read::{Line, OperationRow, Source, Step, Used};
+use ctxc_transcript::{Calibration, Flags, LineNo, MessageIdx, scan};
+
+/// How many steps a chart has at most: more are not told apart on a screen.
+const STEPS_LIMIT: usize = 400;
+/// The steps in the order of the file, and how many there are before they are thinned out.
+pub(super) fn steps(
+    from: Source<'_>,
+    lines: &HashMap<LineNo, Line>,
+    calibration: &Calibration,
+    operations: &[OperationRow],
+) -> (Vec<Step>, usize) {
+    let Source { index, chain, .. } = from;
+    let mut steps: Vec<Step> = Vec::new();
+    let mut used = Used::default();
+    let mut newest: Option<MessageIdx> = None;
+    let mut marks = Vec::new();
+    let mut operations = operations.iter().filter(|operation| !operation.is_undone).peekable();
+    for line in index.lines() {
+        let record = index.record(line);
+        if record.flags.any(Flags::COMPACT_BOUNDARY) {
+            marks.push("compaction".to_owned());
+        }
+        let known = lines.get(&line);
+        if let Some(time) = known.and_then(|known| known.time) {
+            while let Some(operation) = operations.next_if(|operation| operation.time < time) {
+                marks.push(operation.verb.clone());
+            }
+        }
+        if let Some(known) = known {
+            used.add_all(&known.used);
+        }
+        let is_step = record.kind == scan::Kind::Assistant && !record.flags.any(Flags::SIDECHAIN);
+        let Some(message) = record.message().filter(|_| is_step) else { continue };
+        let now = chain.is_live(line).then(|| used.calibrated(calibration));
+        if newest == Some(message) {
+            // Further entries of one message are the same step.
+            if let Some(step) = steps.last_mut() {
+                step.used = now.or(step.used);
+            }
+            continue;
+        }
+        newest = Some(message);
+        let measured = index.prompt_of(message).map(|tokens| tokens.0);
+        steps.push(Step { step: steps.len() + 1, measured, used: now, marks: std::mem::take(&mut marks) });
+    }
+    marks.extend(operations.map(|operation| operation.verb.clone()));
+    if let Some(last) = steps.last_mut() {
+        last.marks.append(&mut marks);
+    }
+    let n_steps = steps.len();
+    (thinned(&steps), n_steps)
+}
+
+/// At most [`STEPS_LIMIT`] of `steps`: of neighbours the last, with the marks of all.
+fn thinned(steps: &[Step]) -> Vec<Step> {
+    let n_each = steps.len().div_ceil(STEPS_LIMIT).max(1);
+    let last_of = |chunk: &[Step]| {
+        let marks = chunk.iter().flat_map(|step| step.marks.iter().cloned()).collect();
+        chunk.last().map(|last| Step { marks, ..last.clone() })
+    };
+    steps.chunks(n_each).filter_map(last_of).collect()
+}
