@@ -57,7 +57,7 @@ pub(super) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Opt
 }
 
 /// Where the index lies: beside an archive that is a file, else in the data folder (N-09). Each archive has its own.
-fn index_path(url: &ArchiveUrl, data_dir: Option<&Path>) -> Option<PathBuf> {
+pub(super) fn index_path(url: &ArchiveUrl, data_dir: Option<&Path>) -> Option<PathBuf> {
     match url {
         ArchiveUrl::Memory => None,
         ArchiveUrl::Sqlite(path) => Some(path.with_extension("find.sqlite")),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, fixture};
 
 const SECRET: &str = "hunter2/Zx\"9 swordfish";
 const UUID: &str = "00000000-0000-4000-8000-0000000000";
@@ -286,4 +286,18 @@ fn n_12_clean_removes_only_what_ctxc_made_and_the_archive_has() {
     assert_eq!(removed.iter().filter(|what| **what == "version").count(), 2, "{done}");
     assert!(fs::read(&path).unwrap() == source && path.with_extension("jsonl.bak").exists(), "{done}");
     assert!(folder.join("notes.jsonl.bak").exists());
+}
+
+// N-12, W-06: the index of a search holds texts of sessions in the clear.
+#[test]
+fn n_12_the_index_of_a_search_is_purged_too() {
+    let talk = fixture("session-small");
+    let stage = Stage::new().session_with("small", &talk);
+    stage.run(["find", "lease_until"]).ended(0);
+    let index = stage.path("../archive.find.sqlite");
+    assert!(index.exists());
+    stage.run(["keep", "--all"]).ended(0);
+    let stage = stage.stdin("lease_until\n");
+    stage.run(["forget", "--secret", "--yes"]);
+    assert!(!index.exists());
 }

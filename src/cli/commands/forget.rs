@@ -9,14 +9,16 @@ use anyhow::{Context, anyhow};
 use crate::cli::backups::backups_of;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::interrupt::while_waiting;
+use crate::cli::places::data_dir;
 use crate::cli::settings::{Mode, Reporting};
 use crate::cli::stored;
+use crate::cli::taking_up::index_path;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::forget::{File, ForgetReport};
 use ctxc_core::apply::{n_masked, overwrite};
 use ctxc_core::version::{Purge, Purged, Secret, files_in, kept_sessions, purge, taken_out};
-use ctxc_store::{Archive, ArchiveUrl, hide_password};
+use ctxc_store::{Archive, ArchiveUrl, FindIndex, hide_password};
 use ctxc_transcript::session::{Places, sidecar_dir};
 use ctxc_transcript::text::Stopped;
 
@@ -50,6 +52,11 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let mut archive = stored::open_existing(&settings.archive)?;
     let secret = secret(&settings.what, &*archive, ui)?;
     let url = hide_password(&settings.archive);
+    if settings.mode == Mode::Do {
+        // The index of a search holds texts of the client's files too; the next search makes it again.
+        let index = index_path(&settings.archive.parse().map_err(CommandError::config)?, data_dir().ok().as_deref());
+        index.map_or(Ok(()), |path| FindIndex::delete(&path)).context("delete the index of `ctxc find`")?;
+    }
     let files = Files::find(&*archive, settings.places.as_ref())?;
     let mask = |bytes: &[u8], attempt| secret.mask(bytes, attempt);
     let mut report = ForgetReport::new(url.clone(), purge(&mut *archive, &mask, Purge::Count, ui.stop())?, true);

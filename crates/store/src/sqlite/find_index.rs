@@ -122,6 +122,22 @@ pub struct FindPlace {
 }
 
 impl FindIndex {
+    /// Deletes the index at `path`, which the next search makes again.
+    ///
+    /// # Errors
+    /// When a file of it cannot be deleted.
+    pub fn delete(path: &Path) -> std::io::Result<()> {
+        for ending in ["", "-wal", "-shm"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(ending);
+            match std::fs::remove_file(&name) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// The index in the file at `path`, which is absolute; made where there is none, or one of another version.
     ///
     /// # Errors
