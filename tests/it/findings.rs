@@ -118,6 +118,29 @@ fn finding_2_no_active_entry_is_lost_below_several_compactions() {
     }
 }
 
+// N-06
+#[test]
+fn n_06_a_truncation_below_a_later_compaction_is_undone_with_it_where_it_would_start_with_a_reply() {
+    let mut n_refused = 0;
+    for keep in 3..13 {
+        let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+        compact(&stage, "in.jsonl", &keep.to_string(), "1.jsonl");
+        let truncated = stage.run(["truncate", "1.jsonl", "--target-tokens", "600", "-o", "2.jsonl", "--json"]);
+        let truncated = operation(&truncated.ended(0).json());
+        let compacted = compact(&stage, "2.jsonl", "0", "3.jsonl");
+        let alone = stage.run(["undo", "3.jsonl", "--op", &truncated, "-o", "4.jsonl"]);
+        if alone.code == Some(0) {
+            continue;
+        }
+        n_refused += 1;
+        assert!(alone.stderr.contains(&format!("{compacted} removed what was before it")), "{}", alone.text);
+        assert!(!stage.names().contains(&"4.jsonl".to_owned()));
+        stage.run(["undo", "3.jsonl", "--op", &truncated, "--with-later", "-o", "4.jsonl"]).ended(0);
+        assert_eq!(chain(&stage, "4.jsonl"), chain(&stage, "1.jsonl"), "keep {keep}");
+    }
+    assert!(n_refused > 0, "no truncation was refused");
+}
+
 // N-03, N-04: finding 3
 #[test]
 fn finding_3_a_source_without_a_final_newline_comes_back_from_a_result_that_grew() {

@@ -316,7 +316,15 @@ impl Scene {
             }
             Some(1) if self.starts_with_reply(at, chosen) => {
                 self.count.refused += usize::from(!is_newest);
-                return Ok(());
+                run = self.run(at, verb, &[&args[..], &["--with-later"]].concat(), landing);
+                if run.code != Some(0) {
+                    return Err(format!("refused with --with-later: {}", run.text));
+                }
+                undone = self.named(&run.json()["undone"]);
+                let allowed = self.model.removing_after(&history, chosen);
+                if undone.len() < 2 || !undone.iter().all(|it| *it == chosen || allowed.contains(it)) {
+                    return Err(format!("{undone:?} were undone with it, and {allowed:?} remove messages later"));
+                }
             }
             _ => return Err(format!("refused: {}", run.text)),
         }
@@ -324,7 +332,7 @@ impl Scene {
     }
 
     /// Whether the file at `at` would start with a reply once the operation `chosen` is undone, which no API takes. That is
-    /// the one refusal besides what stands on something (decision 0029).
+    /// the one refusal besides what stands on something (decision 0029), and names what to undo with it.
     fn starts_with_reply(&self, at: usize, chosen: usize) -> bool {
         let document = &self.documents[at];
         let mut standing = self.model.standing(&document.history);

@@ -54,23 +54,57 @@ pub(crate) fn run(
     ui: &Ui,
 ) -> Result<Completion, CommandError> {
     let archive = stored::open_existing(url)?;
-    let mut work = Work::open(rewriting, ui)?;
+    let work = Work::open(rewriting, ui)?;
     refuse_unknown(&work.reading)?;
-    let ids = chosen(which, later, &work.reading.past.history, &*archive)?;
+    let history = work.reading.past.history.clone();
+    let ids = chosen(which, later, &history, &*archive)?;
     if ids.is_empty() {
         return nothing_to_undo(verb, &work, &*archive, ui);
     }
     if *which == Which::All && has_lost_past(&work.reading, &*archive)? {
         ui.warning(format_args!("{}: {LOST_PAST}; restored to the oldest state in the archive", work.reading.name));
     }
+    drop(archive);
+    match without(verb, work, url, which, &ids, ui) {
+        Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
+            // What comes back answers something that a later operation left out, or summarised.
+            let removing = history.removing_after(&ids);
+            let ([_, ..], [first, ..]) = (removing.as_slice(), ids.as_slice()) else { return Err(error) };
+            if later == Later::Refuse {
+                return Err(CommandError::from(anyhow!(
+                    "cannot undo {first} alone: the conversation would start with a reply, since {} removed what was \
+                     before it",
+                    removing.join(", ")
+                ))
+                .hint("use --with-later to undo both"));
+            }
+            let mut ids = [ids, removing].concat();
+            ids.extend(history.standing_on(&ids).into_iter().map(|it| it.later));
+            without(verb, Work::open(rewriting, ui)?, url, which, &ids, ui)
+        }
+        done => done,
+    }
+}
+
+/// Writes the session of `work` without the operations `ids`.
+fn without(
+    verb: &'static str,
+    work: Work<'_>,
+    url: &str,
+    which: &Which,
+    ids: &[String],
+    ui: &Ui,
+) -> Result<Completion, CommandError> {
+    let archive = stored::open_existing(url)?;
+    let rewriting = work.settings;
     let history = work.reading.past.history.clone();
     let operations = lineage(&history, &*archive)?;
     let edits = Edits {
-        undoes: ids.clone(),
+        undoes: ids.to_vec(),
         thinking: rewriting.thinking,
         ..work.reading.edits(work.reading.past.pending.clone())
     };
-    let mut report = report(verb, &work, &ids, &operations, &*archive)?;
+    let mut report = report(verb, &work, ids, &operations, &*archive)?;
     let is_newest = operations.first().is_some_and(|newest| ids == [newest.id.clone()]) || *which == Which::All;
     let earliest = ids.iter().min().and_then(|id| operations.iter().find(|operation| operation.id == *id));
     // What was read by the operation that was undone may still be there.
@@ -100,6 +134,7 @@ pub(crate) fn run(
         }
         _ => {}
     }
+    let mut work = work;
     if let Some(placed) = &placed {
         work.settings = placed;
     }

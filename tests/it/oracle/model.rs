@@ -39,6 +39,8 @@ pub(crate) struct Operation {
     before: Option<String>,
     /// The operations that it stands on: it changed what they inserted.
     pub(crate) stands_on: BTreeSet<usize>,
+    /// Those of which it took out the summaries.
+    replaces: BTreeSet<usize>,
     /// Those that it may stand on: it went on from their summaries.
     pub(crate) may_stand_on: BTreeSet<usize>,
 }
@@ -220,6 +222,19 @@ impl Model {
         (must, may)
     }
 
+    /// The standing operations after `chosen` that left messages out, and what stands on them.
+    pub(crate) fn removing_after(&self, history: &[usize], chosen: usize) -> BTreeSet<usize> {
+        let standing = self.standing(history);
+        let later = standing.iter().skip_while(|it| **it != chosen).skip(1);
+        let removes = |it: &usize| {
+            let Operation { inserts, drops, drops_unseen, replaces, .. } = &self.operations[*it];
+            *drops_unseen || !inserts.is_empty() || !drops.is_empty() || !replaces.is_empty()
+        };
+        let removing: Vec<usize> = later.copied().filter(removes).collect();
+        let (must, may) = self.standing_on(history, &removing);
+        removing.into_iter().chain(must).chain(may).collect()
+    }
+
     /// Whether the first message of what these operations leave is a reply, with no summary in front of it.
     pub(crate) fn starts_with_reply(&self, document: &Document, standing: &[usize]) -> bool {
         let drops = self.drops(standing);
@@ -227,7 +242,9 @@ impl Model {
         let mut messages = document.active.iter().enumerate().filter_map(|(at, mark)| Some((at, message(mark)?)));
         let Some((first, stored)) = messages.next() else { return false };
         // A summary of all that there was has no entry that it stands before.
-        let mut borders = standing.iter().filter_map(|it| self.operations[*it].before.as_ref());
+        let is_replaced = |it: &usize| standing.iter().any(|later| self.operations[*later].replaces.contains(it));
+        let mut borders =
+            standing.iter().filter(|it| !is_replaced(it)).filter_map(|it| self.operations[*it].before.as_ref());
         let is_behind = borders.any(|before| document.active.iter().take(first + 1).any(|mark| mark == before));
         stored.line.kind() == "assistant" && !is_behind
     }
@@ -314,7 +331,14 @@ impl Model {
         }
         let (old, new) = (before.inserted(), after.inserted());
         for &earlier in &standing {
-            for uuid in &self.operations[earlier].inserts {
+            let inserts = &self.operations[earlier].inserts;
+            let is_summary =
+                |uuid: &&String| old.get(*uuid).is_some_and(|at| before.transcript.lines[*at].kind() == "user");
+            let mut were_there = inserts.iter().filter(is_summary).peekable();
+            if were_there.peek().is_some() && were_there.all(|uuid| !new.contains_key(uuid)) {
+                operation.replaces.insert(earlier);
+            }
+            for uuid in inserts {
                 let (Some(was), is) = (old.get(uuid), new.get(uuid)) else { continue };
                 let was = values(&before.transcript.lines[*was].value);
                 if is.is_none_or(|is| values(&after.transcript.lines[*is].value) != was) {

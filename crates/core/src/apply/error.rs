@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::apply::check::problem::{Problem, ProblemKind};
 use crate::version::VersionError;
 use ctxc_store::ArchiveError;
 use ctxc_transcript::edit::Overlap;
@@ -46,8 +47,8 @@ pub enum ApplyError {
     #[error("write {}: it is the source", .0.display())]
     IsSource(PathBuf),
     /// The result would have problems that the source does not have.
-    #[error("write a transcript that resumes: the result would have {} that the source does not have: {}", n_problems(.0), .0.join("; "))]
-    NewProblems(Vec<String>),
+    #[error("write a transcript that resumes: the result would have {} that the source does not have: {}", n_problems(.0), list(.0))]
+    NewProblems(Vec<Problem>),
     /// The result would be another conversation than was planned.
     #[error("write the result: unexpected conversation after line {0}")]
     OtherConversation(u32),
@@ -80,6 +81,15 @@ pub enum ApplyError {
     NotTheSource,
 }
 
+impl ApplyError {
+    /// Whether all that is wrong with the result is that its conversation starts with a reply.
+    #[must_use]
+    pub fn starts_with_reply(&self) -> bool {
+        let is_reply = |it: &Problem| matches!(it.kind, ProblemKind::AssistantFirst | ProblemKind::AssistantAfterCut);
+        matches!(self, Self::NewProblems(problems) if problems.iter().all(is_reply))
+    }
+}
+
 impl From<ArchiveError> for ApplyError {
     fn from(error: ArchiveError) -> Self {
         Self::Archive(error)
@@ -92,6 +102,10 @@ impl From<io::Error> for ApplyError {
     }
 }
 
-fn n_problems(problems: &[String]) -> String {
+fn list(problems: &[Problem]) -> String {
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn n_problems(problems: &[Problem]) -> String {
     if problems.len() == 1 { "a problem".to_owned() } else { format!("{} problems", problems.len()) }
 }

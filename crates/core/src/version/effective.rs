@@ -121,6 +121,21 @@ impl History {
         changing.map(|operation| operation.thinking).min().unwrap_or_default()
     }
 
+    /// The operations after the earliest of `ids` that leave messages out, or put a summary in their place, and hold: oldest
+    /// first. Without all of these and `ids`, the conversation starts as it did before `ids`.
+    #[must_use]
+    pub fn removing_after(&self, ids: &[String]) -> Vec<String> {
+        let earliest = self.operations.iter().position(|operation| ids.contains(&operation.operation));
+        let later: BTreeSet<&str> =
+            self.operations.iter().skip(earliest.unwrap_or_default()).map(|it| it.operation.as_str()).collect();
+        let is_removal = |edit: &Edit| matches!(edit, Edit::Insert { .. } | Edit::Drop(_));
+        let removes = |operation: &Edits| operation.edits.iter().any(is_removal);
+        self.standing()
+            .filter(|it| later.contains(it.operation.as_str()) && !ids.contains(&it.operation) && removes(it))
+            .map(|it| it.operation.clone())
+            .collect()
+    }
+
     /// What stands on the operations `ids`, directly or by way of others, and holds: oldest first.
     #[must_use]
     pub fn standing_on(&self, ids: &[String]) -> Vec<StandsOn> {

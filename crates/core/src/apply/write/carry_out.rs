@@ -195,7 +195,7 @@ pub fn carry_out(
     known.extend(new_problems(&before.problems, own_problems.to_vec()));
     let caused = new_problems(&known, left.clone());
     if !caused.is_empty() {
-        return Err(ApplyError::NewProblems(caused.iter().map(Problem::to_string).collect()));
+        return Err(ApplyError::NewProblems(caused));
     }
     stage.sync()?;
     let mut operation = None;
