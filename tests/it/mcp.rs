@@ -66,15 +66,15 @@ fn m_01_a_client_lists_the_tools() {
     }
     assert_snapshot!(listed, @r#"
     context adds
-      {"type":"object","properties":{"action":{"type":"string","enum":["discard","distill","restore"],"description":"Action for all targets"},"targets":{"type":"array","minItems":1,"items":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":2},"description":"Pairs of [target] or [target, summary]; `distill` needs the summary. Such as [[\"r_3f9a1\"], [\"Let me explain...edge cases\"]]"}},"required":["action","targets"],"additionalProperties":false}
+      {"type":"object","properties":{"action":{"type":"string","enum":["discard","distill","restore","prune","fit"],"description":"Action for all targets; prune and fit take none"},"targets":{"type":"array","minItems":1,"items":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":2},"description":"Pairs of [target] or [target, summary]; `distill` needs the summary. Such as [[\"r_3f9a1\"], [\"Let me explain...edge cases\"]]"},"to":{"type":"string","default":"50%","description":"Target of `fit`: percent of the context window, or tokens, such as \"60k\""},"force":{"type":"boolean","default":false,"description":"`fit` goes as low as possible if the target cannot be reached"}},"required":["action"],"additionalProperties":false}
     compact_context adds
       {"type":"object","properties":{},"required":[],"additionalProperties":false}
     memory_read reads
-      {"type":"object","properties":{"query":{"type":"string","description":"Words to look for, or parts of them"},"limit":{"type":"integer","minimum":1,"maximum":20,"default":5,"description":"How many entries to return at most"}},"required":["query"],"additionalProperties":false}
+      {"type":"object","properties":{"query":{"type":"string","description":"Words to look for, or parts of them"},"id":{"type":"string","description":"Id of one entry, instead of a query"},"page":{"type":"integer","minimum":1,"default":1,"description":"Page of a long entry"},"limit":{"type":"integer","minimum":1,"maximum":20,"default":5,"description":"How many entries to return at most"}},"required":[],"additionalProperties":false}
     context_stats reads
       {"type":"object","properties":{},"required":[],"additionalProperties":false}
     context_refs reads
-      {"type":"object","properties":{"list":{"type":"string","enum":["calls","messages"],"default":"calls","description":"What to list"},"page":{"type":"integer","minimum":1,"default":1,"description":"Which page, the first being the newest"}},"required":[],"additionalProperties":false}
+      {"type":"object","properties":{"list":{"type":"string","enum":["calls","messages"],"default":"calls","description":"What to list"},"sort":{"type":"string","enum":["age","size"],"default":"age","description":"Newest first, or largest first"},"page":{"type":"integer","minimum":1,"default":1,"description":"Which page"}},"required":[],"additionalProperties":false}
     "#);
     let server = agent.server();
     assert_eq!(server["serverInfo"]["name"], "ctxc");
@@ -190,6 +190,44 @@ fn m_01_stats_and_refs_tell_what_there_is() {
     );
     let beyond = agent.call("context_refs", json!({"page": 9})).done().text;
     assert_eq!(beyond, "31 tool calls, newest first; page 9 of 1, which is empty");
+    agent.end();
+}
+
+// C-05
+#[test]
+fn c_05_an_agent_prunes_and_fits_its_session_and_reads_what_went_by_its_id() {
+    let mut talk = Talk::default().prompt("Where is the retry limit set?");
+    for round in 0..8 {
+        let path = format!("/home/ann/shop/src/part{}.rs", round % 3);
+        let text = format!("// round {round}\n{}", "pub fn retry() { limit(7); }\n".repeat(40 + round * 10));
+        talk =
+            talk.step([tool("Read", json!({"file_path": path}), text)]).says(&format!("Looked at it {round} times."));
+    }
+    let stage = Stage::new().session_with("long", &talk.says("It is in part2.rs.").bytes());
+    let source = stage.path_of("long").to_owned();
+    let agent = Agent::start(&stage, &["--session", "latest"]);
+    let refs = agent.call("context_refs", json!({"sort": "size"})).done().text;
+    assert!(refs.starts_with("8 tool calls, largest first"), "{refs}");
+    let sizes: Vec<u64> = refs.lines().skip(2).map(|row| row.split("  ").nth(2).unwrap().parse().unwrap()).collect();
+    assert!(sizes.is_sorted_by(|one, other| one >= other), "{refs}");
+
+    let reply = agent.call("context", json!({"action": "prune"})).done();
+    let pruned = beside(&source, &reply.session());
+    let placeholder = seen(&pruned);
+    let id = placeholder.split("archive show ").nth(1).unwrap().split([' ', ']']).next().unwrap();
+    resumes(&stage, &pruned);
+    let shown = agent.call("memory_read", json!({ "id": id })).done().text;
+    assert!(shown.starts_with("tool-result ") && shown.contains("limit(7)"), "{shown}");
+    let unknown = agent.call("memory_read", json!({"id": "00000000"})).refused();
+    assert!(unknown.contains("no match for 00000000"), "{unknown}");
+
+    let refused = agent.call("context", json!({"action": "fit", "to": "10"})).refused();
+    assert!(refused.contains("lowest reachable figure") && refused.contains("`force`"), "{refused}");
+    let reply = agent.call("context", json!({"action": "fit", "to": "10", "force": true})).done();
+    let fitted = beside(&source, &reply.session());
+    resumes(&stage, &fitted);
+    assert!(fs::metadata(&fitted).unwrap().len() < fs::metadata(&pruned).unwrap().len());
+    assert!(seen(&fitted).contains("Where is the retry limit set?"));
     agent.end();
 }
 

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use super::prune::ProtectArgs;
-use super::share::{Share, share};
+use super::share::share;
 use super::shared::{RewriteArgs, SessionArg};
 use crate::cli::commands::fit::{Effort, Settings, Target};
 use crate::cli::error::CommandError;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 struct TargetArgs {
     /// Target: percent of the context window, or tokens
     #[arg(long, value_name = "TARGET", value_parser = target, default_value = "50%")]
-    to: Typed,
+    to: Target,
     /// Context window in tokens [default: inferred, 200000 or 1000000]
     #[arg(long, value_name = "N", value_parser = some_tokens)]
     context_window: Option<NonZeroU64>,
@@ -51,31 +51,23 @@ struct TargetArgs {
     best_effort: bool,
 }
 
-/// A target as it was typed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Typed {
-    Share(Share),
-    Tokens(NonZeroU64),
-}
-
 /// Reads `50%`, `60k` or `60000`.
-fn target(text: &str) -> Result<Typed, String> {
+///
+/// # Errors
+/// What it must be, as a clause.
+pub(crate) fn target(text: &str) -> Result<Target, String> {
     if text.ends_with('%') {
-        return share(text).map(Typed::Share).map_err(|_| "must be above 0% and at most 100%".to_owned());
+        return share(text).map(Target::Share).map_err(|_| "must be above 0% and at most 100%".to_owned());
     }
-    some_tokens(text).map(Typed::Tokens)
+    some_tokens(text).map(|tokens| Target::Tokens(Tokens(tokens.get())))
 }
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
         let TargetArgs { to, context_window, truncate, best_effort } = self.target;
         let config = &context.environment.config;
-        let target = match to {
-            Typed::Share(share) => Target::Share(share),
-            Typed::Tokens(tokens) => Target::Tokens(Tokens(tokens.get())),
-        };
         Ok(Settings {
-            target,
+            target: to,
             window: context_window.map(|window| Tokens(window.get())),
             effort: match (truncate, best_effort) {
                 (true, _) => Effort::Truncate,
@@ -92,14 +84,15 @@ impl Args {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::args::Share;
 
     // W-02, W-05
     #[test]
     fn w_02_targets_are_read_as_people_type_them() {
-        let tokens = |n| Ok(Typed::Tokens(NonZeroU64::new(n).unwrap()));
+        let tokens = |n| Ok(Target::Tokens(Tokens(n)));
         assert_eq!(target("60k"), tokens(60_000));
         assert_eq!(target("1234"), tokens(1_234));
-        assert_eq!(target("50%"), Ok(Typed::Share(Share(0.5))));
+        assert_eq!(target("50%"), Ok(Target::Share(Share(0.5))));
         for wrong in ["", "0", "0%", "101%", "x%", "-5", "0.5"] {
             assert!(target(wrong).is_err(), "{wrong}");
         }

@@ -7,6 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 
 use super::engine::EngineArgs;
 use super::meaning::MeaningArgs;
+use super::prune::configured;
 use super::summarizing::SummarizingArgs;
 use crate::cli::completing;
 use crate::cli::error::CommandError;
@@ -63,6 +64,8 @@ impl Args {
             shelf: kept,
             estimate: environment.config.tokens,
             context_window: self.summarizing.window(environment),
+            pruning: configured(&environment.config),
+            clip: (environment.config.summarization.clip_first, environment.config.summarization.clip_last),
             meaning: MeaningArgs::beside(&self.engine).resolve(environment),
             // All but compacting goes on without an engine.
             summaries: self.summarizing.resolve(self.engine, environment),

@@ -43,6 +43,7 @@ pub(super) mod undo;
 
 pub(super) use compress::{Include, Only};
 pub(super) use engine::EngineName;
+pub(super) use fit::target as fit_target;
 pub use root::Args;
 pub(super) use root::Verb;
 pub(super) use share::Share;

@@ -59,7 +59,7 @@ pub(super) struct SelectArgs {
     digest_tokens: u64,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Protection")]
 pub(super) struct ProtectArgs {
     /// Protect the newest N steps [default: 4]
@@ -137,6 +137,14 @@ impl ProtectArgs {
             protected_files: both(&config.protected_files, &self.files),
             ..PruneStage::default()
         }
+    }
+}
+
+/// The usual rules, with what the configuration protects.
+pub(super) fn configured(config: &Config) -> PruneStage {
+    PruneStage {
+        rules: Rule::DEFAULT.map(|rule| rule.name().to_owned()).to_vec(),
+        ..ProtectArgs::default().stage(config)
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Settings {
 }
 
 /// Where the context shall be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target {
     /// At a part of the context window.
     Share(Share),
@@ -54,9 +54,18 @@ pub(crate) enum Effort {
 }
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let rewriting = &settings.rewriting;
-    let mut work = Work::open(rewriting, ui)?;
-    if rewriting.mode == Mode::Do {
+    let mut work = Work::open(&settings.rewriting, ui)?;
+    let report = fit_read(settings, &mut work)?;
+    work.say(&report.rewritten, &report, &report)?;
+    Ok(Completion::Full)
+}
+
+/// Fits the session in `work`, and says nothing on standard output.
+///
+/// # Errors
+/// When the target cannot be reached, or anything fails; then nothing has changed.
+pub(crate) fn fit_read(settings: &Settings, work: &mut Work<'_>) -> Result<FitReport, CommandError> {
+    if settings.rewriting.mode == Mode::Do {
         work.probe()?;
     }
     let mut rewritten = work.rewritten("fit");
@@ -70,7 +79,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
         Fitted { rows: Vec::new(), newest: None, rewrite, reach, size: before }
     } else {
-        fitted(&mut work, settings, target)?
+        fitted(work, settings, target)?
     };
     let Fitted { rows, newest, rewrite, reach, size } = fitted;
     let is_nothing = rows.is_empty();
@@ -82,8 +91,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     };
     work.finish(rewrite, reach, &unchanged, &mut report.rewritten)?;
     report.set_size(if is_nothing { size } else { work.size_after(&report.rewritten) }, newest);
-    work.say(&report.rewritten, &report, &report)?;
-    Ok(Completion::Full)
+    Ok(report)
 }
 
 /// What was done to reach the target.

@@ -19,8 +19,24 @@ pub(crate) struct Settings {
 }
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let Settings { rewriting, pruning, reach } = settings;
+    let rewriting = &settings.rewriting;
     let mut work = Work::open(rewriting, ui)?;
+    let report = prune_read(settings, &mut work)?;
+    let look = ui.look();
+    if rewriting.mode == Mode::Show {
+        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", Told::plan(&report, look)))?;
+    } else {
+        work.say(&report.rewritten, &report, Told::run(&report, look))?;
+    }
+    Ok(Completion::Full)
+}
+
+/// Prunes the session in `work`, and says nothing on standard output.
+///
+/// # Errors
+/// When anything fails; then nothing has changed.
+pub(crate) fn prune_read(settings: &Settings, work: &mut Work<'_>) -> Result<PruneReport, CommandError> {
+    let Settings { rewriting, pruning, reach } = settings;
     if rewriting.mode == Mode::Do {
         work.probe()?;
     }
@@ -29,15 +45,9 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let pruned = prune(&reading.file, &reading.index, &reading.chain, pruning, &rewriting.shelf, &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
     if pruned.keeps_dead {
-        ui.warning("inactive entries are kept: the newest message is one of them");
+        work.ui.warning("inactive entries are kept: the newest message is one of them");
     }
     let mut report = PruneReport::new(work.rewritten("prune"), pruned);
     work.finish(rewrite, *reach, report.nothing(), &mut report.rewritten)?;
-    let look = ui.look();
-    if rewriting.mode == Mode::Show {
-        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", Told::plan(&report, look)))?;
-    } else {
-        work.say(&report.rewritten, &report, Told::run(&report, look))?;
-    }
-    Ok(Completion::Full)
+    Ok(report)
 }

@@ -4,9 +4,11 @@ use anyhow::anyhow;
 use serde_json::{Map, Value};
 
 use super::tools::Tool;
-use crate::cli::args::Aim;
+use crate::cli::args::{Aim, fit_target};
+use crate::cli::commands::fit::{Effort, Target};
+use crate::cli::commands::refs::Sort;
 use crate::cli::error::CommandError;
-use ctxc_core::plan::Target;
+use ctxc_core::plan;
 
 /// A call as it came in.
 #[derive(Clone, Debug)]
@@ -20,19 +22,47 @@ pub(super) struct Request {
 /// A call that makes sense.
 #[derive(Clone, Debug)]
 pub(super) enum Call {
-    Context(Action, Vec<Aim>),
+    Context(Change),
     CompactContext,
-    MemoryRead { query: String, limit: u32 },
+    MemoryRead(Wanted),
     ContextStats,
-    ContextRefs { page: usize, listed: Listed },
+    ContextRefs(List),
 }
 
 /// What `context` does.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    /// Something to what is named.
+    Items(Action, Vec<Aim>),
+    /// Removes what is superseded.
+    Prune,
+    /// Shrinks the session to a target, or as low as it can be where that cannot be reached.
+    Fit(Target, Effort),
+}
+
+/// What `context` does to what is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Discard,
     Distill,
     Restore,
+}
+
+/// What `memory_read` shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// At most so many of the entries that match a query best.
+    Matches { query: String, limit: u32 },
+    /// The entry of an id, whole: from this page on.
+    Entry { id: String, page: usize },
+}
+
+/// What `context_refs` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct List {
+    pub(super) page: usize,
+    pub(super) listed: Listed,
+    pub(super) sort: Sort,
 }
 
 /// What `context_refs` lists.
@@ -42,6 +72,8 @@ pub(super) enum Listed {
     Messages,
 }
 
+/// The target of `fit` where none is given.
+pub(super) const FIT: &str = "50%";
 /// How many entries `memory_read` gives where it is not told, and at most.
 pub(super) const HITS: (u32, u32) = (5, 20);
 
@@ -54,18 +86,9 @@ impl Call {
         match request.tool {
             Tool::Context => arguments.context(),
             Tool::CompactContext => Ok(Self::CompactContext),
-            Tool::MemoryRead => {
-                let query = arguments.string("query")?.unwrap_or_default();
-                if query.trim().is_empty() {
-                    return Err(arguments.wrong("it has no `query`").hint("give words to search for"));
-                }
-                let limit = arguments.number("limit", u64::from(HITS.1))?;
-                let limit = limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(HITS.0);
-                Ok(Self::MemoryRead { query, limit })
-            }
+            Tool::MemoryRead => arguments.wanted().map(Self::MemoryRead),
             Tool::ContextStats => Ok(Self::ContextStats),
             Tool::ContextRefs => {
-                let page = arguments.number("page", u64::MAX)?.and_then(|page| usize::try_from(page).ok());
                 let listed = match arguments.string("list")?.as_deref() {
                     None | Some("calls") => Listed::Calls,
                     Some("messages") => Listed::Messages,
@@ -75,7 +98,16 @@ impl Call {
                             .hint("`list` is \"calls\" or \"messages\""));
                     }
                 };
-                Ok(Self::ContextRefs { page: page.unwrap_or(1), listed })
+                let sort = match arguments.string("sort")?.as_deref() {
+                    None | Some("age") => Sort::Age,
+                    Some("size") => Sort::Tokens,
+                    Some(other) => {
+                        return Err(arguments
+                            .wrong(&format!("it cannot sort by {other:?}"))
+                            .hint("`sort` is \"age\" or \"size\""));
+                    }
+                };
+                Ok(Self::ContextRefs(List { page: arguments.page()?, listed, sort }))
             }
         }
     }
@@ -90,17 +122,68 @@ struct Arguments<'a> {
 
 impl Arguments<'_> {
     fn context(self) -> Result<Call, CommandError> {
-        const ACTIONS: &str = "`action` is \"discard\", \"distill\" or \"restore\"; one for all targets of a call";
+        const ACTIONS: &str = "`action` is \"discard\", \"distill\", \"restore\", \"prune\" or \"fit\"; one for all targets \
+                               of a call";
         let action = match self.string("action")?.as_deref() {
             Some("discard") => Action::Discard,
             Some("distill") => Action::Distill,
             Some("restore") => Action::Restore,
+            Some("prune") => {
+                self.refuse(&["targets", "to", "force"], "prune takes none: it removes what is superseded")?;
+                return Ok(Call::Context(Change::Prune));
+            }
+            Some("fit") => return self.fit().map(Call::Context),
             Some(other) => return Err(self.wrong(&format!("there is no action {other:?}")).hint(ACTIONS)),
             None => return Err(self.wrong("it has no `action`").hint(ACTIONS)),
         };
+        self.refuse(&["to", "force"], "only fit takes it")?;
         let rows = self.rows()?;
         let aims: Result<Vec<Aim>, CommandError> = rows.into_iter().map(|row| aim(action, row)).collect();
-        Ok(Call::Context(action, aims?))
+        Ok(Call::Context(Change::Items(action, aims?)))
+    }
+
+    fn fit(self) -> Result<Change, CommandError> {
+        self.refuse(&["targets"], "fit takes `to`, such as \"50%\" or \"60k\"")?;
+        let to = self.string("to")?.unwrap_or_else(|| FIT.to_owned());
+        let target = fit_target(&to).map_err(|error| {
+            self.wrong(&format!("its `to`, {to:?}, is no target: {error}")).hint("such as \"50%\" or \"60k\"")
+        })?;
+        let effort = match self.values.get("force") {
+            None | Some(Value::Null | Value::Bool(false)) => Effort::Exact,
+            Some(Value::Bool(true)) => Effort::Best,
+            Some(other) => return Err(self.wrong(&format!("its `force` is {}, and no boolean", kind_of(other)))),
+        };
+        Ok(Change::Fit(target, effort))
+    }
+
+    fn wanted(self) -> Result<Wanted, CommandError> {
+        let given = |name| self.string(name).map(|text| text.filter(|text| !text.trim().is_empty()));
+        let (query, id) = (given("query")?, given("id")?);
+        match (query, id) {
+            (Some(query), None) => {
+                self.refuse(&["page"], "only an entry by its `id` has pages")?;
+                let limit = self.number("limit", u64::from(HITS.1))?;
+                let limit = limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(HITS.0);
+                Ok(Wanted::Matches { query, limit })
+            }
+            (None, Some(id)) => Ok(Wanted::Entry { id: id.trim().to_owned(), page: self.page()? }),
+            (Some(_), Some(_)) => Err(self.wrong("it has a `query` and an `id`").hint("give one of them")),
+            (None, None) => Err(self.wrong("it has no `query`").hint("give words to search for, or an `id`")),
+        }
+    }
+
+    /// Refuses the parameters `names`, of which `why` says why.
+    fn refuse(self, names: &[&str], why: &str) -> Result<(), CommandError> {
+        let is_given = |name: &&&str| self.values.get(**name).is_some_and(|value| !value.is_null());
+        match names.iter().find(is_given) {
+            Some(name) => Err(self.wrong(&format!("`{name}` does not go with it")).hint(why)),
+            None => Ok(()),
+        }
+    }
+
+    fn page(self) -> Result<usize, CommandError> {
+        let page = self.number("page", u64::MAX)?.and_then(|page| usize::try_from(page).ok());
+        Ok(page.unwrap_or(1))
     }
 
     /// The pairs of `targets`. A model may write the array as a string, or a target alone without its brackets.
@@ -163,7 +246,7 @@ impl Arguments<'_> {
 }
 
 fn aim(action: Action, (typed, summary): (String, Option<String>)) -> Result<Aim, CommandError> {
-    let target: Target = typed.parse().map_err(|error| {
+    let target: plan::Target = typed.parse().map_err(|error| {
         CommandError::usage(anyhow::Error::new(error)).hint(
             "context_refs lists handles, and patterns of messages with \"list\": \"messages\"; nothing was changed",
         )
@@ -219,7 +302,7 @@ mod tests {
 
     fn aims(arguments: Value) -> Vec<(String, Option<String>)> {
         match call(Tool::Context, arguments).unwrap() {
-            Call::Context(_, aims) => aims.into_iter().map(|aim| (aim.typed, aim.summary)).collect(),
+            Call::Context(Change::Items(_, aims)) => aims.into_iter().map(|aim| (aim.typed, aim.summary)).collect(),
             other => panic!("{other:?}"),
         }
     }
@@ -266,6 +349,14 @@ mod tests {
             (Tool::CompactContext, json!({"force": true}), "it has none"),
             (Tool::MemoryRead, json!({}), "no `query`"),
             (Tool::MemoryRead, json!({"query": "x", "limit": 0}), "from 1 to 20"),
+            (Tool::MemoryRead, json!({"query": "x", "id": "3f9a"}), "give one of them"),
+            (Tool::MemoryRead, json!({"query": "x", "page": 2}), "only an entry by its `id` has pages"),
+            (Tool::Context, json!({"action": "prune", "targets": [["r_a1b2c"]]}), "prune takes none"),
+            (Tool::Context, json!({"action": "fit", "targets": [["r_a1b2c"]]}), "fit takes `to`"),
+            (Tool::Context, json!({"action": "fit", "to": "much"}), "is no target"),
+            (Tool::Context, json!({"action": "fit", "force": 1}), "a number, and no boolean"),
+            (Tool::Context, json!({"action": "discard", "targets": [["r_a1b2c"]], "to": "5k"}), "only fit takes it"),
+            (Tool::ContextRefs, json!({"sort": "name"}), "cannot sort by \"name\""),
             (Tool::MemoryRead, json!({"query": ["x"]}), "an array, and no string"),
             (Tool::ContextStats, json!({"x": 1}), "it has none"),
             (Tool::ContextRefs, json!({"page": -1}), "from 1 on"),

@@ -1,42 +1,72 @@
-//! `context`: discard, distill or restore what is named.
+//! `context`: discard, distill or restore what is named, remove what is superseded, or fit the session to a target.
 
 use anyhow::anyhow;
 
 use super::answer::{Answer, Outcome};
-use super::call::Action;
+use super::call::{Action, Change};
 use super::subject::{Subject, rewriting};
 use super::{Settings, desk};
 use crate::cli::args::{Aim, Matches};
 use crate::cli::commands::cutting::{self, Inputs, Unmatched};
 use crate::cli::commands::restore_whole::Later;
-use crate::cli::commands::{restore, restore_items};
+use crate::cli::commands::{fit, prune, restore, restore_items};
 use crate::cli::error::CommandError;
 use crate::cli::rewriting::Work;
 use crate::cli::stored;
 use crate::cli::ui::Ui;
+use crate::report::prune::Told;
 use crate::report::rewritten::Rewritten;
-use ctxc_core::apply::ApplyError;
-use ctxc_core::plan::Roles;
+use ctxc_core::apply::{ApplyError, pruning};
+use ctxc_core::plan::{PruneStage, Roles};
 
-/// Does `action` to what `aims` name, and says what came of it.
+/// Carries `change` out, and says what came of it.
 ///
 /// # Errors
 /// When nothing could be done; then nothing was written.
 pub(super) fn answer(
+    change: &Change,
+    subject: Subject,
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<(Answer, Rewritten), CommandError> {
+    let (text, rewritten, outcome) = match change {
+        Change::Items(action, aims) => items(*action, aims, subject, settings, ui)?,
+        Change::Prune => {
+            let rewriting = rewriting(&subject, settings);
+            let (pruning, reach) = pruning(&settings.pruning).map_err(CommandError::config)?;
+            let asked = prune::Settings { rewriting, pruning, reach };
+            let report = prune::prune_read(&asked, &mut Work::of(&asked.rewriting, subject.reading, ui)?)?;
+            (Told::run(&report, ui.look()).to_string(), report.rewritten, Outcome::Done)
+        }
+        Change::Fit(target, effort) => {
+            let (rewriting, clip) = (rewriting(&subject, settings), settings.clip);
+            let protections = PruneStage { rules: Vec::new(), ..settings.pruning.clone() };
+            let asked = fit::Settings { rewriting, target: *target, window: None, effort: *effort, protections, clip };
+            let work = &mut Work::of(&asked.rewriting, subject.reading, ui)?;
+            let report = fit::fit_read(&asked, work).map_err(|error| error.hint("or give `force`: true"))?;
+            (report.to_string(), report.rewritten, Outcome::Done)
+        }
+    };
+    let text = format!("{}\n{}", text.trim_end(), desk::told(&rewritten));
+    Ok((Answer { outcome, ..Answer::text(text.trim_end()) }, rewritten))
+}
+
+/// Does `action` to what `aims` name.
+fn items(
     action: Action,
     aims: &[Aim],
     subject: Subject,
     settings: &Settings,
     ui: &Ui,
-) -> Result<(Answer, Rewritten), CommandError> {
+) -> Result<(String, Rewritten, Outcome), CommandError> {
     let rewriting = rewriting(&subject, settings);
     let (aims, roles, matches) = (aims.to_vec(), Roles::Both, Matches::One);
     let unmatched = Unmatched::Report;
     let cutting =
         |action| cutting::Settings { rewriting, action, aims, roles, matches, inputs: Inputs::Leave, unmatched };
-    let (text, rewritten, outcome) = match action {
-        Action::Discard => cut(&cutting(cutting::Action::Discard), subject, ui)?,
-        Action::Distill => cut(&cutting(cutting::Action::Distill), subject, ui)?,
+    match action {
+        Action::Discard => cut(&cutting(cutting::Action::Discard), subject, ui),
+        Action::Distill => cut(&cutting(cutting::Action::Distill), subject, ui),
         Action::Restore => {
             let archive = settings.archive.clone();
             let what = restore::What::Items(Vec::new());
@@ -53,11 +83,9 @@ pub(super) fn answer(
             let has_failed = report.has_failed() && report.restored == 0;
             let outcome = if has_failed { Outcome::Failed } else { Outcome::Done };
             let hint = if has_failed { "\nmemory_read finds what it said" } else { "" };
-            (format!("{}{hint}", report.to_string().trim_end()), report.rewritten, outcome)
+            Ok((format!("{}{hint}", report.to_string().trim_end()), report.rewritten, outcome))
         }
-    };
-    let text = format!("{}\n{}", text.trim_end(), desk::told(&rewritten));
-    Ok((Answer { outcome, ..Answer::text(text.trim_end()) }, rewritten))
+    }
 }
 
 /// The error of a session of which nothing could be brought back.

@@ -15,6 +15,7 @@ use crate::cli::settings::{Consent, Meaning, Summaries};
 use crate::cli::ui::Ui;
 use crate::report::rewritten::Rewritten;
 use ctxc_core::apply::{ApplyError, Shelf};
+use ctxc_core::plan::PruneStage;
 use ctxc_transcript::session::Places;
 use ctxc_transcript::text::Tokens;
 
@@ -37,6 +38,10 @@ pub(crate) struct Settings {
     pub(crate) estimate: Option<Estimate>,
     /// The size of the context window.
     pub(crate) context_window: Tokens,
+    /// What `prune` and `fit` go by: the usual rules, and what is protected.
+    pub(crate) pruning: PruneStage,
+    /// How many of the earliest and of the latest summaries a view shows.
+    pub(crate) clip: (u32, u32),
     /// How `memory_read` finds entries by what they mean, or why it cannot; nothing where only by their words.
     pub(crate) meaning: Result<Option<Meaning>, CommandError>,
     /// When the session is compacted, and into what; or why it cannot be.
@@ -94,11 +99,11 @@ impl Desk {
         let Self { settings, .. } = self;
         let subject = subject::open(source, made.get(source), &settings.archive, ui)?;
         let (answer, rewritten) = match call {
-            Call::Context(action, aims) => context::answer(*action, aims, subject, settings, ui)?,
+            Call::Context(change) => context::answer(change, subject, settings, ui)?,
             Call::CompactContext => compaction::answer(subject, settings, ui)?,
-            Call::MemoryRead { query, limit } => return memory::answer(query, *limit, subject, settings, ui),
+            Call::MemoryRead(wanted) => return memory::answer(wanted, subject, settings, ui),
             Call::ContextStats => return stats::answer(subject, settings, ui),
-            Call::ContextRefs { page, listed } => return refs::answer(*page, *listed, subject, settings),
+            Call::ContextRefs(list) => return refs::answer(list, subject, settings),
         };
         if let (Some(output), Some(bytes), Some(operation), None) =
             (&rewritten.output, rewritten.bytes, &rewritten.operation, &rewritten.unchanged)

@@ -10,7 +10,9 @@ use anyhow::anyhow;
 
 use super::Settings;
 use super::answer::Answer;
+use super::call::Wanted;
 use super::subject::Subject;
+use crate::cli::commands::archive::show::{Named, named};
 use crate::cli::error::CommandError;
 use crate::cli::meaning;
 use crate::cli::settings::{Consent, Meaning};
@@ -18,13 +20,15 @@ use crate::cli::stored;
 use crate::cli::ui::Ui;
 use crate::report::size::counted;
 use crate::report::when::to_second;
-use ctxc_core::apply::document;
+use ctxc_core::apply::document as document_of;
 use ctxc_core::version::kept_sessions;
-use ctxc_store::{Archive, DocumentId, Hit, Kind, LineId, Operation, Query, ancestors, find};
+use ctxc_store::{Archive, Document, DocumentId, Hit, Kind, LineId, Operation, Query, ancestors, find};
 use ctxc_transcript::text::Stopped;
 
 /// How much of one entry is shown, in characters.
 const ENTRY: usize = 1_500;
+/// How much of an entry that was asked for by its id is shown at once, in characters.
+const PAGE: usize = 12_000;
 /// How many digits of a digest name an entry.
 const DIGITS: usize = 12;
 const NOTHING_YET: &str = "nothing was removed from this session yet: all of it is in the context";
@@ -32,12 +36,46 @@ const NOTHING_YET: &str = "nothing was removed from this session yet: all of it 
 const SPARE: u32 = 4;
 
 pub(super) fn answer(
-    query: &str,
-    limit: u32,
+    wanted: &Wanted,
     mut subject: Subject,
     settings: &Settings,
     ui: &Ui,
 ) -> Result<Answer, CommandError> {
+    match wanted {
+        Wanted::Matches { query, limit } => search(query, *limit, subject, settings, ui),
+        Wanted::Entry { id, page } => show(id, *page, &mut subject, settings),
+    }
+}
+
+/// The entry that a placeholder names by `id`, page by page.
+fn show(id: &str, page: usize, subject: &mut Subject, settings: &Settings) -> Result<Answer, CommandError> {
+    let not_here = || {
+        CommandError::from(anyhow!("nothing with the id {id} was removed from this session"))
+            .hint("give words to search for as `query`")
+    };
+    // A bare digest, or a placeholder as it stands.
+    let id = id.trim_matches(['[', ']', '`']).trim_start_matches("ctxc").trim();
+    let Ok(archive) = stored::open_existing(&settings.archive) else { return Err(not_here()) };
+    let Named::Document(document) = named(id, &*archive, &settings.archive)? else { return Err(not_here()) };
+    let operations = operations(&*archive)?;
+    let sessions = ancestors(&names(subject)?, &operations);
+    let own = Own::of(subject, sessions, &operations, &*archive)?;
+    let shown = match document {
+        DocumentId::Line(digest) => archive.line(digest)?.and_then(|line| document_of(&line)),
+        DocumentId::Record(kind, key) => archive.record(kind, key)?.map(|record| record.document),
+    };
+    let shown = shown.filter(|shown| shown.kind != Kind::Result).ok_or_else(not_here)?;
+    if !own.has_document(document, shown.session.as_deref(), &*archive)? {
+        return Err(not_here());
+    }
+    let chars: Vec<char> = shown.text.chars().collect();
+    let n_pages = chars.len().div_ceil(PAGE).max(1);
+    let text: String = chars.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE).collect();
+    let pages = if n_pages == 1 { String::new() } else { format!(", page {page} of {n_pages}") };
+    Ok(Answer::text(format!("{}{pages}\n{text}", head(document, &shown))))
+}
+
+fn search(query: &str, limit: u32, mut subject: Subject, settings: &Settings, ui: &Ui) -> Result<Answer, CommandError> {
     let asked = Query { text: query, kind: None, speaker: None, sessions: &[], limit: limit.saturating_mul(SPARE) };
     if !asked.has_words() {
         return Err(CommandError::usage(anyhow!("the query {query:?} has no letters or digits"))
@@ -58,7 +96,7 @@ pub(super) fn answer(
     let (hits, meant) = meaning::find(&mut *archive, &asked, by_meaning(settings, ui), ui)?;
     // What went several times, for it came back in between, is told once.
     let mut texts = HashSet::new();
-    let own = Own::of(&subject, &operations, &*archive)?;
+    let own = Own::of(&subject, sessions.clone(), &operations, &*archive)?;
     let mut said = Vec::new();
     for hit in hits {
         if hit.document.kind != Kind::Result && own.has(&hit, &*archive)? {
@@ -108,12 +146,19 @@ struct Own {
     lines: HashSet<LineId>,
     /// The operations on it.
     operations: HashSet<String>,
+    /// The ids of the session and of those that it was made from.
+    sessions: Vec<String>,
     /// Ids that sessions of other projects have too.
     shared: HashSet<String>,
 }
 
 impl Own {
-    fn of(subject: &Subject, operations: &[Operation], archive: &dyn Archive) -> Result<Self, CommandError> {
+    fn of(
+        subject: &Subject,
+        sessions: Vec<String>,
+        operations: &[Operation],
+        archive: &dyn Archive,
+    ) -> Result<Self, CommandError> {
         let past = &subject.reading.past;
         let known = past.known.as_ref();
         let lines = known.map(|known| known.state.lines.iter().copied().collect()).unwrap_or_default();
@@ -130,16 +175,23 @@ impl Own {
             shared.insert(operation.session.clone());
             shared.extend(operation.session_ids.iter().cloned());
         }
-        Ok(Self { lines, operations: own_operations.unwrap_or_default().into_iter().collect(), shared })
+        Ok(Self { lines, operations: own_operations.unwrap_or_default().into_iter().collect(), sessions, shared })
     }
 
     fn has(&self, hit: &Hit, archive: &dyn Archive) -> Result<bool, CommandError> {
         if hit.operation.as_ref().is_some_and(|operation| self.operations.contains(operation)) {
             return Ok(true);
         }
-        Ok(match &hit.id {
-            DocumentId::Line(digest) => archive.line_id(*digest)?.is_some_and(|line| self.lines.contains(&line)),
-            DocumentId::Record(..) => hit.document.session.as_ref().is_some_and(|id| !self.shared.contains(id)),
+        self.has_document(hit.id, hit.document.session.as_deref(), archive)
+    }
+
+    /// Whether the entry `id`, which is of `session`, belongs to it.
+    fn has_document(&self, id: DocumentId, session: Option<&str>, archive: &dyn Archive) -> Result<bool, CommandError> {
+        Ok(match id {
+            DocumentId::Line(digest) => archive.line_id(digest)?.is_some_and(|line| self.lines.contains(&line)),
+            DocumentId::Record(..) => {
+                session.is_some_and(|id| self.sessions.iter().any(|own| own == id) && !self.shared.contains(id))
+            }
         })
     }
 }
@@ -164,17 +216,26 @@ fn operations(archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
 }
 
 fn index(archive: &mut dyn Archive, ui: &Ui) -> Result<(), CommandError> {
-    archive.index(&document, &mut |_, _| match Stopped::check(ui.stop()) {
+    archive.index(&document_of, &mut |_, _| match Stopped::check(ui.stop()) {
         Ok(()) => ControlFlow::Continue(()),
         Err(_) => ControlFlow::Break(()),
     })?;
     Ok(Stopped::check(ui.stop())?)
 }
 
-/// An entry: what it is, what shows it whole, and its text around what was found.
+/// An entry that was found: what it is, what shows it whole, and its text around what was found.
 fn told(hit: &Hit, query: &str) -> String {
-    let id: String = hit.id.digest().to_string().chars().take(DIGITS).collect();
-    let document = &hit.document;
+    let mut text = head(hit.id, &hit.document);
+    let (piece, is_whole) = excerpt(&hit.document.text, query);
+    if !is_whole {
+        let _ = write!(text, " (in part; whole: memory_read with this `id`)");
+    }
+    text + "\n" + piece.trim()
+}
+
+/// What an entry is, with its id.
+fn head(id: DocumentId, document: &Document) -> String {
+    let id: String = id.digest().to_string().chars().take(DIGITS).collect();
     let mut text = format!("{} {id}", document.kind);
     for (label, value) in
         [("by", document.speaker.clone()), ("at", document.time.map(to_second)), ("session", document.session.clone())]
@@ -183,11 +244,7 @@ fn told(hit: &Hit, query: &str) -> String {
             let _ = write!(text, ", {label} {value}");
         }
     }
-    let (piece, is_whole) = excerpt(&document.text, query);
-    if !is_whole {
-        let _ = write!(text, " (in part; whole: ctxc archive show {id})");
-    }
-    text + "\n" + piece.trim()
+    text
 }
 
 /// The text around what was found, and whether that is all of it.

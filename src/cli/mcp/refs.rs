@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::answer::Answer;
-use super::call::Listed;
+use super::call::{List, Listed};
 use super::subject::Subject;
 use super::{Settings, subject};
 use crate::cli::commands::refs::{self, Sort};
@@ -16,17 +16,13 @@ use ctxc_core::apply::shortened;
 /// How many rows a page has: what a model can do without more than it can bear.
 const PAGE: usize = 40;
 
-pub(super) fn answer(
-    page: usize,
-    listed: Listed,
-    subject: Subject,
-    settings: &Settings,
-) -> Result<Answer, CommandError> {
+pub(super) fn answer(list: &List, subject: Subject, settings: &Settings) -> Result<Answer, CommandError> {
+    let List { page, listed, sort } = *list;
     let asked = refs::Settings {
         source: subject::found(&subject.source),
         state: None,
         tool: None,
-        sort: Sort::Age,
+        sort,
         lists_messages: listed == Listed::Messages,
         archive: Some(settings.archive.clone()),
         reporting: Reporting { verb: String::new(), form: Form::Text, report: None },
@@ -34,12 +30,19 @@ pub(super) fn answer(
     let mut refs = refs::list(&asked, subject.reading)?;
     // What has no result yet can neither be cut nor brought back.
     refs.calls.retain(|row| !subject.under_way.contains(&row.id));
-    let (head, rows): (&str, Vec<String>) = match listed {
-        Listed::Calls => ("handle  age in steps  tokens  state  call", refs.calls.iter().rev().map(call_row).collect()),
+    let (head, mut rows): (&str, Vec<String>) = match listed {
+        Listed::Calls => ("handle  age in steps  tokens  state  call", refs.calls.iter().map(call_row).collect()),
         Listed::Messages => {
             let rows = refs.messages.unwrap_or_default();
-            ("role  tokens  state  pattern", rows.iter().rev().map(message_row).collect())
+            ("role  tokens  state  pattern", rows.iter().map(message_row).collect())
         }
+    };
+    let order = match sort {
+        Sort::Age => {
+            rows.reverse();
+            "newest"
+        }
+        Sort::Tokens => "largest",
     };
     let noun = match listed {
         Listed::Calls => "tool calls",
@@ -50,7 +53,7 @@ pub(super) fn answer(
     }
     let n_pages = rows.len().div_ceil(PAGE);
     let shown = rows.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
-    let mut text = format!("{} {noun}, newest first; page {page} of {n_pages}", count(rows.len() as u64));
+    let mut text = format!("{} {noun}, {order} first; page {page} of {n_pages}", count(rows.len() as u64));
     if page > n_pages {
         return Ok(Answer::text(text + ", which is empty"));
     }

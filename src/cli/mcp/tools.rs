@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::call::HITS;
+use super::call::{FIT, HITS};
 
 /// A tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Tool {
 
     pub(super) const fn title(self) -> &'static str {
         match self {
-            Self::Context => "Discard, distill or restore items",
+            Self::Context => "Remove or restore items",
             Self::CompactContext => "Compact the context",
             Self::MemoryRead => "Search removed content",
             Self::ContextStats => "Show token usage",
@@ -69,7 +69,9 @@ impl Tool {
         match self {
             Self::Context => {
                 "Remove parts of this session from the context, or restore them. `discard` replaces tool results and \
-                 messages by placeholders, `distill` by your summary, `restore` puts the original back, byte for byte. A \
+                 messages by placeholders, `distill` by your summary, `restore` puts the original back, byte for byte. \
+                 `prune` removes all tool results that later calls superseded. `fit` shrinks the session to a target, by no \
+                 more than that takes: superseded results first, then old ones, then a summary of the oldest messages. A \
                  target is the handle of a tool call, such as \"r_3f9a1\" (see context_refs), or the start and the end of \
                  a message joined by an ellipsis, such as \"Let me explain...edge cases\"; case, white space and trailing \
                  punctuation are ignored. One action per call, any number of targets. Originals are archived. The running \
@@ -85,14 +87,15 @@ impl Tool {
             Self::MemoryRead => {
                 "Search everything that was removed from this session and its predecessors: original messages, tool \
                  results, and summaries of compacted messages. Give a few words, a name or a path; there is no query \
-                 syntax. Returns the best matches with their surroundings, and an id for each."
+                 syntax. Returns the best matches with their surroundings, and an id for each. Or give an `id`, as it \
+                 stands in a placeholder or in a match, to read that entry whole."
             }
             Self::ContextStats => {
                 "Show the token usage of this session: the context size, estimated and as last recorded, by kind of \
                  content and by tool. Use it before deciding what to discard or distill."
             }
             Self::ContextRefs => {
-                "List the items of this session that `context` accepts, newest first: tool calls by handle, with their \
+                "List the items of this session that `context` accepts, newest or largest first: tool calls by handle, with their \
                  argument, the tokens of their results, and their state. With \"list\": \"messages\", list messages with \
                  a pattern for each."
             }
@@ -102,10 +105,10 @@ impl Tool {
     /// The names of its parameters.
     pub(super) const fn parameters(self) -> &'static [&'static str] {
         match self {
-            Self::Context => &["action", "targets"],
-            Self::MemoryRead => &["query", "limit"],
+            Self::Context => &["action", "targets", "to", "force"],
+            Self::MemoryRead => &["query", "id", "limit", "page"],
             Self::CompactContext | Self::ContextStats => &[],
-            Self::ContextRefs => &["list", "page"],
+            Self::ContextRefs => &["list", "sort", "page"],
         }
     }
 
@@ -116,8 +119,8 @@ impl Tool {
                 json!({
                     "action": {
                         "type": "string",
-                        "enum": ["discard", "distill", "restore"],
-                        "description": "Action for all targets"
+                        "enum": ["discard", "distill", "restore", "prune", "fit"],
+                        "description": "Action for all targets; prune and fit take none"
                     },
                     "targets": {
                         "type": "array",
@@ -125,13 +128,25 @@ impl Tool {
                         "items": { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 2 },
                         "description": "Pairs of [target] or [target, summary]; `distill` needs the summary. Such as \
                             [[\"r_3f9a1\"], [\"Let me explain...edge cases\"]]"
+                    },
+                    "to": {
+                        "type": "string",
+                        "default": FIT,
+                        "description": "Target of `fit`: percent of the context window, or tokens, such as \"60k\""
+                    },
+                    "force": {
+                        "type": "boolean",
+                        "default": false,
+                        "description": "`fit` goes as low as possible if the target cannot be reached"
                     }
                 }),
-                json!(["action", "targets"]),
+                json!(["action"]),
             ),
             Self::MemoryRead => (
                 json!({
                     "query": { "type": "string", "description": "Words to look for, or parts of them" },
+                    "id": { "type": "string", "description": "Id of one entry, instead of a query" },
+                    "page": { "type": "integer", "minimum": 1, "default": 1, "description": "Page of a long entry" },
                     "limit": {
                         "type": "integer",
                         "minimum": 1,
@@ -140,7 +155,7 @@ impl Tool {
                         "description": "How many entries to return at most"
                     }
                 }),
-                json!(["query"]),
+                json!([]),
             ),
             Self::CompactContext | Self::ContextStats => (json!({}), json!([])),
             Self::ContextRefs => (
@@ -151,11 +166,17 @@ impl Tool {
                         "default": "calls",
                         "description": "What to list"
                     },
+                    "sort": {
+                        "type": "string",
+                        "enum": ["age", "size"],
+                        "default": "age",
+                        "description": "Newest first, or largest first"
+                    },
                     "page": {
                         "type": "integer",
                         "minimum": 1,
                         "default": 1,
-                        "description": "Which page, the first being the newest"
+                        "description": "Which page"
                     }
                 }),
                 json!([]),

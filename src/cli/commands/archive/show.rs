@@ -9,7 +9,7 @@ use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry, Shown};
 use ctxc_core::apply::{NamedBatch, over, texts};
-use ctxc_store::{ArchiveError, DocumentId, Kind, ObjectKind, Operation};
+use ctxc_store::{Archive, ArchiveError, DocumentId, Kind, ObjectKind, Operation};
 use ctxc_transcript::text::Digest;
 
 /// What to show, and how.
@@ -30,13 +30,13 @@ pub(crate) enum Form {
 }
 
 /// What an id stands for.
-enum Named {
+pub(crate) enum Named {
     Operation(Box<Operation>),
     Document(DocumentId),
 }
 
 pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, CommandError> {
-    let entry = match (named(&settings.id, desk)?, settings.form) {
+    let entry = match (named(&settings.id, &*desk.archive, desk.url)?, settings.form) {
         (Named::Operation(operation), Form::Texts) => {
             let n_originals = desk.archive.originals_by_operation(&operation.id)?.len() as u64;
             Entry::Operation(Box::new(OperationEntry::new(&operation, n_originals, desk.ui.look())))
@@ -82,12 +82,16 @@ fn line(digest: Digest, settings: &Settings, desk: &Desk<'_>) -> Result<Completi
     Ok(Completion::Full)
 }
 
-fn named(id: &str, desk: &Desk<'_>) -> Result<Named, CommandError> {
+/// What `id`, or what begins with it, stands for in `archive`, which is at `url`.
+///
+/// # Errors
+/// When nothing does, or several things do.
+pub(crate) fn named(id: &str, archive: &dyn Archive, url: &str) -> Result<Named, CommandError> {
     // Ids and digests are written in lower case.
     let id = id.to_ascii_lowercase();
     let mut names: Vec<String> = Vec::new();
     let mut found = None;
-    match desk.archive.operation(&id) {
+    match archive.operation(&id) {
         Ok(Some(operation)) if operation.id == id => return Ok(Named::Operation(Box::new(operation))),
         Ok(Some(operation)) => {
             names.push(format!("operation {}", operation.id));
@@ -99,15 +103,15 @@ fn named(id: &str, desk: &Desk<'_>) -> Result<Named, CommandError> {
         }
         Err(error) => return Err(error.into()),
     }
-    let lines = desk.archive.lines_by_prefix(&id)?.into_iter().map(DocumentId::Line);
-    for document in lines.chain(desk.archive.records_by_prefix(&id)?).chain(masked(&id, desk)?) {
+    let lines = archive.lines_by_prefix(&id)?.into_iter().map(DocumentId::Line);
+    for document in lines.chain(archive.records_by_prefix(&id)?).chain(masked(&id, archive)?) {
         let what = if matches!(document, DocumentId::Line(_)) { "entry" } else { "record" };
         names.push(format!("{what} {}", document.digest().to_string().chars().take(16).collect::<String>()));
         found = Some(Named::Document(document));
     }
     match (names.as_slice(), found) {
         ([_], Some(found)) => Ok(found),
-        ([], _) => Err(CommandError::from(anyhow!("no match for {id} in {}", desk.url)).hint(
+        ([], _) => Err(CommandError::from(anyhow!("no match for {id} in {url}")).hint(
             "run `ctxc archive list` or `ctxc archive search` to find ids; use --archive if another archive was used",
         )),
         (several, _) => {
@@ -118,14 +122,14 @@ fn named(id: &str, desk: &Desk<'_>) -> Result<Named, CommandError> {
 }
 
 /// The lines that had a digest which begins so, before `ctxc forget` masked something in them: placeholders still name it.
-fn masked(id: &str, desk: &Desk<'_>) -> Result<Vec<DocumentId>, CommandError> {
+fn masked(id: &str, archive: &dyn Archive) -> Result<Vec<DocumentId>, CommandError> {
     let mut lines = Vec::new();
-    for (digest, _) in desk.archive.object_keys(ObjectKind::Forgotten)? {
+    for (digest, _) in archive.object_keys(ObjectKind::Forgotten)? {
         if !digest.to_string().starts_with(id) {
             continue;
         }
-        let ids = desk.archive.object(ObjectKind::Forgotten, digest)?.map(|object| object.lines).unwrap_or_default();
-        desk.archive.each_line(&ids, &mut |_, line| {
+        let ids = archive.object(ObjectKind::Forgotten, digest)?.map(|object| object.lines).unwrap_or_default();
+        archive.each_line(&ids, &mut |_, line| {
             lines.push(DocumentId::Line(Digest::of(line)));
             Ok(())
         })?;
