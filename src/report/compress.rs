@@ -12,8 +12,7 @@ use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted, percent};
 use super::table::{Cell, Look, Table};
 use ctxc_core::plan::Bands;
-use ctxc_engine::run::Outcome;
-use ctxc_engine::run::{Task, TaskPart};
+use ctxc_engine::run::{Author, Outcome, Task, TaskPart};
 use ctxc_transcript::Index;
 use ctxc_transcript::text::Tokens;
 
@@ -59,6 +58,8 @@ impl Report for CompressReport {
 pub struct Messages {
     /// Those that are shorter now.
     pub compressed: u64,
+    /// Those of them that the built-in engine shortened, since the replies of the model were refused.
+    pub extracted: u64,
     /// Those too short to compress.
     pub skipped: u64,
     /// Those whose reply was refused.
@@ -127,12 +128,13 @@ impl CompressReport {
             let level = self.level_row(task);
             level.tasks += 1;
             match outcome {
-                Some(Outcome::Compressed { tokens, .. }) => {
+                Some(Outcome::Compressed { tokens, by, .. }) => {
                     level.compressed += 1;
                     level.tokens.before += task.tokens;
                     level.tokens.after += *tokens;
                     level.target_tokens += task.target;
                     self.messages.compressed += 1;
+                    self.messages.extracted += u64::from(matches!(by, Author::Extract(_)));
                     self.messages.tokens.before += task.tokens;
                     self.messages.tokens.after += *tokens;
                 }
@@ -182,7 +184,7 @@ impl CompressReport {
 /// What came of a task, in words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
-    /// `compressed`, `kept` or `failed`.
+    /// `compressed`, `extracted`, `kept` or `failed`.
     pub(super) name: Option<&'static str>,
     /// The size of the text that took its place.
     pub(super) after: Option<Tokens>,
@@ -193,7 +195,12 @@ pub(super) struct Told {
 impl Told {
     pub(super) fn of(outcome: &Outcome) -> Self {
         match outcome {
-            Outcome::Compressed { tokens, .. } => Self { name: Some("compressed"), after: Some(*tokens), reason: None },
+            Outcome::Compressed { tokens, by: Author::Engine, .. } => {
+                Self { name: Some("compressed"), after: Some(*tokens), reason: None }
+            }
+            Outcome::Compressed { tokens, by: Author::Extract(reason), .. } => {
+                Self { name: Some("extracted"), after: Some(*tokens), reason: Some(reason.to_string()) }
+            }
             Outcome::Kept(reason) => Self { name: Some("kept"), after: None, reason: Some(reason.to_string()) },
             Outcome::Failed(error) => Self { name: Some("failed"), after: None, reason: Some(error.clone()) },
         }
@@ -234,7 +241,7 @@ impl fmt::Display for CompressReport {
             }
             return self.rewritten.fmt(f);
         }
-        let Messages { compressed, skipped, kept, failed, .. } = self.messages;
+        let Messages { compressed, extracted, skipped, kept, failed, .. } = self.messages;
         writeln!(
             f,
             "compressed {} in {} of {}; {} too short, {kept} kept, {failed} failed",
@@ -243,6 +250,17 @@ impl fmt::Display for CompressReport {
             counted(self.turns, "turn"),
             count(skipped),
         )?;
+        if extracted > 0 {
+            let accepted = compressed - extracted;
+            let replies = accepted + extracted + kept;
+            writeln!(
+                f,
+                "replies   {} of {} accepted; the built-in engine shortened {}",
+                count(accepted),
+                count(replies),
+                counted(extracted, "other message"),
+            )?;
+        }
         for row in &self.levels {
             writeln!(
                 f,

@@ -109,9 +109,9 @@ pub struct TextRow {
     pub target: Tokens,
     /// The size that it came down to.
     pub tokens_after: Option<Tokens>,
-    /// What came of it: `compressed`, `kept` or `failed`.
+    /// What came of it: `compressed`, `extracted`, `kept` or `failed`.
     pub outcome: Option<&'static str>,
-    /// Why it keeps its text.
+    /// Why the reply was refused.
     pub reason: Option<String>,
     /// What it took.
     pub calls: Option<TaskCalls>,

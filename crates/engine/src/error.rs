@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Usage;
+use crate::run::Kept;
 
 /// Why an engine has no reply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +36,10 @@ pub enum Fault {
     BadReply,
     /// The reply was blank; the next may not be.
     Blank,
+    /// There was a reply, and it is poor: asked for once more with the reason, it may be better (K-06).
+    Poor(Kept),
+    /// The reply was poor twice.
+    PoorTwice(Kept),
     /// This text will not get a reply, however often it is asked for.
     Permanent,
     /// No text will get one: the key, the credit or the address is wrong.

@@ -61,6 +61,8 @@ pub struct Ask<'a> {
     pub origin: Origin,
     /// How many times the engine has been asked for it, this one included.
     pub attempt: u32,
+    /// Why the last reply was refused, where it was.
+    pub refused: Option<run::Kept>,
 }
 
 /// A shrunken text.

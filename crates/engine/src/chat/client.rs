@@ -15,6 +15,7 @@ use crate::http::client::Http;
 use crate::http::endpoint::Endpoint;
 use crate::http::key::Key;
 use crate::http::refusal::{self, Waits, excerpt, is_web_page};
+use crate::run::Kept;
 use crate::{Ask, Call, Engine, EngineError, Fault, Fold, Inquiry, Reply, Replying, Usage};
 use ctxc_transcript::text::{Tokens, chars4, without_controls};
 
@@ -114,7 +115,16 @@ impl Engine for Chat {
             max_tokens: max_tokens(&ask),
             attempt: ask.attempt,
         };
-        Box::pin(async move { self.ask(&question).await })
+        Box::pin(async move {
+            let Reply { text, usage } = self.ask(&question).await?;
+            let text = text.replace('\r', "");
+            // What is escaped in the JSON would reach the transcript, and terminals from there.
+            if without_controls(&text).len() < text.len() {
+                let reason = Kept::ControlCharacters;
+                return Err(EngineError { usage, ..EngineError::new(Fault::Poor(reason), reason.to_string()) });
+            }
+            Ok(Reply { text, usage })
+        })
     }
 
     fn fold<'a>(&'a self, fold: Fold<'a>, attempt: u32) -> Replying<'a> {
@@ -124,7 +134,10 @@ impl Engine for Chat {
             max_tokens: max_tokens_of_fold(&fold, attempt),
             attempt,
         };
-        Box::pin(async move { self.ask(&question).await })
+        Box::pin(async move {
+            let Reply { text, usage } = self.ask(&question).await?;
+            Ok(Reply { text: without_controls(&text).into_owned(), usage })
+        })
     }
 
     fn inquiry(&self, ask: &Ask<'_>) -> Option<Inquiry> {
@@ -169,7 +182,10 @@ pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
     }
     let Some(choice) = choice else { return Err(bad("the reply holds no message".to_owned(), usage)) };
     match choice.finish_reason.as_deref() {
-        Some("length") => return Err(bad("the reply was cut off at its limit".to_owned(), usage)),
+        Some("length") => {
+            let error = EngineError::new(Fault::Poor(Kept::BrokenOff), "the reply was cut off at its limit");
+            return Err(EngineError { usage, ..error });
+        }
         Some("error") => {
             return Err(EngineError { usage, ..EngineError::new(Fault::Trouble, "the model failed on the way") });
         }
@@ -181,7 +197,5 @@ pub(super) fn reply_in(body: &[u8]) -> Result<Reply, EngineError> {
         return Err(blank());
     }
     let text = text_of(&content).ok_or_else(|| bad("the model wrote no JSON object with a text".to_owned(), usage))?;
-    // What is escaped in the JSON would reach the transcript, and terminals from there.
-    let text = without_controls(&text).into_owned();
-    if text.trim().is_empty() { Err(blank()) } else { Ok(Reply { text, usage }) }
+    if without_controls(&text).trim().is_empty() { Err(blank()) } else { Ok(Reply { text, usage }) }
 }

@@ -16,6 +16,7 @@ const HEAVY: &str = include_str!("prompts/1/heavy.md");
 const PROSE: &str = include_str!("prompts/1/prose.md");
 const CODE: &str = include_str!("prompts/1/code.md");
 const TOOL: &str = include_str!("prompts/1/tool.md");
+const AGAIN: &str = include_str!("prompts/1/again.md");
 const FORM: &str = include_str!("prompts/1/form.md");
 
 /// Up to this part of its tokens a text is compressed heavily.
@@ -52,9 +53,10 @@ impl Prompt {
             Origin::Message if is_code(job.text) => CODE,
             Origin::Message => PROSE,
         };
+        let again = ask.refused.map(|reason| AGAIN.replace("{reason}", &reason.to_string())).unwrap_or_default();
         let level = if is_heavy { HEAVY } else { COMPRESS };
         Self {
-            system: format!("{rules}\n{kind}{level}\n{}", FORM.trim_end()),
+            system: format!("{rules}\n{kind}{level}{again}\n{}", FORM.trim_end()),
             user: format!("{open}\n{}\n{close}", job.text),
         }
     }

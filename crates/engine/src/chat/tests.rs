@@ -36,7 +36,7 @@ fn chat(base_url: &str) -> Chat {
 }
 
 fn ask(text: &str, target: u64) -> Ask<'_> {
-    Ask { job: Job { text, target: Tokens(target) }, origin: Origin::Message, attempt: 1 }
+    Ask { job: Job { text, target: Tokens(target) }, origin: Origin::Message, attempt: 1, refused: None }
 }
 
 /// A body with this reply of the model.
@@ -265,7 +265,7 @@ async fn r_03_whatever_a_server_sends_is_a_reply_or_a_failure_that_says_what_to_
     BadReply: the reply holds no message
     Trouble: the server failed on the way: Provider returned error
     Fatal (Credit): there is no credit left (402): No credit
-    BadReply: the reply was cut off at its limit
+    Poor(BrokenOff): the reply was cut off at its limit
     Trouble: the model failed on the way
     Blank: the reply is blank
     Blank: the reply is blank

@@ -199,7 +199,7 @@ fn k_03_cut_parts_have_balanced_marks() {
 
 /// What comes of `text` where an engine is asked for it.
 fn asked(text: &str, target: u64, origin: Origin) -> String {
-    let ask = Ask { job: Job { text, target: Tokens(target) }, origin, attempt: 1 };
+    let ask = Ask { job: Job { text, target: Tokens(target) }, origin, attempt: 1, refused: None };
     Engine::shrink(&Extract, ask).now_or_never().unwrap().unwrap().text
 }
 

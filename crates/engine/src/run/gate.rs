@@ -45,7 +45,7 @@ impl FromStr for MinKept {
 mod tests {
     use super::*;
     use crate::language::FactCount;
-    use crate::run::{Level, TaskPart};
+    use crate::run::{Author, Level, TaskPart};
     use ctxc_transcript::text::{Tokens, chars4};
     use ctxc_transcript::{LineNo, TurnIdx};
 
@@ -66,7 +66,7 @@ mod tests {
     }
 
     fn kept(text: &str) -> Outcome {
-        Outcome::Compressed { text: text.to_owned(), tokens: chars4(text) }
+        Outcome::Compressed { text: text.to_owned(), tokens: chars4(text), by: Author::Engine }
     }
 
     // G-03

@@ -15,6 +15,8 @@ pub enum Outcome {
         text: String,
         /// Its size, in `chars4` tokens.
         tokens: Tokens,
+        /// Who wrote it.
+        by: Author,
     },
     /// There was a reply, and it was refused: the entry keeps its text.
     Kept(Kept),
@@ -22,7 +24,16 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// Why an entry keeps its text (B-08, G-01, G-03, G-04).
+/// Who wrote a shorter text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The engine that was asked.
+    Engine,
+    /// The built-in engine, for the reply of a model was refused twice for this reason (K-06).
+    Extract(Kept),
+}
+
+/// Why a reply is refused (B-08, G-01, G-03, G-04, K-06).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kept {
     /// It was blank.
@@ -37,14 +48,40 @@ pub enum Kept {
     Garbled,
     /// Its words are not those of the original: it answers, refuses or obeys the text instead of shortening it.
     Foreign,
-    /// It was far shorter than it was asked to be.
+    /// It was less than half as long as it was asked to be.
     TooLittle,
+    /// It breaks off: in a word, in a sentence, behind an open bracket, or at its limit.
+    BrokenOff,
+    /// It says the same again and again.
+    Repeats,
+    /// It had control characters.
+    ControlCharacters,
+    /// It kept so many of the facts, and the built-in engine keeps more in as many tokens.
+    FewerFacts(FactCount),
     /// It kept so many of the facts, which is less than was asked for, or none of many.
     TooFewFacts(FactCount),
     /// It had so many facts that the original does not have.
     Invented(usize),
     /// There was none: the run ended before it was asked for.
     NotAsked,
+}
+
+impl Kept {
+    /// Whether the model is asked once more, with the reason, and the built-in engine shortens the text where that does not
+    /// help (K-06). A reply that is no shorter form of the text at all leaves the text as it is (B-08, R-09).
+    #[must_use]
+    pub const fn is_poor(self) -> bool {
+        matches!(
+            self,
+            Self::TooLittle
+                | Self::BrokenOff
+                | Self::Repeats
+                | Self::ControlCharacters
+                | Self::FewerFacts(_)
+                | Self::TooFewFacts(_)
+                | Self::Invented(_)
+        )
+    }
 }
 
 impl fmt::Display for Kept {
@@ -56,7 +93,13 @@ impl fmt::Display for Kept {
             Self::ForeignPlaceholder => f.write_str("the reply has a placeholder that it was not given"),
             Self::Garbled => f.write_str("the reply has broken characters"),
             Self::Foreign => f.write_str("the reply is in other words than the text: it does not shorten it"),
-            Self::TooLittle => f.write_str("the reply is far shorter than it was to be"),
+            Self::TooLittle => f.write_str("the reply is far shorter than asked for"),
+            Self::BrokenOff => f.write_str("the reply breaks off"),
+            Self::Repeats => f.write_str("the reply repeats itself"),
+            Self::ControlCharacters => f.write_str("the reply has control characters"),
+            Self::FewerFacts(FactCount { kept, total }) => {
+                write!(f, "the reply keeps {kept} of {total} facts, and the built-in engine more in as many tokens")
+            }
             Self::TooFewFacts(FactCount { kept: 0, total: 1 }) => {
                 f.write_str("the reply loses the one fact that there is")
             }
@@ -98,7 +141,7 @@ impl Outcome {
         } else if tokens >= task.tokens {
             Self::Kept(Kept::NotShorter)
         } else {
-            Self::Compressed { text: reply, tokens }
+            Self::Compressed { text: reply, tokens, by: Author::Engine }
         }
     }
 }
@@ -129,6 +172,10 @@ mod tests {
         Outcome::of_reply(&task, reply.to_owned())
     }
 
+    fn compressed(text: &str, tokens: u64) -> Outcome {
+        Outcome::Compressed { text: text.to_owned(), tokens: Tokens(tokens), by: Author::Engine }
+    }
+
     // B-08
     #[test]
     fn replies_that_are_blank_longer_or_errors_are_refused() {
@@ -138,8 +185,8 @@ mod tests {
             (" \n\t", Outcome::Kept(Kept::Blank)),
             (original, Outcome::Kept(Kept::NotShorter)),
             ("API Error: 500 overloaded", Outcome::Kept(Kept::ErrorText)),
-            ("Error: no space left", Outcome::Compressed { text: "Error: no space left".into(), tokens: Tokens(5) }),
-            ("Stale cache.", Outcome::Compressed { text: "Stale cache.".into(), tokens: Tokens(3) }),
+            ("Error: no space left", compressed("Error: no space left", 5)),
+            ("Stale cache.", compressed("Stale cache.", 3)),
         ];
         for (reply, expected) in cases {
             assert_eq!(outcome(original, reply), expected, "{reply:?}");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::cache::{self, Cache};
 use crate::redact::{Redacted, Redactor};
-use crate::run::{Task, TaskPart};
+use crate::run::{Kept, Task, TaskPart};
 use crate::{Ask, CostRange, Engine, Inquiry, Job, Origin, Price, Usd};
 use ctxc_store::ArchiveError;
 use ctxc_transcript::text::{Digest, Tokens};
@@ -132,11 +132,13 @@ impl Question {
             TaskPart::ToolResult(_) => Origin::Tool,
         };
         let text = redacted.as_ref().map_or(task.text.as_str(), |redacted| &redacted.text);
-        let inquiry = engine.inquiry(&Ask { job: Job { text, target: task.target }, origin, attempt: 1 });
+        let inquiry =
+            engine.inquiry(&Ask { job: Job { text, target: task.target }, origin, attempt: 1, refused: None });
         let price = inquiry.as_ref().and_then(|inquiry| price(&inquiry.model));
         let key = inquiry.as_ref().map(|inquiry| cache::key(engine.name(), inquiry, task.target, text));
         // A later attempt may have a longer reply.
-        let last = engine.inquiry(&Ask { job: Job { text, target: task.target }, origin, attempt: u32::MAX });
+        let last =
+            engine.inquiry(&Ask { job: Job { text, target: task.target }, origin, attempt: u32::MAX, refused: None });
         let most = price.zip(last).map_or(Usd::ZERO, |(price, inquiry)| price.most(&inquiry.call));
         let plain = if redacted.is_some() { String::new() } else { task.text.clone() };
         Self { redacted, plain, target: task.target, origin, inquiry, most, price, key, cached: None }
@@ -170,7 +172,7 @@ impl Question {
         self.cached.is_some()
     }
 
-    pub(super) fn ask(&self, attempt: u32) -> Ask<'_> {
-        Ask { job: Job { text: self.text(), target: self.target }, origin: self.origin, attempt }
+    pub(super) fn ask(&self, attempt: u32, refused: Option<Kept>) -> Ask<'_> {
+        Ask { job: Job { text: self.text(), target: self.target }, origin: self.origin, attempt, refused }
     }
 }

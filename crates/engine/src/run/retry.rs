@@ -41,11 +41,11 @@ pub(crate) fn next(error: &EngineError, attempt: u32, most_attempts: u32, salt: 
     if error.fault == Fault::Fatal || error.retry_after.is_some_and(|wait| wait > MOST_PATIENCE) {
         return Next::EndRun;
     }
-    if error.fault == Fault::Permanent || attempt >= most_attempts {
+    if matches!(error.fault, Fault::Permanent | Fault::PoorTwice(_)) || attempt >= most_attempts {
         return Next::GiveUp;
     }
     Next::Again(match error.fault {
-        Fault::Timeout | Fault::BadReply | Fault::Blank => error.retry_after.unwrap_or_default(),
+        Fault::Timeout | Fault::BadReply | Fault::Blank | Fault::Poor(_) => error.retry_after.unwrap_or_default(),
         _ => error.retry_after.unwrap_or_else(|| backoff(attempt, salt)),
     })
 }

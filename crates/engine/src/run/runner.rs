@@ -1,5 +1,6 @@
 //! Runs tasks through an engine: what is there already is taken, the rest is asked for, and each reply is judged.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use futures::FutureExt;
@@ -10,10 +11,10 @@ use super::question::{Question, Questions};
 use super::spent::Spent;
 use super::terms::{End, Terms};
 use super::window::{Item, Step, window};
-use super::{Kept, Outcome};
+use super::{Author, Kept, Outcome};
 use crate::redact::{Placeholder, Redacted};
 use crate::run::Task;
-use crate::{Engine, EngineError, Fault};
+use crate::{Ask, Engine, EngineError, Extract, Fault, Job, Origin, Reply, Replying};
 use ctxc_store::ArchiveError;
 use ctxc_transcript::text::chars4;
 
@@ -74,9 +75,30 @@ pub async fn run(
         .iter()
         .map(|(_, question)| Item { tokens: chars4(question.text()), most: question.most, price: question.price })
         .collect();
-    let ask = |item: usize, attempt: u32| match open.get(item) {
-        Some((_, question)) => engine.shrink(question.ask(attempt)),
-        None => Box::pin(std::future::ready(Err(EngineError::new(Fault::Permanent, "there is no such question")))),
+    let first_tasks: Vec<Option<&Task>> = run.tasks_of.iter().map(|of| tasks.get(*of.first()?)).collect();
+    // Why the reply to an item was refused, where it is asked for once more (K-06).
+    let refused: Vec<Cell<Option<Kept>>> = vec![Cell::default(); open.len()];
+    let refused = &refused;
+    let ask = |item: usize, attempt: u32| -> Replying<'_> {
+        let place = open.get(item).zip(refused.get(item));
+        let Some(((at, question), refused)) = place else {
+            return Box::pin(std::future::ready(Err(EngineError::new(Fault::Permanent, "there is no such question"))));
+        };
+        let replying = engine.shrink(question.ask(attempt, refused.get()));
+        let task = first_tasks.get(*at).copied().flatten();
+        Box::pin(async move {
+            let result = replying.await;
+            let Some(reason) = task.and_then(|task| poor_reason(task, question, &result)) else { return result };
+            match (refused.replace(Some(reason)), result) {
+                (None, Ok(Reply { usage, .. })) => {
+                    Err(EngineError { usage, ..EngineError::new(Fault::Poor(reason), reason.to_string()) })
+                }
+                (None, Err(error)) => Err(EngineError { fault: Fault::Poor(reason), ..error }),
+                // What was paid for is kept, and refused again.
+                (Some(_), Ok(reply)) => Ok(reply),
+                (Some(_), Err(error)) => Err(EngineError { fault: Fault::PoorTwice(reason), ..error }),
+            }
+        })
     };
     let end = window(&items, terms, ask, |step| {
         let question = |item: usize| open.get(item).map(|(at, question)| (*at, *question));
@@ -172,12 +194,10 @@ impl<'a, 'c, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'a, 'c, T> {
         let mut flow = ControlFlow::Continue(());
         for &task_idx in self.tasks_of.get(at).into_iter().flatten() {
             let Some(task) = self.tasks.get(task_idx) else { continue };
-            let (outcome, lost) = judge(task, redacted, result);
-            let outcome = match (&outcome, asked) {
-                (Outcome::Compressed { text, .. }, Some(origin)) => {
-                    unlike(task, origin, text).map_or(outcome, Outcome::Kept)
-                }
-                _ => outcome,
+            let (outcome, lost) = judge(task, redacted, asked, result);
+            let outcome = match outcome {
+                Outcome::Kept(reason) if reason.is_poor() => extracted(task, asked.unwrap_or_default(), reason),
+                outcome => outcome,
             };
             let spent = std::mem::take(&mut spent);
             if flow.is_continue() {
@@ -202,21 +222,61 @@ impl<'a, 'c, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'a, 'c, T> {
     }
 }
 
-/// What comes of `task` by this result, and the placeholders that a reply has lost.
+/// What comes of `task` by this result, and the placeholders that a reply has lost. `asked` is where the text comes from
+/// that a model was asked to shorten; nothing where none was.
 fn judge(
     task: &Task,
     redacted: Option<&Redacted>,
+    asked: Option<Origin>,
     result: &Result<String, EngineError>,
 ) -> (Outcome, Vec<Placeholder>) {
     let text = match result {
         Ok(text) => text,
-        Err(error) if error.fault == Fault::Blank => return (Outcome::Kept(Kept::Blank), Vec::new()),
-        Err(error) => return (Outcome::Failed(error.to_string()), Vec::new()),
+        Err(error) => {
+            let outcome = match error.fault {
+                Fault::Blank => Outcome::Kept(Kept::Blank),
+                Fault::Poor(reason) | Fault::PoorTwice(reason) => Outcome::Kept(reason),
+                _ => Outcome::Failed(error.to_string()),
+            };
+            return (outcome, Vec::new());
+        }
     };
-    let Some(redacted) = redacted else { return (Outcome::of_reply(task, text.clone()), Vec::new()) };
-    match redacted.restore(text) {
-        Ok(restored) => (Outcome::of_reply(task, restored.text), restored.lost),
-        Err(_) => (Outcome::Kept(Kept::ForeignPlaceholder), Vec::new()),
+    let (text, lost) = match redacted.map(|redacted| redacted.restore(text)) {
+        None => (text.clone(), Vec::new()),
+        Some(Ok(restored)) => (restored.text, restored.lost),
+        Some(Err(_)) => return (Outcome::Kept(Kept::ForeignPlaceholder), Vec::new()),
+    };
+    let outcome = Outcome::of_reply(task, text);
+    let reason = match (&outcome, asked) {
+        (Outcome::Compressed { text, .. }, Some(origin)) => unlike(task, origin, text),
+        _ => None,
+    };
+    (reason.map_or(outcome, Outcome::Kept), lost)
+}
+
+/// Why what a model gave for `task` is poor, so that it is asked once more; `None` where it is good, or no shorter form
+/// of the text at all.
+fn poor_reason(task: &Task, question: &Question, result: &Result<Reply, EngineError>) -> Option<Kept> {
+    question.inquiry()?;
+    let result = match result {
+        Ok(reply) => Ok(reply.text.clone()),
+        Err(error) => Err(error.clone()),
+    };
+    match judge(task, question.redacted(), Some(question.origin()), &result).0 {
+        Outcome::Kept(reason) if reason.is_poor() => Some(reason),
+        _ => None,
+    }
+}
+
+/// What the built-in engine makes of `task`, whose replies were refused for `reason`.
+fn extracted(task: &Task, origin: Origin, reason: Kept) -> Outcome {
+    let job = Job { text: &task.text, target: task.target };
+    let reply = Engine::shrink(&Extract, Ask { job, origin, attempt: 1, refused: None }).now_or_never();
+    match reply.and_then(Result::ok).map(|reply| Outcome::of_reply(task, reply.text)) {
+        Some(Outcome::Compressed { text, tokens, .. }) => {
+            Outcome::Compressed { text, tokens, by: Author::Extract(reason) }
+        }
+        _ => Outcome::Kept(reason),
     }
 }
 
@@ -262,12 +322,12 @@ mod tests {
         assert_eq!(
             ran.outcomes,
             [
-                Outcome::Compressed { text: "A lock per shard.".to_owned(), tokens: Tokens(5) },
+                Outcome::Compressed { text: "A lock per shard.".to_owned(), tokens: Tokens(5), by: Author::Engine },
                 Outcome::Failed("the server said 500".to_owned()),
                 Outcome::Kept(Kept::Blank),
                 Outcome::Kept(Kept::ErrorText),
                 Outcome::Kept(Kept::NotShorter),
-                Outcome::Compressed { text: "Per shard.".to_owned(), tokens: Tokens(3) },
+                Outcome::Compressed { text: "Per shard.".to_owned(), tokens: Tokens(3), by: Author::Engine },
                 Outcome::Failed("the script has ended".to_owned()),
             ]
         );

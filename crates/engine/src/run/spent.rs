@@ -64,7 +64,10 @@ impl Spent {
         }
         let is_counted = match result {
             Ok(_) => true,
-            Err(error) => matches!(error.fault, Fault::Timeout | Fault::Broken | Fault::BadReply | Fault::Blank),
+            Err(error) => matches!(
+                error.fault,
+                Fault::Timeout | Fault::Broken | Fault::BadReply | Fault::Blank | Fault::Poor(_) | Fault::PoorTwice(_)
+            ),
         };
         if !is_counted {
             return Charge::Nothing;

@@ -260,7 +260,9 @@ impl<'a, 'c, F: Fn(usize, u32) -> Replying<'a>> Window<'a, 'c, F> {
                 or_interrupted(tell(Step::Again(&error)))
             }
             Next::GiveUp => {
-                self.n_failed_in_a_row += 1;
+                // A poor reply is one: the server works.
+                let is_reply = matches!(error.fault, Fault::Poor(_) | Fault::PoorTwice(_));
+                self.n_failed_in_a_row = if is_reply { 0 } else { self.n_failed_in_a_row + 1 };
                 let too_many = (self.n_failed_in_a_row > self.terms.concurrency).then(|| error.clone());
                 or_interrupted(tell(Step::Done(item, Err(error), spent)))?;
                 too_many.map_or(ControlFlow::Continue(()), |error| ControlFlow::Break(End::GaveUp(error)))

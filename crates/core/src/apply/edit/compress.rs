@@ -84,7 +84,7 @@ pub fn add_edits(
 ) -> io::Result<()> {
     let mut by_line: BTreeMap<LineNo, Vec<(&Task, &str, Tokens)>> = BTreeMap::new();
     for (task, outcome) in tasks.iter().zip(outcomes) {
-        if let Outcome::Compressed { text, tokens } = outcome {
+        if let Outcome::Compressed { text, tokens, .. } = outcome {
             by_line.entry(task.line).or_default().push((task, text, *tokens));
         }
     }

@@ -1,0 +1,163 @@
+//! Whether a reply is worse than what the built-in engine makes of the same text (K-06): far too short, broken off,
+//! repeating itself, with facts that the text does not have, or with fewer of its facts.
+
+use std::collections::HashMap;
+
+use super::Kept;
+use crate::language::{Fact, FactCount, FactKind, FactsKept, words};
+use crate::{Extract, Job, Origin};
+use ctxc_transcript::text::{Tokens, chars4};
+
+/// A reply has at least one token in so many of those that it was asked for.
+const LEAST: u64 = 2;
+/// One fact in so many may be lost against the built-in engine: a text in other words need not keep the same ones.
+const SLACK: u64 = 8;
+/// So many words in the same order are a statement, which is made once.
+const STATEMENT: usize = 6;
+/// A bracket that is open at the end of a reply stands in its last so many characters: notes may leave one open elsewhere.
+const TAIL: usize = 80;
+/// Words that no sentence ends in, in the languages that transcripts are mostly in.
+const OPEN_WORDS: &str = " a an the and or but of to in into for from with without by at on as than that which because if when \
+    is are was were be der die das ein eine und oder aber von zu mit weil dass wenn le la les un une des et ou mais de du avec \
+    parce el los las una y o pero con porque ";
+
+/// Why `reply`, a shorter form of `text` that was to have `target` tokens, is poor; `None` where it is not.
+pub(super) fn poor(text: &str, target: Tokens, origin: Origin, reply: &str) -> Option<Kept> {
+    let reply = reply.trim();
+    // A text that says little in many words has a short extract too, and what a tool printed may be told in a few words.
+    let extract = |target| Extract.shrink(&Job { text, target }).text;
+    let is_short = |of: Tokens| chars4(reply).0 * LEAST < of.0;
+    if origin == Origin::Message && is_short(target) && is_short(chars4(&extract(target))) {
+        return Some(Kept::TooLittle);
+    }
+    if breaks_off(text, reply) {
+        return Some(Kept::BrokenOff);
+    }
+    if repeats(text, reply) {
+        return Some(Kept::Repeats);
+    }
+    let FactsKept { counts, invented, .. } = FactsKept::of(text, reply);
+    // Of what a tool printed a model is to say how much it was.
+    let is_counted = |fact: &&Fact<'_>| origin == Origin::Message || fact.kind != FactKind::Number;
+    let n_invented = invented.iter().filter(is_counted).count();
+    if n_invented > 0 {
+        return Some(Kept::Invented(n_invented));
+    }
+    let FactCount { kept, total } = counts.all();
+    if kept == total {
+        return None;
+    }
+    let least = FactsKept::of(text, &extract(chars4(reply))).counts.all().kept;
+    (kept + least / SLACK < least).then_some(Kept::FewerFacts(FactCount { kept, total }))
+}
+
+/// Whether `reply` ends in the middle of a word, of a sentence, or of something in brackets or a fence, and `text` does not.
+fn breaks_off(text: &str, reply: &str) -> bool {
+    let end = |text: &str| text.trim_end().chars().next_back();
+    let is_open = |c: &char| {
+        matches!(c, ',' | ':' | ';' | '(' | '[' | '{' | '-' | '\u{2013}' | '\u{2014}' | '\u{3001}' | '\u{ff0c}')
+    };
+    let last = end(reply);
+    if last.as_ref().is_some_and(is_open) && last != end(text) {
+        return true;
+    }
+    let n_open =
+        |text: &str, open: char, close: char| text.matches(open).count().saturating_sub(text.matches(close).count());
+    let tail = reply.char_indices().nth_back(TAIL).and_then(|(at, _)| reply.get(at..)).unwrap_or(reply);
+    let is_unbalanced =
+        |(open, close)| n_open(tail, open, close) > 0 && n_open(reply, open, close) > n_open(text, open, close);
+    let has_open_fence = |text: &str| text.matches("```").count() % 2 == 1;
+    if [('(', ')'), ('[', ']'), ('{', '}')].into_iter().any(is_unbalanced)
+        || has_open_fence(reply) && !has_open_fence(text)
+    {
+        return true;
+    }
+    let Some(word) = reply.rsplit(|c: char| !c.is_alphanumeric()).next().filter(|word| !word.is_empty()) else {
+        return false;
+    };
+    if OPEN_WORDS.contains(&format!(" {} ", word.to_lowercase())) && !text.trim_end().ends_with(word) {
+        return true;
+    }
+    // The beginning of words of the text, and itself none of them.
+    let is_ascii = word.is_ascii() && word.len() > 1;
+    let mut longer = text.split(|c: char| !c.is_alphanumeric()).filter(|of| of.starts_with(word)).peekable();
+    is_ascii && longer.peek().is_some() && longer.all(|of| of.len() > word.len() + 1)
+}
+
+/// Whether `reply` makes a statement more often than `text`.
+fn repeats(text: &str, reply: &str) -> bool {
+    let most = |text: &str| {
+        let lower = text.to_lowercase();
+        let words: Vec<&str> = words(&lower).map(|word| word.text).collect();
+        let mut counts: HashMap<Vec<&str>, usize> = HashMap::new();
+        for statement in words.windows(STATEMENT) {
+            *counts.entry(statement.to_vec()).or_default() += 1;
+        }
+        counts.into_values().max().unwrap_or(0)
+    };
+    let n = most(reply);
+    n > 1 && n > most(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "I looked at the failing build again. The cache in src/cache.rs was stale, because the job never set its \
+        lifetime: it stayed at 0 s. I set it to 3600 s and ran `cargo test`; 120 tests passed and 2 were ignored. You said not \
+        to touch the deployment, so I left deploy.yml alone. Next I will look at the flaky upload.";
+
+    fn judged(reply: &str) -> Option<Kept> {
+        poor(TEXT, Tokens(40), Origin::Message, reply)
+    }
+
+    // K-06: good replies are accepted.
+    #[test]
+    fn k_06_good_replies_pass() {
+        for reply in [
+            "Stale cache in src/cache.rs: lifetime was 0 s, set to 3600 s. `cargo test`: 120 passed, 2 ignored. deploy.yml untouched.",
+            "The build failed because the cache in src/cache.rs was stale (lifetime 0 s). Now 3600 s; 120 tests passed, 2 ignored. \
+             deploy.yml left alone as you said. Next: the flaky upload.",
+            "- cache in src/cache.rs was stale: lifetime 0 s -> 3600 s\n- `cargo test`: 120 passed, 2 ignored\n- deploy.yml: not touched",
+        ] {
+            assert_eq!(judged(reply), None, "{reply}");
+        }
+    }
+
+    // K-06: what is worse than the built-in engine is not.
+    #[test]
+    fn k_06_poor_replies_are_told_by_what_is_wrong() {
+        let cases = [
+            ("The cache was stale.", Kept::TooLittle),
+            (
+                "The cache in src/cache.rs was stale, because the job never set its lifetime: it stayed at",
+                Kept::BrokenOff,
+            ),
+            (
+                "The cache in src/cache.rs was stale, 0 s, now 3600 s; 120 tests passed, 2 ignored (the deploy",
+                Kept::BrokenOff,
+            ),
+            ("The cache in src/cache.rs was stale: 0 s, now 3600 s. 120 tests passed, 2 were igno", Kept::BrokenOff),
+            (
+                "I looked at the failing build again. I looked at the failing build again. I looked at the failing build again.",
+                Kept::Repeats,
+            ),
+            (
+                "The cache in src/cache.rs was stale: 0 s, now 7200 s. 120 tests passed, 2 were ignored. deploy.yml left alone.",
+                Kept::Invented(1),
+            ),
+            (
+                "I looked at the failing build again, and the cache was stale because the job never set it. The deployment is as it was.",
+                Kept::FewerFacts(FactCount { kept: 0, total: 6 }),
+            ),
+        ];
+        for (reply, expected) in cases {
+            let found = judged(reply);
+            let is_it = match (found, expected) {
+                (Some(Kept::FewerFacts(_)), Kept::FewerFacts(_)) => true,
+                (found, expected) => found == Some(expected),
+            };
+            assert!(is_it, "{reply}: {found:?}");
+        }
+    }
+}
