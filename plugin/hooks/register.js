@@ -3,6 +3,9 @@ const CTXC = "@CTXC@"
 
 // The context window in tokens, as the client measured it last; 0 while it is not known.
 let contextWindow = 0
+// How full it was at the last measure, and when ctxc last compacted it unasked.
+let percent = -1
+let compactedAt = null
 
 // Typed as a command, for a plugin's own call of compact passes its hook by; and later, for a command cannot wait for itself.
 function compactSoon($, args) {
@@ -19,10 +22,19 @@ export function register(on) {
 
   on('session.measure', async ($, e, next) => {
     contextWindow = e.context?.window ?? contextWindow
-    const percent = Math.round(e.context?.percent ?? 0)
-    if (percent >= 70) $.ui.status('context ' + percent + '% full: /compact shrinks it with ctxc, without a request')
+    const now = Math.round(e.context?.percent ?? 0)
+    if (now === percent) return next(e)
+    percent = now
+    const since = compactedAt === null ? [] : ['--compacted-at', String(compactedAt)]
+    const ran = await $.process.run([CTXC, 'client', 'measure', '--percent', String(now), ...since], { timeoutMs: 5000 })
+    if (ran.exitCode === 0) {
+      const told = JSON.parse(ran.stdout)
+      compactedAt = told.compactedAt
+      if (told.status) $.ui.status(told.status)
+      if (told.compact) compactSoon($, '')
+    }
     return next(e)
-  })
+  }).catch(async ($, e, next) => next(e))
 
   on('session.compact', async ($, e, next) => {
     // Subagents are compacted by the client, and nothing is prepared before somebody asks for it.

@@ -32,3 +32,12 @@ test('leaves subagents to the client', async ($, on) => {
   const answer = await $.session.compact({ ...asked, agentId: 'a1' })
   expect(answer.messages[0].text).toBe('of the client')
 })
+
+test('shows what ctxc says of a measure', async ($, on) => {
+  let shown = ''
+  client(on, { exitCode: 0, stdout: JSON.stringify({ status: 'context 71% full', compact: false, compactedAt: null }) })
+  on('ui.status', async (_$: any, e: any) => { shown = JSON.stringify(e); return { value: undefined } })
+  on('session.measure', async () => ({ changed: [] }))
+  await $.session.measure({ context: { tokens: 142000, window: 200000, percent: 71 } } as any)
+  expect(shown).toContain('71% full')
+})

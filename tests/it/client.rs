@@ -453,6 +453,31 @@ fn c_06_an_expired_cache_is_told_with_figures() {
     assert_eq!(said(&stage.stdin(hook(20_000)).run(["client", "repair"])), "");
 }
 
+// C-05
+#[test]
+fn c_05_a_status_is_shown_from_70_percent_on_and_nothing_is_compacted_unasked_but_where_auto_says_so() {
+    let measured = |stage: &Stage, args: &[&str]| {
+        let run = stage.run([&["client", "measure", "--percent"], args].concat()).ended(0);
+        serde_json::from_slice::<Value>(&run.stdout).unwrap()
+    };
+    let stage = Stage::new();
+    assert_eq!(measured(&stage, &["69"]), json!({"status": null, "compact": false, "compactedAt": null}));
+    let told = measured(&stage, &["99"]);
+    assert!(told["status"].as_str().unwrap().starts_with("context 99% full: /compact "), "{told}");
+    assert_eq!(told["compact"], false);
+    let stage = Stage::new().env("CTXC_CLIENT_AUTO", "80%");
+    assert_eq!(measured(&stage, &["79"])["compact"], false);
+    let told = measured(&stage, &["80"]);
+    assert_eq!((&told["compact"], &told["compactedAt"]), (&json!(true), &json!(80)));
+    // Where that did not help, it is not tried again at once; once it has, it starts afresh.
+    for (percent, compact, at) in [("84", false, json!(80)), ("85", true, json!(85)), ("60", false, Value::Null)] {
+        let told = measured(&stage, &[percent, "--compacted-at", "80"]);
+        assert_eq!((&told["compact"], &told["compactedAt"]), (&json!(compact), &at), "{percent}");
+    }
+    let wrong = Stage::new().env("CTXC_CLIENT_AUTO", "much").run(["client", "measure", "--percent", "5"]).ended(2);
+    assert!(wrong.stderr.contains("client.auto must be above 0 and at most 1"), "{}", wrong.text);
+}
+
 // C-01
 #[test]
 fn c_01_the_plugin_is_installed_once_and_leaves_nothing() {

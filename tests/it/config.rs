@@ -61,6 +61,7 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     # embeddings.model is not set  # default
     # embeddings.api_key is not set  # default
     client.target = 0.5  # default
+    # client.auto is not set  # default
     client.keep = true  # default
     ----- standard error
     "#);
@@ -111,18 +112,18 @@ fn u_04_a_wrong_configuration_is_named_with_its_place() {
         })
         .collect();
     assert_snapshot!(said.concat(), @r#"
-        error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: unknown key "min_token"
-        hint: the keys are archive, keep_on_server, keep_max, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices, summarization.engine, summarization.base_url, summarization.api_key, summarization.model, summarization.chunk_size, summarization.keep_recent, summarization.max_summary_tokens, summarization.clip_first, summarization.clip_last, summarization.context_budget, summarization.prompt, summarization.persona, embeddings.base_url, embeddings.model, embeddings.api_key, client.target, client.keep
-        error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: a project cannot set "archive"
-        hint: set it in your own configuration, or as CTXC_ARCHIVE
-        error: invalid configuration in [HOME]/shop/ctxc.toml, line 1: a project cannot set "base_url"
-        hint: set it in your own configuration, or as CTXC_BASE_URL
-        error: invalid configuration in [HOME]/shop/ctxc.toml: invalid type: string "many", expected u64
-        error: invalid configuration in [HOME]/shop/ctxc.toml, line 3: key with no value, expected `=`
-        error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: invalid value: integer `-3`, expected u64
-        error: CTXC_MIN_TOKENS must be a number, not "many"
-        error: invalid configuration in environment: unknown variant `words`, expected `chars4` or `calibrated`
-        "#);
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: unknown key "min_token"
+    hint: the keys are archive, keep_on_server, keep_max, engine, base_url, api_key, model, large_model, max_cost, concurrency, attempts, timeout, timeout_step, rpm, tokens, min_tokens, protect_turns, protect_steps, protected_tools, protected_files, context_window, threshold, headroom, prices, summarization.engine, summarization.base_url, summarization.api_key, summarization.model, summarization.chunk_size, summarization.keep_recent, summarization.max_summary_tokens, summarization.clip_first, summarization.clip_last, summarization.context_budget, summarization.prompt, summarization.persona, embeddings.base_url, embeddings.model, embeddings.api_key, client.target, client.auto, client.keep
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 2: a project cannot set "archive"
+    hint: set it in your own configuration, or as CTXC_ARCHIVE
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 1: a project cannot set "base_url"
+    hint: set it in your own configuration, or as CTXC_BASE_URL
+    error: invalid configuration in [HOME]/shop/ctxc.toml: invalid type: string "many", expected u64
+    error: invalid configuration in [HOME]/shop/ctxc.toml, line 3: key with no value, expected `=`
+    error: invalid configuration in [HOME]/config/ctxc/ctxc.toml: invalid value: integer `-3`, expected u64
+    error: CTXC_MIN_TOKENS must be a number, not "many"
+    error: invalid configuration in environment: unknown variant `words`, expected `chars4` or `calibrated`
+    "#);
 }
 
 // G-06: what the user says of prices, and nobody else.

@@ -6,7 +6,7 @@ use clap::Subcommand;
 
 use super::summarizing::share_of;
 use crate::cli::client::{Doing, How, skills_folder};
-use crate::cli::commands::client::{Place, Settings, Upkeep};
+use crate::cli::commands::client::{Measure, Place, Settings, Upkeep};
 use crate::cli::error::CommandError;
 use crate::cli::places::data_dir;
 use crate::cli::settings::{Context, EngineChoice, Keep, Mode, Output, Rewriting, Summaries, Summarizing};
@@ -57,6 +57,16 @@ enum Action {
     Status,
     /// Compact the conversation on standard input (run by the plugin)
     Compact,
+    /// Say what a measure of the context calls for (run by the plugin)
+    #[command(hide = true)]
+    Measure {
+        /// How full the context window is
+        #[arg(long, value_name = "N")]
+        percent: u64,
+        /// How full it was when it was last compacted unasked
+        #[arg(long, value_name = "N")]
+        compacted_at: Option<u64>,
+    },
     /// Repair and store the session named on standard input (run by the plugin)
     Repair {
         /// Only store the session
@@ -78,6 +88,10 @@ impl Args {
             )),
             Action::PluginDir => Ok(Settings::PluginDir(place(context, PlaceOf::Data)?)),
             Action::Status => Ok(Settings::Status(place(context, PlaceOf::Skills)?)),
+            Action::Measure { percent, compacted_at } => {
+                let auto = context.environment.config.client.auto()?.map(|auto| auto.of(100));
+                Ok(Settings::Measure(Measure { percent, compacted_at, auto }))
+            }
             Action::Compact => how(context).map(|how| Settings::Compact(Box::new(how))),
             Action::Repair { settle } => Ok(Settings::Repair(upkeep(context, settle)?)),
         }

@@ -46,6 +46,6 @@ pub(super) use engine::EngineName;
 pub(super) use fit::target as fit_target;
 pub use root::Args;
 pub(super) use root::Verb;
-pub(super) use share::Share;
+pub(super) use share::{Share, share};
 pub(super) use shared::Estimate;
 pub(super) use targets::{Aim, Matches};

@@ -5,7 +5,7 @@
 pub(crate) struct Share(pub(super) f64);
 
 /// Reads a part: `0.6` or `60%`.
-pub(super) fn share(text: &str) -> Result<Share, String> {
+pub(crate) fn share(text: &str) -> Result<Share, String> {
     let number = |text: &str| text.parse::<f64>().ok();
     let part = text.strip_suffix('%').map_or_else(|| number(text), |percent| Some(number(percent)? / 100.0));
     let part = part.filter(|part| *part > 0.0 && *part <= 1.0);

@@ -42,6 +42,8 @@ pub(crate) enum Settings {
     InstallStatusLine(Place),
     /// Print the status line, of which a compaction leaves this part.
     StatusLine(f64),
+    /// Say what a measure of the context calls for.
+    Measure(Measure),
     /// Compact the conversation on standard input.
     Compact(Box<How>),
     /// Look after the session on standard input.
@@ -60,6 +62,17 @@ pub(crate) struct Place {
     /// Where sessions are kept when they end; nothing where they are not.
     pub(crate) kept_in: Option<String>,
     pub(crate) reporting: Reporting,
+}
+
+/// How full the context window is, in percent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measure {
+    /// Now.
+    pub(crate) percent: u64,
+    /// When it was last compacted unasked, where it has not been emptier since.
+    pub(crate) compacted_at: Option<u64>,
+    /// From where on it is compacted unasked; nothing for never.
+    pub(crate) auto: Option<u64>,
 }
 
 /// How a session is looked after.
@@ -98,6 +111,10 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             ui.data_line(status_line(&status, *part))?;
             Ok(Completion::Full)
         }
+        Settings::Measure(measure) => {
+            ui.data_line(measured(*measure))?;
+            Ok(Completion::Full)
+        }
         Settings::Compact(how) => compact(how, ui),
         Settings::Repair(upkeep) => {
             // The client takes some exit codes of a hook for a wish to stop the turn, and nobody reads its words.
@@ -107,6 +124,24 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             Ok(Completion::Full)
         }
     }
+}
+
+/// From how many percent on the client shows a status.
+const NOTED: u64 = 70;
+/// By how many percent the context has to grow before it is compacted unasked again, where that did not help.
+const GROWN: u64 = 5;
+
+/// What a measure calls for: a status with the command that would help, and whether to compact unasked (C-05).
+fn measured(measure: Measure) -> Value {
+    let Measure { percent, compacted_at, auto } = measure;
+    let is_over = auto.is_some_and(|auto| percent >= auto);
+    let is_new = compacted_at.is_none_or(|at| percent >= at + GROWN);
+    let status = format!("context {percent}% full: /compact shrinks it with ctxc, without a request");
+    json!({
+        "status": (percent >= NOTED).then_some(status),
+        "compact": is_over && is_new,
+        "compactedAt": if is_over && is_new { Some(percent) } else { compacted_at.filter(|_| is_over) },
+    })
 }
 
 fn program() -> Result<PathBuf, CommandError> {

@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 
+use crate::cli::args::{Share, share};
 use crate::cli::error::CommandError;
 
 /// The values of the section.
@@ -10,21 +11,35 @@ use crate::cli::error::CommandError;
 pub(crate) struct Client {
     /// The part of the context window that a compaction in the client may leave in use.
     pub(crate) target: f64,
+    /// The part of the context window from which on a conversation is compacted unasked (C-05); nothing for never.
+    pub(crate) auto: Option<String>,
     /// Whether the sessions of the client are kept when they end.
     pub(crate) keep: bool,
 }
 
 impl Default for Client {
     fn default() -> Self {
-        Self { target: 0.5, keep: true }
+        Self { target: 0.5, auto: None, keep: true }
     }
 }
 
 impl Client {
     pub(super) fn validate(&self) -> Result<(), CommandError> {
-        if self.target > 0.0 && self.target <= 1.0 {
-            return Ok(());
+        if !(self.target > 0.0 && self.target <= 1.0) {
+            return Err(CommandError::config(anyhow!(
+                "client.target must be above 0 and at most 1, not {}",
+                self.target
+            )));
         }
-        Err(CommandError::config(anyhow!("client.target must be above 0 and at most 1, not {}", self.target)))
+        self.auto().map(drop)
+    }
+
+    /// The part of the context window from which on a conversation is compacted unasked.
+    ///
+    /// # Errors
+    /// When it is no part.
+    pub(crate) fn auto(&self) -> Result<Option<Share>, CommandError> {
+        let auto = self.auto.as_deref().map(share).transpose();
+        auto.map_err(|error| CommandError::config(anyhow!("client.auto {error}")))
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Key {
 }
 
 /// Every key, in the order in which `ctxc config` shows them.
-pub(super) const KEYS: [Key; 41] = [
+pub(super) const KEYS: [Key; 42] = [
     Key { name: "archive", scope: Scope::Personal, form: Form::Text },
     // Consent, which is given in the user's own file and nowhere else.
     Key { name: "keep_on_server", scope: Scope::Personal, form: Form::FileOnly },
@@ -81,6 +81,8 @@ pub(super) const KEYS: [Key; 41] = [
     Key { name: "embeddings.model", scope: Scope::Personal, form: Form::Text },
     Key { name: "embeddings.api_key", scope: Scope::Personal, form: Form::Secret },
     Key { name: "client.target", scope: Scope::Anywhere, form: Form::Number },
+    // Whether something is done unasked is for the user to say.
+    Key { name: "client.auto", scope: Scope::Personal, form: Form::Text },
     // Whether whole sessions are stored is for the user to say.
     Key { name: "client.keep", scope: Scope::Personal, form: Form::FileOnly },
 ];
