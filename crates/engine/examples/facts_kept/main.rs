@@ -1,7 +1,8 @@
 //! What of real texts survives the built-in engine, beside naive sentence salience, `TextRank` and plain head truncation.
 //!
-//! `cargo run --release --example facts_kept -- TRANSCRIPT.jsonl... [--show KIND PERCENT FROM-TO]`
+//! `cargo run --release -p ctxc-engine --example facts_kept -- [TRANSCRIPT.jsonl...] [--show KIND PERCENT FROM-TO]`
 //!
+//! Without paths it takes the transcripts below the folder `CTXC_CORPUS`, and without that the fixtures of the repository.
 //! The prompts, answers and tool results of at least 60 tokens are taken from the transcripts, the same every time.
 //! `score.rs` has what is counted. `--show` prints texts of one kind beside their results instead.
 
@@ -15,15 +16,19 @@ mod texts;
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::path::PathBuf;
 
-use ctxc::engine::{Extract, Job};
-use ctxc::text::{Tokens, chars4};
+use ctxc_engine::{Extract, Job};
+use ctxc_transcript::text::{Tokens, chars4};
 
 use score::Score;
 use texts::{Kind, Text};
 
 /// The engine never gets a smaller target.
 const LEAST_TOKENS: u64 = 15;
+
+/// What is measured where nothing else is named.
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
 
 /// A way to shorten a text to a target.
 type Shortener = fn(&str, Tokens) -> String;
@@ -34,7 +39,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let n_paths = args.iter().position(|arg| arg == "--show").unwrap_or(args.len());
     let (paths, show_args) = args.split_at(n_paths);
-    let texts = texts::read(paths)?;
+    let paths: Vec<PathBuf> = if paths.is_empty() {
+        let folder = std::env::var_os("CTXC_CORPUS").map_or_else(|| PathBuf::from(FIXTURES), PathBuf::from);
+        texts::below(&folder)?
+    } else {
+        paths.iter().map(PathBuf::from).collect()
+    };
+    let texts = texts::read(&paths)?;
     if let [_, kind, percent, range] = show_args {
         return show(&texts, kind, percent.parse()?, range);
     }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use ctxc::language::{Shape, pairs, segment, words};
-use ctxc::text::{Tokens, chars4};
+use ctxc_engine::language::{Shape, pairs, segment, words};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// The text cut off at the target.
 pub(crate) fn head(text: &str, target: Tokens) -> String {

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::error::Error;
 use std::fs;
+use std::path::{Path, PathBuf};
 
-use ctxc::language::without_envelopes;
-use ctxc::text::{Tokens, chars4, is_ideograph};
+use ctxc_engine::language::without_envelopes;
+use ctxc_transcript::text::{Tokens, chars4, is_ideograph};
 use serde_json::Value;
 
 /// Texts below this many tokens are left out.
@@ -51,8 +52,23 @@ pub(crate) struct Text {
     pub(crate) kinds: Vec<Kind>,
 }
 
+/// The transcripts below `folder`, in order.
+pub(crate) fn below(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    entries.sort();
+    let mut found = Vec::new();
+    for path in entries {
+        if path.is_dir() {
+            found.extend(below(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
 /// The texts of the transcripts at `paths`, each once; of each speaker at most [`MOST`], taken at even steps.
-pub(crate) fn read(paths: &[String]) -> Result<Vec<Text>, Box<dyn Error>> {
+pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Text>, Box<dyn Error>> {
     let mut found: [Vec<String>; 3] = Default::default();
     let mut seen = HashSet::new();
     for path in paths {

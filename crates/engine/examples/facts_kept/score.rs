@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use ctxc::language::{Carried, Classes, FactKind, Piece, PieceKind, classes, facts, segment, words};
-use ctxc::text::is_ideograph;
+use ctxc_engine::language::{Carried, Classes, FactKind, Piece, PieceKind, classes, facts, segment, words};
+use ctxc_transcript::text::is_ideograph;
 
 /// The kinds of facts in the order of the table.
 pub(crate) const KINDS: [&str; 12] = [
