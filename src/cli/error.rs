@@ -4,15 +4,17 @@
 
 use std::io;
 
+use anyhow::anyhow;
 use jiff::{Timestamp, Unit};
 
 use super::interrupt::INTERRUPTED;
 use super::ui::Ui;
 use crate::report::envelope::ErrorReport;
+use crate::report::size::count;
 use ctxc_core::apply::ApplyError;
 use ctxc_engine::{EngineError, Remedy};
 use ctxc_transcript::session::{Candidate, SessionError};
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::text::{Stopped, Tokens};
 
 /// How a command ended that did what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,12 @@ pub struct CommandError {
     kind: Kind,
     error: anyhow::Error,
     hints: Vec<String>,
+}
+
+/// The error of a target that cannot be reached, with the lowest figure that can.
+pub(super) fn too_low(target: Tokens, lowest: Tokens) -> CommandError {
+    let (target, lowest) = (count(target.0), count(lowest.0));
+    anyhow!("target not reachable: {target} tokens; the lowest reachable figure is {lowest}").into()
 }
 
 impl CommandError {

@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow};
 
 use super::compacting::compact_conversation;
 use super::compressing::{Shortened, shorten, tasks};
-use super::error::CommandError;
+use super::error::{CommandError, too_low};
 use super::rewriting::Work;
 use super::settings::{EngineChoice, Mode, Summaries, Trigger};
 use super::shrinking::expect;
@@ -149,6 +149,10 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         let thinking = Thinking { policy: settings.thinking, reach: self.reach };
         let truncated = truncate(&reading.file, &reading.index, &reading.chain, &strategy, thinking, &mut self.rewrite)
             .with_context(|| format!("read {}", reading.name))?;
+        let lowest = truncated.truncation.size;
+        if strategy.is_out_of_reach(lowest) {
+            return Err(too_low(strategy.target, lowest));
+        }
         let reason = match truncated.truncation.kept {
             Kept::All(why) => Some(why.name()),
             Kept::Suffix { .. } => None,

@@ -35,7 +35,7 @@ pub struct TruncateReport {
     pub messages: BeforeAfter<u32>,
     /// The line of the first message that was kept in its place.
     pub start: Option<u32>,
-    /// The line of the prompt that stays before it, where no prompt comes behind the cut.
+    /// The line of the prompt that stays before it, where the turn was cut inside.
     pub opener: Option<u32>,
     #[serde(skip)]
     why: Option<Unchanged>,

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use super::share::{Share, share};
 use super::shared::{RewriteArgs, SessionArg};
-use crate::cli::commands::truncate::Settings;
+use crate::cli::commands::truncate::{Effort, Settings};
 use crate::cli::config::Config;
 use crate::cli::error::CommandError;
 use crate::cli::quantity::some_tokens;
@@ -13,8 +13,8 @@ use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
 Without --target-tokens the target is 170000: the context window times the threshold. The result \
-starts with a prompt; of a single long turn the prompt stays and the oldest steps are removed. Never \
-calls a model.
+starts with a prompt; of a long turn the prompt stays and the oldest steps are removed. Never calls a \
+model.
 
 Examples:
   ctxc truncate latest
@@ -46,6 +46,9 @@ struct TargetArgs {
     /// Part of the target to use [default: 1.0]
     #[arg(long, value_name = "PART", value_parser = share)]
     headroom: Option<Share>,
+    /// Go as low as possible if the target cannot be reached
+    #[arg(long)]
+    best_effort: bool,
 }
 
 impl TargetArgs {
@@ -60,6 +63,7 @@ impl TargetArgs {
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
         let target = self.target.resolve(&context.environment.config);
-        Ok(Settings { target, rewriting: self.rewrite.resolve(&self.session, context)? })
+        let effort = if self.target.best_effort { Effort::Best } else { Effort::Exact };
+        Ok(Settings { target, effort, rewriting: self.rewrite.resolve(&self.session, context)? })
     }
 }

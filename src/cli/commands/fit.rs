@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 
 use crate::cli::args::Share;
-use crate::cli::error::{CommandError, Completion};
+use crate::cli::error::{CommandError, Completion, too_low};
 use crate::cli::fitting::{Figures, Fitting, summaries};
 use crate::cli::pipeline::{Pipeline, Sizes};
 use crate::cli::rewriting::Work;
@@ -115,7 +115,10 @@ fn fitted(work: &mut Work<'_>, settings: &Settings, target: Tokens) -> Result<Fi
         let (stages, newest) = match figures.plan(work, target, correction, &how)? {
             Fitting::Stages(stages, newest) => (stages, newest),
             Fitting::TooLow(lowest) => match settings.effort {
-                Effort::Exact => return Err(too_low(target, lowest)),
+                Effort::Exact => {
+                    let other = "--best-effort, or --truncate to also remove the oldest messages";
+                    return Err(too_low(target, lowest).hint(format!("use --to {}, {other}", lowest.0)));
+                }
                 Effort::Truncate => {
                     let target_tokens = target.0;
                     let truncate = TruncateStage { name: "truncate".to_owned(), target_tokens };
@@ -143,12 +146,4 @@ fn carry_out(work: &mut Work<'_>, stages: &[Stage], how: &Summaries) -> Result<F
     let rows = stages.iter().map(|stage| pipeline.take(stage)).collect::<Result<_, _>>()?;
     let Pipeline { rewrite, reach, size, .. } = pipeline;
     Ok(Fitted { rows, newest: None, rewrite, reach, size })
-}
-
-/// The error of a target that cannot be reached.
-fn too_low(target: Tokens, lowest: Tokens) -> CommandError {
-    let error =
-        anyhow!("target not reachable: {} tokens; the lowest reachable figure is {}", count(target.0), count(lowest.0));
-    CommandError::from(error)
-        .hint(format!("use --to {}, --best-effort, or --truncate to also remove the oldest messages", lowest.0))
 }

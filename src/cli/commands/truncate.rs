@@ -2,12 +2,11 @@
 
 use anyhow::Context;
 
-use crate::cli::error::{CommandError, Completion};
+use crate::cli::error::{CommandError, Completion, too_low};
 use crate::cli::rewriting::Work;
 use crate::cli::settings::{Mode, Rewriting};
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
-use crate::report::size::tokens;
 use crate::report::truncate::{Plan, TruncateReport};
 use ctxc_core::apply::{Rewrite, Thinking, ThinkingReach, truncate};
 use ctxc_core::plan::TopDownTruncation;
@@ -20,6 +19,16 @@ pub(crate) struct Settings {
     pub(crate) rewriting: Rewriting,
     /// What the context shall be below.
     pub(crate) target: Tokens,
+    pub(crate) effort: Effort,
+}
+
+/// What is done about a target that the system prompt and the tools alone pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// It is refused.
+    Exact,
+    /// The context comes as low as it can: `--best-effort`.
+    Best,
 }
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
@@ -31,14 +40,12 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let reading = &work.reading;
     let truncated = truncate(&reading.file, &reading.index, &reading.chain, &strategy, thinking, &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
-    let mut report = TruncateReport::new(work.rewritten("truncate"), &strategy, &truncated);
-    if strategy.is_over(truncated.truncation.size) && calibration.overhead >= settings.target {
-        ui.warning(format_args!(
-            "the overhead before the first message is {}: the target cannot be reached",
-            tokens(calibration.overhead)
-        ));
-        ui.hint("--tokens chars4 counts only the messages");
+    let lowest = truncated.truncation.size;
+    if settings.effort == Effort::Exact && strategy.is_out_of_reach(lowest) {
+        let hint = format!("use --target-tokens {}, or --best-effort to go as low as possible", lowest.0 + 1);
+        return Err(too_low(settings.target, lowest).hint(hint));
     }
+    let mut report = TruncateReport::new(work.rewritten("truncate"), &strategy, &truncated);
     let unchanged = report.why_unchanged();
     work.finish(rewrite, thinking.reach, &unchanged, &mut report.rewritten)?;
     if settings.rewriting.mode == Mode::Show {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::closing::{hold_closing, n_closing, open_loop};
 use super::count::{Tokens, tokens_of};
-use super::live::{Live, is_prompt};
+use super::live::{Live, is_command, is_prompt};
 use super::transcript::{Line, Transcript, is_thinking};
 
 /// A truncation by chars4 that has been done.
@@ -136,6 +136,17 @@ fn messages(transcript: &Transcript, chain: &Live) -> Vec<Message> {
             messages.push(Message { places: vec![place], all: vec![place], opening: opening(own, chain) });
         }
     }
+    // D-10: a command that nothing answers, what it expands to aside, is the client's own.
+    let first = |message: &Message| line(message.places[0]);
+    let is_own = |at: &usize| {
+        let answer = messages[at + 1..].iter().map(first).find(|next| !next.is("isMeta"));
+        is_command(first(&messages[*at])) && answer.is_none_or(|next| next.kind() != "assistant")
+    };
+    for at in (0..messages.len()).filter(is_own).collect::<Vec<_>>() {
+        if messages[at].opening == 'p' {
+            messages[at].opening = 'u';
+        }
+    }
     messages
 }
 
@@ -204,15 +215,27 @@ fn expected(
     }
     for opening in ['p', 's', 'u'] {
         let opens = |at: &usize| messages[*at].opening == opening;
-        if let Some(start) = borders.iter().copied().find(|at| *at >= cut && at_least_two(*at) && opens(at)) {
-            return (None, start);
+        let next = borders.iter().copied().find(|at| *at >= cut && at_least_two(*at) && opens(at));
+        // D-10: rather within a turn than with less than four fifths of the target.
+        if let Some(next) = next.filter(|next| 5 * size(None, *next) >= 4 * target) {
+            return (None, next);
         }
-        if let Some(opener) = (0..cut).rev().find(opens) {
-            let mut starts = borders.iter().copied().filter(|at| *at >= cut && (opener > 0 || *at > 1));
-            let last = starts.clone().next_back();
-            let start = starts.find(|at| size(Some(opener), *at) < target).or(last);
-            return start.map_or((None, 0), |start| (Some(opener), start));
-        }
+        let summary = || (0..cut).rev().find(|at| opening == 'p' && next.is_some() && messages[*at].opening == 's');
+        let Some(opener) = (0..cut).rev().find(opens).or_else(summary) else {
+            if let Some(next) = next {
+                return (None, next);
+            }
+            continue;
+        };
+        let mut starts = borders.iter().copied().filter(|at| *at >= cut && (opener > 0 || *at > 1));
+        let last = starts.clone().next_back();
+        let start = starts.find(|at| size(Some(opener), *at) < target);
+        return match (next, start) {
+            (Some(next), start) => {
+                start.filter(|start| *start < next).map_or((None, next), |start| (Some(opener), start))
+            }
+            (None, start) => start.or(last).map_or((None, 0), |start| (Some(opener), start)),
+        };
     }
     let start = borders.iter().copied().find(|at| *at >= cut && at_least_two(*at) && messages[*at].opening == 'a');
     (None, start.unwrap_or(cut))

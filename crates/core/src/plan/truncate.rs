@@ -9,7 +9,7 @@ use ctxc_transcript::{Calibration, GroupIdx};
 /// What a message is as the first of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// A prompt that a person typed.
+    /// A prompt that a person typed for the model; a command that the client carries out by itself is none.
     Prompt,
     /// The summary that a client put in the place of what it compacted.
     Summary,
@@ -41,6 +41,9 @@ pub enum As {
     Opener,
 }
 
+/// One part in so many of the target may be left unused for the sake of starting with a prompt (D-10).
+const WASTED: u64 = 5;
+
 /// The strategy: drop the oldest first.
 #[derive(Clone, Copy, Debug)]
 pub struct TopDownTruncation {
@@ -57,7 +60,8 @@ pub struct TopDownTruncation {
 pub enum Kept {
     /// Everything.
     All(Unchanged),
-    /// The messages from `start` on, and before them the `opener` where they do not start with a prompt.
+    /// The messages from `start` on, and before them the `opener` where they do not start with a prompt, because none
+    /// follows or moving on to it would waste too much.
     Suffix {
         /// The prompt that opened the turn which was cut.
         opener: Option<usize>,
@@ -131,6 +135,18 @@ impl TopDownTruncation {
         size >= self.target
     }
 
+    /// Whether a context of `size` leaves so much of the target unused that a turn is rather cut inside (D-10).
+    fn wastes(&self, size: Tokens) -> bool {
+        size.0 < self.target.0 - self.target.0 / WASTED
+    }
+
+    /// Whether a context of `size` is over the target, and what stands before the first message alone is too: no cut
+    /// comes below it (D-10).
+    #[must_use]
+    pub fn is_out_of_reach(&self, size: Tokens) -> bool {
+        self.is_over(size) && self.is_over(self.calibration.overhead)
+    }
+
     /// Where to cut `messages`, whose `chars4` tokens `estimate` gives by their place.
     ///
     /// # Errors
@@ -155,15 +171,24 @@ impl TopDownTruncation {
         let rest = Rest::new(messages, |at| estimate(at, As::Rest))?;
         let Some(cut) = self.pure_cut(&rest).filter(|&cut| cut > 0) else { return Ok(all(Unchanged::BelowMinimum)) };
         for opening in [Opening::Prompt, Opening::Summary, Opening::User] {
-            if let Some(start) = rest.next(cut, opening) {
-                return Ok(self.suffix(&rest, None, start, Tokens::ZERO));
+            let next = rest.next(cut, opening);
+            let moved_on = next.map(|start| self.suffix(&rest, None, start, Tokens::ZERO));
+            if let Some(moved_on) = moved_on.filter(|moved_on| !self.wastes(moved_on.size)) {
+                return Ok(moved_on);
             }
-            if let Some(opener) = rest.last_before(cut, opening) {
-                let tokens = estimate(opener, As::Opener)?;
-                let start = self.start_behind(&rest, cut, opener, tokens);
-                let cut = start.map(|start| self.suffix(&rest, Some(opener), start, tokens));
-                return Ok(cut.unwrap_or_else(|| all(Unchanged::BelowMinimum)));
-            }
+            let Some(opener) = rest.opener(cut, opening) else {
+                if let Some(moved_on) = moved_on {
+                    return Ok(moved_on);
+                }
+                continue;
+            };
+            let tokens = estimate(opener, As::Opener)?;
+            let start = self.start_behind(&rest, cut, opener, tokens);
+            let inside = start.map(|start| self.suffix(&rest, Some(opener), start, tokens));
+            // Only what is left of the turn itself is worth its prompt.
+            let is_better = next.is_none() || start < next && inside.is_some_and(|it| !self.is_over(it.size));
+            let kept = if is_better { inside } else { moved_on };
+            return Ok(kept.unwrap_or_else(|| all(Unchanged::BelowMinimum)));
         }
         // No message of the user is there to start with, so the rest can only start as the source does.
         if messages.first().is_some_and(|first| first.opening == Opening::Reply) {
@@ -236,9 +261,11 @@ impl<'a> Rest<'a> {
         starts.find(|&start| self.opens(start, opening))
     }
 
-    /// The last message before `cut` that opens as `opening`.
-    fn last_before(&self, cut: usize, opening: Opening) -> Option<usize> {
-        (0..cut).rev().find(|&at| self.opens(at, opening))
+    /// The last message before `cut` that opens as `opening`; a turn without a prompt is opened by the summary before it.
+    fn opener(&self, cut: usize, opening: Opening) -> Option<usize> {
+        let last = |opening| (0..cut).rev().find(|&at| self.opens(at, opening));
+        let is_prompt = opening == Opening::Prompt;
+        last(opening).or_else(|| last(Opening::Summary).filter(|_| is_prompt && self.next(cut, opening).is_some()))
     }
 
     fn opens(&self, at: usize, opening: Opening) -> bool {

@@ -104,6 +104,11 @@ fn described(index: &Index, chain: &Chain, messages: &Messages) -> Vec<Message> 
             Message { group, opening: line.map_or(Opening::Never, |line| opening(index, chain, line)) }
         })
         .collect();
+    for at in (0..described.len()).filter(|at| is_client_command(index, chain, messages, *at)) {
+        if let Some(command) = described.get_mut(at).filter(|command| command.opening == Opening::Prompt) {
+            command.opening = Opening::User;
+        }
+    }
     // What a client attached is sent as the user's: a conversation that starts with it does not start with a reply.
     let is_attached = |&&line: &&LineNo| index.record(line).kind == Kind::Attachment;
     let has_attached_head =
@@ -112,6 +117,15 @@ fn described(index: &Index, chain: &Chain, messages: &Messages) -> Vec<Message> 
         first.opening = Opening::Never;
     }
     described
+}
+
+/// Whether the message is a command that the client carries out by itself, such as `/clear`: the model does not answer it.
+/// What a command expands to stands between it and the answer.
+fn is_client_command(index: &Index, chain: &Chain, messages: &Messages, at: usize) -> bool {
+    let record = |at: usize| messages.first_line(chain, at).map(|line| index.record(line));
+    let mut behind = (at + 1..messages.groups.len()).filter_map(record);
+    record(at).is_some_and(|record| record.flags.any(Flags::COMMAND))
+        && behind.find(|next| !next.flags.any(Flags::META)).is_none_or(|next| next.kind != Kind::Assistant)
 }
 
 /// What the message whose first line is `line` is as the first of a conversation.

@@ -184,8 +184,30 @@ fn a_long_turn_keeps_the_prompt_that_opened_it() {
         // A prompt that is the last message has too little behind it.
         ("pcrcrcrp", 2001, "p|crp"),
         ("pcrcrcrp", 10, "p|p"),
-        // A prompt that follows is moved on to instead, however much goes.
+    ] {
+        assert_eq!(kept(letters, target), expected, "{letters} at {target}");
+    }
+}
+
+// D-10
+#[test]
+fn d_10_a_turn_is_cut_inside_where_the_next_prompt_would_waste_a_fifth_of_the_target() {
+    for (letters, target, expected) in [
+        // From the next prompt on it would be 1000 of 3100.
+        ("papcrcrcrcrpa", 3100, "p|crpa"),
+        ("papcrcrcrcrpa", 2501, "p|crpa"),
+        // 2000 of 2500 are four fifths, 2000 of 2501 are less.
+        ("pcrcrpapa", 2500, "papa"),
+        ("pacrpapa", 2501, "papa"),
+        ("pcrapapa", 3001, "p|apapa"),
+        // With its prompt, nothing of the turn itself would fit.
         ("pcrcrcrpa", 2000, "pa"),
+        // The summary of a client opens the turn that has no prompt.
+        ("scrcrcrpa", 2501, "s|crpa"),
+        // Without either, the next prompt has to do.
+        ("crcrcrcrpa", 2501, "pa"),
+        // A minimum that is over the target wastes nothing.
+        ("pcrcrpa", 10, "pa"),
     ] {
         assert_eq!(kept(letters, target), expected, "{letters} at {target}");
     }
