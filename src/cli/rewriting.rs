@@ -33,6 +33,8 @@ pub(super) struct Work<'a> {
     pub(super) settings: &'a Rewriting,
     pub(super) ui: &'a Ui,
     pub(super) reading: Reading,
+    /// What it was called before anything was done: a compaction takes the prompts that may tell.
+    pub(super) title: String,
     /// How its tokens are held against a context window, as was asked for.
     pub(super) calibration: Calibration,
     pub(super) totals: Totals,
@@ -102,7 +104,9 @@ impl<'a> Work<'a> {
         if let (Keep::In(url), Mode::Do) = (&settings.keep, settings.mode) {
             allow_on_server(url, settings.on_server, reading.past.known.is_some(), ui)?;
         }
-        Ok(Self { settings, ui, reading, calibration, totals, archive, identity: Identity::File, rendered: Vec::new() })
+        let title = title_of(&reading.file, &reading.index, &reading.chain)?;
+        let (identity, rendered) = (Identity::File, Vec::new());
+        Ok(Self { settings, ui, reading, title, calibration, totals, archive, identity, rendered })
     }
 
     /// What is known before anything has been done.
@@ -192,7 +196,7 @@ impl<'a> Work<'a> {
             warn_of_lost_past(&mut self.reading, self.ui)?;
         }
         let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
-        let title = title_of(&self.reading.file, &self.reading.index, &self.reading.chain)?;
+        let title = self.title.clone();
         let (mut rewrite, rebased, consequences, left) = if is_composed {
             let Rendering { rebased, rewrite, consequences, left } = self.compose(&edits, rewrite, reach)?;
             (rewrite, Some(rebased), consequences, left)

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::oracle::Transcript;
 use crate::stage::{Stage, fixture, names};
+use crate::talk::Talk;
 
 const BANDS: [&str; 2] = ["--bands", "0-50:heavy"];
 
@@ -57,6 +58,47 @@ fn a_new_session_stands_beside_the_source_under_an_id_of_its_own() {
     assert_ne!(second, output);
     let titles = fs::read_to_string(&second).unwrap();
     assert!(titles.contains("(compressed)") && !titles.contains("(compressed) (compressed)"));
+}
+
+/// The titles of all sessions, as `list` shows them, the newest first.
+fn titles(stage: &Stage) -> Vec<String> {
+    let report = stage.run(["list", "--json"]).ended(0).json();
+    report["sessions"].as_array().unwrap().iter().map(|row| row["title"].as_str().unwrap().to_owned()).collect()
+}
+
+// K-08: a boundary of the client cuts off all prompts, and one of ours drops them from the file.
+#[test]
+fn k_08_titles_are_inherited_from_before_a_boundary() {
+    let talk = || Talk::default().prompt("Fix the flush of the store").says("It is fixed.").prompt("yes").says("Done.");
+    let boundary = json!({"parentUuid": null, "type": "system", "subtype": "compact_boundary", "uuid": "b1",
+        "timestamp": "2026-04-01T00:00:01.000Z", "compactMetadata": {"trigger": "auto", "preTokens": 9}});
+    let summary = json!({"parentUuid": "b1", "type": "user", "isCompactSummary": true, "uuid": "b2",
+        "timestamp": "2026-04-01T00:00:02.000Z", "message": {"role": "user", "content": "This session is continued."}});
+    let next = json!({"parentUuid": "b2", "type": "user", "uuid": "b3", "timestamp": "2026-04-01T00:00:03.000Z",
+        "message": {"role": "user", "content": "go on"}});
+    let compacted = talk().line(&boundary).line(&summary);
+    for by_client in [compacted.bytes(), [compacted.bytes(), format!("{next}\n").into_bytes()].concat()] {
+        assert_eq!(titles(&Stage::new().session_with("a", &by_client)), ["Fix the flush of the store"]);
+    }
+    let stage = Stage::new().session_with("a", &talk().bytes());
+    let compact = ["compact", "latest", "--force", "--engine", "extract", "--keep-recent", "0"];
+    let result = stage.run(compact).ended(0).path();
+    assert!(fs::read_to_string(result).unwrap().contains(r#""customTitle":"Fix the flush of the store (compacted)""#));
+    let stage = Stage::new().session_with("a", &talk().bytes());
+    stage.run([&compact[..], &["--in-place"]].concat()).ended(0);
+    assert_eq!(titles(&stage), ["Fix the flush of the store"]);
+}
+
+// K-08: a long title gives way to the verb behind it, not the other way round.
+#[test]
+fn k_08_the_verb_behind_a_long_title_is_visible() {
+    let talk = Talk::default().prompt(&"Fix the flush of the store, page by page ".repeat(9)).says("Done.");
+    let talk = talk.prompt("And the index").says("Done as well.");
+    let stage = Stage::new().session_with("a", &talk.bytes());
+    let cut = ["truncate", "latest", "--target-tokens", "10", "--tokens", "chars4"];
+    let after = Transcript::read(&fs::read(stage.run(cut).ended(0).path()).unwrap());
+    let title = after.lines.last().unwrap().value["customTitle"].as_str().unwrap().to_owned();
+    assert_eq!(title, "Fix the flush of the store, page by page Fix the flush of t… (truncated)");
 }
 
 // S-01

@@ -137,6 +137,7 @@ impl<'a> Conversation<'a> {
             settings: &how.rewriting,
             ui,
             reading,
+            title: String::new(),
             calibration,
             totals,
             archive: None,

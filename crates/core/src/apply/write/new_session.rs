@@ -9,7 +9,7 @@ use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::entry;
 use ctxc_transcript::scan::{Kind, Scan, each_field};
 use ctxc_transcript::text::{clipped, json_string, on_one_line};
-use ctxc_transcript::{Chain, Flags, Index, read_line};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, read_line};
 
 /// The session that a rewrite makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn with_session(entry: &str, id: &str) -> String {
 const TITLE_LEN: usize = 60;
 
 /// What the picker calls the session, in its own order: the title that the user gave last, that of the client, the last
-/// prompt, the summary, or the first prompt that is no command.
+/// prompt, the summary, or the first prompt that is no command, also from before a boundary (K-08).
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -55,11 +55,32 @@ pub fn title_of(file: &File, index: &Index, chain: &Chain) -> io::Result<String>
             return Ok(clipped(&on_one_line(without_suffix(&title)), TITLE_LEN));
         }
     }
-    let prompts = chain.lines.iter().copied().filter(|&line| index.record(line).flags.any(Flags::PROMPT));
-    let typed = prompts.clone().find(|&line| !index.record(line).flags.any(Flags::COMMAND));
-    let Some(first) = typed.or(prompts.clone().next()) else { return Ok("session".to_owned()) };
-    let bytes = read_line(file, index, first, &mut buffer)?;
-    Ok(clipped(&on_one_line(&readable(&entry::text(&Scan::of(bytes), bytes))), TITLE_LEN))
+    let flags = |line: LineNo| index.record(line).flags;
+    let is_typed = |line: &LineNo| flags(*line).any(Flags::PROMPT) && !flags(*line).any(Flags::COMMAND);
+    // What stands before a boundary is of the same conversation.
+    let boundary = chain.lines.first().filter(|&&line| flags(line).any(Flags::COMPACT_BOUNDARY));
+    let before = index.lines().take_while(|line| boundary.is_some_and(|boundary| line < boundary));
+    let before = before.filter(|&line| !flags(line).any(Flags::SIDECHAIN));
+    let on_chain = || chain.lines.iter().copied();
+    let summary = || on_chain().find(|&line| flags(line).any(Flags::COMPACT_SUMMARY));
+    let command = || on_chain().find(|&line| flags(line).any(Flags::PROMPT));
+    let mut named = before.chain(on_chain()).find(is_typed).into_iter().chain(summary()).chain(command());
+    named
+        .find_map(|line| {
+            let text = read_line(file, index, line, &mut buffer).map(|bytes| entry::text(&Scan::of(bytes), bytes));
+            let is_summary = flags(line).any(Flags::COMPACT_SUMMARY);
+            let title = |text: String| if is_summary { first_asked(&text) } else { Some(readable(&text)) };
+            text.map(|text| title(text).map(|title| clipped(&on_one_line(&title), TITLE_LEN))).transpose()
+        })
+        .unwrap_or_else(|| Ok("session".to_owned()))
+}
+
+/// What was asked first, as a summary of ours tells it: the prompts themselves are gone.
+fn first_asked(summary: &str) -> Option<String> {
+    let under = |heading: &str| summary.split_once(heading)?.1.lines().next();
+    // An answer of a word or two names nothing.
+    let asked = under("\nAsked:\n- ").filter(|asked| asked.split_whitespace().count() > 2);
+    asked.or_else(|| under("\nGoal:\n- ")).map(str::to_owned)
 }
 
 /// A prompt as a person would say it, and as it is where that would be nothing.
