@@ -61,7 +61,9 @@ fn joined(parts: &[String], text: &str, limit: Tokens) -> String {
     if left < LEAST_REST {
         return told;
     }
-    let is_new = |line: &&str| !told.lines().any(|kept| line.contains(kept) || kept.contains(line.trim()));
+    let is_told =
+        |line: &str, kept: &str| line.contains(kept) || kept.contains(line) || kept.eq_ignore_ascii_case(line);
+    let is_new = |line: &&str| !told.lines().any(|kept| is_told(line.trim(), kept));
     let rest = text.lines().filter(|line| !line.trim().is_empty() && is_new(line)).collect::<Vec<_>>().join("\n");
     let rest = within(&rest, Tokens(left));
     if rest.is_empty() { told } else { format!("{told}\n{rest}") }

@@ -16,6 +16,11 @@ const DONE: [&str; 6] = [
 ];
 /// How the results of edits go on: with the lines around.
 const EDITED: [&str; 2] = [" has been updated", " has been created"];
+/// How lines begin that sum up how many tests passed and failed.
+const SUMMARIES: [&str; 9] =
+    ["test result:", "Tests:", "Tests ", "Summary", "ok | ", "FAILED | ", "pass ", "fail ", "ℹ "];
+/// Within so many lines from the beginning an exit status stands.
+const EXIT_LINES: usize = 4;
 /// How many failed tests or errors are named at most.
 const NAMED: usize = 4;
 
@@ -31,25 +36,38 @@ pub(super) fn is_done(text: &str) -> bool {
 pub(super) fn outcome(lines: &[&str]) -> Vec<String> {
     let Some(patterns) = PATTERNS.as_ref() else { return Vec::new() };
     let mut parts = Vec::new();
-    let exit = lines.first().and_then(|line| patterns.exit.captures(line)).and_then(|found| found.get(1));
+    let status = lines.iter().take(EXIT_LINES).find_map(|line| patterns.exit.captures(line));
+    let exit = status.as_ref().and_then(|found| found.iter().skip(1).flatten().next());
     parts.extend(exit.map(|code| format!("exit code {}", code.as_str())));
     parts.extend(counts(lines, patterns));
     let failed = once_each(lines.iter().filter_map(|line| failed_test(line, patterns)));
     if !failed.is_empty() {
         parts.push(listed("failed: ", &failed));
     }
-    let exception = lines.iter().rev().find(|line| patterns.exception.is_match(line));
-    parts.extend(exception.map(|line| line.trim().to_owned()));
+    let exception = lines.iter().rposition(|line| patterns.exception.is_match(line));
+    parts.extend(exception.map(|at| exception_from(lines, at)));
     let errors = errors(lines, patterns);
     let has_error = exception.is_some() || !errors.is_empty();
     parts.extend(errors);
     if !has_error && (exit.is_some_and(|code| code.as_str() != "0") || failed.is_empty()) {
-        let is_final = |line: &&&str| patterns.error.is_match(line) && !patterns.hint.is_match(line);
-        let last = lines.iter().rev().find(is_final).or_else(|| lines.last().filter(|_| exit.is_some()));
+        let is_count = |line: &str| is_summary(line) && patterns.failed.is_match(line);
+        let is_final = |line: &&&str| patterns.error.is_match(line) && !patterns.hint.is_match(line) && !is_count(line);
+        // What a program says of its use stands behind what was wrong with it.
+        let usage = lines.iter().position(|line| line.trim_start().to_ascii_lowercase().starts_with("usage:"));
+        let before_usage = usage.and_then(|at| lines.get(at.checked_sub(1)?));
+        let any = || before_usage.or(lines.last()).filter(|_| exit.is_some());
         let is_exit = |line: &str| patterns.exit.is_match(line);
-        parts.extend(last.filter(|line| !is_exit(line)).map(|line| line.trim().to_owned()));
+        let last = lines.iter().rev().find(is_final).or_else(any).filter(|line| !is_exit(line));
+        parts.extend(last.map(|line| line.trim().to_owned()));
     }
     parts
+}
+
+/// The exception at line `at`; where that line only says where it was, with what it was.
+fn exception_from(lines: &[&str], at: usize) -> String {
+    let line = lines.get(at).map_or("", |line| line.trim()).trim_start_matches("E  ").trim_start();
+    let message = lines.get(at + 1).filter(|_| line.contains("panicked at") && line.ends_with(':'));
+    message.map_or_else(|| line.to_owned(), |message| format!("{line} {}", message.trim()))
 }
 
 struct Patterns {
@@ -60,6 +78,8 @@ struct Patterns {
     failed_test: Regex,
     exception: Regex,
     place: Regex,
+    /// What `ESLint` prints below the name of a file.
+    listed_error: Regex,
     rust_error: Regex,
     error: Regex,
     hint: Regex,
@@ -68,23 +88,44 @@ struct Patterns {
 static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
     let regex = |pattern: &str| Regex::new(pattern).ok();
     Some(Patterns {
-        exit: regex(r"^(?:Error: )?Exit code (\d+)")?,
-        passed: regex(r"\b(\d+) (?:tests? )?(?:passed|passing|pass\b)")?,
-        failed: regex(r"\b(\d+) (?:tests? )?(?:failed|failing|fail\b)|\b(?:failures|errors)=(\d+)")?,
-        problems: regex(
-            r"(?i)^\W*(?:(?:found )?\d+ (?:errors?|warnings?|issues?|problems?|vulnerabilities)\b.*|ran \d+ tests? .*|[^:]{0,40}coverage: [\d.]+ ?%.*|required test coverage .*|FAILED \(.*\)|\d+ files? (?:changed|reformatted).*)$",
+        exit: regex(
+            r"^(?:Error: )?Exit code:? (\d+)|^(?:Process|Command) exited with (?:exit )?code:? (\d+)|^<exit_code>(\d+)<",
         )?,
-        failed_test: regex(
-            r"^\s*(?:--- FAIL: (\S+)|test (\S+) \.\.\. FAILED|FAILED (\S+\.py\S*)|(\S+\.py\S*) FAILED|FAIL:? +(\S+(?: > .+)?)|(?:●|✗|✕|×|\(fail\)) (.+?)(?: \[?\(?[\d.]+ ?ms\)?\]?)?$|(?:FAIL|TIMEOUT) \[ *[\d.]+s\] (?:\(.*\) )?(.+))",
-        )?,
-        exception: regex(
-            r"^(?:Uncaught |Caused by: )?(?:[\w$]+[.:])*\w*(?:Error|Exception|Interrupt|SystemExit)(?::|$)|panicked at|^Exception in thread",
-        )?,
-        place: regex(r"^\W*(?:error: )?([\w@.~/\\\[\]-]+\.\w{1,5}(?:[:(]\d+)(?:[:,]\d+)?\)?):? *-? *([^:# ].{3,})$")?,
+        passed: regex(r"\b(\d+) (?:tests? )?(?:passed|passing|pass\b)|\bpass (\d+)$")?,
+        failed: regex(r"\b(\d+) (?:tests? )?(?:failed|failing|fail\b)|\b(?:failures|errors)=(\d+)|\bfail (\d+)$")?,
+        problems: regex(concat!(
+            r"(?i)^\W*(?:",
+            r"(?:found )?\d+ (?:errors?|warnings?|issues?|problems?|vulnerabilities)\b.*|",
+            r"ran \d+ tests? .*|FAILED \(.*\)|OK \(\d+ tests?.*\)|",
+            r"\d+ (?:tests?|examples?|runs|specs?), .*\b\d+ (?:failures?|failed|errors?).*|",
+            r"(?:ERROR\] +)?tests run: \d+.*|tests: \d+, assertions: .*|executed \d+ tests?, with .*|",
+            r"(?:passed|failed)! +- +failed: .*|\d+% tests passed.*|\d\d:\d\d \+\d+.*: (?:some|all) tests .*|",
+            r"build (?:failed|failure|success)\w*\b.*|success: no issues found.*|all checks passed.*|",
+            r"[^:]{0,40}coverage: [\d.]+ ?%.*|required test coverage .*|\d+ files? (?:changed|reformatted).*)$",
+        ))?,
+        failed_test: regex(concat!(
+            r"^\s*(?:--- FAIL: (\S+)|test (\S+) \.\.\. FAILED|FAILED (\S+\.py\S*)|(\S+\.py\S*) FAILED|",
+            r"FAIL:? +(\S+(?: > .+)?)|ERROR: (test\w+ \(.*\))|",
+            r"(?:●|✗|✕|×|\(fail\)) (.+?)(?: \[?\(?[\d.]+ ?ms\)?\]?)?$|",
+            r"(?:FAIL|TIMEOUT) \[ *[\d.]+s\] (?:\(.*\) )?(.+)|not ok \d+ -? ?(.+)|rspec (\./\S+:\d+)|",
+            r"(\w[\w.$]* > .+) FAILED$|\d+\) ([\w\\]+::\w+)$|Failed (\w+(?:\.\w+)+)(?: \[.*\])?$)",
+        ))?,
+        exception: regex(concat!(
+            r"^(?:E +|Uncaught |Caused by: |Unhandled exception[.:] )?(?:[\w$]+[.:])*\w*",
+            r"(?:Error|Exception|Interrupt|SystemExit)(?::|$)|panicked at|^Exception in thread|^panic: |^PHP Fatal error: |",
+            r"^\S+\.rb:\d+:in .*Error\)$",
+        ))?,
+        place: regex(concat!(
+            r"^\W*(?:error: |e: )?((?:file://)?[\w@.~/\\\[\]-]+\.\w{1,5}(?:[:(]\d+)(?:[:,]\d+)?\)?)",
+            r":? *-? *([^:# ].{3,})$",
+        ))?,
+        listed_error: regex(r"^ +(\d+:\d+) +error +(.+)$")?,
         rust_error: regex(r"^\s*(?:error(?:\[\w+\])?|fatal): ")?,
-        error: regex(
-            r"(?i)\berror\b|\bfatal\b|\bfailed\b|\bfailure\b|\bpanic|\bdenied\b|\bnot found\b|\bcannot\b|\bno such\b|\brefus|\baborted\b|\btimed out\b|\bconflict\b|❌|✖|✘",
-        )?,
+        error: regex(concat!(
+            r"(?i)\berror\b|\bfatal\b|\bfailed\b|\bfailure\b|\bpanic|\bdenied\b|\bnot found\b|\bcannot\b|\bno such\b|",
+            r"\bno\b.{1,60}\bfound\b|\bunable to\b|\bcould ?n[o']t\b|\bunknown (?:command|option|flag)\b|\bunrecognized\b|",
+            r"\binterrupted\b|\bkilled\b|\brefus|\babort(?:ed|ing)\b|\btimed out\b|\bconflict\b|❌|✖|✘|⨯",
+        ))?,
         hint: regex(r"(?i)^\s*hint:|^\s*note:|warning|no errors?\b|0 errors?\b|0 failed")?,
     })
 });
@@ -92,14 +133,9 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
 /// How many tests passed and failed, and what linters counted.
 fn counts(lines: &[&str], patterns: &Patterns) -> Vec<String> {
     let mut found = Vec::new();
-    let is_summary = |line: &str| {
-        let bare = line.trim_start_matches(['=', ' ', '-', '#']);
-        let starts = ["test result:", "Tests:", "Tests ", "Summary"].iter().any(|start| bare.starts_with(start));
-        starts || (bare.starts_with(|c: char| c.is_ascii_digit()) && bare.len() < 100)
-    };
     let sum = |pattern: &Regex| {
         let figures = lines.iter().filter(|line| is_summary(line)).filter_map(|line| pattern.captures(line));
-        let figures = figures.filter_map(|found| found.get(1).or(found.get(2))?.as_str().parse::<u64>().ok());
+        let figures = figures.filter_map(|found| found.iter().skip(1).flatten().next()?.as_str().parse::<u64>().ok());
         figures.fold(None, |sum, figure| Some(sum.unwrap_or(0) + figure))
     };
     match (sum(&patterns.passed), sum(&patterns.failed)) {
@@ -115,9 +151,17 @@ fn counts(lines: &[&str], patterns: &Patterns) -> Vec<String> {
     if n_ok + n_failed > 0 {
         found.push(format!("packages: {n_ok} ok, {n_failed} FAIL"));
     }
-    let problems = lines.iter().rev().map(|line| line.trim()).filter(|line| patterns.problems.is_match(line)).take(2);
-    found.extend(problems.map(|line| line.trim_matches(['=', ' ', '*', '✖', ':']).to_owned()));
+    let problems = lines.iter().rev().map(|line| line.trim()).filter(|line| patterns.problems.is_match(line));
+    let problems = once_each(problems.map(|line| line.trim_matches(['=', ' ', '*', '✖', ':'])));
+    found.extend(problems.into_iter().take(2).map(str::to_owned));
     found
+}
+
+/// Whether the line may sum up a run of tests.
+fn is_summary(line: &str) -> bool {
+    let bare = line.trim_start_matches(['=', ' ', '-', '#']);
+    let starts = SUMMARIES.iter().any(|start| bare.starts_with(start));
+    starts || (bare.starts_with(|c: char| c.is_ascii_digit()) && bare.len() < 100)
 }
 
 fn failed_test<'t>(line: &'t str, patterns: &Patterns) -> Option<&'t str> {
@@ -135,6 +179,9 @@ fn errors(lines: &[&str], patterns: &Patterns) -> Vec<String> {
         if patterns.rust_error.is_match(line) {
             let place = lines.iter().skip(at + 1).take(3).find_map(|line| line.trim_start().strip_prefix("--> "));
             found.extend(place.map(|place| format!("{place}: {}", line.trim())));
+        } else if let Some((_, [place, message])) = patterns.listed_error.captures(line).map(|found| found.extract()) {
+            let file = lines.iter().take(at).rev().find(|line| !line.starts_with(' ')).unwrap_or(&"");
+            found.push(format!("{file}:{place}: {message}"));
         } else if patterns.place.is_match(line) && (patterns.error.is_match(line) || line.contains(": ")) {
             found.push(line.trim().to_owned());
         }
@@ -209,7 +256,40 @@ mod tests {
                 &["2 passed, 1 failed", "failed: adds › zero"],
             ),
             ("total 8\n-rw-r--r-- 1 ann ann 12 a.txt", &[]),
+            (
+                "Exit code 1\nunknown flag: --visible\n\nUsage:  gh repo edit [flags]\n\nFlags:\n  --wiki  Enable wiki\n",
+                &["exit code 1", "unknown flag: --visible"],
+            ),
+            (
+                "Process exited with code 101\nthread 'main' panicked at src/main.rs:3:5:\nassertion `left == right` failed\nnote: run with",
+                &["exit code 101", "thread 'main' panicked at src/main.rs:3:5: assertion `left == right` failed"],
+            ),
+            (
+                "    def test_x():\n>       assert 1 == 2\nE       AssertionError: 1 is not 2\na.py:3: AssertionError",
+                &["AssertionError: 1 is not 2", "a.py:3: AssertionError"],
+            ),
+            (
+                "/p/src/a.ts\n  3:5  error  'x' is never used  no-unused-vars\n\n✖ 1 problem (1 error, 0 warnings)",
+                &["1 problem (1 error, 0 warnings)", "/p/src/a.ts:3:5: 'x' is never used  no-unused-vars"],
+            ),
+            ("not ok 3 - adds two\n# tests 3\n# pass 2\n# fail 1", &["2 passed, 1 failed", "failed: adds two"]),
+            ("FAILED | 2 passed | 1 failed (12ms)", &["2 passed, 1 failed"]),
         ];
+        let failing = [
+            "3 examples, 1 failure",
+            "3 runs, 4 assertions, 1 failures, 0 errors, 0 skips",
+            "3 tests, 1 failure",
+            "Tests: 3, Assertions: 4, Failures: 1.",
+            "Tests run: 3, Failures: 1, Errors: 0, Skipped: 0",
+            "Failed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3",
+            "50% tests passed, 1 tests failed out of 2",
+            "Executed 3 tests, with 1 failure (0 unexpected) in 0.1 (0.1) seconds",
+            "BUILD FAILED in 2s",
+            "00:01 +2 -1: Some tests failed.",
+        ];
+        for summary in failing {
+            assert!(of(&format!("one line\n\n{summary}\n")).iter().any(|part| part == summary), "{summary}");
+        }
         for (text, expected) in cases {
             assert_eq!(&of(text), expected, "{text}");
         }
