@@ -30,14 +30,12 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
     exit code: 0
     ----- standard output
     --- a.jsonl  13 active entries, 313 tokens
-    +++ c.jsonl  8 active entries, 146 tokens
-    - line 1  2026-03-02T09:00:08Z  user  35 tokens  The total on the checkout page is wrong when two coupons are…
+    +++ c.jsonl  10 active entries, 243 tokens
     - line 2  2026-03-02T09:00:15Z  assistant  10 tokens  I will read how the total is computed.
     - line 3  2026-03-02T09:00:22Z  assistant, call  11 tokens  Read file_path: /home/ann/shop/src/total.ts
     - line 4  2026-03-02T09:00:29Z  tool  49 tokens  1 export function total(items, coupons) { 2 let sum = items.…
-    - line 5  2026-03-02T09:00:36Z  assistant  62 tokens  The loop in src/total.ts:3 takes the second coupon off what …
     ----- standard error
-    5 entries dropped (167 tokens), 0 changed (0 -> 0 tokens), 0 added (0 tokens), 8 unchanged; tokens are chars4
+    3 entries dropped (70 tokens), 0 changed (0 -> 0 tokens), 0 added (0 tokens), 10 unchanged; tokens are chars4
     ");
     let back = stage.run(["diff", "c.jsonl", "a.jsonl", "--json"]).ended(0).json();
     let there = stage.run(["diff", "a.jsonl", "c.jsonl", "--json"]).ended(0).json();
