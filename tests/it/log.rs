@@ -28,13 +28,13 @@ fn a_lineage_leads_back_to_the_first_source() {
     assert_snapshot!(shown(&stage.run(["log", "c.jsonl"])), @"
     exit code: 0
     ----- standard output
-    [OPERATION]  [TIME]  compress  8,351 -> 7,701 tokens (chars4)
+    [OPERATION]  [TIME]  compress  8,347 -> 7,698 tokens (chars4)
       [HOME]/shop/b.jsonl (161.2 kB)
       -> [HOME]/shop/c.jsonl (158.6 kB)
       ctxc compress b.jsonl --bands 50-80:compress -o c.jsonl
       6 items removed or restored, 6 still removed
 
-    [OPERATION]  [TIME]  compress  10,182 -> 8,351 tokens (chars4)
+    [OPERATION]  [TIME]  compress  10,182 -> 8,347 tokens (chars4)
       its output has grown since
       [HOME]/shop/a.jsonl (179.8 kB)
       -> [HOME]/shop/b.jsonl (161.1 kB)
@@ -45,7 +45,7 @@ fn a_lineage_leads_back_to_the_first_source() {
     assert_snapshot!(shown(&stage.run(["log", "b.jsonl"])), @"
     exit code: 0
     ----- standard output
-    [OPERATION]  [TIME]  compress  10,182 -> 8,351 tokens (chars4)
+    [OPERATION]  [TIME]  compress  10,182 -> 8,347 tokens (chars4)
       its output has grown since
       [HOME]/shop/a.jsonl (179.8 kB)
       -> [HOME]/shop/b.jsonl (161.1 kB)

@@ -67,6 +67,26 @@ pub(super) fn announces(sentence: &str) -> bool {
     is_led() && (STARTS.iter().any(|start| bare.starts_with(start)) || in_japanese()) && !gives_a_reason(bare)
 }
 
+/// How a remark begins that only says that something was understood.
+const UNDERSTOOD: [&str; 8] = [
+    "Now I understand",
+    "Now I have a ",
+    "Now I see",
+    "Now I can see",
+    "I understand",
+    "I see the ",
+    "I can see the ",
+    "I have a clear ",
+];
+/// A longer remark says what it was.
+const LONGEST_REMARK: usize = 90;
+
+/// Whether the sentence only says that its writer has understood: "Now I understand the problem."
+pub(super) fn nods(sentence: &str) -> bool {
+    let is_plain = || sentence.len() <= LONGEST_REMARK && !sentence.contains([':', '`', ',', '/']);
+    UNDERSTOOD.iter().any(|start| sentence.starts_with(start)) && is_plain() && !gives_a_reason(sentence)
+}
+
 fn gives_a_reason(sentence: &str) -> bool {
     [
         " because ",
@@ -113,5 +133,7 @@ mod tests {
         ] {
             assert!(!announces(text), "{text}");
         }
+        assert!(nods("Now I understand the problem.") && nods("I see the issue."));
+        assert!(!nods("Now I see: the cache is stale.") && !nods("I see the error in `src/a.rs`."));
     }
 }

@@ -1,5 +1,7 @@
 //! What each piece carries: its words and facts with their weights, its classes, its size.
 
+use std::collections::BTreeMap;
+
 use crate::language::{
     Classes, HashedMap, Piece, Shape, Word, fold_hash, lays_down, pairs, quoted, reports_error, vocabulary, words,
 };
@@ -64,6 +66,7 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
         numbers: HashedMap::default(),
     };
     let mut counts: Vec<u32> = Vec::new();
+    let mut kinds = Vec::new();
     for piece in pieces {
         let from = features.ids.len();
         let mut carries = Carries {
@@ -98,16 +101,19 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
                 if weight > 0.0 {
                     carries.n_facts += u32::from(weight >= FACT);
                     features.add(hash, weight, &mut counts);
+                    kinds.resize(features.weights.len(), word.shape);
                 }
             });
         }
         for fact in quoted(piece.text) {
             features.add(!fold_hash(fact.text), QUOTED, &mut counts);
         }
+        kinds.resize(features.weights.len(), Shape::Plain);
         if reports_error(piece.text) || is_diagnostic(piece.text) {
             features.add(!fold_hash(piece.text), ERROR_LINE, &mut counts);
             carries.classes = carries.classes | Classes::ERROR;
             carries.is_whole = true;
+            kinds.resize(features.weights.len(), Shape::Plain);
         }
         carries.from = u32::try_from(from).unwrap_or(u32::MAX);
         carries.to = u32::try_from(features.ids.len()).unwrap_or(u32::MAX);
@@ -119,7 +125,25 @@ pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
             *weight *= 1.0 + 0.35 * f32::from(u16::try_from(count.min(9) - 1).unwrap_or_default()).sqrt();
         }
     }
+    even_out(&mut features.weights, &kinds, weights.evenness);
     features
+}
+
+/// Makes the facts of a kind that a text has few of worth more, and those of one that it is full of worth less: the one
+/// address among twenty names would be missed most.
+fn even_out(weights: &mut [f32], kinds: &[Shape], evenness: f32) {
+    let mut n_of_kind: BTreeMap<Shape, f32> = BTreeMap::new();
+    for (kind, _) in kinds.iter().zip(&*weights).filter(|(_, weight)| **weight >= FACT) {
+        *n_of_kind.entry(*kind).or_default() += 1.0;
+    }
+    n_of_kind.remove(&Shape::Plain);
+    let n_kinds = n_of_kind.values().fold(0.0, |n, _| n + 1.0);
+    let mean = n_of_kind.values().sum::<f32>() / n_kinds;
+    for (weight, kind) in weights.iter_mut().zip(kinds).filter(|(weight, _)| **weight >= FACT) {
+        if let Some(n) = n_of_kind.get(kind) {
+            *weight *= (mean / n).powf(evenness).clamp(EVENED.0, EVENED.1);
+        }
+    }
 }
 
 impl Features {
@@ -136,6 +160,9 @@ impl Features {
         self.ids.push(id);
     }
 }
+
+/// How far the kinds of facts may be evened out.
+const EVENED: (f32, f32) = (0.5, 2.5);
 
 /// The weight from which a feature is a fact.
 const FACT: f32 = 2.0;
@@ -169,15 +196,27 @@ pub(super) struct Weights {
     plain: f32,
     /// A capitalized word that does not start its piece.
     name: f32,
+    /// How much kinds with few facts are raised, and those with many lowered: 0 not at all, 1 until all kinds weigh the same.
+    evenness: f32,
 }
+
+/// See [`Weights::evenness`].
+const EVENNESS: f32 = 0.5;
 
 impl Weights {
     /// For one text, of which little is left: as measured in `docs/extract.md`.
-    pub(super) const TEXT: Self =
-        Self { path: 7.5, identifier: (5.0, 0.06), number: 8.0, version: 8.5, plain: 0.7, name: 0.0 };
+    pub(super) const TEXT: Self = Self {
+        path: 7.5,
+        identifier: (5.0, 0.06),
+        number: 8.0,
+        version: 8.5,
+        plain: 0.7,
+        name: 0.0,
+        evenness: EVENNESS,
+    };
     /// For a summary of many messages, where what was said counts more than the figures in it.
     pub(super) const SUMMARY: Self =
-        Self { path: 5.0, identifier: (3.5, 0.06), number: 4.5, version: 5.5, plain: 0.7, name: 2.2 };
+        Self { path: 5.0, identifier: (3.5, 0.06), number: 4.5, version: 5.5, plain: 0.7, name: 2.2, evenness: 0.0 };
 
     /// What a token is worth when it is new. Long facts are worth more than short ones, for they are rarer and take more
     /// room; of Japanese, the characters more than the endings.

@@ -1,6 +1,6 @@
 //! What a piece is worth for its kind and its place, whatever else is kept.
 
-use super::announce::announces;
+use super::announce::{announces, nods};
 use super::bonds::is_question;
 use super::features::Carries;
 use super::reading::Reading;
@@ -22,6 +22,9 @@ const REACH: usize = 10;
 pub(super) const LEAST_WEIGHT: f32 = 1.0;
 const OPENING: Lift = Lift { factor: 1.5, bonus: 4.0 };
 const CLOSING: Lift = Lift { factor: 1.3, bonus: 2.0 };
+
+/// The factor on an announcement.
+pub(super) const ANNOUNCEMENT: f32 = 0.12;
 
 /// The lifts of all pieces.
 pub(super) struct Lifts {
@@ -90,8 +93,8 @@ pub(super) fn factor(piece: &Piece<'_>, carries: &Carries, introduces: bool) -> 
     if reports_success(piece.text) {
         factor *= 0.3;
     }
-    if announces(piece.text) {
-        factor *= 0.12;
+    if announces(piece.text) || nods(piece.text) {
+        factor *= ANNOUNCEMENT;
     }
     factor
 }

@@ -39,7 +39,12 @@ const CLOSE_ENOUGH: f32 = 0.92;
 /// The pieces to keep within `budget` UTF-16 units, in the order in which they were chosen.
 pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<Choice> {
     let n_pieces = reading.pieces.len();
-    let mut state = State { worth: Worth::new(reading, budget), barred: vec![false; n_pieces], choices: Vec::new() };
+    let mut state = State {
+        worth: Worth::new(reading, budget),
+        barred: vec![false; n_pieces],
+        is_last_call: false,
+        choices: Vec::new(),
+    };
     let n_sections = n_pieces.div_ceil(SECTION).max(1);
     let sections = (0..n_sections).map(|n| n * n_pieces / n_sections..(n + 1) * n_pieces / n_sections);
     let limits = limits(&state, sections.clone());
@@ -47,6 +52,10 @@ pub(super) fn select(reading: &Reading<'_>, budget: usize) -> Vec<Choice> {
         state.take_from(section, limit);
     }
     state.fill();
+    state.is_last_call = true;
+    if state.has_room() {
+        state.run(&(0..n_pieces), budget);
+    }
     state.choices
 }
 
@@ -54,6 +63,8 @@ struct State<'r, 't> {
     worth: Worth<'r, 't>,
     /// Pieces that were given back and are not to be taken again for their own sake.
     barred: Vec<bool>,
+    /// Whether announcements may be taken: they come last of all.
+    is_last_call: bool,
     choices: Vec<Choice>,
 }
 
@@ -99,6 +110,7 @@ impl State<'_, '_> {
         let says_nothing = is_courtesy(&reading.features.pieces[idx]) || reading.features.weight_of(idx) < LEAST_WEIGHT;
         let is_repeat = reading.counts[idx] == 0;
         let is_only = reading.pieces.len() == 1;
+        let says_nothing = says_nothing || !self.is_last_call && self.worth.is_announcement(idx);
         !is_frame && !is_repeat && !self.barred[idx] && (is_only || !says_nothing)
     }
 
@@ -230,10 +242,16 @@ impl State<'_, '_> {
         !lone.is_empty()
     }
 
+    /// Whether so much of the budget is left that it is worth to look for more.
+    fn has_room(&self) -> bool {
+        let left = self.worth.budget.saturating_sub(self.worth.used);
+        left * 100 >= self.worth.budget * 15
+    }
+
     /// Uses what is left of the budget for the best part of a piece that did not fit.
     fn fill(&mut self) {
         let left = self.worth.budget.saturating_sub(self.worth.used);
-        if left < LEAST_PART || left * 100 < self.worth.budget * 15 {
+        if left < LEAST_PART || !self.has_room() {
             return;
         }
         let limit = left - MARK_UNITS - 1;

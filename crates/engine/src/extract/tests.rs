@@ -182,6 +182,43 @@ fn k_03_announcements_go_before_all_else() {
 
 // K-03
 #[test]
+fn k_03_an_announcement_stays_only_where_nothing_else_is_left() {
+    let said = "The flush of `src/store.rs` in the background of the server needs 340 MB of memory and 12 s for a page";
+    let text = format!("Now I understand the problem. {said}. Let me look at what we can show in this case.");
+    for target in 15..26 {
+        let kept = shrink(&text, target);
+        assert!(kept.contains("src/store.rs") && !kept.contains("Let me") && !kept.contains("understand"), "{kept}");
+    }
+    let alone = "Let me look at all of the files that are left in the folder of the store. ";
+    assert!(shrink(&alone.repeat(2), 20).starts_with("Let me look"));
+}
+
+// K-03
+#[test]
+fn k_03_a_list_within_a_list_keeps_its_intro_and_a_failed_command_its_status() {
+    let filler = "Nothing else of note came up on the way, and the rest of the day went by.\n".repeat(3);
+    let text = format!(
+        "{filler}1. The exit was blocked, which is mended by setting:\n   - `shutdown_timeout` to 100 ms\n   - `silent_logger` in src/log.rs\n\n{filler}"
+    );
+    for kept in at_all_shares(&text) {
+        assert!(!kept.contains("   - `") || kept.contains("mended by setting:"), "{kept}");
+    }
+    let kept = percent(&format!("Exit code 2\n{}", filler.replace(", and", ".\n").repeat(9)), 10);
+    assert!(kept.starts_with("Exit code 2"), "{kept}");
+}
+
+// K-03
+#[test]
+fn k_03_the_only_fact_of_its_kind_is_kept_before_one_of_many() {
+    let mut lines: Vec<String> =
+        (0..40).map(|n| format!("The function read_page_{n} calls flush_page_{n} at once.\n")).collect();
+    lines.insert(20, "The board is at https://tracker.example.org/board.\n".to_owned());
+    let kept = percent(&lines.concat(), 10);
+    assert!(kept.contains("https://tracker.example.org/board"), "{kept}");
+}
+
+// K-03
+#[test]
 fn k_03_cut_parts_have_balanced_marks() {
     let text = "The handler (which calls `parse_all`, then **flushes the whole store**, then [writes the log](https://a.b/c)) \
                 runs for 12 s on src/store.rs and needs 340 MB of memory while it does so, as measured on the server last week";

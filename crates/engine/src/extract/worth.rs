@@ -10,7 +10,7 @@
 
 use super::bonds::is_question;
 use super::features::units;
-use super::lift::{Lift, Lifts, lifts};
+use super::lift::{ANNOUNCEMENT, Lift, Lifts, lifts};
 use super::reading::Reading;
 use super::window;
 use crate::language::{Classes, PieceKind};
@@ -112,6 +112,11 @@ impl<'r, 't> Worth<'r, 't> {
         self.reading.features.pieces[idx].classes.has(class) && self.lifts[idx].factor >= 0.5 && !asks()
     }
 
+    /// Whether the piece only says what comes next, or that something was understood.
+    pub(super) fn is_announcement(&self, idx: usize) -> bool {
+        self.lifts[idx].factor <= ANNOUNCEMENT
+    }
+
     /// The lift of the best of the classes of the piece, as far as their shares are not used up.
     fn class(&self, idx: usize) -> Lift {
         let mut best = Lift { factor: 1.0, bonus: 0.0 };
@@ -157,7 +162,7 @@ impl<'r, 't> Worth<'r, 't> {
         match piece.kind {
             PieceKind::FenceOpen => self.budget >= 200,
             PieceKind::Row => true,
-            PieceKind::Sentence if piece.text.ends_with([':', '：']) => true,
+            PieceKind::Sentence | PieceKind::Item if piece.text.trim_end_matches('*').ends_with([':', '：']) => true,
             _ => self.budget >= 160 && self.cost(parent) * 4 <= self.budget,
         }
     }

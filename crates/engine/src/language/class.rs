@@ -178,7 +178,7 @@ pub fn reports_error(line: &str) -> bool {
     // Literals alone: the regex searches for all of them at once.
     static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let literals = "[Ee]rror: |[Ee]rror:$|ERROR|FAILED|FAIL[ :]|panicked at|Traceback|Exception|fatal:|FATAL|error\\[|\
-             failed:|Failed to|failed with|exit code 1|❌|✗|✖|✘|^\\s*× ";
+             failed:|Failed to|failed with|[Ee]xit code [1-9]|npm ERR!|panic: |command not found|❌|✗|✖|✘|^\\s*× ";
         Regex::new(literals).ok()
     });
     line.len() < 2000 && MARKS.as_ref().is_some_and(|marks| marks.is_match(line))
