@@ -124,7 +124,7 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
         error: regex(concat!(
             r"(?i)\berror\b|\bfatal\b|\bfailed\b|\bfailure\b|\bpanic|\bdenied\b|\bnot found\b|\bcannot\b|\bno such\b|",
             r"\bno\b.{1,60}\bfound\b|\bunable to\b|\bcould ?n[o']t\b|\bunknown (?:command|option|flag)\b|\bunrecognized\b|",
-            r"\binterrupted\b|\bkilled\b|\brefus|\babort(?:ed|ing)\b|\btimed out\b|\bconflict\b|❌|✖|✘|⨯",
+            r"\binterrupted\b|\bkilled\b|\brefus|\baborted\b|\btimed out\b|\bconflict\b|❌|✖|✘|⨯",
         ))?,
         hint: regex(r"(?i)^\s*hint:|^\s*note:|warning|no errors?\b|0 errors?\b|0 failed")?,
     })
@@ -133,8 +133,17 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
 /// How many tests passed and failed, and what linters counted.
 fn counts(lines: &[&str], patterns: &Patterns) -> Vec<String> {
     let mut found = Vec::new();
+    // A total stands for all that it sums up.
+    let is_total = |line: &&&str| {
+        let has_count = patterns.passed.is_match(line) || patterns.failed.is_match(line);
+        has_count && line.trim_start_matches(['=', ' ', '-', '#', '*']).starts_with("Total")
+    };
+    let summaries: Vec<&str> = match lines.iter().rev().find(is_total) {
+        Some(total) => vec![*total],
+        None => lines.iter().copied().filter(|line| is_summary(line)).collect(),
+    };
     let sum = |pattern: &Regex| {
-        let figures = lines.iter().filter(|line| is_summary(line)).filter_map(|line| pattern.captures(line));
+        let figures = summaries.iter().filter_map(|line| pattern.captures(line));
         let figures = figures.filter_map(|found| found.iter().skip(1).flatten().next()?.as_str().parse::<u64>().ok());
         figures.fold(None, |sum, figure| Some(sum.unwrap_or(0) + figure))
     };
@@ -273,6 +282,10 @@ mod tests {
                 &["1 problem (1 error, 0 warnings)", "/p/src/a.ts:3:5: 'x' is never used  no-unused-vars"],
             ),
             ("not ok 3 - adds two\n# tests 3\n# pass 2\n# fail 1", &["2 passed, 1 failed", "failed: adds two"]),
+            (
+                "- **Tests (core)** - 5 passed\n- Tests (cli) - 4 passed\n**Total: 9 tests passed**, no failures",
+                &["9 passed"],
+            ),
             ("FAILED | 2 passed | 1 failed (12ms)", &["2 passed, 1 failed"]),
         ];
         let failing = [
