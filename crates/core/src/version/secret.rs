@@ -68,15 +68,11 @@ impl Secret {
     /// is not in it, or where a mask would make another entry of it. With each further `attempt` the masks are different.
     #[must_use]
     pub fn mask(&self, bytes: &[u8], attempt: usize) -> Option<Vec<u8>> {
-        let mut found = self.find(bytes);
+        let found = self.find_all(bytes);
         if found.is_empty() {
             return None;
         }
-        if is_json(bytes) {
-            // What reaches over the end of a string is no text of it.
-            let quotes = quotes(bytes);
-            found.retain(|(range, _)| !quotes.iter().any(|quote| range.contains(quote)));
-        }
+        let found = apart(if is_json(bytes) { Strings::of(bytes).texts(found) } else { found });
         if found.is_empty() {
             return None;
         }
@@ -92,11 +88,11 @@ impl Secret {
     /// Whether it is in `bytes`, in any form.
     #[must_use]
     pub fn is_in(&self, bytes: &[u8]) -> bool {
-        !self.find(bytes).is_empty()
+        !self.find_all(bytes).is_empty()
     }
 
-    /// Where it stands, in order, without overlaps.
-    fn find(&self, bytes: &[u8]) -> Vec<(Range<usize>, Form)> {
+    /// Where it stands.
+    fn find_all(&self, bytes: &[u8]) -> Vec<(Range<usize>, Form)> {
         let mut found: Vec<(Range<usize>, Form)> = Vec::new();
         let mut view = View { bytes: bytes.to_vec(), starts: None };
         for _ in 0..=LEVELS {
@@ -109,21 +105,19 @@ impl Secret {
             }
             view = view.decoded(escape);
         }
-        // The longest of those that start at one place.
-        found.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
-        let mut end = 0;
-        found.retain(|(range, _)| {
-            let is_apart = range.start >= end;
-            end = end.max(range.end);
-            is_apart
-        });
         found
     }
 
     fn find_in(&self, view: &View, found: &mut Vec<(Range<usize>, Form)>) {
         for Needle { bytes, form } in self.needles.iter().filter(|needle| needle.bytes.len() <= view.bytes.len()) {
-            let places = memchr::memmem::find_iter(&view.bytes, bytes);
-            found.extend(places.map(|at| (view.source(at)..view.source(at + bytes.len()), *form)));
+            let finder = memchr::memmem::Finder::new(bytes);
+            let mut from = 0;
+            // Overlapping ones too: one of them may reach over the end of a string.
+            while let Some(at) = view.bytes.get(from..).and_then(|rest| finder.find(rest)) {
+                let at = from + at;
+                found.push((view.source(at)..view.source(at + bytes.len()), *form));
+                from = at + 1;
+            }
         }
         for cut in CUTS.iter().flat_map(|cut| memchr::memmem::find_iter(&view.bytes, cut).map(|at| at..at + cut.len()))
         {
@@ -188,22 +182,55 @@ fn is_json(bytes: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
 }
 
-/// Where strings of JSON begin and end.
-fn quotes(bytes: &[u8]) -> Vec<usize> {
-    let mut is_escaped = false;
-    let mut quotes = Vec::new();
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'"' if !is_escaped => quotes.push(at),
-            b'\\' => {
-                is_escaped = !is_escaped;
-                continue;
+/// `found` in order, without overlaps: the longest of those that start at one place.
+fn apart(mut found: Vec<(Range<usize>, Form)>) -> Vec<(Range<usize>, Form)> {
+    found.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    let mut end = 0;
+    found.retain(|(range, _)| {
+        let is_apart = range.start >= end;
+        end = end.max(range.end);
+        is_apart
+    });
+    found
+}
+
+/// What the strings of JSON have that a mask must not part.
+struct Strings {
+    /// Where strings begin and end.
+    quotes: Vec<usize>,
+    /// The second byte of each escape.
+    escaped: Vec<usize>,
+}
+
+impl Strings {
+    fn of(bytes: &[u8]) -> Self {
+        let (mut quotes, mut escaped) = (Vec::new(), Vec::new());
+        let mut is_escaped = false;
+        for (at, byte) in bytes.iter().enumerate() {
+            if is_escaped {
+                escaped.push(at);
+                is_escaped = false;
+            } else {
+                match byte {
+                    b'"' => quotes.push(at),
+                    b'\\' => is_escaped = true,
+                    _ => {}
+                }
             }
-            _ => {}
         }
-        is_escaped = false;
+        Self { quotes, escaped }
     }
-    quotes
+
+    /// Those of `found` that are texts: they reach over the end of no string, and part no escape.
+    fn texts(&self, mut found: Vec<(Range<usize>, Form)>) -> Vec<(Range<usize>, Form)> {
+        let has = |places: &[usize], range: &Range<usize>| {
+            let from = places.partition_point(|place| *place < range.start);
+            places.get(from).is_some_and(|place| *place < range.end)
+        };
+        let is_parted = |at: &usize| self.escaped.binary_search(at).is_ok();
+        found.retain(|(range, _)| !has(&self.quotes, range) && !is_parted(&range.start) && !is_parted(&range.end));
+        found
+    }
 }
 
 /// Whether a line is the entry that it was: JSON where it was JSON, of the same kind, under the same ids.
