@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 "use strict";
 // Starts the program of the platform package that npm has installed beside this one.
-const { spawnSync } = require("node:child_process");
+const { spawn } = require("node:child_process");
 
 const platform = `${process.platform}-${process.arch}`;
 const name = `@ctxc/${platform}/bin/ctxc${process.platform === "win32" ? ".exe" : ""}`;
@@ -13,10 +13,17 @@ try {
   console.error("hint: install it without --omit=optional, or build it with cargo install ctxc");
   process.exit(1);
 }
-const { status, signal, error } = spawnSync(program, process.argv.slice(2), { stdio: "inherit" });
-if (error) {
+const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
+// The program ends its work first, and this process waits for it. Ctrl-C reaches both from the terminal; a second one would
+// end the program at once.
+process.on("SIGINT", () => {});
+for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+child.on("error", (error) => {
   console.error(`error: cannot start ${program}: ${error.message}`);
   process.exit(1);
-}
-if (signal) process.kill(process.pid, signal);
-process.exit(status ?? 1);
+});
+child.on("exit", (code, signal) => {
+  if (!signal) process.exit(code);
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+});
