@@ -25,6 +25,7 @@ mod facts;
 mod find;
 mod findings;
 mod fit;
+mod fleet;
 mod forget;
 #[path = "../../benches/support/generate.rs"]
 #[expect(dead_code, reason = "what the benches and other tests use of it")]
