@@ -18,15 +18,15 @@ PART = 100
 
 
 def main(list_of_paths, *command):
-    ray.init(log_to_driver=False, logging_level="WARNING")
+    ray.init(include_dashboard=False, log_to_driver=False, logging_level="WARNING")
     with open(list_of_paths) as file:
-        lines = file.read().split("\n")
-    items = ray.data.from_items([{"line": line} for line in lines if line])
+        items = [{"line": line} for line in file.read().split("\n") if line]
+    parts = ray.data.from_items(items, override_num_blocks=max(1, len(items) // PART))
 
     def run(part):
         return {"result": results(part["line"], command)}
 
-    for row in items.map_batches(run, batch_size=PART).iter_rows():
+    for row in parts.map_batches(run, batch_size=None).iter_rows():
         print(row["result"])
 
 

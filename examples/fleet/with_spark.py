@@ -18,7 +18,10 @@ PART = 100
 
 
 def main(list_of_paths, folder, *command):
-    context = SparkSession.builder.appName("ctxc batch").getOrCreate().sparkContext
+    builder = SparkSession.builder.appName("ctxc batch").config("spark.ui.enabled", "false")
+    # Java only passes lines on: to optimise it would take longer than that.
+    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+    context = builder.getOrCreate().sparkContext
     context.addPyFile(str(Path(__file__).with_name("batches.py")))
     with open(list_of_paths) as file:
         lines = [line for line in file.read().split("\n") if line]

@@ -120,6 +120,54 @@ fn y_01_a_rerun_skips_what_is_done() {
     assert!(other.ended(0).stderr.contains("3 sessions done, 0 failed, 0 skipped"));
 }
 
+// Y-01: what a killed process has done is whole, and a rerun does the rest; what it wrote without saying so may be overwritten.
+#[test]
+fn y_01_a_rerun_finishes_what_a_kill_has_cut_off() {
+    let object = |name: &str| format!("{{\"path\": \"{name}.jsonl\", \"options\": [\"-o\", \"{name}.out\"]}}\n");
+    let list: String = ["a", "b", "c d"].map(object).concat();
+    let args = ["--results", "out.ndjson", "--jobs", "1", "prune", "--mask", "1"];
+    let stage = three();
+    let mut child = stage.process();
+    let mut child = child
+        .arg("batch")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(object("a").as_bytes()).unwrap();
+    while !fs::read(stage.path("out.ndjson")).is_ok_and(|text| text.ends_with(b"\n")) {
+        assert!(child.try_wait().unwrap().is_none());
+    }
+    input.write_all(object("b").as_bytes()).unwrap();
+    // Its file is the last that is seen before its result.
+    while !stage.path("b.out").exists() {
+        assert!(child.try_wait().unwrap().is_none());
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let (stage, again) = batch(stage, &list, &[&args[..], &["--force"]].concat());
+    let again = again.ended(0);
+    assert!(
+        ["2 sessions done, 0 failed, 1 skipped", "1 session done, 0 failed, 2 skipped"]
+            .iter()
+            .any(|counts| again.stderr.contains(counts)),
+        "{}",
+        again.text
+    );
+    let text = stage.bytes("out.ndjson");
+    let whole: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"}\n")).collect();
+    assert_eq!(results(&whole.concat()).len(), 3);
+    for name in ["a", "b", "c d"] {
+        let (from, to) = (format!("{name}.jsonl"), format!("{name}.alone"));
+        stage.run(["prune", "--mask", "1", &from, "-o", &to]).ended(0);
+        assert!(stage.bytes(&to) == stage.bytes(&format!("{name}.out")), "{name}");
+    }
+}
+
 // Y-01: what was pruned in place is done as it is now.
 #[test]
 fn y_01_a_rerun_in_place_skips_what_it_has_written() {

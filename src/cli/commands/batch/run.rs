@@ -188,13 +188,14 @@ impl<'a> Batch<'a> {
         self.add(&BatchKey { path, key: key.filter(|_| result.is_ok()) }, result);
     }
 
-    /// Names the content of a session with what is done to it; `None` where it cannot be read.
+    /// Names the content of a session with what is done to it; `None` where it cannot be read. Whether a file may be
+    /// overwritten changes no result: so a rerun may say it of what was written right before a crash.
     fn key(&self, item: &Item) -> Option<String> {
         self.settings.results.as_ref()?;
         let content = File::open(&item.path).and_then(Digest::of_reader).ok()?;
         let typed = self.settings.typed(item.path.as_os_str(), &item.options);
         let mut text = content.as_bytes().to_vec();
-        for word in typed {
+        for word in typed.iter().filter(|word| *word != "--force") {
             text.push(0);
             text.extend(word.as_encoded_bytes());
         }
