@@ -1,9 +1,10 @@
-"""Reads what `ctxc export` writes with programs that share no code with it: DuckDB and the models of Harbor.
+"""Reads what `ctxc export` writes with programs that share no code with it: DuckDB, a Markdown reader and the models of Harbor.
 
-    pip install duckdb harbor
+    pip install duckdb markdown-it-py harbor
     python examples/export/check.py SESSION...
 
-Each session is exported in all forms. The rows are read by DuckDB, the trajectory by Harbor (which needs Python 3.12).
+The rows are read by DuckDB, the trajectory by Harbor (which needs Python 3.12). Markdown has to have a heading for each turn
+and a block for each call and result, whatever prompts and answers have.
 """
 
 import json
@@ -12,11 +13,26 @@ import sys
 
 import duckdb
 from harbor.models.trajectories import Trajectory
+from markdown_it import MarkdownIt
 
 
 def export(session, form, output):
     command = ["ctxc", "export", session, "--format", form, "-o", output, "--force", "--json"]
     return json.loads(subprocess.run(command, capture_output=True).stdout)
+
+
+def read_markdown(session):
+    """Holds the Markdown to the rows, which DuckDB has read."""
+    [(turns, blocks)] = duckdb.sql(
+        "SELECT count(DISTINCT turn), count(*) FILTER (kind NOT IN ('prompt', 'answer')) FROM 'rows.ndjson'"
+    ).fetchall()
+    export(session, "markdown", "session.md")
+    with open("session.md", newline="") as file:
+        tokens = MarkdownIt().parse(file.read())
+    headings = [token for before, token in zip(tokens, tokens[1:]) if before.type == "heading_open" and before.tag == "h2"]
+    n_turns = sum(token.content.startswith("Turn ") for token in headings)
+    n_blocks = sum(token.type == "fence" and token.level == 0 for token in tokens)
+    assert n_turns == turns and n_blocks >= blocks, (session, n_turns, turns, n_blocks, blocks)
 
 
 def main(sessions):
@@ -31,6 +47,7 @@ def main(sessions):
             assert count == report["texts"], (session, count, report)
             columns = [column[0] for column in duckdb.sql("DESCRIBE SELECT * FROM 'rows.ndjson'").fetchall()]
             assert columns == ["session", "turn", "step", "role", "kind", "tool", "text", "tokens", "time"], columns
+            read_markdown(session)
         if "error" not in export(session, "atif", "trajectory.json"):
             with open("trajectory.json") as file:
                 Trajectory.model_validate_json(file.read())
