@@ -29,7 +29,7 @@ impl Place {
         let name = if goes_on { String::new() } else { format!("**{}**{time}\n\n", capitalized(piece.role.word())) };
         let said = printable(piece.text.trim_end());
         let said = match (piece.kind, piece.tool.as_deref()) {
-            ("prompt" | "answer", _) => format!("{said}\n\n"),
+            ("prompt" | "answer", _) => format!("{}\n\n", closed(said)),
             ("call", tool) => format!("`{}`\n\n{}", tool.unwrap_or("tool").replace('`', ""), fenced("json", &said)),
             (kind, _) => folded(&kind.replace('_', " "), &said),
         };
@@ -61,6 +61,30 @@ fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{text}\n{fence}\n\n")
 }
 
+/// `text`, with an end for the fenced block that it leaves open, as an answer does that was interrupted: what follows is no
+/// part of it.
+fn closed(mut text: String) -> String {
+    let mut open = None;
+    for line in text.lines() {
+        let from_mark = line.trim_start_matches(' ');
+        let Some(mark) = from_mark.chars().next().filter(|c| matches!(c, '`' | '~')) else { continue };
+        let info = from_mark.trim_start_matches(mark);
+        let fence = from_mark.strip_suffix(info).unwrap_or(from_mark);
+        // What is indented further is code, or belongs to an item of a list.
+        let may_be_one = line.len() - from_mark.len() <= 3 && fence.len() >= 3;
+        match open {
+            None if may_be_one && !(mark == '`' && info.contains('`')) => open = Some(fence.to_owned()),
+            Some(ref begun) if may_be_one && fence.starts_with(begun) && info.trim().is_empty() => open = None,
+            _ => {}
+        }
+    }
+    if let Some(fence) = open {
+        text.push('\n');
+        text.push_str(&fence);
+    }
+    text
+}
+
 fn capitalized(word: &str) -> String {
     let mut chars = word.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
@@ -75,5 +99,16 @@ mod tests {
     fn y_03_no_text_ends_its_block() {
         assert_eq!(fenced("json", "{}"), "```json\n{}\n```\n\n");
         assert_eq!(fenced("", "a\n````\nb"), "`````\na\n````\nb\n`````\n\n");
+    }
+
+    // Y-03
+    #[test]
+    fn y_03_no_text_leaves_its_block_open() {
+        for whole in ["a", "```\na\n```", "~~~ rs\n```\n~~~~", "``` a`b", "    ```\n", "````\n```\n````  \nb"] {
+            assert_eq!(closed(whole.to_owned()), whole);
+        }
+        assert_eq!(closed("a\n```rs\nfn f".to_owned()), "a\n```rs\nfn f\n```");
+        assert_eq!(closed("~~~~\n~~~\n```".to_owned()), "~~~~\n~~~\n```\n~~~~");
+        assert_eq!(closed("```\n```rs".to_owned()), "```\n```rs\n```");
     }
 }
