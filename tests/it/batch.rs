@@ -246,3 +246,12 @@ fn y_01_options_that_fit_no_session_are_refused_at_once() {
         assert_eq!(run.code, Some(2), "{}", run.text);
     }
 }
+
+// Y-01: SQLite takes no lock that all jobs share. It would for its statistics, at each allocation.
+#[test]
+fn y_01_jobs_share_no_lock_of_sqlite() {
+    let database = rusqlite::Connection::open_in_memory().unwrap();
+    let mut options = database.prepare("PRAGMA compile_options").unwrap();
+    let options: Vec<String> = options.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert!(options.iter().any(|option| option == "DEFAULT_MEMSTATUS=0"), "{options:?}");
+}
