@@ -34,7 +34,7 @@ mod bench {
     use ctxc::apply;
     use ctxc::archive::{
         Archive, ArchiveUrl, Cleanup, Document, DocumentId, FileRef, Kind, Operation, Original, Query, RecipeStep,
-        Record, Sweep, Vector, copy, open,
+        Record, Search, Sweep, Vector, copy, open,
     };
     use ctxc::text::Digest;
     use ctxc::transcript::Index;
@@ -215,7 +215,7 @@ mod bench {
         tell("10,000 vectors of 1,536 numbers, put 64 at a time", put);
         let query = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
         let wanted = vector();
-        let time = passed(|| drop(archive.nearest("bench", &wanted, &query, &apply::document).unwrap()));
+        let time = passed(|| drop(archive.find(&Search::Nearest("bench", &wanted, &query), &apply::document).unwrap()));
         tell("the ten nearest of them", time);
     }
 

@@ -12,7 +12,7 @@ use crate::report::size::{count, counted};
 use ctxc_core::apply::document;
 use ctxc_engine::embed::{EmbedError, Embedder, MissingError, Sent, embed_missing, embed_query, prepared, sendable};
 use ctxc_engine::redact::Redactor;
-use ctxc_store::{Archive, DocumentId, Hit, Query, fuse};
+use ctxc_store::{Archive, DocumentId, Hit, Query, Search, fuse};
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// How many entries get a vector in one search. Who searches waits for them.
@@ -61,7 +61,7 @@ fn by_meaning(
         Err(error) => return Ok(Err(Some(error))),
     };
     let model = &meaning.server.model;
-    let mut missing = archive.without_vector(model, MOST_AT_ONCE + 1, &document)?;
+    let mut missing = archive.find(&Search::WithoutVector(model, MOST_AT_ONCE + 1), &document)?;
     let has_more = missing.len() > MOST_AT_ONCE as usize;
     missing.truncate(MOST_AT_ONCE as usize);
     let mut redactor = meaning.secrets.redactor();
@@ -97,7 +97,7 @@ fn by_meaning(
     };
     let ranked = Query { limit: query.limit.max(LEAST_RANKED), ..*query };
     let near = match vector {
-        Some(vector) => archive.nearest(model, &vector, &ranked, &document)?,
+        Some(vector) => archive.find(&Search::Nearest(model, &vector, &ranked), &document)?,
         None => Vec::new(),
     };
     let host = meaning.server.endpoint.host();

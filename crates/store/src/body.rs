@@ -18,6 +18,14 @@ const LEVEL_OF_PACKS: i32 = 3;
 /// Small packs are merged beside the work, a few at a time, so that it pays to look further: 8 % less space than at level 3.
 const LEVEL_OF_MERGED: i32 = 7;
 
+/// The length of a checksum in bytes.
+const CHECKSUM: usize = 8;
+
+/// What bytes are known by again, as [`Unpacker::unpack_checked`] compares it.
+pub(super) fn checksum(bytes: &[u8]) -> Vec<u8> {
+    Digest::of(bytes).as_bytes().iter().take(CHECKSUM).copied().collect()
+}
+
 /// Compresses line after line with one compressor and one buffer, which grow to the longest line.
 pub(super) struct Packer {
     compressor: zstd::bulk::Compressor<'static>,

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::{Archive, ArchiveError, DocumentId, Kind, LineId, Object, ObjectKind, Original, Record, StoredOriginal};
+use super::{
+    Archive, ArchiveError, DocumentId, Kind, LineId, Object, ObjectKind, Original, Originals, Record, StoredOriginal,
+};
 use ctxc_transcript::text::Digest;
 
 /// How many lines or records are read at a time, and how many records are committed.
@@ -46,7 +48,7 @@ pub fn copy(
     }
     let total = (ids.len() + names.len() + objects.len()) as u64;
     let mut copied = Copied::default();
-    loose(from, to, from.loose_originals()?, &mut copied)?;
+    loose(from, to, from.originals(Originals::Nobodys)?, &mut copied)?;
     for id in &ids {
         operation(from, to, id, &mut copied)?;
         if progress(copied.operations + copied.present, total).is_break() {
@@ -134,7 +136,7 @@ fn loose(
 ) -> Result<(), ArchiveError> {
     let mut missing: Vec<StoredOriginal> = Vec::new();
     for stored in originals {
-        if !to.originals_of_line(stored.digest)?.iter().any(|known| known.is_same_line(&stored)) {
+        if !to.originals(Originals::Line(stored.digest))?.iter().any(|known| known.is_same_line(&stored)) {
             missing.push(stored);
         }
     }
@@ -147,11 +149,11 @@ fn loose(
 
 fn operation(from: &dyn Archive, to: &mut dyn Archive, id: &str, copied: &mut Copied) -> Result<(), ArchiveError> {
     let Some(operation) = from.operation(id)? else { return Ok(()) };
-    let originals = from.originals_by_operation(id)?;
+    let originals = from.originals(Originals::Operation(id))?;
     if to.operation(id)?.is_some_and(|known| known == operation) {
         copied.present += 1;
         // Its lines may have been dropped there since. They come back as nobody's, by which it can be undone again.
-        if to.originals_by_operation(id)?.len() < originals.len() {
+        if to.originals(Originals::Operation(id))?.len() < originals.len() {
             loose(from, to, originals, copied)?;
         }
         return Ok(());

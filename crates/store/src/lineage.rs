@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Archive, ArchiveError, Operation, Output};
+use super::{Archive, ArchiveError, Operation, Operations, Output};
 
 /// `newest` and the operations that led to its source, newest first: each read what the next one wrote. Where a client
 /// has added to a transcript before the next operation read it, its path and its length tell; the digest of the one's
@@ -23,9 +23,12 @@ pub fn lineage(archive: &dyn Archive, newest: &Operation) -> Result<Vec<Operatio
 
 fn parent(archive: &dyn Archive, operation: &Operation) -> Result<Option<Operation>, ArchiveError> {
     let source = &operation.source;
-    let exact = archive.operation_before(&operation.id, Output::Digest(source.digest))?;
+    let exact = archive.operations(Operations::Before(&operation.id, Output::Digest(source.digest)))?.pop();
     match (exact, &source.path) {
-        (None, Some(path)) => archive.operation_before(&operation.id, Output::Beginning(path, source.bytes)),
+        (None, Some(path)) => {
+            let before = Operations::Before(&operation.id, Output::Beginning(path, source.bytes));
+            Ok(archive.operations(before)?.pop())
+        }
         (exact, _) => Ok(exact),
     }
 }

@@ -1,9 +1,8 @@
 //! Opening an archive by its URL.
 
 #[cfg(feature = "postgres")]
-use super::postgres::Postgres;
-use super::sqlite::Sqlite;
-use super::{Archive, ArchiveError, ArchiveUrl};
+use super::postgres;
+use super::{Archive, ArchiveError, ArchiveUrl, sqlite};
 
 /// What an upgrade changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,10 +19,10 @@ pub struct Upgraded {
 /// When it cannot be made or opened, or is no archive of this version.
 pub fn open(url: &ArchiveUrl) -> Result<Box<dyn Archive>, ArchiveError> {
     match url {
-        ArchiveUrl::Memory => Ok(Box::new(Sqlite::in_memory()?)),
-        ArchiveUrl::Sqlite(path) => Ok(Box::new(Sqlite::open(path)?)),
+        ArchiveUrl::Memory => Ok(Box::new(sqlite::in_memory()?)),
+        ArchiveUrl::Sqlite(path) => Ok(Box::new(sqlite::open(path)?)),
         #[cfg(feature = "postgres")]
-        ArchiveUrl::Postgres(url) => Ok(Box::new(Postgres::open(url)?)),
+        ArchiveUrl::Postgres(url) => Ok(Box::new(postgres::open(url)?)),
         #[cfg(not(feature = "postgres"))]
         ArchiveUrl::Postgres(_) => Err(ArchiveError::UnknownScheme { scheme: "postgres".to_owned() }),
     }
@@ -38,7 +37,7 @@ pub fn open_existing(url: &ArchiveUrl) -> Result<Option<Box<dyn Archive>>, Archi
         ArchiveUrl::Memory => true,
         ArchiveUrl::Sqlite(path) => path.exists(),
         #[cfg(feature = "postgres")]
-        ArchiveUrl::Postgres(url) => Postgres::is_there(url)?,
+        ArchiveUrl::Postgres(url) => postgres::is_there(url)?,
         #[cfg(not(feature = "postgres"))]
         ArchiveUrl::Postgres(_) => true,
     };
@@ -53,7 +52,7 @@ pub fn open_existing(url: &ArchiveUrl) -> Result<Option<Box<dyn Archive>>, Archi
 pub fn upgrade(url: &ArchiveUrl) -> Result<Option<Upgraded>, ArchiveError> {
     match url {
         #[cfg(feature = "postgres")]
-        ArchiveUrl::Postgres(url) => Postgres::upgrade(url),
+        ArchiveUrl::Postgres(url) => postgres::upgrade(url),
         _ => Ok(open_existing(url)?.map(|_| Upgraded::default())),
     }
 }

@@ -8,15 +8,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::LineId;
+use super::body::checksum;
 use super::codec::{put_varint, take_varint};
 use super::object::{put_ids, take_ids};
-use ctxc_transcript::text::Digest;
 
 /// At how many bytes of lines a pack is full. Half of it takes 3 % more space in all.
 pub(super) const FULL: usize = 2 << 20;
-
-/// The length of the checksum of a pack in bytes.
-const CHECKSUM: usize = 8;
 
 /// How many packs a reader holds.
 const MOST_HELD: usize = 4;
@@ -52,7 +49,7 @@ impl OpenPack {
         put_ids(&mut pack, self.ids);
         self.lengths.into_iter().for_each(|length| put_varint(&mut pack, length));
         pack.extend_from_slice(&self.bytes);
-        let checksum = Digest::of(&pack).as_bytes().iter().take(CHECKSUM).copied().collect();
+        let checksum = checksum(&pack);
         (pack, checksum)
     }
 }

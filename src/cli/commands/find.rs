@@ -16,7 +16,7 @@ use crate::cli::ui::Ui;
 use crate::report::find::{FindReport, FoundText, Standing};
 use crate::report::list::Projects;
 use ctxc_core::apply::{SUMMARY, Speaker, is_active, said_at};
-use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId};
+use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, Originals};
 use ctxc_transcript::LineReader;
 use ctxc_transcript::session::{Places, project_folder, session_id};
 use ctxc_transcript::text::Digest;
@@ -135,7 +135,7 @@ impl Looker<'_> {
         let digest = Digest::of(line);
         let mut removed = Standing::Removed { digest, operation: None };
         let Some(archive) = self.archive else { return Ok(removed) };
-        let operation = archive.originals_of_line(digest)?.into_iter().find_map(|original| original.operation);
+        let operation = archive.originals(Originals::Line(digest))?.into_iter().find_map(|original| original.operation);
         if let Some(operation) = operation.map(|id| archive.operation(&id)).transpose()?.flatten() {
             let session = operation.output.path.as_deref().and_then(session_id).map(str::to_owned);
             removed = Standing::Removed { digest, operation: Some((operation.verb, operation.id, session)) };

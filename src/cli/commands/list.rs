@@ -16,7 +16,7 @@ use crate::report::list::{List, Origin, Projects, SessionRow};
 use crate::report::size::counted;
 use ctxc_core::apply::title_of;
 use ctxc_core::version::kept_sessions;
-use ctxc_store::{Archive, Operation, hide_password};
+use ctxc_store::{Archive, Operation, Operations, hide_password};
 use ctxc_transcript::session::{By, Candidate, Found, Places, of_all_projects, of_project, session_id};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals, turns};
@@ -131,7 +131,7 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
 
 /// The operation that wrote the session, if one that changed something did.
 fn origin(archive: &dyn Archive, path: &Path) -> Option<Origin> {
-    let operation = archive.operations_at(path).ok()?.into_iter().rev().find(Operation::changes)?;
+    let operation = archive.operations(Operations::At(path)).ok()?.into_iter().rev().find(Operation::changes)?;
     let source = operation.source.path.as_deref().and_then(|source| {
         session_id(source).map(str::to_owned).or_else(|| Some(source.file_name()?.to_string_lossy().into_owned()))
     });

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::session::exact_key;
 use super::sidecar::group;
 use super::{Edits, KeptSession, State, Version, VersionError, kept_sessions};
-use ctxc_store::{Archive, ObjectKind, Operation};
+use ctxc_store::{Archive, Name, ObjectKind, Operation};
 use ctxc_transcript::text::Digest;
 
 /// A session with all that was made of it, and what the archive keeps them by.
@@ -48,7 +48,7 @@ impl Lineage {
             archive.drop_object(*kind, *key)?;
         }
         for id in &self.ids {
-            archive.drop_originals(id)?;
+            archive.remove(Name::Originals(id))?;
         }
         Ok(())
     }

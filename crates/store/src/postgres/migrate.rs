@@ -1,10 +1,9 @@
 //! The tables, and how an older archive comes up to date.
 
-use super::fault::Fault;
-use super::row::value;
-use super::session::{Server, Session};
+use super::link::{Lock, PostgresLink};
+use crate::store::link::Link;
+use crate::store::value::{Row, values};
 use crate::{ArchiveError, Upgraded};
-use ctxc_transcript::text::Digest;
 
 /// What turns schema N into N + 1, from the empty one on. Only ever add to the end.
 const MIGRATIONS: &[&str] = &[
@@ -159,32 +158,7 @@ const MIGRATIONS: &[&str] = &[
 pub(super) const NEWEST: i32 = MIGRATIONS.len() as i32;
 
 /// The oldest server that has all that is asked for, as it numbers itself.
-const OLDEST_SERVER: i32 = 120_000;
-
-/// What an archive is locked for.
-#[derive(Clone, Copy)]
-pub(super) enum Lock {
-    /// Its tables change.
-    Tables,
-    /// Deposits, of which many go on at a time, against what drops.
-    Content,
-    /// Its index is brought up to date.
-    Index,
-}
-
-impl Lock {
-    /// The two numbers by which the server knows the lock of the archive in `schema`.
-    pub(super) fn key(self, schema: &str) -> String {
-        let digest = Digest::of(schema.as_bytes());
-        let [a, b, c, d, ..] = *digest.as_bytes();
-        let what = match self {
-            Self::Tables => 1,
-            Self::Content => 2,
-            Self::Index => 3,
-        };
-        format!("{}, {what}", i32::from_be_bytes([a, b, c, d]))
-    }
-}
+const OLDEST_SERVER: i64 = 120_000;
 
 /// What the schema of an archive holds.
 enum Age {
@@ -197,45 +171,42 @@ enum Age {
 }
 
 /// Whether there is an archive.
-pub(super) fn is_there(server: &Server, session: &mut Session) -> Result<bool, ArchiveError> {
-    Ok(matches!(age(server, session)?, Age::Schema(_)))
+pub(super) fn is_there(db: &PostgresLink) -> Result<bool, ArchiveError> {
+    Ok(matches!(age(db)?, Age::Schema(_)))
 }
 
-/// Checks that the schema of `server` holds an archive that this version knows, and makes it where there is
+/// Checks that the schema of the server holds an archive that this version knows, and makes it where there is
 /// none. An older one stays as it is, for other people's programs may not know the newer one.
-pub(super) fn prepare(server: &Server, session: &mut Session) -> Result<(), ArchiveError> {
-    match age(server, session)? {
-        Age::Schema(NEWEST) => return Ok(()),
+pub(super) fn prepare(db: &PostgresLink) -> Result<(), ArchiveError> {
+    match age(db)? {
+        Age::Schema(NEWEST) => Ok(()),
         Age::Schema(found) if found < NEWEST => {
-            return Err(ArchiveError::OlderOnServer { place: server.place.clone(), found, known: NEWEST });
+            Err(ArchiveError::OlderOnServer { place: db.server.place.clone(), found, known: NEWEST })
         }
-        age => check(server, &age)?,
+        age => check(db, &age).and_then(|()| upgrade(db)),
     }
-    upgrade(server, session)
 }
 
 /// Brings the archive up to date; `None` where there is none.
-pub(super) fn upgrade_existing(server: &Server, session: &mut Session) -> Result<Option<Upgraded>, ArchiveError> {
-    let found = match age(server, session)? {
+pub(super) fn upgrade_existing(db: &PostgresLink) -> Result<Option<Upgraded>, ArchiveError> {
+    let found = match age(db)? {
         Age::Empty => return Ok(None),
         Age::Schema(NEWEST) => return Ok(Some(Upgraded::default())),
         Age::Schema(found) => found,
         Age::Foreign => 0,
     };
-    upgrade(server, session)?;
-    Ok(Some(Upgraded { schema: Some((found, NEWEST)), grants: grants(server, session)? }))
+    upgrade(db)?;
+    Ok(Some(Upgraded { schema: Some((found, NEWEST)), grants: grants(db)? }))
 }
 
 /// The rights that those who may use the archive need for what is new in it. Where nobody but its owner may, those of a
 /// role called `team`.
-fn grants(server: &Server, session: &mut Session) -> Result<Vec<String>, ArchiveError> {
+fn grants(db: &PostgresLink) -> Result<Vec<String>, ArchiveError> {
     const ROLES: &str = "SELECT DISTINCT CASE grantee WHEN 'PUBLIC' THEN grantee ELSE quote_ident(grantee) END AS role
         FROM information_schema.role_table_grants
         WHERE table_schema = $1 AND table_name = 'ctxc_archive' AND grantee <> grantor ORDER BY role";
-    let schema = &server.url.schema;
-    let rows = server.rows(session, ROLES, &[schema]).fault(&server.place)?;
-    let roles: Result<Vec<String>, _> = rows.iter().map(|row| value(row, "role")).collect();
-    let roles = roles.map_err(|detail| ArchiveError::DamagedOnServer { place: server.place.clone(), detail })?;
+    let schema = &db.server.url.schema;
+    let roles = (db as &dyn Link).all(ROLES, &values![schema], Row::get::<String>)?;
     let roles = if roles.is_empty() { "team".to_owned() } else { roles.join(", ") };
     Ok(vec![
         format!("GRANT USAGE ON SCHEMA {schema} TO {roles};"),
@@ -244,17 +215,8 @@ fn grants(server: &Server, session: &mut Session) -> Result<Vec<String>, Archive
     ])
 }
 
-/// Makes the archive, or brings it up to date.
-pub(super) fn upgrade(server: &Server, session: &mut Session) -> Result<(), ArchiveError> {
-    let migrated = migrate(server, session);
-    if migrated.is_err() && !session.is_lost() {
-        server.batch(session, "ROLLBACK").fault(&server.place)?;
-    }
-    migrated
-}
-
-fn check(server: &Server, age: &Age) -> Result<(), ArchiveError> {
-    let place = server.place.clone();
+fn check(db: &PostgresLink, age: &Age) -> Result<(), ArchiveError> {
+    let place = db.server.place.clone();
     match age {
         Age::Foreign => Err(ArchiveError::ForeignSchema { place }),
         Age::Schema(found) if *found > NEWEST => {
@@ -264,13 +226,19 @@ fn check(server: &Server, age: &Age) -> Result<(), ArchiveError> {
     }
 }
 
-/// In one transaction. When another process does so at the same time, this waits and then finds nothing left to do.
-fn migrate(server: &Server, session: &mut Session) -> Result<(), ArchiveError> {
-    let schema = &server.url.schema;
-    let lock = format!("BEGIN; SELECT pg_advisory_xact_lock({})", Lock::Tables.key(schema));
-    server.batch(session, &lock).fault(&server.place)?;
-    let age = age(server, session)?;
-    check(server, &age)?;
+/// Makes the archive, or brings it up to date, in one transaction. When another process does so at the same time, this waits
+/// and then finds nothing left to do.
+fn upgrade(db: &PostgresLink) -> Result<(), ArchiveError> {
+    db.begin_with(&db.lock(Lock::Tables))?;
+    let migrated = migrate(db).and_then(|()| db.batch("COMMIT"));
+    db.end(migrated.is_ok())?;
+    migrated
+}
+
+fn migrate(db: &PostgresLink) -> Result<(), ArchiveError> {
+    let schema = &db.server.url.schema;
+    let age = age(db)?;
+    check(db, &age)?;
     let from = match age {
         Age::Schema(found) => found,
         Age::Empty | Age::Foreign => 0,
@@ -279,49 +247,46 @@ fn migrate(server: &Server, session: &mut Session) -> Result<(), ArchiveError> {
         // Only where there is none, for who may not make one may still fill it.
         let make =
             format!("DO $$ BEGIN IF to_regnamespace('{schema}') IS NULL THEN CREATE SCHEMA {schema}; END IF; END $$");
-        server.batch(session, &make).map_err(|error| {
+        db.attempt(|server, session| server.batch(session, &make))?.map_err(|error| {
             let said = error.as_db_error().map_or_else(|| error.to_string(), |said| said.message().to_owned());
             let detail = format!(
                 "the server says: {said}; let the owner of the database run `CREATE SCHEMA {schema} AUTHORIZATION {}`",
-                server.url.user
+                db.server.url.user
             );
-            ArchiveError::Unprepared { place: server.place.clone(), detail }
+            ArchiveError::Unprepared { place: db.server.place.clone(), detail }
         })?;
     }
     for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
-        server.batch(session, migration).fault(&server.place)?;
+        db.batch(migration)?;
     }
     if from < NEWEST {
-        let mark = format!("DELETE FROM ctxc_archive; INSERT INTO ctxc_archive VALUES ({NEWEST})");
-        server.batch(session, &mark).fault(&server.place)?;
+        db.batch(&format!("DELETE FROM ctxc_archive; INSERT INTO ctxc_archive VALUES ({NEWEST})"))?;
     }
-    server.batch(session, "COMMIT").fault(&server.place)
+    Ok(())
 }
 
-fn age(server: &Server, session: &mut Session) -> Result<Age, ArchiveError> {
-    let place = &server.place;
-    let schema = &server.url.schema;
-    let damaged = |detail: String| ArchiveError::DamagedOnServer { place: place.clone(), detail };
-    let sql = "SELECT current_setting('server_version_num')::integer AS server, current_setting('server_encoding') AS encoding,
-            to_regclass($1::text || '.ctxc_archive') IS NOT NULL AS is_archive,
-            EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1::text)) AS is_used";
-    let rows = server.rows(session, sql, &[schema]).fault(place)?;
-    let Some(row) = rows.first() else { return Err(damaged("the server says nothing of itself".to_owned())) };
-    let (version, encoding): (i32, &str) =
-        (value(row, "server").map_err(damaged)?, value(row, "encoding").map_err(damaged)?);
-    let unprepared = |detail: String| Err(ArchiveError::Unprepared { place: place.clone(), detail });
+fn age(db: &PostgresLink) -> Result<Age, ArchiveError> {
+    let sql = "SELECT current_setting('server_version_num')::integer, current_setting('server_encoding'),
+            to_regclass($1::text || '.ctxc_archive') IS NOT NULL,
+            EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1::text))";
+    let schema = &db.server.url.schema;
+    let database: &dyn Link = db;
+    let known: Option<(i64, String, bool, bool)> =
+        database.one(sql, &values![schema], |row| Ok((row.get()?, row.get()?, row.get()?, row.get()?)))?;
+    let silent = || db.damaged("the server says nothing of itself".to_owned());
+    let (version, encoding, is_archive, is_used) = known.ok_or_else(silent)?;
+    let unprepared = |detail| Err(ArchiveError::Unprepared { place: db.server.place.clone(), detail });
     if version < OLDEST_SERVER {
         return unprepared(format!("the server is PostgreSQL {}, and 12 is the oldest that will do", version / 10_000));
     }
     if encoding != "UTF8" {
         return unprepared(format!("the database is in the encoding {encoding}; make one with `ENCODING 'UTF8'`"));
     }
-    if !value::<bool>(row, "is_archive").map_err(damaged)? {
-        let is_used = value::<bool>(row, "is_used").map_err(damaged)?;
+    if !is_archive {
         return Ok(if is_used { Age::Foreign } else { Age::Empty });
     }
-    let rows = server.rows(session, "SELECT max(version) AS version FROM ctxc_archive", &[]).fault(place)?;
-    let version = rows.first().and_then(|row| value::<Option<i32>>(row, "version").ok().flatten());
+    let version = database.one("SELECT max(version) FROM ctxc_archive", &[], Row::get::<Option<i64>>)?;
+    let version = version.flatten().and_then(|version| i32::try_from(version).ok());
     Ok(version.map_or(Age::Foreign, Age::Schema))
 }
 
@@ -329,6 +294,7 @@ fn age(server: &Server, session: &mut Session) -> Result<Age, ArchiveError> {
 pub(super) mod tests {
     use super::*;
     use crate::ServerUrl;
+    use crate::postgres::session::Server;
 
     /// Makes an archive as a version of this program did that knew no more than `newest`.
     pub(in crate::postgres) fn make(url: &ServerUrl, newest: usize) {

@@ -3,25 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+use crate::store::search::{Last, Phrase};
+
 /// How soon a word that is there more often adds nothing, and how much the length of an entry counts: as in FTS5.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
-
-/// Words that follow each other, as one way in which an entry may have a term.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Phrase {
-    pub(super) words: Vec<String>,
-    pub(super) last: Last,
-}
-
-/// How the last word of a phrase is compared with that of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Last {
-    /// They are the same.
-    Whole,
-    /// That of the entry may go on.
-    Beginning,
-}
 
 /// A piece of an entry, as far as it was asked for.
 #[derive(Debug, Default)]

@@ -11,13 +11,16 @@ use super::place;
 use super::schema::{Age, NEWEST, age, migrate};
 use crate::ArchiveError;
 
+/// How many statements are held.
+const MOST_STATEMENTS: usize = 64;
+
 /// How a database in memory is named, before its number.
 const IN_MEMORY: &str = "file:/ctxc-";
 
 /// Makes the database where there is none, checks that it is an archive that this version knows, and brings
 /// it up to date. `path` is absolute.
 pub(super) fn open(path: &Path) -> Result<Connection, ArchiveError> {
-    // `symlink_metadata`: a link that leads nowhere is for SQLite to complain of.
+    // `symlink_metadata`: a db that leads nowhere is for SQLite to complain of.
     if path.symlink_metadata().is_err() {
         create(path)?;
     }
@@ -61,6 +64,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, ArchiveError> {
         flags |= OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI;
     }
     let connection = Connection::open_with_flags(path, flags).fault(path)?;
+    connection.set_prepared_statement_cache_capacity(MOST_STATEMENTS);
     let settings = || {
         connection.busy_timeout(Duration::from_secs(WAIT_SECONDS))?;
         connection.pragma_update(None, "foreign_keys", true)?;

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::connect::connect;
 use super::fault::Fault;
 use super::place;
-use super::row::{length, to_nanoseconds, to_signed};
+use super::row::{length, time_value, to_signed};
 use crate::{ArchiveError, terms};
 
 /// The mark of an index in the header of its file, and the version of its tables.
@@ -321,7 +321,7 @@ impl FindIndex {
         let id = self
             .connection
             .prepare_cached("INSERT INTO document (key, project, kind, speaker, tool, time) VALUES (?, ?, ?, ?, ?, ?)")?
-            .insert(params![key, project, kind, speaker, tool, time.map(to_nanoseconds)])?;
+            .insert(params![key, project, kind, speaker, tool, time.map(time_value)])?;
         let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         let words = terms::indexed(text.get(..end).unwrap_or_default());
         self.connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?, ?)")?.execute(params![id, words])?;

@@ -5,8 +5,9 @@ use rusqlite::{Connection, params};
 
 use super::fault::Fault;
 use super::find_index::{FindIndex, FindPlace};
-use super::row::{length, time, to_nanoseconds};
-use super::search::{append, phrase};
+use super::row::{length, time, time_value};
+use super::search::phrase;
+use crate::store::search::append;
 use crate::{ArchiveError, terms};
 
 /// How many longer words one word of a query may stand for.
@@ -114,7 +115,7 @@ fn matching(connection: &Connection, query: &FindQuery<'_>) -> rusqlite::Result<
 fn run(connection: &Connection, query: &FindQuery<'_>, expression: &str) -> rusqlite::Result<Vec<i64>> {
     let FindQuery { project, speaker, tool, since, limit, .. } = query;
     let mut statement = connection.prepare_cached(MATCHING)?;
-    let values = params![expression, project, speaker, tool, since.map(to_nanoseconds), limit];
+    let values = params![expression, project, speaker, tool, since.map(time_value), limit];
     statement.query_map(values, |row| row.get(0))?.collect()
 }
 

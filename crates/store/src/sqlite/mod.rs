@@ -4,26 +4,38 @@ mod connect;
 mod fault;
 pub(super) mod find_index;
 pub(super) mod find_search;
-mod index;
-mod lines;
-mod objects;
-mod operations;
-mod originals;
-mod packs;
+mod link;
 pub(super) mod peek;
 mod place;
-mod reads;
-mod records;
-mod replace;
 mod row;
 pub(super) mod schema;
-mod search;
-mod store;
-mod sweep;
-mod vectors;
-mod writer;
+pub(super) mod search;
 
-pub(super) use store::Sqlite;
+use std::path::Path;
+
+use crate::ArchiveError;
+use crate::store::Store;
+use link::SqliteLink;
+
+/// The archive in the file at `path`, made where there is none yet.
+///
+/// # Errors
+/// When it cannot be made or opened, or is no archive of this version.
+pub(super) fn open(path: &Path) -> Result<Store, ArchiveError> {
+    // Absolute, because SQLite takes names such as `:memory:` for something else than a file.
+    let path = std::path::absolute(path).map_err(|source| ArchiveError::Create { path: path.to_owned(), source })?;
+    let reader = connect::open(&path)?;
+    Ok(Store::new(Box::new(SqliteLink::new(&path, Some(reader))), Box::new(SqliteLink::new(&path, None))))
+}
+
+/// An archive in memory, gone when it is dropped.
+///
+/// # Errors
+/// When the database cannot be made.
+pub(super) fn in_memory() -> Result<Store, ArchiveError> {
+    let (path, reader) = connect::open_in_memory()?;
+    Ok(Store::new(Box::new(SqliteLink::new(&path, Some(reader))), Box::new(SqliteLink::new(&path, None))))
+}
 
 #[cfg(test)]
 mod tests;

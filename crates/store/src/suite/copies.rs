@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use super::samples::{operation, recipe, removed};
 use crate::testing::on_each_backend;
 use crate::{
-    Archive, ArchiveUrl, Cleanup, Copied, Document, Kind, LineId, Object, ObjectKind, Record, RecordFilter, Sweep,
-    copy, open,
+    Archive, ArchiveUrl, Cleanup, Copied, Document, Kind, LineId, Object, ObjectKind, Operations, Originals, Record,
+    RecordFilter, Sweep, copy, open,
 };
 use ctxc_transcript::text::Digest;
 
@@ -39,10 +39,16 @@ fn a_04_a_copy_holds_everything_and_a_second_one_adds_nothing() {
         let copied = copy(&*from, to, &mut go_on).unwrap();
         assert_eq!(copied, Copied { operations: 3, originals: 8, records: 2, objects: 0, present: 0 });
         assert_eq!(to.operation_ids().unwrap(), from.operation_ids().unwrap());
-        assert_eq!(to.operations("session").unwrap(), from.operations("session").unwrap());
+        assert_eq!(
+            to.operations(Operations::Of("session")).unwrap(),
+            from.operations(Operations::Of("session")).unwrap()
+        );
         assert_eq!(to.recipe("2").unwrap(), from.recipe("2").unwrap());
         for id in ["1", "2", "3"] {
-            assert_eq!(to.originals_by_operation(id).unwrap(), from.originals_by_operation(id).unwrap());
+            assert_eq!(
+                to.originals(Originals::Operation(id)).unwrap(),
+                from.originals(Originals::Operation(id)).unwrap()
+            );
         }
         assert_eq!(to.line(Digest::of(b"loose")).unwrap().as_deref(), Some(b"loose".as_slice()));
         assert_eq!(to.records(&RecordFilter::default()).unwrap(), from.records(&RecordFilter::default()).unwrap());
@@ -131,7 +137,10 @@ fn a_04_a_copy_of_many_records_and_lines_is_whole() {
         assert_eq!(copied, Copied { operations: 1, originals: 600, records: 600, objects: 0, present: 0 });
         let all = RecordFilter::default();
         assert_eq!(back.records(&all).unwrap(), from.records(&all).unwrap());
-        assert_eq!(back.originals_by_operation("1").unwrap(), from.originals_by_operation("1").unwrap());
+        assert_eq!(
+            back.originals(Originals::Operation("1")).unwrap(),
+            from.originals(Originals::Operation("1")).unwrap()
+        );
         assert_eq!(back.line(Digest::of(b"line 599")).unwrap().as_deref(), Some(b"line 599".as_slice()));
     });
 }

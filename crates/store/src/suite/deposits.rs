@@ -2,7 +2,7 @@
 
 use super::samples::{operation, recipe, removed, replaced};
 use crate::testing::on_each_backend;
-use crate::{ArchiveError, Kind};
+use crate::{ArchiveError, Kind, Operations};
 use ctxc_transcript::text::Digest;
 
 #[test]
@@ -13,10 +13,10 @@ fn a_03_nothing_of_a_deposit_is_seen_before_the_commit() {
         assert_eq!(archive.line(line).unwrap(), None);
         assert_eq!(archive.originals_of("u").unwrap(), []);
         assert_eq!(archive.replaced_by(Digest::of(b"two")).unwrap(), None);
-        assert_eq!(archive.operation_by_output(Digest::of(b"output")).unwrap(), None);
+        assert_eq!(archive.operations(Operations::Wrote(Digest::of(b"output"))).unwrap(), []);
         archive.commit().unwrap();
         assert_eq!(archive.line(line).unwrap().as_deref(), Some(b"one".as_slice()));
-        assert_eq!(archive.operations("session").unwrap().len(), 1);
+        assert_eq!(archive.operations(Operations::Of("session")).unwrap().len(), 1);
     });
 }
 
@@ -33,7 +33,7 @@ fn a_03_a_rollback_forgets_the_deposit_and_nothing_else() {
         assert_eq!(archive.line(forgotten).unwrap(), None);
         assert!(archive.line(kept).unwrap().is_some());
         assert_eq!(archive.originals_of("u").unwrap().len(), 1);
-        assert_eq!(archive.operations("session").unwrap(), []);
+        assert_eq!(archive.operations(Operations::Of("session")).unwrap(), []);
 
         archive.put_original(&removed(b"forgotten", "u")).unwrap();
         archive.commit().unwrap();

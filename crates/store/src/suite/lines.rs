@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::samples::{operation, removed};
 use crate::testing::on_each_backend;
-use crate::{Archive, ArchiveError, Cleanup, LineId, Object, ObjectKind, Query, Sweep};
+use crate::{Archive, ArchiveError, Cleanup, LineId, Object, ObjectKind, Originals, Query, Sweep};
 use ctxc_transcript::text::Digest;
 
 /// Lines of a made-up session, each unlike the others.
@@ -118,7 +118,7 @@ fn n_01_a_line_is_an_original_too() {
         assert_eq!(get(archive, &ids).unwrap(), lines);
         assert_eq!(archive.contents().unwrap().lines, 3);
         assert_eq!(archive.originals_of("u").unwrap()[0].digest, Digest::of(&lines[0]));
-        assert_eq!(archive.originals_by_operation("1").unwrap()[0].bytes, lines[1].len() as u64);
+        assert_eq!(archive.originals(Originals::Operation("1")).unwrap()[0].bytes, lines[1].len() as u64);
         assert_eq!(archive.line(Digest::of(&lines[0])).unwrap().as_ref(), Some(&lines[0]));
     });
 }

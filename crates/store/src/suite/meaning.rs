@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::samples::removed;
 use crate::testing::on_each_backend;
-use crate::{Archive, ArchiveError, Cleanup, Document, DocumentId, Kind, Query, Record, Sweep, Vector};
+use crate::{Archive, ArchiveError, Cleanup, Document, DocumentId, Kind, Query, Record, Search, Sweep, Vector};
 use ctxc_transcript::text::Digest;
 
 const EVERYTHING: Query<'_> = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
@@ -52,7 +52,7 @@ fn direction(text: &str, dimension: usize) -> Option<Vector> {
 
 /// Gives a vector to all that lacks one; what that was.
 fn embed(archive: &mut dyn Archive, model: &str, dimension: usize) -> Vec<String> {
-    let missing = archive.without_vector(model, 100, &read).unwrap();
+    let missing = archive.find(&Search::WithoutVector(model, 100), &read).unwrap();
     let vectors: Vec<_> = missing.iter().map(|hit| (hit.id, direction(&hit.document.text, dimension))).collect();
     archive.put_vectors(model, &vectors).unwrap();
     missing.into_iter().map(|hit| hit.document.text).collect()
@@ -60,7 +60,7 @@ fn embed(archive: &mut dyn Archive, model: &str, dimension: usize) -> Vec<String
 
 fn nearest(archive: &dyn Archive, model: &str, text: &str, query: &Query<'_>) -> Vec<String> {
     let dimension = if model == "wide" { 3000 } else { 2 };
-    let hits = archive.nearest(model, &direction(text, dimension).unwrap(), query, &read).unwrap();
+    let hits = archive.find(&Search::Nearest(model, &direction(text, dimension).unwrap(), query), &read).unwrap();
     hits.into_iter().map(|hit| hit.document.text).collect()
 }
 
@@ -69,7 +69,7 @@ fn nearest(archive: &dyn Archive, model: &str, text: &str, query: &Query<'_>) ->
 fn a_05_entries_are_found_by_what_they_mean() {
     on_each_backend(|archive| {
         fill(archive);
-        assert_eq!(archive.without_vector("m", 1, &read).unwrap().len(), 1);
+        assert_eq!(archive.find(&Search::WithoutVector("m", 1), &read).unwrap().len(), 1);
         assert_eq!(nearest(archive, "m", "north", &EVERYTHING), [""; 0], "there is none yet");
         let mut embedded = embed(archive, "m", 2);
         embedded.sort_unstable();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::samples::{operation, recipe, record};
 use crate::testing::on_each_backend;
-use crate::{ArchiveError, FileRef, Operation, lineage};
+use crate::{ArchiveError, FileRef, Operation, Operations, lineage};
 use ctxc_transcript::text::Digest;
 
 #[test]
@@ -78,21 +78,21 @@ fn a_02_an_operation_comes_back_whole() {
         archive.put_operation(&full, &recipe()).unwrap();
         archive.put_operation(&bare, &[]).unwrap();
         archive.commit().unwrap();
-        assert_eq!(archive.operation_by_output(Digest::of(b"output")).unwrap(), Some(full.clone()));
-        assert_eq!(archive.operations("session").unwrap(), [full.clone(), bare]);
+        assert_eq!(archive.operations(Operations::Wrote(Digest::of(b"output"))).unwrap(), std::slice::from_ref(&full));
+        assert_eq!(archive.operations(Operations::Of("session")).unwrap(), [full.clone(), bare]);
         assert_eq!(archive.recipe("1").unwrap(), Some(recipe()));
         assert_eq!(archive.recipe("2").unwrap(), Some(Vec::new()));
         assert_eq!(archive.recipe("4").unwrap(), None);
-        assert!(archive.operations("another").unwrap().is_empty());
+        assert!(archive.operations(Operations::Of("another")).unwrap().is_empty());
         let placed = Operation {
             output: FileRef { path: Some(PathBuf::from("there")), ..full.output.clone() },
             ..operation("3", b"")
         };
         archive.put_operation(&placed, &[]).unwrap();
         archive.commit().unwrap();
-        assert_eq!(archive.operations_at(Path::new("there")).unwrap(), [placed]);
-        assert!(archive.operations_at(Path::new("elsewhere")).unwrap().is_empty());
-        assert_eq!(archive.operation_by_output(Digest::of(b"source")).unwrap(), None);
+        assert_eq!(archive.operations(Operations::At(Path::new("there"))).unwrap(), [placed]);
+        assert!(archive.operations(Operations::At(Path::new("elsewhere"))).unwrap().is_empty());
+        assert_eq!(archive.operations(Operations::Wrote(Digest::of(b"source"))).unwrap(), []);
     });
 }
 
@@ -103,7 +103,7 @@ fn a_02_of_two_operations_with_one_output_the_newest_is_found() {
         for id in ["z", "a"] {
             record(archive, id, b"output");
         }
-        assert_eq!(archive.operation_by_output(Digest::of(b"output")).unwrap().unwrap().id, "a");
+        assert_eq!(archive.operations(Operations::Wrote(Digest::of(b"output"))).unwrap()[0].id, "a");
     });
 }
 
@@ -114,7 +114,7 @@ fn a_02_an_operation_is_recorded_once_and_its_id_is_its_own() {
         archive.put_operation(&first, &recipe()).unwrap();
         record(archive, "1", b"output");
         record(archive, "1", b"output");
-        assert_eq!(archive.operations("session").unwrap(), std::slice::from_ref(&first));
+        assert_eq!(archive.operations(Operations::Of("session")).unwrap(), std::slice::from_ref(&first));
 
         for (operation, recipe) in [(operation("1", b"something else"), recipe()), (first, Vec::new())] {
             let error = archive.put_operation(&operation, &recipe).unwrap_err();

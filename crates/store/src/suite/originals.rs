@@ -2,7 +2,7 @@
 
 use super::samples::{operation, record, removed, replaced};
 use crate::testing::on_each_backend;
-use crate::{Archive, Original};
+use crate::{Archive, DocumentId, Original, Originals};
 use ctxc_transcript::text::Digest;
 
 // A-02, T-01: any bytes, and any way to end.
@@ -84,10 +84,11 @@ fn a_02_an_original_is_found_under_each_operation_that_took_it_out() {
         assert_eq!(operations, [Some("2".to_owned()), Some("1".to_owned()), None]);
         assert_eq!(archive.replaced_by(Digest::of(b"new")).unwrap().unwrap().operation.as_deref(), Some("2"));
         for (id, digests) in [("1", [b"one".as_slice(), b"other"].as_slice()), ("2", &[b"one", b"other"]), ("3", &[])] {
-            let found: Vec<_> = archive.originals_by_operation(id).unwrap().iter().map(|it| it.digest).collect();
+            let found: Vec<_> =
+                archive.originals(Originals::Operation(id)).unwrap().iter().map(|it| it.digest).collect();
             assert_eq!(found, digests.iter().map(|line| Digest::of(line)).collect::<Vec<_>>(), "{id}");
         }
-        assert!(archive.originals_by_operation("4").unwrap().is_empty());
+        assert!(archive.originals(Originals::Operation("4")).unwrap().is_empty());
     });
 }
 
@@ -105,15 +106,22 @@ fn a_04_a_line_is_found_by_the_beginning_of_its_digest() {
         for digest in &digests {
             let text = digest.to_string();
             for length in [12, 13, 16, 17, 40, 64] {
-                assert_eq!(archive.lines_by_prefix(&text[..length]).unwrap(), [*digest], "{length} digits");
+                assert_eq!(
+                    archive.begins_with(&text[..length]).unwrap(),
+                    [DocumentId::Line(*digest)],
+                    "{length} digits"
+                );
             }
-            let expected: Vec<_> =
-                digests.iter().filter(|it| it.to_string().starts_with(&text[..1])).copied().collect();
-            let found = archive.lines_by_prefix(&text[..1]).unwrap();
+            let expected: Vec<_> = digests
+                .iter()
+                .filter(|it| it.to_string().starts_with(&text[..1]))
+                .map(|it| DocumentId::Line(*it))
+                .collect();
+            let found = archive.begins_with(&text[..1]).unwrap();
             assert_eq!(found, expected[..expected.len().min(8)]);
         }
         for odd in ["", "no digits", "' OR 1", &"0".repeat(70)] {
-            assert_eq!(archive.lines_by_prefix(odd).unwrap(), [], "{odd}");
+            assert_eq!(archive.begins_with(odd).unwrap(), [], "{odd}");
         }
     });
 }

@@ -4,7 +4,9 @@ use jiff::Timestamp;
 
 use super::samples::{operation, removed};
 use crate::testing::on_each_backend;
-use crate::{Archive, Cleanup, Document, DocumentId, Kind, Query, Record, RecordFilter, Sweep};
+use crate::{
+    Archive, Cleanup, Document, DocumentId, Kind, Operations, Originals, Query, Record, RecordFilter, Search, Sweep,
+};
 use ctxc_transcript::text::Digest;
 
 fn record(key: &str, text: &str) -> Record {
@@ -74,9 +76,9 @@ fn a_02_a_record_comes_back_whole_by_its_key() {
             assert_eq!(archive.record(Kind::Result, record.key).unwrap(), Some(record.clone()));
             assert_eq!(archive.record(Kind::Other, record.key).unwrap(), None);
             let name = DocumentId::Record(Kind::Result, record.key);
-            assert_eq!(archive.records_by_prefix(&record.key.to_string()[..12]).unwrap(), [name]);
+            assert_eq!(archive.begins_with(&record.key.to_string()[..12]).unwrap(), [name]);
         }
-        assert_eq!(archive.records_by_prefix("zz").unwrap(), []);
+        assert_eq!(archive.begins_with("zz").unwrap(), []);
         assert_eq!(archive.record_names().unwrap().len(), 3);
     });
 }
@@ -282,7 +284,7 @@ fn a_04_a_search_is_narrowed_and_names_what_it_finds() {
         assert_eq!(texts(archive, &Query { kind: Some(Kind::Result), ..query("word") }), ["word"]);
         assert_eq!(texts(archive, &Query { speaker: Some("user"), ..query("word") }).len(), 2);
         assert_eq!(texts(archive, &Query { speaker: Some("nobody"), ..query("word") }), [""; 0]);
-        let newest = archive.entries(&Query { limit: 2, ..query("") }, &read).unwrap();
+        let newest = archive.find(&Search::Newest(&Query { limit: 2, ..query("") }), &read).unwrap();
         assert_eq!(newest.len(), 2);
         assert_eq!(newest[0].document.text, "word");
     });
@@ -329,8 +331,8 @@ fn a_07_only_what_the_policy_names_goes() {
         assert!(dropped.bytes > 0);
         assert_eq!(archive.line(Digest::of(b"s|one")).unwrap(), None);
         assert!(archive.line(Digest::of(b"s|both")).unwrap().is_some(), "a newer operation took it out too");
-        assert!(archive.originals_by_operation("1").unwrap().is_empty());
-        assert_eq!(archive.operations("session").unwrap().len(), 2, "what was done stays on record");
+        assert!(archive.originals(Originals::Operation("1")).unwrap().is_empty());
+        assert_eq!(archive.operations(Operations::Of("session")).unwrap().len(), 2, "what was done stays on record");
         assert_eq!(texts(archive, &query("one")), [""; 0]);
         assert_eq!(texts(archive, &query("both")), ["both"]);
 

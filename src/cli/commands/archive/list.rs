@@ -6,7 +6,7 @@ use crate::cli::tell::tell;
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
 use ctxc_core::apply::document;
 use ctxc_core::version::session_sizes;
-use ctxc_store::{Kind, Query};
+use ctxc_store::{Kind, Query, Search};
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
     } else if let Some(kind) = settings.kind {
         desk.index()?;
         let query = Query { text: "", kind: Some(kind), speaker: None, sessions: &sessions, limit: settings.limit };
-        let entries = desk.archive.entries(&query, &document)?;
+        let entries = desk.archive.find(&Search::Newest(&query), &document)?;
         holdings.entries = entries.into_iter().map(|hit| FoundEntry::new("", hit)).collect();
     } else {
         operations.retain(|operation| sessions.is_empty() || sessions.contains(&operation.session));

@@ -9,7 +9,7 @@ use crate::cli::error::{CommandError, Completion};
 use crate::cli::tell::tell;
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry, Shown};
 use ctxc_core::apply::{NamedBatch, over, texts};
-use ctxc_store::{Archive, ArchiveError, DocumentId, Kind, ObjectKind, Operation};
+use ctxc_store::{Archive, ArchiveError, DocumentId, Kind, ObjectKind, Operation, Originals};
 use ctxc_transcript::text::Digest;
 
 /// What to show, and how.
@@ -38,7 +38,7 @@ pub(crate) enum Named {
 pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, CommandError> {
     let entry = match (named(&settings.id, &*desk.archive, desk.url)?, settings.form) {
         (Named::Operation(operation), Form::Texts) => {
-            let n_originals = desk.archive.originals_by_operation(&operation.id)?.len() as u64;
+            let n_originals = desk.archive.originals(Originals::Operation(&operation.id))?.len() as u64;
             Entry::Operation(Box::new(OperationEntry::new(&operation, n_originals, desk.ui.look())))
         }
         (Named::Document(DocumentId::Line(digest)), Form::Texts) => return line(digest, settings, desk),
@@ -71,7 +71,7 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
 
 fn line(digest: Digest, settings: &Settings, desk: &Desk<'_>) -> Result<Completion, CommandError> {
     let line = desk.archive.line(digest)?.ok_or_else(|| unknown(settings, desk))?;
-    let originals = desk.archive.originals_of_line(digest)?;
+    let originals = desk.archive.originals(Originals::Line(digest))?;
     let line = LineEntry::new(digest, line.len() as u64, &originals, texts(&line));
     desk.ui.status(line.origin());
     if line.is_silent() {
@@ -103,8 +103,7 @@ pub(crate) fn named(id: &str, archive: &dyn Archive, url: &str) -> Result<Named,
         }
         Err(error) => return Err(error.into()),
     }
-    let lines = archive.lines_by_prefix(&id)?.into_iter().map(DocumentId::Line);
-    for document in lines.chain(archive.records_by_prefix(&id)?).chain(masked(&id, archive)?) {
+    for document in archive.begins_with(&id)?.into_iter().chain(masked(&id, archive)?) {
         let what = if matches!(document, DocumentId::Line(_)) { "entry" } else { "record" };
         names.push(format!("{what} {}", document.digest().to_string().chars().take(16).collect::<String>()));
         found = Some(Named::Document(document));

@@ -11,7 +11,7 @@ use crate::apply::error::ApplyError;
 use crate::apply::follow::close_loop::ANSWER;
 use crate::apply::write::file::unnamed_file;
 use crate::version::{self, Address, Deposited, Edit, Edits, Inserted, LineKey, Run, State, Step, Sum, Version};
-use ctxc_store::{Archive, ObjectKind, Operation, RecipeStep, lineage};
+use ctxc_store::{Archive, ObjectKind, Operation, Operations, RecipeStep, lineage};
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::Digest;
@@ -73,15 +73,15 @@ fn made_by(
     sessions: &[String],
     archive: &dyn Archive,
 ) -> Result<Option<Operation>, ApplyError> {
-    if let Some(operation) = archive.operation_by_output(Digest::of(bytes))? {
+    if let Some(operation) = archive.operations(Operations::Wrote(Digest::of(bytes)))?.pop() {
         return Ok(Some(operation));
     }
     let mut candidates = Vec::new();
     if let Some(path) = path.and_then(|path| std::path::absolute(path).ok()) {
-        candidates.extend(archive.operations_at(&path)?);
+        candidates.extend(archive.operations(Operations::At(&path))?);
     }
     for session in sessions {
-        candidates.extend(archive.operations(session)?);
+        candidates.extend(archive.operations(Operations::Of(session))?);
     }
     candidates.sort_by_key(|operation| operation.output.bytes);
     let fits = |operation: &Operation| {

@@ -7,7 +7,7 @@ use crate::apply::error::ApplyError;
 use crate::apply::read::named::{beginning, texts};
 use crate::apply::undo::open_cuts::OpenCut;
 use crate::plan::{Fits, Handle, Handles, Roles, Target};
-use ctxc_store::{Archive, Operation};
+use ctxc_store::{Archive, Operation, Originals};
 use ctxc_transcript::scan::{BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Pattern, Patterns, Tokens};
 use ctxc_transcript::{IdHash, Index, LineNo};
@@ -38,7 +38,7 @@ pub fn absent(
         if found.iter().all(Option::is_some) {
             break;
         }
-        let known = archive.originals_by_operation(&operation.id).map_err(ApplyError::Archive)?;
+        let known = archive.originals(Originals::Operation(&operation.id)).map_err(ApplyError::Archive)?;
         let there = index.lines_of(known.iter().filter_map(|it| it.uuid.as_ref()).map(|it| IdHash::of(it.as_bytes())));
         let is_gone = |uuid: &str| !there.contains_key(&IdHash::of(uuid.as_bytes()));
         let gone: Vec<_> = known

@@ -1,8 +1,12 @@
 //! A database that goes away in the middle, and one that holds what nobody stored.
 
-use super::{end, n_bodies, on_a_server, on_the_side, open, reader_pid};
+use std::sync::Arc;
+
+use super::{end, n_bodies, on_a_server, on_the_side, open, pid};
+use crate::postgres::link::PostgresLink;
+use crate::store::link::Link;
 use crate::suite::samples::{operation, recipe, removed};
-use crate::{Archive, ArchiveError, Document, Kind, Record};
+use crate::{Archive, ArchiveError, Document, Kind, Operations, Record};
 use ctxc_transcript::text::Digest;
 
 #[test]
@@ -13,7 +17,7 @@ fn a_01_a_read_goes_on_when_its_connection_was_lost() {
         let line = archive.put_original(&removed(b"line", "u")).unwrap();
         archive.commit().unwrap();
         for _ in 0..2 {
-            end(url, reader_pid(&archive));
+            end(url, pid(&*archive.reader));
             assert_eq!(archive.line(line).unwrap().as_deref(), Some(b"line".as_slice()));
         }
     });
@@ -27,8 +31,8 @@ fn a_03_a_deposit_whose_connection_was_lost_is_an_error_and_leaves_nothing() {
         let mut archive = open(url);
         let line = archive.put_original(&removed(b"first", "u")).unwrap();
         archive.put_operation(&operation("1", b"output"), &recipe()).unwrap();
-        let pid = archive.writer_pid();
-        end(url, pid);
+        let writer = pid(&*archive.writer);
+        end(url, writer);
         archive.put_original(&removed(b"second", "u")).unwrap();
         let lost = archive.commit().unwrap_err();
         assert!(matches!(lost, ArchiveError::Lost { .. }), "{lost}");
@@ -41,8 +45,8 @@ fn a_03_a_deposit_whose_connection_was_lost_is_an_error_and_leaves_nothing() {
         archive.commit().unwrap();
         assert_eq!(n_bodies(&archive), 1);
         // Between deposits a lost connection costs nothing.
-        let pid = archive.writer_pid();
-        end(url, pid);
+        let writer = pid(&*archive.writer);
+        end(url, writer);
         archive.put_original(&removed(b"once more", "u")).unwrap();
         archive.commit().unwrap();
         assert_eq!(n_bodies(&archive), 2);
@@ -54,15 +58,14 @@ fn a_03_a_deposit_whose_connection_was_lost_is_an_error_and_leaves_nothing() {
 #[ignore = "needs CTXC_TEST_POSTGRES"]
 fn a_03_the_server_knows_what_became_of_a_deposit() {
     on_a_server(|url| {
-        let mut archive = open(url);
-        let server = super::Server::new(url).unwrap();
+        open(url);
+        let server = Arc::new(super::Server::new(url).unwrap());
+        let (link, other) = (PostgresLink::new(&server), PostgresLink::new(&server));
         for (end, was_kept) in [("COMMIT", true), ("ROLLBACK", false)] {
-            let mut session = server.connect().unwrap();
-            server.batch(&mut session, "BEGIN").unwrap();
-            let rows = server.rows(&mut session, "SELECT txid_current() AS id", &[]).unwrap();
-            let id: i64 = crate::postgres::row::value(&rows[0], "id").unwrap();
-            server.batch(&mut session, end).unwrap();
-            assert_eq!(archive.was_kept(id), was_kept, "{end}");
+            link.batch("BEGIN").unwrap();
+            let id = (&link as &dyn Link).number("SELECT txid_current()", &[]).unwrap();
+            link.batch(end).unwrap();
+            assert_eq!(other.was_kept(id).unwrap(), was_kept, "{end}");
         }
     });
 }
@@ -128,7 +131,7 @@ fn a_02_texts_with_nul_come_back() {
         archive.commit().unwrap();
         assert_eq!(archive.originals_of(odd).unwrap().len(), 1);
         assert_eq!(archive.record(Kind::Other, record.key).unwrap(), Some(record));
-        assert_eq!(archive.operations(odd).unwrap(), [operation]);
+        assert_eq!(archive.operations(Operations::Of(odd)).unwrap(), [operation]);
     });
 }
 

@@ -6,7 +6,7 @@ use std::thread;
 
 use super::{n_bodies, on_a_server, open};
 use crate::suite::samples::{operation, recipe, removed};
-use crate::{Archive, Cleanup, Document, Kind, Query, Record, Sweep};
+use crate::{Archive, Cleanup, Document, Kind, Originals, Query, Record, Sweep};
 use ctxc_transcript::text::Digest;
 
 fn record(key: &str, text: &str) -> Record {
@@ -61,7 +61,7 @@ fn a_02_several_writers_store_a_line_once_and_keep_what_is_theirs() {
         let contents = archive.contents().unwrap();
         assert_eq!((contents.lines, contents.originals, contents.operations, contents.records), (300, 1200, 4, 2));
         for n in 0..WRITERS {
-            let own = archive.originals_by_operation(&n.to_string()).unwrap();
+            let own = archive.originals(Originals::Operation(&n.to_string())).unwrap();
             let expected = lines.iter().cycle().skip(n * 70).take(lines.len()).map(|line| Digest::of(line.as_bytes()));
             assert!(own.iter().map(|original| original.digest).eq(expected), "{n}: all, and in their order");
         }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::Instant;
 
-use super::on_a_server;
+use super::{on_a_server, open};
 use crate::Archive;
-use crate::postgres::Postgres;
+
 use crate::suite::samples::sessions_below;
 use ctxc_transcript::text::Digest;
 
@@ -13,7 +13,7 @@ use ctxc_transcript::text::Digest;
 #[ignore = "needs CTXC_CORPUS and CTXC_TEST_POSTGRES"]
 fn n_08_a_corpus_goes_into_a_server_and_comes_back() {
     on_a_server(|url| {
-        let mut archive = Postgres::open(url).unwrap();
+        let mut archive = open(url);
         let sessions: Vec<Vec<u8>> = sessions_below(std::env::var("CTXC_CORPUS").unwrap().into())
             .iter()
             .map(|path| fs::read(path).unwrap())

@@ -1,8 +1,11 @@
 //! Blobs on a server with any one byte changed.
 
+use std::sync::Arc;
+
 use super::{on_a_server, open};
-use crate::postgres::row::value;
+use crate::postgres::link::PostgresLink;
 use crate::postgres::session::Server;
+use crate::store::link::Link;
 use crate::suite::holdings::{Holdings, seed};
 
 /// The columns from which sessions come back, each with the key of its table.
@@ -24,27 +27,26 @@ fn n_01_no_flipped_byte_on_a_server_makes_wrong_bytes() {
     let seed = seed();
     on_a_server(|url| {
         let holdings = Holdings::put(&mut open(url));
-        let server = Server::new(url).unwrap();
-        let mut side = server.connect().unwrap();
+        let side = PostgresLink::new(&Arc::new(Server::new(url).unwrap()));
+        let link: &dyn Link = &side;
         let schema = &url.schema;
         let (mut n_flipped, mut n_refused) = (0, 0);
         for (table, key, blob) in BLOBS {
-            let rows = format!("SELECT {key} AS key, length({blob}) AS len FROM {schema}.{table} ORDER BY {key}");
-            let rows = server.rows(&mut side, &rows, &[]).unwrap();
-            let rows = rows.iter().map(|row| (value(row, "key").unwrap(), value(row, "len").unwrap()));
-            let rows: Vec<(i64, i32)> = rows.collect();
+            let rows =
+                format!("SELECT {key} AS key, length({blob})::bigint AS len FROM {schema}.{table} ORDER BY {key}");
+            let rows: Vec<(i64, i64)> = link.all(&rows, &[], |row| Ok((row.get()?, row.get()?))).unwrap();
             assert!(!rows.is_empty(), "no {table}");
             for (row, len) in rows {
                 for place in 0..len {
-                    let bit = 1 << ((seed + place.unsigned_abs() as usize) % 8);
+                    let bit = 1 << ((seed + usize::try_from(place).unwrap()) % 8);
                     // Flipped twice it is as it was.
                     let flip = format!(
                         "UPDATE {schema}.{table} SET {blob} = set_byte({blob}, {place}, get_byte({blob}, {place}) # {bit})
                         WHERE {key} = {row}"
                     );
-                    server.batch(&mut side, &flip).unwrap();
+                    side.batch(&flip).unwrap();
                     n_refused += u32::from(holdings.read(&open(url)).is_err());
-                    server.batch(&mut side, &flip).unwrap();
+                    side.batch(&flip).unwrap();
                     n_flipped += 1;
                 }
             }

@@ -9,8 +9,9 @@ mod refused;
 mod tls;
 
 use super::session::Server;
-use super::store::Postgres;
 use super::testing::{on_a_server, on_the_side};
+use crate::store::Store;
+use crate::store::link::Link;
 use crate::{Archive, ServerUrl};
 
 /// Ends the connection of this number, as a server does that goes down.
@@ -18,12 +19,13 @@ fn end(url: &ServerUrl, pid: i32) {
     on_the_side(url, &format!("SELECT pg_terminate_backend({pid}, 5000)"));
 }
 
-fn open(url: &ServerUrl) -> Postgres {
-    Postgres::open(url).unwrap()
+fn open(url: &ServerUrl) -> Store {
+    super::open(url).unwrap()
 }
 
-fn reader_pid(archive: &Postgres) -> i32 {
-    archive.all("SELECT pg_backend_pid() AS pid", &[], |row| super::row::value(row, "pid")).unwrap()[0]
+/// The number of a connection.
+fn pid(link: &dyn Link) -> i32 {
+    link.number("SELECT pg_backend_pid()", &[]).unwrap().try_into().unwrap()
 }
 
 fn n_bodies(archive: &dyn Archive) -> u64 {

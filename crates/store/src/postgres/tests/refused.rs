@@ -10,7 +10,7 @@ fn a_01_an_archive_of_a_newer_version_is_refused() {
     on_a_server(|url| {
         open(url);
         on_the_side(url, &format!("UPDATE {}.ctxc_archive SET version = 99", url.schema));
-        let error = super::Postgres::open(url).err().unwrap();
+        let error = super::super::open(url).err().unwrap();
         assert!(matches!(error, ArchiveError::NewerOnServer { found: 99, .. }), "{error}");
         assert!(error.to_string().contains("update ctxc"), "{error}");
     });
@@ -22,7 +22,7 @@ fn a_01_an_archive_of_a_newer_version_is_refused() {
 fn a_01_a_schema_of_another_program_is_left_alone() {
     on_a_server(|url| {
         on_the_side(url, &format!("CREATE SCHEMA {0}; CREATE TABLE {0}.theirs (n INTEGER)", url.schema));
-        let error = super::Postgres::open(url).err().unwrap();
+        let error = super::super::open(url).err().unwrap();
         assert!(matches!(error, ArchiveError::ForeignSchema { .. }), "{error}");
     });
 }
@@ -38,7 +38,7 @@ fn n_08_an_older_archive_changes_when_it_is_upgraded_and_not_before() {
         super::super::migrate::tests::make(url, 1);
         on_the_side(url, &format!("CREATE ROLE {role}; GRANT SELECT ON {schema}.ctxc_archive TO {role}"));
         for _ in 0..2 {
-            let error = super::Postgres::open(url).err().unwrap();
+            let error = super::super::open(url).err().unwrap();
             assert!(matches!(error, ArchiveError::OlderOnServer { found: 1, .. }), "{error}");
             assert!(error.to_string().contains("ctxc archive upgrade"), "{error}");
         }
@@ -72,14 +72,14 @@ fn a_01_a_server_that_lets_nobody_in_is_an_error_without_the_password() {
     on_a_server(|url| {
         let mut wrong = url.clone();
         wrong.password = Some("planted-password".to_owned());
-        let refused = super::Postgres::open(&wrong).err().unwrap();
+        let refused = super::super::open(&wrong).err().unwrap();
         assert!(matches!(refused, ArchiveError::Refused { .. }), "{refused}");
         wrong.password = None;
-        let nobody = super::Postgres::open(&wrong).err().unwrap();
+        let nobody = super::super::open(&wrong).err().unwrap();
         assert!(matches!(nobody, ArchiveError::Refused { .. }), "{nobody}");
         wrong = url.clone();
         wrong.database = "absent".to_owned();
-        let absent = super::Postgres::open(&wrong).err().unwrap();
+        let absent = super::super::open(&wrong).err().unwrap();
         assert!(matches!(absent, ArchiveError::Refused { .. }), "{absent}");
         for error in [refused, nobody, absent] {
             let shown = format!("{error} {error:?}");
@@ -99,7 +99,7 @@ fn a_01_a_user_without_rights_is_told_what_is_missing() {
         let mut theirs = url.clone();
         theirs.user.clone_from(&role);
         theirs.password = Some("secret".to_owned());
-        let error = super::Postgres::open(&theirs).err().unwrap();
+        let error = super::super::open(&theirs).err().unwrap();
         assert!(matches!(error, ArchiveError::Unprepared { .. }), "{error}");
         assert!(error.to_string().contains(&format!("CREATE SCHEMA {schema} AUTHORIZATION {role}")), "{error}");
 
@@ -113,7 +113,7 @@ fn a_01_a_user_without_rights_is_told_what_is_missing() {
                 GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}"
             ),
         );
-        let mut archive = super::Postgres::open(&theirs).unwrap();
+        let mut archive = super::super::open(&theirs).unwrap();
         super::super::super::suite::samples::record(&mut archive, "1", b"output");
         archive.index(&|_| None, &mut |_, _| std::ops::ControlFlow::Continue(())).unwrap();
         assert_eq!(archive.operation_ids().unwrap(), ["1"]);

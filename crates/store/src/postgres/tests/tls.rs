@@ -14,8 +14,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
+use super::super::open;
 use super::on_a_server;
-use crate::postgres::store::Postgres;
 use crate::{ArchiveError, Encryption, ServerUrl};
 
 /// What the door says when it is asked for TLS.
@@ -92,17 +92,17 @@ fn a_01_a_server_has_to_prove_who_it_is_unless_that_is_waived() {
             root_certificates: Some(authority.clone()),
             ..through(url, host, port, encryption)
         };
-        Postgres::open(&trusted("localhost", Encryption::Verified)).unwrap();
-        Postgres::open(&through(url, "localhost", port, Encryption::Unverified)).unwrap();
+        open(&trusted("localhost", Encryption::Verified)).unwrap();
+        open(&through(url, "localhost", port, Encryption::Unverified)).unwrap();
 
-        let unknown = Postgres::open(&through(url, "localhost", port, Encryption::Verified)).err().unwrap();
-        let misnamed = Postgres::open(&trusted("127.0.0.1", Encryption::Verified)).err().unwrap();
+        let unknown = open(&through(url, "localhost", port, Encryption::Verified)).err().unwrap();
+        let misnamed = open(&trusted("127.0.0.1", Encryption::Verified)).err().unwrap();
         for error in [unknown, misnamed] {
             assert!(matches!(error, ArchiveError::Unprotected { .. }), "{error:?}");
             assert!(error.to_string().contains("does not prove who it is"), "{error}");
         }
         fs::write(&authority, "no certificate").unwrap();
-        let odd = Postgres::open(&trusted("localhost", Encryption::Verified)).err().unwrap();
+        let odd = open(&trusted("localhost", Encryption::Verified)).err().unwrap();
         assert!(odd.to_string().contains("check sslrootcert"), "{odd}");
     });
 }
@@ -115,9 +115,9 @@ fn a_01_a_server_without_encryption_is_refused_where_it_is_asked_for() {
         let folder = tempfile::tempdir().unwrap();
         let port = door(url, Door::Declines, &folder.path().join("ca.pem"));
         for encryption in [Encryption::Verified, Encryption::Unverified] {
-            let error = Postgres::open(&through(url, "localhost", port, encryption)).err().unwrap();
+            let error = open(&through(url, "localhost", port, encryption)).err().unwrap();
             assert!(matches!(error, ArchiveError::Unprotected { .. }), "{error:?}");
         }
-        Postgres::open(&through(url, "localhost", port, Encryption::IfOffered)).unwrap();
+        open(&through(url, "localhost", port, Encryption::IfOffered)).unwrap();
     });
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::place::folder;
-use crate::sqlite::Sqlite;
+use crate::sqlite::open;
 use crate::suite::samples::sessions_below;
 use crate::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::text::Digest;
@@ -37,7 +37,7 @@ fn ratio(bytes: u64, used: u64) -> String {
 fn n_01_a_corpus_takes_a_sixth_of_its_bytes() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
-    let mut archive = Sqlite::open(&path).unwrap();
+    let mut archive = open(&path).unwrap();
     let sessions: Vec<Vec<u8>> = sessions_below(std::env::var("CTXC_CORPUS").unwrap().into())
         .iter()
         .map(|path| fs::read(path).unwrap())
@@ -83,7 +83,7 @@ fn n_01_fifty_deposits_of_a_session_take_a_sixth_of_its_bytes() {
             continue;
         }
         let path = folder.path().join(n.to_string());
-        let mut archive = Sqlite::open(&path).unwrap();
+        let mut archive = open(&path).unwrap();
         let empty = used(&path);
         let lines = lines(&bytes);
         for (turn, part) in lines.chunks(lines.len().div_ceil(50)).enumerate() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use super::place::folder;
-use crate::sqlite::Sqlite;
+use crate::sqlite::open;
 use crate::suite::samples::removed;
 use crate::{Archive, ArchiveError};
 
@@ -43,7 +43,7 @@ impl Drop for Mount {
 fn a_03_a_full_disk_is_said_and_loses_nothing_committed() {
     let Some(mount) = Mount::tmpfs("2m") else { return };
     let path = mount.0.path().join("a.sqlite");
-    let mut archive = Sqlite::open(&path).unwrap();
+    let mut archive = open(&path).unwrap();
     let kept = archive.put_original(&removed(b"kept", "u")).unwrap();
     archive.commit().unwrap();
 
@@ -73,7 +73,7 @@ fn a_03_a_full_disk_is_said_and_loses_nothing_committed() {
 #[test]
 fn a_03_a_disk_without_room_for_an_archive_is_said() {
     let Some(mount) = Mount::tmpfs("8k") else { return };
-    let error = Sqlite::open(&mount.0.path().join("a.sqlite")).err().unwrap();
+    let error = open(&mount.0.path().join("a.sqlite")).err().unwrap();
     assert!(matches!(error, ArchiveError::DiskFull { .. }), "{error:?}");
     assert_eq!(fs::read_dir(mount.0.path()).unwrap().count(), 0, "nothing is left behind");
 }
@@ -82,10 +82,10 @@ fn a_03_a_disk_without_room_for_an_archive_is_said() {
 fn a_03_a_read_only_folder_is_said() {
     let Some(mount) = Mount::tmpfs("2m") else { return };
     let path = mount.0.path().join("a.sqlite");
-    drop(Sqlite::open(&path).unwrap());
+    drop(open(&path).unwrap());
     mount.make_read_only();
-    let error = Sqlite::open(&path).and_then(|mut archive| archive.put_original(&removed(b"", "u"))).unwrap_err();
+    let error = open(&path).and_then(|mut archive| archive.put_original(&removed(b"", "u"))).unwrap_err();
     assert!(matches!(error, ArchiveError::NotWritable { .. }), "{error:?}");
-    let error = Sqlite::open(&mount.0.path().join("new.sqlite")).err().unwrap();
+    let error = open(&mount.0.path().join("new.sqlite")).err().unwrap();
     assert!(matches!(error, ArchiveError::Create { .. }), "{error:?}");
 }

@@ -1,17 +1,22 @@
 //! The file of an archive, and what is in it.
 
 use std::fs;
+use std::path::Path;
 
 use super::place::{count, folder};
-use crate::Archive;
-use crate::sqlite::{Sqlite, connect, lines, objects, operations, originals};
+use crate::sqlite::{connect, open};
+use crate::store::link::{Dialect, Link};
+use crate::store::value::{Row, Value};
+use crate::store::{lines, operations};
 use crate::suite::samples::{operation, recipe, removed};
+use crate::{Operations, Originals, Output};
+use ctxc_transcript::text::Digest;
 
 #[test]
 fn a_02_the_same_digest_is_one_body() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
-    let mut archive = Sqlite::open(&path).unwrap();
+    let mut archive = open(&path).unwrap();
     for uuid in ["u", "v", "u"] {
         archive.put_original(&removed(b"line", uuid)).unwrap();
         archive.put_original(&removed(b"line", "w")).unwrap();
@@ -23,38 +28,62 @@ fn a_02_the_same_digest_is_one_body() {
 #[test]
 fn a_02_every_look_up_goes_by_an_index() {
     let folder = folder();
-    let archive = Sqlite::open(&folder.path().join("a.sqlite")).unwrap();
+    let archive = open(&folder.path().join("a.sqlite")).unwrap();
+    let digest = Digest::of(b"");
+    let object = |which: &str| format!("SELECT head FROM object WHERE {which}");
+    let original = |wanted| format!("SELECT digest FROM stored_original WHERE {}", which_originals(wanted));
+    let operation = |wanted| format!("SELECT verb FROM operation WHERE {}", which_operations(wanted));
     for (sql, index) in [
-        (lines::BODY, "body_by_digest"),
-        (lines::BODY_ID, "body_by_digest"),
-        (lines::BODY_BY_ID, ""),
-        (objects::BY_KEY, "object_by_key"),
-        (objects::BY_GROUP, "object_by_group"),
-        (objects::BY_KIND, "object_by_kind"),
-        (originals::BY_UUID, "original_by_uuid"),
-        (originals::BY_LINE, "original_by_line"),
-        (operations::BY_OUTPUT, "operation_by_output"),
-        (operations::BY_SESSION, "operation_by_session"),
-        (operations::BY_ID, "sqlite_autoindex_operation_1"),
-        (operations::BY_PREFIX, "sqlite_autoindex_operation_1"),
-        (operations::BEFORE_BY_OUTPUT, "operation_by_output"),
-        (operations::BY_PATH, "operation_by_path"),
-        (operations::BEFORE_BY_PATH, "operation_by_path"),
-        (originals::DIGESTS, "body_by_digest"),
-        (originals::BY_OPERATION, ""),
-        (operations::RECIPE, ""),
+        (lines::KNOWN.to_owned(), "body_by_digest"),
+        (lines::BODIES.to_owned(), ""),
+        (operations::DIGESTS[0].to_owned(), "body_by_digest"),
+        (object("key = $1 AND kind = $2"), "object_by_key"),
+        (object("kind = $1 AND \"group\" = $2 ORDER BY seq"), "object_by_group"),
+        (object("kind = $1 ORDER BY seq"), "object_by_kind"),
+        (original(Originals::Uuid("")), "original_by_uuid"),
+        (original(Originals::ReplacedBy(digest)), "original_by_line"),
+        (original(Originals::Line(digest)), "body_by_digest"),
+        (original(Originals::Operation("")), ""),
+        (operation(Operations::Wrote(digest)), "operation_by_output"),
+        (operation(Operations::Of("")), "operation_by_session"),
+        (operation(Operations::Named("")), "sqlite_autoindex_operation_1"),
+        (operation(Operations::At(Path::new(""))), "operation_by_path"),
+        (operation(Operations::Before("", Output::Digest(digest))), "operation_by_output"),
+        (operation(Operations::Before("", Output::Beginning(Path::new(""), 0))), "operation_by_path"),
+        (operations::RECIPE[0].to_owned(), ""),
     ] {
-        let plan = archive.query_plan(sql).unwrap();
+        let plan = plan(&*archive.reader, &sql);
         assert!(index.is_empty() || plan[0].contains(&format!("USING INDEX {index} ")), "{sql}: {plan:?}");
         assert!(!plan.iter().any(|step| step.starts_with("SCAN")), "{sql}: {plan:?}");
     }
+}
+
+fn which_originals(wanted: Originals<'_>) -> String {
+    operations::which_originals(Dialect::Sqlite, wanted).0
+}
+
+fn which_operations(wanted: Operations<'_>) -> String {
+    operations::which(Dialect::Sqlite, wanted).0
+}
+
+/// How the database goes about `sql`.
+fn plan(link: &dyn Link, sql: &str) -> Vec<String> {
+    let sql = format!("EXPLAIN QUERY PLAN {sql}");
+    let values: Vec<Value> = (1..=9).filter(|n| sql.contains(&format!("${n}"))).map(|_| Value::Null).collect();
+    let step = |row: &mut Row| {
+        for _ in 0..3 {
+            row.get::<i64>()?;
+        }
+        row.get::<String>()
+    };
+    link.all(&sql, &values, step).unwrap()
 }
 
 #[test]
 fn a_03_a_commit_is_synced_to_the_disk() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
-    drop(Sqlite::open(&path).unwrap());
+    drop(open(&path).unwrap());
     let connection = connect::connect(&path).unwrap();
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     let synchronous: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();
@@ -66,7 +95,7 @@ fn a_03_a_commit_is_synced_to_the_disk() {
 fn a_03_what_is_committed_survives_and_what_is_not_does_not() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
-    let mut archive = Sqlite::open(&path).unwrap();
+    let mut archive = open(&path).unwrap();
     let kept = archive.put_original(&removed(b"kept", "u")).unwrap();
     archive.put_operation(&operation("1", b"output"), &recipe()).unwrap();
     archive.commit().unwrap();
@@ -74,9 +103,9 @@ fn a_03_what_is_committed_survives_and_what_is_not_does_not() {
     archive.put_operation(&operation("2", b"output"), &recipe()).unwrap();
     drop(archive);
 
-    let archive = Sqlite::open(&path).unwrap();
+    let archive = open(&path).unwrap();
     assert_eq!(archive.line(kept).unwrap().as_deref(), Some(b"kept".as_slice()));
-    assert_eq!(archive.operations("session").unwrap(), [operation("1", b"output")]);
+    assert_eq!(archive.operations(Operations::Of("session")).unwrap(), [operation("1", b"output")]);
     assert_eq!(archive.line(lost).unwrap(), None);
     assert_eq!(archive.originals_of("u").unwrap().len(), 1);
 }
@@ -90,7 +119,7 @@ fn a_02_names_that_sqlite_takes_for_something_else_are_files() {
             continue;
         }
         let path = folder.path().join(name);
-        let mut archive = Sqlite::open(&path).unwrap();
+        let mut archive = open(&path).unwrap();
         archive.put_original(&removed(b"line", "u")).unwrap();
         archive.commit().unwrap();
         drop(archive);
@@ -101,7 +130,7 @@ fn a_02_names_that_sqlite_takes_for_something_else_are_files() {
 #[test]
 fn a_02_making_an_archive_leaves_no_other_file() {
     let folder = folder();
-    drop(Sqlite::open(&folder.path().join("a.sqlite")).unwrap());
+    drop(open(&folder.path().join("a.sqlite")).unwrap());
     let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["a.sqlite"]);
 }

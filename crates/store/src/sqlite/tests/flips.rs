@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::place::folder;
-use crate::sqlite::Sqlite;
+use crate::sqlite::open;
 use crate::suite::holdings::{Holdings, seed};
 
 /// So many bytes an archive may have for all of them to be flipped (issue of the version store).
@@ -18,7 +18,7 @@ fn flip(first: usize, step: usize, seed: usize) {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { folder() };
     let path = folder.path().join("a.sqlite");
-    let holdings = Holdings::put(&mut Sqlite::open(&path).unwrap());
+    let holdings = Holdings::put(&mut open(&path).unwrap());
     let whole = fs::read(&path).unwrap();
     assert!(whole.len() <= LARGEST, "{} bytes", whole.len());
     let (next, n_refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -34,7 +34,7 @@ fn flip(first: usize, step: usize, seed: usize) {
                     *byte ^= bit;
                     fs::write(&path, &damaged).unwrap();
                     damaged[place] ^= bit;
-                    let read = Sqlite::open(&path).and_then(|archive| holdings.read(&archive));
+                    let read = open(&path).and_then(|archive| holdings.read(&archive));
                     n_refused.fetch_add(usize::from(read.is_err()), Ordering::Relaxed);
                     for log in ["wal", "shm"] {
                         // Most archives leave none.

@@ -5,10 +5,10 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::place::{count, folder};
-use crate::sqlite::Sqlite;
+use crate::sqlite::open;
 use crate::sqlite::schema::{APPLICATION_ID, MIGRATIONS, NEWEST};
 use crate::suite::samples::{operation, recipe, removed};
-use crate::{Archive, LineId, Operation, recipe as recipes};
+use crate::{Archive, LineId, Operation, Operations, Originals, recipe as recipes};
 use ctxc_transcript::text::Digest;
 
 /// An archive of the first schema at `path`, with an original and an operation.
@@ -51,14 +51,14 @@ fn a_02_an_archive_of_the_first_schema_comes_up_to_date() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
     first_schema(&path);
-    let mut archive = Sqlite::open(&path).unwrap();
+    let mut archive = open(&path).unwrap();
     let was = Operation { cuts: Vec::new(), tokens: None, ..operation("1", b"output") };
-    assert_eq!(archive.operation_by_output(Digest::of(b"output")).unwrap(), Some(was.clone()));
+    assert_eq!(archive.operations(Operations::Wrote(Digest::of(b"output"))).unwrap(), std::slice::from_ref(&was));
     assert_eq!(archive.recipe("1").unwrap(), Some(recipe()));
     assert_eq!(archive.line(Digest::of(b"line")).unwrap().as_deref(), Some(b"line".as_slice()));
     let found = archive.originals_of("u").unwrap();
     assert_eq!((found.len(), found[0].operation.as_deref()), (1, None), "it was not noted then");
-    assert!(archive.originals_by_operation("1").unwrap().is_empty());
+    assert!(archive.originals(Originals::Operation("1")).unwrap().is_empty());
 
     archive.put_original(&removed(b"line", "u")).unwrap();
     archive.put_operation(&was, &recipe()).unwrap();
@@ -92,7 +92,7 @@ fn n_08_an_archive_of_the_fourth_schema_comes_up_to_date_within_a_second() {
     connection.execute_batch("COMMIT").unwrap();
     drop(connection);
     let started = std::time::Instant::now();
-    let mut archive = Sqlite::open(&path).unwrap();
+    let mut archive = open(&path).unwrap();
     assert!(started.elapsed().as_secs() < 1, "{:?}", started.elapsed());
     assert_eq!(archive.line(Digest::of(b"19999\n")).unwrap().as_deref(), Some(b"19999\n".as_slice()));
     let lines = [b"19999\n".as_slice(), b"a new line\n"].map(|line| (Digest::of(line), line));
@@ -116,10 +116,10 @@ fn n_08_a_migration_that_stops_halfway_changes_nothing() {
     // A table of the newest schema is in the way once those in between have been made.
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE pack (a)").unwrap();
     let was = schema();
-    assert!(Sqlite::open(&path).is_err());
+    assert!(open(&path).is_err());
     assert_eq!(schema(), was);
     Connection::open(&path).unwrap().execute_batch("DROP TABLE pack").unwrap();
-    let archive = Sqlite::open(&path).unwrap();
+    let archive = open(&path).unwrap();
     assert_eq!(archive.line(Digest::of(b"line")).unwrap().as_deref(), Some(b"line".as_slice()));
     assert_eq!(schema().0, NEWEST);
 }

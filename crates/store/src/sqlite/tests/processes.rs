@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 use rusqlite::Connection;
 
 use super::place::{count, folder};
-use crate::sqlite::Sqlite;
+use crate::sqlite::link::SqliteLink;
+use crate::sqlite::open;
+use crate::store::Store;
 use crate::suite::samples::{operation, recipe, removed};
 use crate::{Archive, ArchiveError, Document, Kind, Record};
 use ctxc_transcript::text::Digest;
@@ -21,7 +23,7 @@ fn a_02_two_writers_wait_for_each_other() {
         for writer in 0..4 {
             let path = &path;
             scope.spawn(move || {
-                let mut archive = Sqlite::open(path).unwrap();
+                let mut archive = open(path).unwrap();
                 for deposit in 0..10 {
                     let lines = [format!("shared {deposit}"), format!("{writer} {deposit}")];
                     for line in &lines {
@@ -48,7 +50,7 @@ fn a_02_what_is_read_under_a_claim_is_what_is_changed() {
         for _ in 0..4 {
             let path = &path;
             scope.spawn(move || {
-                let mut archive = Sqlite::open(path).unwrap();
+                let mut archive = open(path).unwrap();
                 for _ in 0..10 {
                     archive.claim().unwrap();
                     let known = archive.record(Kind::Other, key).unwrap();
@@ -61,7 +63,7 @@ fn a_02_what_is_read_under_a_claim_is_what_is_changed() {
             });
         }
     });
-    let counter = Sqlite::open(&path).unwrap().record(Kind::Other, key).unwrap().unwrap();
+    let counter = open(&path).unwrap().record(Kind::Other, key).unwrap().unwrap();
     assert_eq!(counter.document.text, "40");
 }
 
@@ -69,9 +71,9 @@ fn a_02_what_is_read_under_a_claim_is_what_is_changed() {
 fn a_02_a_reader_is_never_held_up_by_a_writer() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
-    let mut writer = Sqlite::open(&path).unwrap();
+    let mut writer = open(&path).unwrap();
     let line = writer.put_original(&removed(b"line", "u")).unwrap();
-    let reader = Sqlite::open(&path).unwrap();
+    let reader = open(&path).unwrap();
     assert_eq!(reader.line(line).unwrap(), None);
     writer.commit().unwrap();
     assert!(reader.line(line).unwrap().is_some());
@@ -83,7 +85,7 @@ fn a_02_a_reader_is_never_held_up_by_a_writer() {
 fn other_process() {
     let mut path = String::new();
     std::io::stdin().read_to_string(&mut path).unwrap();
-    let mut archive = Sqlite::open(Path::new(&path)).unwrap();
+    let mut archive = open(Path::new(&path)).unwrap();
     archive.put_original(&removed(b"committed", "u")).unwrap();
     archive.commit().unwrap();
     archive.put_original(&removed(b"not committed", "u")).unwrap();
@@ -94,7 +96,7 @@ fn other_process() {
 fn a_03_a_killed_process_leaves_whole_deposits_alone() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
-    let ours = Sqlite::open(&path).unwrap();
+    let ours = open(&path).unwrap();
     let mut other = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "sqlite::tests::processes::other_process"])
         .stdin(Stdio::piped())
@@ -104,7 +106,7 @@ fn a_03_a_killed_process_leaves_whole_deposits_alone() {
         .unwrap();
     other.stdin.take().unwrap().write_all(path.to_str().unwrap().as_bytes()).unwrap();
     assert!(!other.wait().unwrap().success());
-    for archive in [&ours, &Sqlite::open(&path).unwrap()] {
+    for archive in [&ours, &open(&path).unwrap()] {
         assert!(archive.line(Digest::of(b"committed")).unwrap().is_some());
         assert_eq!(archive.line(Digest::of(b"not committed")).unwrap(), None);
     }
@@ -114,10 +116,12 @@ fn a_03_a_killed_process_leaves_whole_deposits_alone() {
 fn a_02_a_writer_that_never_lets_go_is_said() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
-    let mut archive = Sqlite::open(&path).unwrap();
+    open(&path).unwrap();
+    let writer = SqliteLink::new(&path, None);
+    writer.connection().unwrap().busy_timeout(std::time::Duration::from_millis(20)).unwrap();
+    let mut archive = Store::new(Box::new(SqliteLink::new(&path, None)), Box::new(writer));
     let holder = Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-    archive.wait_no_longer().unwrap();
     let error = archive.put_original(&removed(b"line", "u")).unwrap_err();
     assert!(matches!(error, ArchiveError::Locked { .. }), "{error:?}");
     holder.execute_batch("COMMIT").unwrap();

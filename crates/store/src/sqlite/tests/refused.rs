@@ -5,18 +5,18 @@ use std::fs;
 use rusqlite::Connection;
 
 use super::place::{count, folder};
-use crate::sqlite::Sqlite;
+use crate::sqlite::open;
 use crate::sqlite::schema::NEWEST;
 use crate::suite::samples::{operation, recipe, removed};
-use crate::{Archive, ArchiveError};
+use crate::{Archive, ArchiveError, Operations};
 
 #[test]
 fn a_02_a_newer_schema_is_refused() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
-    drop(Sqlite::open(&path).unwrap());
+    drop(open(&path).unwrap());
     Connection::open(&path).unwrap().pragma_update(None, "user_version", NEWEST + 6).unwrap();
-    let error = Sqlite::open(&path).err().unwrap();
+    let error = open(&path).err().unwrap();
     assert!(matches!(error, ArchiveError::NewerSchema { found, known: NEWEST, .. } if found == NEWEST + 6), "{error}");
     assert!(error.to_string().contains("update ctxc"), "{error}");
 }
@@ -26,7 +26,7 @@ fn a_02_an_empty_file_becomes_an_archive() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
     fs::write(&path, "").unwrap();
-    let mut archive = Sqlite::open(&path).unwrap();
+    let mut archive = open(&path).unwrap();
     archive.put_original(&removed(b"line", "u")).unwrap();
     archive.commit().unwrap();
     drop(archive);
@@ -42,14 +42,14 @@ fn a_02_what_is_no_archive_is_refused_and_left_alone() {
     let text = folder.path().join("notes.txt");
     let content = "not a database\n".repeat(500);
     fs::write(&text, &content).unwrap();
-    let error = Sqlite::open(&text).err().unwrap();
+    let error = open(&text).err().unwrap();
     assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
     assert!(error.to_string().contains("move it aside"), "{error}");
     assert_eq!(fs::read_to_string(&text).unwrap(), content);
 
-    let error = Sqlite::open(folder.path()).err().unwrap();
+    let error = open(folder.path()).err().unwrap();
     assert!(matches!(error, ArchiveError::NotWritable { .. }), "a folder: {error}");
-    let error = Sqlite::open(&text.join("a.sqlite")).err().unwrap();
+    let error = open(&text.join("a.sqlite")).err().unwrap();
     assert!(matches!(error, ArchiveError::Create { .. }), "below a file: {error}");
 }
 
@@ -57,7 +57,7 @@ fn a_02_what_is_no_archive_is_refused_and_left_alone() {
 fn a_02_a_damaged_archive_is_an_error_and_never_wrong_bytes() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
-    let mut archive = Sqlite::open(&path).unwrap();
+    let mut archive = open(&path).unwrap();
     let digest = archive.put_original(&removed(&b"line ".repeat(100), "u")).unwrap();
     archive.put_operation(&operation("1", b"output"), &recipe()).unwrap();
     archive.commit().unwrap();
@@ -74,11 +74,11 @@ fn a_02_a_damaged_archive_is_an_error_and_never_wrong_bytes() {
         ("UPDATE operation SET session_ids = '{'", "no list"),
     ] {
         Connection::open(&path).unwrap().execute_batch(damage).unwrap();
-        let archive = Sqlite::open(&path).unwrap();
+        let archive = open(&path).unwrap();
         let error = match damage.split(' ').nth(1) {
             Some("body") => archive.line(digest).unwrap_err(),
             Some("recipe") => archive.recipe("1").unwrap_err(),
-            _ => archive.operations("session").unwrap_err(),
+            _ => archive.operations(Operations::Of("session")).unwrap_err(),
         };
         assert!(matches!(error, ArchiveError::Damaged { .. }), "{what}: {error:?}");
     }
@@ -86,6 +86,6 @@ fn a_02_a_damaged_archive_is_an_error_and_never_wrong_bytes() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[4096..].fill(0x5a);
     fs::write(&path, bytes).unwrap();
-    let error = Sqlite::open(&path).and_then(|archive| archive.line(digest)).unwrap_err();
+    let error = open(&path).and_then(|archive| archive.line(digest)).unwrap_err();
     assert!(matches!(error, ArchiveError::Damaged { .. }), "{error:?}");
 }

@@ -1,0 +1,115 @@
+//! What follows from the operations of an archive, under names of its own.
+
+use std::collections::HashMap;
+
+use super::{
+    Archive, ArchiveError, Entry, Hit, Kind, LineId, Name, Object, ObjectKind, Operation, Operations, Original,
+    Originals, Query, Reader, RecipeStep, Record, Search, StoredOriginal, prefix,
+};
+use ctxc_transcript::text::Digest;
+
+/// Each fails as the operation does that it stands for.
+#[expect(clippy::missing_errors_doc, reason = "said once for all of them")]
+impl dyn Archive + '_ {
+    /// Adds one original line to the deposit and returns its digest.
+    pub fn put_original(&mut self, original: &Original<'_>) -> Result<Digest, ArchiveError> {
+        let digest = Digest::of(original.line);
+        self.put(Entry::Original(digest, original)).map(|()| digest)
+    }
+
+    /// Adds one operation to the deposit.
+    pub fn put_operation(&mut self, operation: &Operation, recipe: &[RecipeStep]) -> Result<(), ArchiveError> {
+        self.put(Entry::Operation(operation, recipe))
+    }
+
+    /// Adds one record to the deposit.
+    pub fn put_record(&mut self, record: &Record) -> Result<(), ArchiveError> {
+        self.put(Entry::Record(record))
+    }
+
+    /// Adds one object to the deposit.
+    pub fn put_object(&mut self, object: &Object) -> Result<(), ArchiveError> {
+        self.put(Entry::Object(object))
+    }
+
+    /// Drops a record.
+    pub fn drop_record(&mut self, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
+        self.remove(Name::Record(kind, key))
+    }
+
+    /// Drops an object.
+    pub fn drop_object(&mut self, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
+        self.remove(Name::Object(kind, key))
+    }
+
+    /// The line with this digest, its terminator included; `None` where there is none.
+    pub fn line(&self, digest: Digest) -> Result<Option<Vec<u8>>, ArchiveError> {
+        Ok(self.lines(&[digest])?.pop().flatten())
+    }
+
+    /// The lines with these digests, in their order; `None` for those that are not there.
+    pub fn lines(&self, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, ArchiveError> {
+        let mut known = self.line_ids(digests)?;
+        loop {
+            let ids: Vec<LineId> = known.iter().map(|(_, id)| *id).collect();
+            let mut lines = Vec::with_capacity(ids.len());
+            let read = self.each_line(&ids, &mut |_, line| {
+                lines.push(line.to_vec());
+                Ok(())
+            });
+            match read {
+                // It has gone since.
+                Err(ArchiveError::NoSuchLine { id }) => known.retain(|(_, known)| known.0 != id),
+                read => {
+                    read?;
+                    let lines: HashMap<Digest, Vec<u8>> =
+                        known.into_iter().map(|(digest, _)| digest).zip(lines).collect();
+                    return Ok(digests.iter().map(|digest| lines.get(digest).cloned()).collect());
+                }
+            }
+        }
+    }
+
+    /// The id of the line with this digest; `None` where there is none.
+    pub fn line_id(&self, digest: Digest) -> Result<Option<LineId>, ArchiveError> {
+        Ok(self.line_ids(&[digest])?.pop().map(|(_, id)| id))
+    }
+
+    /// The keys and heads of the objects of this kind and group, oldest first.
+    pub fn objects_of(&self, kind: ObjectKind, group: Digest) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+        self.objects(kind, Some(group))
+    }
+
+    /// The keys and heads of all objects of this kind, oldest first.
+    pub fn object_keys(&self, kind: ObjectKind) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+        self.objects(kind, None)
+    }
+
+    /// The record of this kind with this key; `None` where there is none.
+    pub fn record(&self, kind: Kind, key: Digest) -> Result<Option<Record>, ArchiveError> {
+        Ok(self.records_named(&[(kind, key)])?.pop())
+    }
+
+    /// The originals whose entry had this uuid, newest first.
+    pub fn originals_of(&self, uuid: &str) -> Result<Vec<StoredOriginal>, ArchiveError> {
+        self.originals(Originals::Uuid(uuid))
+    }
+
+    /// What stood where the line with this digest stands now: the newest original that it replaced.
+    pub fn replaced_by(&self, line: Digest) -> Result<Option<StoredOriginal>, ArchiveError> {
+        Ok(self.originals(Originals::ReplacedBy(line))?.pop())
+    }
+
+    /// The operation with this id, or the only one whose id begins so; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`ArchiveError::AmbiguousOperation`] when several begin so.
+    pub fn operation(&self, id: &str) -> Result<Option<Operation>, ArchiveError> {
+        prefix::only(id, self.operations(Operations::Named(id))?)
+    }
+
+    /// The entries that `query` finds among those that are indexed, best first.
+    pub fn search(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
+        self.find(&Search::Words(query), read)
+    }
+}

@@ -1,0 +1,257 @@
+//! The store, and the deposit that is open on it.
+
+use std::cell::RefCell;
+
+use super::lines::Lines;
+use super::link::{Hold, Link};
+use super::packing::{Packing, compress, put_alone};
+use super::value::{Value, values};
+use super::{objects, operations, records};
+use crate::body::Packer;
+use crate::{ArchiveError, Entry, Name, Original, Record};
+use ctxc_transcript::text::Digest;
+
+/// How many originals and records, and how many bytes of them, go to a server at a time. A message of one costs a way there
+/// and back.
+const MOST_ROWS: usize = 1000;
+const MOST_BYTES: usize = 4 << 20;
+
+/// An archive in a database.
+pub(crate) struct Store {
+    /// Only reads. It is another connection than the writer's, so that it sees only what is committed.
+    pub(crate) reader: Box<dyn Link>,
+    /// Opened when something is put for the first time.
+    pub(crate) writer: Box<dyn Link>,
+    pub(super) lines: RefCell<Lines>,
+    deposit: Deposit,
+    gathered: Gathered,
+    packer: Option<Packer>,
+    /// What the originals share that wait for their operation: the first and the last number of theirs.
+    part: Option<(i64, i64)>,
+    /// The pack that lines go into.
+    packing: Option<Packing>,
+}
+
+/// What has been put since the last commit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Deposit {
+    /// Nothing; no transaction is open.
+    None,
+    /// Something, in a transaction.
+    Open,
+    /// A put failed.
+    Broken,
+}
+
+/// What was put and is not sent yet.
+#[derive(Default)]
+struct Gathered {
+    originals: Vec<GatheredOriginal>,
+    records: Vec<Record>,
+    n_bytes: usize,
+}
+
+struct GatheredOriginal {
+    digest: Digest,
+    line: Vec<u8>,
+    uuid: Option<String>,
+    replaced_by: Option<Digest>,
+}
+
+impl Store {
+    pub(crate) fn new(reader: Box<dyn Link>, writer: Box<dyn Link>) -> Self {
+        Self {
+            reader,
+            writer,
+            lines: RefCell::default(),
+            deposit: Deposit::None,
+            gathered: Gathered::default(),
+            packer: None,
+            part: None,
+            packing: None,
+        }
+    }
+
+    /// Carries out `put` as a part of the deposit, which is opened if need be; when it fails, all of the deposit is lost.
+    pub(super) fn put_with<T>(
+        &mut self,
+        put: impl FnOnce(&mut Self) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        self.open(Hold::Drops)?;
+        let done = put(self);
+        if done.is_err() {
+            self.deposit = Deposit::Broken;
+        }
+        done
+    }
+
+    /// Opens the deposit, unless it is open; whether it was just now.
+    fn open(&mut self, hold: Hold) -> Result<bool, ArchiveError> {
+        self.check_whole()?;
+        let is_new = self.deposit == Deposit::None;
+        if is_new {
+            self.reader.pin()?;
+            self.writer.begin(hold)?;
+            self.deposit = Deposit::Open;
+        }
+        Ok(is_new)
+    }
+
+    /// Keeps all other deposits out until this one ends. Two that are open and wait for that both wait for each other.
+    pub(super) fn hold_all(&mut self) -> Result<(), ArchiveError> {
+        if self.open(Hold::All)? { Ok(()) } else { self.put_with(|store| store.writer.claim()) }
+    }
+
+    /// Carries out `put` behind what was gathered, for the last word counts.
+    pub(super) fn put_behind<T>(
+        &mut self,
+        put: impl FnOnce(&mut Self) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        self.put_with(|store| {
+            store.send()?;
+            put(store)
+        })
+    }
+
+    pub(super) fn put_entry(&mut self, entry: Entry<'_>) -> Result<(), ArchiveError> {
+        match entry {
+            Entry::Original(digest, Original { line, uuid, replaced_by }) => self.put_with(|store| {
+                let (line, uuid) = (line.to_vec(), uuid.map(str::to_owned));
+                store.gathered.n_bytes += line.len();
+                store.gathered.originals.push(GatheredOriginal { digest, line, uuid, replaced_by: *replaced_by });
+                store.send_much()
+            }),
+            Entry::Record(record) => self.put_with(|store| {
+                store.gathered.n_bytes += record.document.text.len();
+                store.gathered.records.push(record.clone());
+                store.send_much()
+            }),
+            Entry::Operation(operation, recipe) => self.put_behind(|store| {
+                if operations::put(&*store.writer, operation, recipe, store.part)? {
+                    store.part = None;
+                }
+                Ok(())
+            }),
+            Entry::Object(object) => self.put_with(|store| {
+                let packer = packer(&mut store.packer)?;
+                objects::put(&*store.writer, packer, object)
+            }),
+        }
+    }
+
+    pub(super) fn drop_entry(&mut self, name: Name<'_>) -> Result<(), ArchiveError> {
+        self.put_behind(|store| match name {
+            Name::Object(kind, key) => objects::drop(&*store.writer, kind, key),
+            Name::Record(kind, key) => records::drop(&*store.writer, kind, key),
+            Name::Originals(id) => operations::drop_originals(&*store.writer, id).map(|_| ()),
+        })
+    }
+
+    /// The pack that lines go into, opened if need be, and the connection.
+    pub(super) fn packing(&mut self) -> Result<(&mut Packing, &dyn Link), ArchiveError> {
+        let db = &*self.writer;
+        let packing = match self.packing.take() {
+            Some(packing) => packing,
+            None => Packing::begin(db)?,
+        };
+        Ok((self.packing.insert(packing), db))
+    }
+
+    /// Stores the pack that is open, so that it can be changed where it lies.
+    pub(super) fn close_pack(&mut self) -> Result<(), ArchiveError> {
+        self.packing.take().map_or(Ok(0), |mut packing| packing.close(&*self.writer)).map(drop)
+    }
+
+    pub(super) fn end(&mut self) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        if self.deposit == Deposit::None {
+            return Ok(());
+        }
+        self.reader.release()?;
+        let done = self.send().and_then(|()| self.close_pack()).and_then(|()| self.writer.commit());
+        self.deposit = if done.is_ok() { Deposit::None } else { Deposit::Broken };
+        self.forget();
+        done
+    }
+
+    pub(super) fn undo(&mut self) -> Result<(), ArchiveError> {
+        self.reader.release()?;
+        if self.deposit != Deposit::None {
+            self.writer.rollback()?;
+        }
+        self.deposit = Deposit::None;
+        self.forget();
+        Ok(())
+    }
+
+    /// The connection that writes, for what cannot be part of a deposit.
+    pub(super) fn free(&self) -> Result<&dyn Link, ArchiveError> {
+        if self.deposit == Deposit::None { Ok(&*self.writer) } else { Err(ArchiveError::OpenDeposit) }
+    }
+
+    /// Refuses to go on with a deposit of which a part failed.
+    const fn check_whole(&self) -> Result<(), ArchiveError> {
+        match self.deposit {
+            Deposit::None | Deposit::Open => Ok(()),
+            Deposit::Broken => Err(ArchiveError::BrokenDeposit),
+        }
+    }
+
+    /// Forgets what holds for one deposit alone.
+    fn forget(&mut self) {
+        self.gathered = Gathered::default();
+        self.part = None;
+        self.packing = None;
+    }
+
+    /// Sends what was gathered, once it is much; a file takes each thing as it comes.
+    fn send_much(&mut self) -> Result<(), ArchiveError> {
+        let Gathered { originals, records, n_bytes } = &self.gathered;
+        let is_much = originals.len() + records.len() >= MOST_ROWS || *n_bytes >= MOST_BYTES;
+        if self.writer.dialect().pick(true, is_much) { self.send() } else { Ok(()) }
+    }
+
+    fn send(&mut self) -> Result<(), ArchiveError> {
+        let Gathered { originals, records, .. } = std::mem::take(&mut self.gathered);
+        if originals.is_empty() && records.is_empty() {
+            return Ok(());
+        }
+        let packer = packer(&mut self.packer)?;
+        if !originals.is_empty() {
+            let lines: Vec<_> = originals.iter().map(|it| (it.digest, it.line.as_slice())).collect();
+            let ids = put_alone(&*self.writer, packer, &lines)?;
+            let rows: Vec<Vec<Value>> = originals
+                .into_iter()
+                .zip(ids)
+                .map(|(original, id)| values![id, original.uuid, original.replaced_by].to_vec())
+                .collect();
+            operations::put_originals(&*self.writer, rows, &mut self.part)?;
+        }
+        records::put(&*self.writer, packer, records)
+    }
+}
+
+/// The compressor, made when it is first needed.
+fn packer(packer: &mut Option<Packer>) -> Result<&mut Packer, ArchiveError> {
+    let made = match packer.take() {
+        Some(made) => made,
+        None => Packer::new().map_err(compress(0))?,
+    };
+    Ok(packer.insert(made))
+}
+
+#[cfg(test)]
+impl std::ops::Deref for Store {
+    type Target = dyn crate::Archive;
+
+    fn deref(&self) -> &Self::Target {
+        self
+    }
+}
+
+#[cfg(test)]
+impl std::ops::DerefMut for Store {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        self
+    }
+}

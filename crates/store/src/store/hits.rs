@@ -1,0 +1,47 @@
+//! What the entries of the index are and say.
+
+use std::collections::HashMap;
+
+use super::lines::{self, Lines};
+use super::link::Link;
+use super::operations::taken_out_by;
+use super::records;
+use super::value::{Row, Value};
+use crate::{ArchiveError, DocumentId, Hit, Reader};
+
+/// What the documents of these numbers are, in their order.
+pub(super) fn hits(db: &dyn Link, lines: &mut Lines, ids: &[i64], read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
+    let wanted = || [Value::list(ids.iter().copied())];
+    let mut found: HashMap<i64, Hit> = HashMap::new();
+    let bodies = format!(
+        "SELECT body.id, digest, codec, content, bytes, document.id, {}
+        FROM document JOIN body ON body.id = document.body WHERE document.id = ANY($1)",
+        taken_out_by(db.dialect())
+    );
+    for (body, id, operation) in
+        db.all(&bodies, &wanted(), |row| Ok((lines::body(row)?, row.get::<i64>()?, row.get()?)))?
+    {
+        let digest = body.digest;
+        let line = lines.whole(db, body)?;
+        let document = line.bytes().and_then(read);
+        found.extend(document.map(|document| (id, Hit { id: DocumentId::Line(digest), document, operation })));
+    }
+    let columns = records::COLUMNS.split(", ").map(|column| format!("record.{column}")).collect::<Vec<_>>().join(", ");
+    let key = record_number(db);
+    let records = format!(
+        "SELECT {columns}, document.id FROM document JOIN record ON record.{key} = document.record
+        WHERE document.id = ANY($1)"
+    );
+    let unpacker = &mut lines.unpacker;
+    let record = |row: &mut Row| Ok((records::record(row, unpacker)?, row.get::<i64>()?));
+    for (record, id) in db.all(&records, &wanted(), record)? {
+        let name = DocumentId::Record(record.document.kind, record.key);
+        found.insert(id, Hit { id: name, document: record.document, operation: None });
+    }
+    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
+}
+
+/// The column of a record by which the index names it.
+pub(super) fn record_number(db: &dyn Link) -> &'static str {
+    db.dialect().pick("seq", "id")
+}

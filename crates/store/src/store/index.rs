@@ -1,0 +1,214 @@
+//! The index that a search goes by, brought up to date.
+//!
+//! A deposit leaves it alone, so that a rewrite does not wait for it; each search first reads what has come since the
+//! last one. In a file the numbers of the last line and the last record that are indexed tell what that is; on a server,
+//! where the number of a row says nothing of when it was committed, a list. Vocabulary lies in a table of its own, by which
+//! words are found that a longer one contains.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use super::hits::record_number;
+use super::lines::{BODIES, Body, Line, Lines, body};
+use super::link::{Dialect, Hold, Insert, Link};
+use super::value::{Row, Value, values};
+use super::{alone, records};
+use crate::{ArchiveError, Document, LineId, Reader, Record, terms};
+
+/// How many bytes and how many entries are indexed before that is committed.
+const PORTION_BYTES: u64 = 16 << 20;
+const IN_A_FILE: u32 = 10_000;
+const ON_A_SERVER: u32 = 1000;
+
+/// How many words are remembered as known before they are forgotten again.
+const MOST_WORDS: usize = 1 << 20;
+
+/// After how many entries a server is told to count again what it has.
+const MANY: u64 = 1000;
+
+const DOCUMENTS: Insert<'_> = Insert {
+    table: "document",
+    columns: "id bigint, body bigint, record bigint, kind text, session text, speaker text, time bigint",
+    conflict: "",
+    on_a_server: None,
+};
+
+const WORDS: Insert<'_> =
+    Insert { table: "words", columns: "rowid bigint, text text", conflict: "", on_a_server: None };
+
+const VOCABULARY: Insert<'_> =
+    Insert { table: "word", columns: "word text", conflict: "ON CONFLICT DO NOTHING", on_a_server: None };
+
+/// How many lines and records are still to be indexed.
+pub(super) fn n_left(db: &dyn Link) -> Result<u64, ArchiveError> {
+    let sql = db.dialect().pick(
+        "SELECT (SELECT count(*) FROM body WHERE id > indexed.body
+                AND NOT EXISTS (SELECT 1 FROM document WHERE document.body = body.id))
+            + (SELECT count(*) FROM record WHERE seq > indexed.record) FROM indexed",
+        "SELECT count(*) FROM unindexed",
+    );
+    db.number(sql, &[]).map(i64::cast_unsigned)
+}
+
+/// Brings the index up to date. `progress` is told how many of how many entries are done, and may end it; what was
+/// indexed by then stays so.
+pub(super) fn catch_up(
+    db: &dyn Link,
+    total: u64,
+    read: &Reader<'_>,
+    progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<(), ArchiveError> {
+    let mut lines = Lines::default();
+    let mut known = HashSet::new();
+    let mut n_done = 0;
+    while n_done < total {
+        let n_indexed = alone(db, Hold::Indexing, true, || portion(db, &mut lines, read, &mut known))?;
+        n_done += n_indexed;
+        // Another process may have done the rest.
+        if n_indexed == 0 || progress(n_done.min(total), total).is_break() {
+            break;
+        }
+    }
+    if n_done >= MANY && db.dialect() != Dialect::Sqlite {
+        // By which the server chooses how to go about a search. Who may not tell it to is not stopped by that.
+        drop(db.batch("ANALYZE words, document, word"));
+    }
+    Ok(())
+}
+
+/// What is to be indexed, by its number.
+#[derive(Clone, Copy)]
+enum Entry {
+    Body(LineId),
+    Record(i64),
+}
+
+/// Indexes as much as is committed at once; how many entries that is.
+fn portion(
+    db: &dyn Link,
+    lines: &mut Lines,
+    read: &Reader<'_>,
+    known: &mut HashSet<String>,
+) -> Result<u64, ArchiveError> {
+    let next = db.dialect().pick(next_in_a_file as fn(&dyn Link) -> _, next_on_a_server)(db)?;
+    if next.is_empty() {
+        return Ok(0);
+    }
+    let entries: Vec<Entry> = next.iter().map(|(_, entry)| *entry).collect();
+    let documents = documents(db, lines, &entries, read)?;
+    if db.dialect() != Dialect::Sqlite {
+        // One that was replaced since may have been indexed in between.
+        db.execute("DELETE FROM document WHERE record = ANY($1)", &[Value::list(records_of(&entries))])?;
+    }
+    store(db, documents, known)?;
+    if db.dialect() == Dialect::Sqlite {
+        let last_body =
+            entries.iter().rev().find_map(|entry| if let Entry::Body(id) = entry { Some(*id) } else { None });
+        let mark = "UPDATE indexed SET body = coalesce($1, body), record = coalesce($2, record)";
+        db.execute(mark, &values![last_body, records_of(&entries).last()])?;
+    } else {
+        db.execute("DELETE FROM unindexed WHERE seq = ANY($1)", &[Value::list(next.iter().map(|(seq, _)| *seq))])?;
+    }
+    Ok(next.len() as u64)
+}
+
+fn records_of(entries: &[Entry]) -> impl Iterator<Item = i64> {
+    entries.iter().filter_map(|entry| if let Entry::Record(id) = entry { Some(*id) } else { None })
+}
+
+fn next_in_a_file(db: &dyn Link) -> Result<Vec<(i64, Entry)>, ArchiveError> {
+    const BODIES: &str = "SELECT id, bytes FROM body WHERE id > (SELECT body FROM indexed)
+        AND NOT EXISTS (SELECT 1 FROM document WHERE document.body = body.id) ORDER BY id LIMIT $1";
+    const RECORDS: &str =
+        "SELECT seq, bytes FROM record WHERE seq > (SELECT record FROM indexed) ORDER BY seq LIMIT $1";
+    let mut next = db.all(BODIES, &values![IN_A_FILE], |row| Ok((Entry::Body(row.get()?), row.get()?)))?;
+    if next.len() < IN_A_FILE as usize {
+        next.extend(db.all(RECORDS, &values![IN_A_FILE], |row| Ok((Entry::Record(row.get()?), row.get()?)))?);
+    }
+    let mut n_bytes = 0;
+    let portion = next.into_iter().take_while(|(_, bytes): &(Entry, u64)| {
+        let is_in = n_bytes < PORTION_BYTES;
+        n_bytes += bytes;
+        is_in
+    });
+    Ok(portion.map(|(entry, _)| (0, entry)).collect())
+}
+
+fn next_on_a_server(db: &dyn Link) -> Result<Vec<(i64, Entry)>, ArchiveError> {
+    const NEXT: &str = "WITH first AS (SELECT * FROM unindexed ORDER BY seq LIMIT $1::bigint),
+        taken AS (SELECT *, sum(bytes) OVER (ORDER BY seq) - bytes AS n_before FROM first)
+        SELECT seq, body, record FROM taken WHERE n_before < $2::bigint ORDER BY seq";
+    db.all(NEXT, &values![ON_A_SERVER, PORTION_BYTES], |row| {
+        let (seq, body, record): (i64, Option<LineId>, Option<i64>) = (row.get()?, row.get()?, row.get()?);
+        let entry = body.map(Entry::Body).or(record.map(Entry::Record));
+        Ok((seq, entry.ok_or("an entry to be indexed that is none")?))
+    })
+}
+
+/// What the entries say, in their order. A damaged one cannot be found; whoever asks for it is told.
+fn documents(
+    db: &dyn Link,
+    lines: &mut Lines,
+    entries: &[Entry],
+    read: &Reader<'_>,
+) -> Result<Vec<(Entry, Document)>, ArchiveError> {
+    let bodies = entries.iter().filter_map(|entry| if let Entry::Body(id) = entry { Some(*id) } else { None });
+    let bodies = db.all(BODIES, &[Value::list(bodies)], body)?;
+    let mut bodies: HashMap<LineId, Body> = bodies.into_iter().map(|body| (body.id, body)).collect();
+    let columns = records::COLUMNS;
+    let sql = format!("SELECT {key}, {columns} FROM record WHERE {key} = ANY($1)", key = record_number(db));
+    let unpacker = &mut lines.unpacker;
+    let record = |row: &mut Row| Ok((row.get::<i64>()?, records::record(row, unpacker).ok()));
+    let found = db.all(&sql, &[Value::list(records_of(entries))], record)?;
+    let mut records: HashMap<i64, Record> = found.into_iter().filter_map(|(id, record)| Some((id, record?))).collect();
+    let mut documents = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let document = match entry {
+            Entry::Body(id) => {
+                let line = bodies.remove(id).map(|body| lines.read(db, body)).transpose()?.flatten();
+                line.as_ref().and_then(Line::bytes).and_then(read)
+            }
+            Entry::Record(id) => records.remove(id).map(|record| record.document),
+        };
+        documents.extend(document.map(|document| (*entry, document)));
+    }
+    Ok(documents)
+}
+
+fn store(db: &dyn Link, documents: Vec<(Entry, Document)>, known: &mut HashSet<String>) -> Result<(), ArchiveError> {
+    let ids = db.new_ids("document", documents.len())?;
+    let mut rows = Vec::with_capacity(documents.len());
+    let mut words: Vec<Vec<Value>> = Vec::new();
+    let mut new_words: BTreeSet<String> = BTreeSet::new();
+    for (id, (entry, document)) in ids.into_iter().zip(documents) {
+        let Document { kind, session, speaker, time, text } = document;
+        let (body, record) = match entry {
+            Entry::Body(body) => (Some(body), None),
+            Entry::Record(record) => (None, Some(record)),
+        };
+        rows.push(values![id, body, record, kind.name(), session, speaker, time].to_vec());
+        let text = terms::indexed(&text);
+        for word in text.split(' ').filter(|word| !word.is_empty()) {
+            if !known.contains(word) && !new_words.contains(word) {
+                new_words.insert(word.to_owned());
+            }
+        }
+        match db.dialect() {
+            Dialect::Sqlite => words.push(values![id, text].to_vec()),
+            #[cfg(feature = "postgres")]
+            Dialect::Postgres => crate::postgres::words::add(&mut words, id, &text),
+        }
+    }
+    db.insert(&DOCUMENTS, rows)?;
+    match db.dialect() {
+        Dialect::Sqlite => db.insert(&WORDS, words)?,
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => db.insert(&crate::postgres::words::INSERT, words)?,
+    };
+    db.insert(&VOCABULARY, new_words.iter().map(|word| values![word].to_vec()).collect())?;
+    if known.len() > MOST_WORDS {
+        known.clear();
+    }
+    known.extend(new_words);
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Lines and the packs that most of them lie in: how they are read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::link::Link;
+use super::value::{Damage, Row, Value, values};
+use crate::body::{PACKED, Unpacker};
+use crate::pack::{HeldPacks, Pack, PackSizes, pack_at};
+use crate::{ArchiveError, EachLine, LineId};
+use ctxc_transcript::text::Digest;
+
+/// The lines of some numbers, as rows for [`body`].
+pub(crate) const BODIES: &str = "SELECT id, digest, codec, content, bytes FROM body WHERE id = ANY($1)";
+
+/// The numbers and codecs of the lines with some digests.
+pub(crate) const KNOWN: &str = "SELECT digest, id, codec FROM body WHERE digest = ANY($1)";
+
+pub(crate) const PACK: &str = "SELECT codec, content, bytes, checksum FROM pack WHERE id = $1";
+
+/// Where lines lie: a pack, or by themselves.
+pub(crate) const PLACES: &str = "SELECT id, codec, CASE codec WHEN 2 THEN content ELSE '' END, length(content)::bigint,
+    bytes FROM body";
+
+/// How many lines are asked for at a time. One that lies alone comes with what it says.
+const AT_A_TIME: usize = 500;
+
+/// A line as its row holds it.
+#[derive(Clone)]
+pub(crate) struct Body {
+    pub(crate) id: LineId,
+    pub(crate) digest: Digest,
+    codec: i64,
+    content: Vec<u8>,
+    pub(crate) bytes: u64,
+}
+
+pub(crate) fn body(row: &mut Row) -> Result<Body, Damage> {
+    Ok(Body { id: row.get()?, digest: row.get()?, codec: row.get()?, content: row.get()?, bytes: row.get()? })
+}
+
+/// A line that was read.
+pub(crate) enum Line {
+    Alone(Vec<u8>),
+    InPack(Arc<Pack>, LineId),
+}
+
+impl Line {
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Alone(line) => Some(line),
+            Self::InPack(pack, id) => pack.line(*id),
+        }
+    }
+}
+
+/// Reads lines, one after the other.
+#[derive(Default)]
+pub(crate) struct Lines {
+    pub(crate) unpacker: Unpacker,
+    packs: HeldPacks,
+}
+
+impl Lines {
+    /// The line of `body`; `None` where it is not what was stored.
+    pub(crate) fn read(&mut self, db: &dyn Link, body: Body) -> Result<Option<Line>, ArchiveError> {
+        let Body { id, digest, codec, content, bytes } = body;
+        if codec != PACKED {
+            return Ok(self.unpacker.unpack(codec, content, bytes, digest).map(Line::Alone));
+        }
+        let mut pack = self.pack_at(db, &content)?;
+        if pack.as_ref().is_none_or(|pack| pack.line(id).is_none()) {
+            // It may have been added after the pack was read, or the pack was merged with others after the row was.
+            if let Some(place) = pack_at(&content) {
+                self.packs.forget(place);
+            }
+            let again = db.one(BODIES, &[Value::list([id])], body_place)?;
+            pack = again.map(|place| self.pack_at(db, &place)).transpose()?.flatten();
+        }
+        let line = pack.map(|pack| Line::InPack(pack, id));
+        let is_sound = |line: &[u8]| line.len() as u64 == bytes && Digest::of(line) == digest;
+        Ok(line.filter(|line| line.bytes().is_some_and(is_sound)))
+    }
+
+    fn pack_at(&mut self, db: &dyn Link, place: &[u8]) -> Result<Option<Arc<Pack>>, ArchiveError> {
+        pack_at(place).map_or(Ok(None), |id| self.pack(db, id))
+    }
+
+    /// The pack of a number; `None` where there is none, or it is not what was stored.
+    pub(crate) fn pack(&mut self, db: &dyn Link, id: u64) -> Result<Option<Arc<Pack>>, ArchiveError> {
+        if let Some(pack) = self.packs.get(id) {
+            return Ok(Some(pack));
+        }
+        let row = |row: &mut Row| Ok((row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?));
+        let Some((codec, content, bytes, checksum)) = db.one(PACK, &values![id], row)? else { return Ok(None) };
+        let unpacked = self.unpacker.unpack_checked(codec, content, bytes, &checksum);
+        let pack = unpacked.and_then(Pack::read).map(Arc::new);
+        if let Some(pack) = &pack {
+            self.packs.hold(id, pack);
+        }
+        Ok(pack)
+    }
+
+    /// The pack of a number, which has to be there.
+    pub(crate) fn whole_pack(&mut self, db: &dyn Link, id: u64) -> Result<Arc<Pack>, ArchiveError> {
+        self.pack(db, id)?.ok_or_else(|| db.damaged(format!("pack {id} is not what was stored")))
+    }
+
+    /// Calls `each` with the lines of `ids`, in their order.
+    pub(crate) fn each(&mut self, db: &dyn Link, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError> {
+        for portion in ids.chunks(AT_A_TIME) {
+            let bodies = db.all(BODIES, &[Value::list(portion.iter().copied())], body)?;
+            let bodies: HashMap<LineId, Body> = bodies.into_iter().map(|body| (body.id, body)).collect();
+            for id in portion {
+                let missing = || ArchiveError::NoSuchLine { id: id.0 };
+                let line = self.whole(db, bodies.get(id).cloned().ok_or_else(missing)?)?;
+                each(*id, line.bytes().ok_or_else(missing)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The line of `body`, which has to be what was stored.
+    pub(crate) fn whole(&mut self, db: &dyn Link, body: Body) -> Result<Line, ArchiveError> {
+        let digest = body.digest;
+        let line = self.read(db, body)?;
+        line.ok_or_else(|| db.damaged(format!("the line {digest} is not what was stored")))
+    }
+}
+
+fn body_place(row: &mut Row) -> Result<Vec<u8>, Damage> {
+    body(row).map(|body| body.content)
+}
+
+/// Calls `each` with every line, its length, and what it takes up.
+pub(crate) fn each_size(db: &dyn Link, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError> {
+    /// How many rows a server gives at a time.
+    const PORTION: u32 = 100_000;
+    let mut packs = PackSizes::default();
+    db.each("SELECT id, bytes, length(content)::bigint FROM pack", &[], &mut |row| {
+        packs.add(row.get()?, row.get()?, row.get()?);
+        Ok(())
+    })?;
+    let sql = format!("{PLACES} WHERE id > $1 ORDER BY id LIMIT $2::bigint");
+    let mut last = LineId(0);
+    loop {
+        let before = last;
+        db.each(&sql, &values![last, PORTION], &mut |row| {
+            let (id, codec, place): (LineId, i64, Vec<u8>) = (row.get()?, row.get()?, row.get()?);
+            let (alone, bytes): (u64, u64) = (row.get()?, row.get()?);
+            // A pack that was merged meanwhile: about what it was.
+            let stored = if codec == PACKED { packs.share(&place, bytes).unwrap_or(0) } else { alone };
+            each(id, bytes, stored);
+            last = id;
+            Ok(())
+        })?;
+        if last == before {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A connection to a database, as the store needs it: statements, rows, and transactions.
+//!
+//! Statements are written as PostgreSQL reads them; that of `SQLite` drops the casts. What both databases do not have alike
+//! is picked by the [`Dialect`].
+
+use super::value::{Damage, Row, Value};
+use crate::ArchiveError;
+
+/// Which database it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    #[cfg(feature = "postgres")]
+    Postgres,
+}
+
+impl Dialect {
+    /// What is meant for this database.
+    #[cfg_attr(not(feature = "postgres"), expect(clippy::needless_pass_by_value, reason = "one of both is left over"))]
+    pub(crate) fn pick<T>(self, sqlite: T, postgres: T) -> T {
+        match self {
+            Self::Sqlite => {
+                drop(postgres);
+                sqlite
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres => postgres,
+        }
+    }
+}
+
+/// What a transaction keeps out. A file has one writer at a time in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// Whatever drops or moves what is there: for a deposit, of which many go on at a time.
+    Drops,
+    /// All other transactions.
+    All,
+    /// Drops, and whoever else indexes.
+    Indexing,
+}
+
+/// Rows that are stored together.
+pub(crate) struct Insert<'a> {
+    pub(crate) table: &'a str,
+    /// The columns with their types, such as `id bigint, digest bytea`.
+    pub(crate) columns: &'a str,
+    /// What follows the values.
+    pub(crate) conflict: &'a str,
+    /// The whole statement for a server, where it does more: `{put}` stands for the rows, as a table.
+    pub(crate) on_a_server: Option<&'a str>,
+}
+
+impl Insert<'_> {
+    /// The names of the columns and their types.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.columns.split(", ").filter_map(|column| column.rsplit_once(' '))
+    }
+
+    /// The names alone.
+    pub(crate) fn names(&self) -> String {
+        self.columns().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A connection.
+pub(crate) trait Link: Send {
+    fn dialect(&self) -> Dialect;
+
+    /// Calls `each` with the rows that a statement gives. Of `column = ANY($1)` with a list there may be as many statements
+    /// as items.
+    fn each(
+        &self,
+        sql: &str,
+        values: &[Value],
+        each: &mut dyn FnMut(&mut Row) -> Result<(), Damage>,
+    ) -> Result<(), ArchiveError>;
+
+    /// How many rows a statement changes, which is carried out as [`Link::each`] does.
+    fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError>;
+
+    /// How many of `rows` are stored.
+    fn insert(&self, insert: &Insert<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError>;
+
+    /// Carries out statements without parameters, each as it stands.
+    fn batch(&self, sql: &str) -> Result<(), ArchiveError>;
+
+    /// Begins a transaction.
+    fn begin(&self, hold: Hold) -> Result<(), ArchiveError>;
+
+    /// Keeps everybody else out until the transaction that is open ends.
+    fn claim(&self) -> Result<(), ArchiveError>;
+
+    /// Ends the transaction; what it did is synced to the disk.
+    fn commit(&self) -> Result<(), ArchiveError>;
+
+    /// Ends the transaction, where one is open, as if it had never been.
+    fn rollback(&self) -> Result<(), ArchiveError>;
+
+    /// From here on, until [`Link::release`], reads what stands there now, where others could not be read otherwise while
+    /// somebody writes.
+    fn pin(&self) -> Result<(), ArchiveError> {
+        Ok(())
+    }
+
+    /// Ends what [`Link::pin`] began.
+    fn release(&self) -> Result<(), ArchiveError> {
+        Ok(())
+    }
+
+    /// Carries out reads that belong together, as it all stands at one time where that can be.
+    fn at_once(&self, read: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
+        read()
+    }
+
+    /// The error for what is there and nobody stored.
+    fn damaged(&self, detail: Damage) -> ArchiveError;
+
+    /// The error for what another process keeps from being done.
+    fn locked(&self) -> ArchiveError;
+}
+
+impl dyn Link + '_ {
+    /// What each of the rows holds that a statement gives.
+    pub(crate) fn all<T>(
+        &self,
+        sql: &str,
+        values: &[Value],
+        mut row_value: impl FnMut(&mut Row) -> Result<T, Damage>,
+    ) -> Result<Vec<T>, ArchiveError> {
+        let mut all = Vec::new();
+        self.each(sql, values, &mut |row| {
+            all.push(row_value(row)?);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// What the first row holds that a statement gives; `None` where there is none.
+    pub(crate) fn one<T>(
+        &self,
+        sql: &str,
+        values: &[Value],
+        row_value: impl FnMut(&mut Row) -> Result<T, Damage>,
+    ) -> Result<Option<T>, ArchiveError> {
+        Ok(self.all(sql, values, row_value)?.into_iter().next())
+    }
+
+    /// The number that a statement gives; 0 where it gives none.
+    pub(crate) fn number(&self, sql: &str, values: &[Value]) -> Result<i64, ArchiveError> {
+        Ok(self.one(sql, values, Row::get::<Option<i64>>)?.flatten().unwrap_or(0))
+    }
+
+    /// Numbers for `n` new rows of `table` that no other has or had.
+    pub(crate) fn new_ids(&self, table: &str, n: usize) -> Result<Vec<i64>, ArchiveError> {
+        let last = match (self.dialect(), table) {
+            #[cfg(feature = "postgres")]
+            (Dialect::Postgres, table) => {
+                let sequence = if table == "pack" { "'pack_id'" } else { "pg_get_serial_sequence($2, 'id')" };
+                let sql = format!("SELECT nextval({sequence}) FROM generate_series(1, $1::bigint)");
+                let values: &[Value] =
+                    if table == "pack" { &[Value::from(n)] } else { &[Value::from(n), table.into()] };
+                return self.all(&sql, values, Row::get);
+            }
+            (Dialect::Sqlite, "body") => self.number(LAST_LINE, &[])?,
+            (Dialect::Sqlite, table) => {
+                self.number("SELECT max(seq) FROM sqlite_sequence WHERE name = $1", &[table.into()])?
+            }
+        };
+        Ok((last..).skip(1).take(n).collect())
+    }
+}
+
+/// The largest number that a line of a file has or had.
+pub(crate) const LAST_LINE: &str =
+    "SELECT max((SELECT last FROM line_counter), (SELECT coalesce(max(id), 0) FROM body)) AS last";

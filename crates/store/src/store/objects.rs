@@ -1,0 +1,107 @@
+//! Objects: the statements, and what their rows hold.
+
+use super::link::{Dialect, Link};
+use super::packing::compress;
+use super::value::{Damage, Row, Value, values};
+use crate::body::{Packer, Unpacker};
+use crate::object::{Label, PackedObject};
+use crate::{ArchiveError, LineId, Object, ObjectKind};
+use ctxc_transcript::text::Digest;
+
+const LABEL: &str = "SELECT kind, key, \"group\", head, checksum FROM object";
+
+const WHOLE: &str = "SELECT kind, key, \"group\", head, checksum, codec, bytes, content FROM object";
+
+const INSERT: &str = "INSERT INTO object (kind, key, \"group\", head, checksum, codec, bytes, content)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+const DROP: &str = "DELETE FROM object WHERE key = $1 AND kind = $2";
+
+fn label(row: &mut Row) -> Result<Label, Damage> {
+    Ok(Label { kind: row.get()?, key: row.get()?, group: row.get()?, head: row.get()?, checksum: row.get()? })
+}
+
+fn object(row: &mut Row, unpacker: &mut Unpacker) -> Result<Object, Damage> {
+    let label = label(row)?;
+    let key = label.key;
+    let packed = PackedObject { label, codec: row.get()?, bytes: row.get()?, content: row.get()? };
+    packed.unpack(unpacker).ok_or_else(|| format!("the object {key} is not what was stored"))
+}
+
+/// The object of this kind with this key; `None` where there is none.
+pub(crate) fn one(
+    db: &dyn Link,
+    unpacker: &mut Unpacker,
+    kind: ObjectKind,
+    key: Digest,
+) -> Result<Option<Object>, ArchiveError> {
+    let sql = format!("{WHOLE} WHERE key = $1 AND kind = $2");
+    db.one(&sql, &values![key, kind.name()], |row| object(row, unpacker))
+}
+
+/// The keys and heads of the objects of a kind, of a group alone where one is given, oldest first.
+pub(crate) fn heads(
+    db: &dyn Link,
+    kind: ObjectKind,
+    group: Option<Digest>,
+) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+    let (sql, values) = match group {
+        Some(group) => {
+            (format!("{LABEL} WHERE kind = $1 AND \"group\" = $2 ORDER BY seq"), values![kind.name(), group].to_vec())
+        }
+        None => (format!("{LABEL} WHERE kind = $1 ORDER BY seq"), values![kind.name()].to_vec()),
+    };
+    db.all(&sql, &values, |row| {
+        let label = label(row)?;
+        let key = label.key;
+        label.checked().ok_or_else(|| format!("the object {key} is not what was stored"))
+    })
+}
+
+/// Stores `object` in the place of an older one of its kind and key.
+pub(crate) fn put(db: &dyn Link, packer: &mut Packer, object: &Object) -> Result<(), ArchiveError> {
+    if let Some(LineId(id)) = missing_line(db, &object.lines)? {
+        return Err(ArchiveError::NoSuchLine { id });
+    }
+    let row = PackedObject::pack(object, packer).map_err(compress(object.content.len()))?;
+    let PackedObject { label: Label { kind, key, group, head, checksum }, codec, bytes, content } = row;
+    drop(db, kind, key)?;
+    db.execute(INSERT, &values![kind.name(), key, group, head, checksum, codec, bytes, content])?;
+    Ok(())
+}
+
+/// Drops the object of this kind with this key.
+pub(crate) fn drop(db: &dyn Link, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
+    db.execute(DROP, &values![key, kind.name()]).map(|_| ())
+}
+
+/// The first of `lines` that is not there. In a file, lines that were put one after the other are looked for together.
+fn missing_line(db: &dyn Link, lines: &[LineId]) -> Result<Option<LineId>, ArchiveError> {
+    if db.dialect() != Dialect::Sqlite {
+        let missing = "SELECT wanted.id FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
+            WHERE NOT EXISTS (SELECT 1 FROM body WHERE body.id = wanted.id) ORDER BY place LIMIT 1";
+        return db.one(missing, &[Value::list(lines.iter().copied())], Row::get);
+    }
+    let count = "SELECT count(*) FROM body WHERE id BETWEEN $1 AND $2";
+    for run in lines.chunk_by(|left, right| left.0.checked_add(1) == Some(right.0)) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+        if db.number(count, &values![*first, *last])?.cast_unsigned() == run.len() as u64 {
+            continue;
+        }
+        for line in run {
+            if db.number(count, &values![*line, *line])? == 0 {
+                return Ok(Some(*line));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Calls `each` with the lines that an object refers to. While one of them cannot be read, nothing may go.
+pub(crate) fn each_used(db: &dyn Link, each: &mut dyn FnMut(LineId)) -> Result<(), ArchiveError> {
+    let mut unpacker = Unpacker::default();
+    db.each(WHOLE, &[], &mut |row| {
+        object(row, &mut unpacker)?.lines.into_iter().for_each(&mut *each);
+        Ok(())
+    })
+}

@@ -1,0 +1,269 @@
+//! Operations and the originals that they took out: the statements, and what their rows hold.
+//!
+//! The originals of an operation were put one after the other. So in a file their first and last number say which they are;
+//! on a server, where those of several processes are put in between each other, they share a number, `part`.
+
+use jiff::Timestamp;
+
+use super::link::{Dialect, Insert, Link};
+use super::packing::compress;
+use super::value::{Damage, Row, Value, values};
+use crate::prefix::AT_MOST;
+use crate::{
+    ArchiveError, FileRef, Operation, Operations, Originals, Output, RecipeStep, StoredOriginal, cuts, recipe,
+};
+use ctxc_transcript::text::{Digest, Tokens};
+
+const COLUMNS: &str = "id, verb, command, session, time, source_path, source_digest, source_bytes, output_path,
+    output_digest, output_bytes, session_ids, report, cuts, tokens_before, tokens_after";
+
+const TYPED: &str = "id text, verb text, command text, session text, time text, source_path bytea, source_digest bytea, \
+    source_bytes bigint, output_path bytea, output_digest bytea, output_bytes bigint, session_ids text, report text, \
+    cuts bytea, tokens_before bigint, tokens_after bigint, ";
+
+/// One that changed something goes before one that only copied.
+const NEWEST: &str = "ORDER BY (source_digest <> output_digest) DESC, seq DESC LIMIT 1";
+
+const BEFORE: &str = "seq < (SELECT seq FROM operation WHERE id = $1)";
+
+/// Which originals an operation took out, by its id.
+const OF_OPERATION: [&str; 2] = [
+    "seq BETWEEN (SELECT first_original FROM operation WHERE id = $1)
+        AND (SELECT last_original FROM operation WHERE id = $1)",
+    "part = (SELECT part FROM operation WHERE id = $1)",
+];
+
+/// The recipe of an operation.
+pub(crate) const RECIPE: [&str; 2] = [
+    "SELECT content FROM recipe WHERE operation = (SELECT seq FROM operation WHERE id = $1)",
+    "SELECT recipe FROM operation WHERE id = $1",
+];
+
+/// The digests of lines from one to another, both included, the first few.
+pub(crate) const DIGESTS: [&str; 2] = [
+    "SELECT digest FROM body WHERE substr(digest, 1, 8) BETWEEN substr($1, 1, 8) AND substr($2, 1, 8)
+        AND digest BETWEEN $1 AND $2 ORDER BY digest LIMIT $3",
+    "SELECT digest FROM body WHERE digest BETWEEN $1 AND $2 ORDER BY digest LIMIT $3::bigint",
+];
+
+fn operation(row: &mut Row) -> Result<Operation, Damage> {
+    let odd = |error: &dyn std::fmt::Display| error.to_string();
+    let file = |row: &mut Row| Ok::<_, Damage>(FileRef { path: row.get()?, digest: row.get()?, bytes: row.get()? });
+    let (id, verb, command, session, time) = (row.get()?, row.get()?, row.get()?, row.get()?, row.get()?);
+    let (source, output) = (file(row)?, file(row)?);
+    let session_ids = serde_json::from_str(&row.get::<String>()?).map_err(|error| odd(&error))?;
+    let report = row.get()?;
+    let cuts = cuts::unpack(row.get::<Option<Vec<u8>>>()?.as_deref()).map_err(|error| odd(&error))?;
+    let tokens = row.get::<Option<u64>>()?.zip(row.get()?).map(|(before, after)| (Tokens(before), Tokens(after)));
+    Ok(Operation { id, verb, command, session, time, source, output, session_ids, cuts, tokens, report })
+}
+
+/// The operations that are asked for.
+pub(crate) fn operations(db: &dyn Link, wanted: Operations<'_>) -> Result<Vec<Operation>, ArchiveError> {
+    let dialect = db.dialect();
+    let (which, values) = which(dialect, wanted);
+    db.all(&format!("SELECT {COLUMNS} FROM operation WHERE {which}"), &values, operation)
+}
+
+/// Which rows are asked for, as a condition and an order. An index of a server has but the beginning, or a digest, of what
+/// may be long.
+pub(crate) fn which(dialect: Dialect, wanted: Operations<'_>) -> (String, Vec<Value>) {
+    let at =
+        |place: &str| dialect.pick(format!("output_path = {place}"), format!("sha256(output_path) = sha256({place})"));
+    match wanted {
+        Operations::Named(id) => {
+            // Ids are of ASCII.
+            let begins = dialect.pick("id >= $1 AND id < $1 || x'7f'", "starts_with(id, $1)");
+            (format!("{begins} ORDER BY id LIMIT $2::bigint"), values![id, AT_MOST].to_vec())
+        }
+        Operations::Of(session) => {
+            let of = dialect.pick("session = $1", "left(session, 64) = left($1, 64) AND session = $1");
+            (format!("{of} ORDER BY seq"), values![session].to_vec())
+        }
+        Operations::At(path) => (format!("{} ORDER BY seq", at("$1")), values![path].to_vec()),
+        Operations::Wrote(digest) => (format!("output_digest = $1 {NEWEST}"), values![digest].to_vec()),
+        Operations::Before(id, Output::Digest(digest)) => {
+            (format!("{BEFORE} AND output_digest = $2 {NEWEST}"), values![id, digest].to_vec())
+        }
+        Operations::Before(id, Output::Beginning(path, at_most)) => {
+            let at = at("$2");
+            (format!("{BEFORE} AND {at} AND output_bytes <= $3 {NEWEST}"), values![id, path, at_most].to_vec())
+        }
+    }
+}
+
+/// The ids of all operations, oldest first.
+pub(crate) fn ids(db: &dyn Link) -> Result<Vec<String>, ArchiveError> {
+    db.all("SELECT id FROM operation ORDER BY seq", &[], Row::get)
+}
+
+/// How the source of an operation is built again; `None` where there is no such operation.
+pub(crate) fn recipe(db: &dyn Link, id: &str) -> Result<Option<Vec<RecipeStep>>, ArchiveError> {
+    let [file, server] = RECIPE;
+    let sql = db.dialect().pick(file, server);
+    let decode = |row: &mut Row| recipe::decode(&row.get::<Vec<u8>>()?).map_err(|error| error.to_string());
+    db.one(sql, &values![id], decode)
+}
+
+/// Stores an operation, whose originals are those of `part`, unless an equal one is there; whether it was stored.
+///
+/// # Errors
+/// When another one of its id is there, or the database fails.
+pub(crate) fn put(
+    db: &dyn Link,
+    operation: &Operation,
+    steps: &[RecipeStep],
+    part: Option<(i64, i64)>,
+) -> Result<bool, ArchiveError> {
+    let Operation { id, verb, command, session, time, source, output, tokens, .. } = operation;
+    let encoded = recipe::encode(steps).map_err(compress(0))?;
+    let session_ids = serde_json::to_string(&operation.session_ids).map_err(|error| compress(0)(error.into()))?;
+    let mut row = values![
+        id,
+        verb,
+        command,
+        session,
+        time.to_string(),
+        source.path.as_deref(),
+        source.digest,
+        source.bytes,
+        output.path.as_deref(),
+        output.digest,
+        output.bytes,
+        session_ids,
+        operation.report.as_deref(),
+        cuts::pack(&operation.cuts).map_err(compress(0))?,
+        tokens.map(|(before, _)| before.0),
+        tokens.map(|(_, after)| after.0),
+        part.map(|(first, _)| first),
+    ]
+    .to_vec();
+    let last = db.dialect().pick("first_original bigint, last_original bigint", "part bigint, recipe bytea");
+    row.push(db.dialect().pick(part.map(|(_, last)| last).into(), encoded.clone().into()));
+    let columns = format!("{TYPED}{last}");
+    let insert =
+        Insert { table: "operation", columns: &columns, conflict: "ON CONFLICT (id) DO NOTHING", on_a_server: None };
+    if db.insert(&insert, vec![row])? == 1 {
+        if db.dialect() == Dialect::Sqlite {
+            let insert = "INSERT INTO recipe (operation, content) SELECT seq, $2 FROM operation WHERE id = $1";
+            db.execute(insert, &values![id, encoded])?;
+        }
+        return Ok(true);
+    }
+    let known = operations(db, Operations::Named(id));
+    let is_equal = known.is_ok_and(|known| known.first() == Some(operation))
+        && recipe(db, id).is_ok_and(|known| known.as_deref() == Some(steps));
+    if is_equal { Ok(false) } else { Err(ArchiveError::DuplicateOperation { id: id.clone() }) }
+}
+
+/// Stores other texts of an operation.
+pub(crate) fn replace(db: &dyn Link, operation: &Operation) -> Result<(), ArchiveError> {
+    let Operation { id, command, report, source, output, .. } = operation;
+    let cuts = cuts::pack(&operation.cuts).map_err(compress(0))?;
+    let update = "UPDATE operation SET command = $2, report = $3, cuts = $4, source_digest = $5, output_digest = $6
+        WHERE id = $1";
+    db.execute(update, &values![id, command, report.as_deref(), cuts, source.digest, output.digest])?;
+    Ok(())
+}
+
+/// The originals that are asked for.
+pub(crate) fn originals(db: &dyn Link, wanted: Originals<'_>) -> Result<Vec<StoredOriginal>, ArchiveError> {
+    let (which, values) = which_originals(db.dialect(), wanted);
+    let sql = format!("SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original WHERE {which}");
+    db.all(&sql, &values, |row| {
+        let (digest, bytes, uuid) = (row.get()?, row.get()?, row.get()?);
+        Ok(StoredOriginal { digest, bytes, uuid, replaced_by: row.get()?, operation: row.get()? })
+    })
+}
+
+/// Which originals are asked for, as a condition and an order. An index of a file has but the first 8 bytes.
+pub(crate) fn which_originals(dialect: Dialect, wanted: Originals<'_>) -> (String, Vec<Value>) {
+    let (sql, value) = match wanted {
+        Originals::Uuid(uuid) => (
+            dialect.pick(
+                "substr(uuid, 1, 8) = substr($1, 1, 8) AND uuid = $1 ORDER BY seq DESC",
+                "left(uuid, 64) = left($1, 64) AND uuid = $1 ORDER BY seq DESC",
+            ),
+            uuid.into(),
+        ),
+        Originals::Line(line) => (
+            dialect.pick(
+                "substr(digest, 1, 8) = substr($1, 1, 8) AND digest = $1 ORDER BY seq DESC",
+                "body = (SELECT id FROM body WHERE digest = $1) ORDER BY seq DESC",
+            ),
+            line.into(),
+        ),
+        Originals::ReplacedBy(line) => (
+            dialect.pick(
+                "substr(replaced_by, 1, 8) = substr($1, 1, 8) AND replaced_by = $1 ORDER BY seq DESC LIMIT 1",
+                "replaced_by = $1 ORDER BY seq DESC LIMIT 1",
+            ),
+            line.into(),
+        ),
+        Originals::Operation(id) => {
+            let [file, server] = OF_OPERATION;
+            return (format!("{} ORDER BY seq", dialect.pick(file, server)), values![id].to_vec());
+        }
+        Originals::Nobodys => return ("operation IS NULL ORDER BY seq".to_owned(), Vec::new()),
+    };
+    (sql.to_owned(), vec![value])
+}
+
+/// Notes originals, whose lines are stored, as those of `part`: their lines, uuids and what took their places.
+pub(crate) fn put_originals(
+    db: &dyn Link,
+    mut rows: Vec<Vec<Value>>,
+    part: &mut Option<(i64, i64)>,
+) -> Result<(), ArchiveError> {
+    let n_rows = rows.len() as u64;
+    let mut columns = "body bigint, uuid text, replaced_by bytea";
+    if db.dialect() != Dialect::Sqlite {
+        if part.is_none() {
+            let new = db.number("SELECT nextval('part')", &[])?;
+            *part = Some((new, new));
+        }
+        for row in &mut rows {
+            row.push(part.map(|(part, _)| part).into());
+        }
+        columns = "body bigint, uuid text, replaced_by bytea, part bigint";
+    }
+    db.insert(&Insert { table: "original", columns, conflict: "", on_a_server: None }, rows)?;
+    if db.dialect() == Dialect::Sqlite {
+        let last = db.number("SELECT max(seq) FROM original", &[])?;
+        let first = last + 1 - i64::try_from(n_rows).unwrap_or(0);
+        *part = Some((part.map_or(first, |(first, _)| first), last));
+    }
+    Ok(())
+}
+
+/// Drops the originals of an operation; how many they were.
+pub(crate) fn drop_originals(db: &dyn Link, id: &str) -> Result<u64, ArchiveError> {
+    let [file, server] = OF_OPERATION;
+    db.execute(&format!("DELETE FROM original WHERE {}", db.dialect().pick(file, server)), &values![id])
+}
+
+/// The ids of the operations that took something out before `time`.
+pub(crate) fn older_than(db: &dyn Link, time: Timestamp) -> Result<Vec<String>, ArchiveError> {
+    let took = db.dialect().pick("first_original IS NOT NULL", "part IS NOT NULL");
+    let sql = format!("SELECT id, time FROM operation WHERE {took}");
+    let all: Vec<(String, Timestamp)> = db.all(&sql, &[], |row| Ok((row.get()?, row.get()?)))?;
+    Ok(all.into_iter().filter(|(_, at)| *at < time).map(|(id, _)| id).collect())
+}
+
+/// The newest operation that took out the line of `body`, as a column.
+pub(crate) fn taken_out_by(dialect: Dialect) -> &'static str {
+    dialect.pick(
+        "(SELECT taken.operation FROM stored_original AS taken WHERE taken.operation IS NOT NULL
+            AND substr(taken.digest, 1, 8) = substr(body.digest, 1, 8) AND taken.digest = body.digest
+            ORDER BY taken.seq DESC LIMIT 1)",
+        "(SELECT taken.operation FROM stored_original AS taken WHERE taken.operation IS NOT NULL
+            AND taken.body = body.id ORDER BY taken.seq DESC LIMIT 1)",
+    )
+}
+
+/// The digests of lines that begin so, the first few.
+pub(crate) fn digests(db: &dyn Link, first: Digest, last: Digest) -> Result<Vec<Digest>, ArchiveError> {
+    let [file, server] = DIGESTS;
+    let sql = db.dialect().pick(file, server);
+    db.all(sql, &values![first, last, AT_MOST], Row::get)
+}

@@ -1,0 +1,285 @@
+//! How lines are stored: in packs, or alone; and packs that are written again.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use super::lines::{KNOWN, Lines};
+use super::link::{Hold, Insert, Link};
+use super::value::{Row, Value, values};
+use crate::body::{PACKED, Packer};
+use crate::pack::{FULL, OpenPack, place, to_merge};
+use crate::{ArchiveError, LineId};
+use ctxc_transcript::text::Digest;
+
+/// Lines that are not there. On a server they go in by their digests, so that two processes which store the same ones do not
+/// wait for each other in a circle, and on the list of what is to be indexed.
+const INSERT: Insert<'_> = Insert {
+    table: "body",
+    columns: "id bigint, digest bytea, bytes bigint, codec smallint, content bytea",
+    conflict: "",
+    on_a_server: Some(
+        "WITH new AS (INSERT INTO body (id, digest, bytes, codec, content) OVERRIDING SYSTEM VALUE
+            SELECT * FROM {put} ORDER BY digest ON CONFLICT (digest) DO NOTHING RETURNING id, bytes)
+        INSERT INTO unindexed (body, bytes) SELECT id, bytes FROM new ORDER BY id",
+    ),
+};
+
+/// Stores a pack, in the place of an older one of its number.
+const INSERT_PACK: &str = "INSERT INTO pack (id, bytes, codec, checksum, content) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (id) DO UPDATE SET bytes = EXCLUDED.bytes, codec = EXCLUDED.codec, checksum = EXCLUDED.checksum,
+        content = EXCLUDED.content";
+
+const MOVE_LINES: &str = "UPDATE body SET codec = 2, content = $2 WHERE id = ANY($1)";
+
+const DROP_PACK: &str = "DELETE FROM pack WHERE id = $1";
+
+/// The packs that are less than half full, oldest first.
+const SMALL: &str = "SELECT id, bytes FROM pack WHERE bytes < $1 ORDER BY id";
+
+/// A line on its way, with its digest.
+pub(crate) type Digested<'a> = (Digest, &'a [u8]);
+
+/// The error for what could not be compressed.
+pub(crate) fn compress(bytes: usize) -> impl Fn(std::io::Error) -> ArchiveError {
+    move |source| ArchiveError::Compress { bytes, source }
+}
+
+/// Where a line lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lies {
+    /// In a pack.
+    Packed,
+    /// By itself.
+    Alone,
+    /// Where it was put just now.
+    New,
+}
+
+/// Where lines lie, with their numbers.
+type Stored = HashMap<Digest, (LineId, Lies)>;
+
+/// Stores those of `lines` that are not there, as `kept` says what is kept of each.
+fn store(
+    db: &dyn Link,
+    lines: &[Digested<'_>],
+    mut kept: impl FnMut(&[u8]) -> Result<(i64, Vec<u8>), ArchiveError>,
+) -> Result<Stored, ArchiveError> {
+    let mut ids: Stored = HashMap::with_capacity(lines.len());
+    let mut ours: HashSet<LineId> = HashSet::new();
+    // Another deposit may store some of them between the question and the answer; then they are asked for again.
+    loop {
+        let mut seen = HashSet::new();
+        let mut missing: Vec<Digested<'_>> = Vec::new();
+        for line in lines {
+            if !ids.contains_key(&line.0) && seen.insert(line.0) {
+                missing.push(*line);
+            }
+        }
+        let wanted = Value::list(missing.iter().map(|(digest, _)| *digest));
+        db.each(KNOWN, &[wanted], &mut |row| {
+            let (digest, id, codec): (Digest, LineId, i64) = (row.get()?, row.get()?, row.get()?);
+            let known = if codec == PACKED { Lies::Packed } else { Lies::Alone };
+            ids.insert(digest, (id, if ours.contains(&id) { Lies::New } else { known }));
+            Ok(())
+        })?;
+        missing.retain(|(digest, _)| !ids.contains_key(digest));
+        if missing.is_empty() {
+            return Ok(ids);
+        }
+        let new = db.new_ids("body", missing.len())?;
+        let mut rows = Vec::with_capacity(missing.len());
+        for ((digest, line), id) in missing.iter().zip(&new) {
+            let (codec, content) = kept(line)?;
+            rows.push(values![*id, *digest, line.len(), codec, content].to_vec());
+        }
+        let n_stored = db.insert(&INSERT, rows)?;
+        let new = new.into_iter().map(|id| LineId(id.cast_unsigned()));
+        if n_stored == missing.len() as u64 {
+            ids.extend(missing.iter().zip(new).map(|((digest, _), id)| (*digest, (id, Lies::New))));
+            return Ok(ids);
+        }
+        ours.extend(new);
+    }
+}
+
+/// Stores lines alone that are not there; the number of each.
+pub(crate) fn put_alone(
+    db: &dyn Link,
+    packer: &mut Packer,
+    lines: &[Digested<'_>],
+) -> Result<Vec<LineId>, ArchiveError> {
+    let stored = store(db, lines, |line| {
+        let (codec, content) = packer.pack(line).map_err(compress(line.len()))?;
+        Ok((codec, content.to_vec()))
+    })?;
+    Ok(lines.iter().filter_map(|(digest, _)| Some(stored.get(digest)?.0)).collect())
+}
+
+/// The pack that lines go into, and its number. On a server nobody else sees it before the deposit ends.
+pub(crate) struct Packing {
+    id: u64,
+    open: OpenPack,
+    packer: Packer,
+}
+
+impl Packing {
+    /// In a file the newest pack is gone on with while it is small, so that many small deposits leave as few packs as a
+    /// large one.
+    pub(crate) fn begin(db: &dyn Link) -> Result<Self, ArchiveError> {
+        let packer = Packer::for_packs().map_err(compress(0))?;
+        if let Some((id, open)) = db.dialect().pick(true, false).then(|| newest_small(db)).transpose()?.flatten() {
+            return Ok(Self { id, open, packer });
+        }
+        Ok(Self { id: next_pack(db)?, open: OpenPack::default(), packer })
+    }
+
+    /// Stores lines, and moves those here that lie alone; their numbers.
+    pub(crate) fn put(&mut self, db: &dyn Link, lines: &[Digested<'_>]) -> Result<Vec<LineId>, ArchiveError> {
+        let mut ids = Vec::with_capacity(lines.len());
+        for portion in portions(lines) {
+            self.put_portion(db, portion, &mut ids)?;
+        }
+        Ok(ids)
+    }
+
+    fn put_portion(
+        &mut self,
+        db: &dyn Link,
+        lines: &[Digested<'_>],
+        put: &mut Vec<LineId>,
+    ) -> Result<(), ArchiveError> {
+        let mut place_of = place(self.id);
+        if !self.open.has_room_for(lines.iter().map(|(_, line)| line.len()).sum()) {
+            self.close(db)?;
+            self.id = next_pack(db)?;
+            place_of = place(self.id);
+        }
+        let mut stored = store(db, lines, |_| Ok((PACKED, place_of.clone())))?;
+        let mut alone = Vec::new();
+        // In their order, for lines that lie together are read together.
+        for (digest, line) in lines {
+            let Some((id, place)) = stored.get_mut(digest) else { continue };
+            let was = std::mem::replace(place, Lies::Packed);
+            if was != Lies::Packed {
+                self.open.add(*id, line);
+            }
+            if was == Lies::Alone {
+                alone.push(*id);
+            }
+            put.push(*id);
+        }
+        if !alone.is_empty() {
+            db.execute(MOVE_LINES, &[Value::list(alone), place_of.into()])?;
+        }
+        Ok(())
+    }
+
+    /// Stores the pack, where it holds anything; the length that it takes up.
+    pub(crate) fn close(&mut self, db: &dyn Link) -> Result<u64, ArchiveError> {
+        let open = std::mem::take(&mut self.open);
+        if open.is_empty() { Ok(0) } else { insert_pack(db, &mut self.packer, self.id, open) }
+    }
+}
+
+fn next_pack(db: &dyn Link) -> Result<u64, ArchiveError> {
+    let id = db.new_ids("pack", 1)?.first().copied();
+    id.map(i64::cast_unsigned).ok_or_else(|| db.damaged("no number for a pack".to_owned()))
+}
+
+/// The newest pack and its number, where it is so small that it costs little to write it again; none where it cannot be read.
+fn newest_small(db: &dyn Link) -> Result<Option<(u64, OpenPack)>, ArchiveError> {
+    let newest = "SELECT id, bytes FROM pack ORDER BY id DESC LIMIT 1";
+    let newest: Option<(u64, u64)> = db.one(newest, &[], |row| Ok((row.get()?, row.get()?)))?;
+    let Some((id, _)) = newest.filter(|(_, bytes)| *bytes < FULL as u64 / 8) else { return Ok(None) };
+    let Some(pack) = Lines::default().pack(db, id)? else { return Ok(None) };
+    let mut open = OpenPack::default();
+    pack.lines().for_each(|(line, bytes)| open.add(line, bytes));
+    Ok(Some((id, open)))
+}
+
+/// Stores a pack; the length that it takes up.
+pub(crate) fn insert_pack(db: &dyn Link, packer: &mut Packer, id: u64, pack: OpenPack) -> Result<u64, ArchiveError> {
+    let (pack, checksum) = pack.close();
+    let (codec, content) = packer.pack(&pack).map_err(compress(pack.len()))?;
+    db.execute(INSERT_PACK, &values![id, pack.len(), codec, checksum, content])?;
+    Ok(content.len() as u64)
+}
+
+/// Lines in their order, each portion no longer than half a pack unless it is one line.
+fn portions<'a, 'l>(mut lines: &'a [Digested<'l>]) -> impl Iterator<Item = &'a [Digested<'l>]> {
+    std::iter::from_fn(move || {
+        let mut sum = 0;
+        let n_lines = lines.iter().take_while(|(_, line)| {
+            sum += line.len();
+            sum <= FULL / 2
+        });
+        let (portion, rest) = lines.split_at(n_lines.count().max(1).min(lines.len()));
+        lines = rest;
+        (!portion.is_empty()).then_some(portion)
+    })
+}
+
+/// Merges small packs, each merged one in a transaction of its own, until `go_on` ends it; how many packs there are fewer.
+pub(crate) fn merge(db: &dyn Link, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
+    let mut n_fewer = 0;
+    loop {
+        match super::alone(db, Hold::All, true, || merge_once(db))? {
+            0 => return Ok(n_fewer),
+            n_merged => n_fewer += n_merged - 1,
+        }
+        if go_on().is_break() {
+            return Ok(n_fewer);
+        }
+    }
+}
+
+/// Merges the packs that are to be merged first; how many they were.
+fn merge_once(db: &dyn Link) -> Result<u64, ArchiveError> {
+    let size = |row: &mut Row| Ok((row.get()?, usize::try_from(row.get::<u64>()?).unwrap_or(usize::MAX)));
+    let small: Vec<(u64, usize)> = db.all(SMALL, &values![FULL / 2], size)?;
+    let Some(group) = to_merge(&small) else { return Ok(0) };
+    let mut lines = Lines::default();
+    let mut merged = OpenPack::default();
+    let mut moved: Vec<LineId> = Vec::new();
+    let new = next_pack(db)?;
+    for (id, _) in group {
+        let pack = lines.whole_pack(db, *id)?;
+        for (line, bytes) in pack.lines() {
+            merged.add(line, bytes);
+            moved.push(line);
+        }
+        db.execute(DROP_PACK, &values![*id])?;
+    }
+    db.execute(MOVE_LINES, &[Value::list(moved), place(new).into()])?;
+    insert_pack(db, &mut Packer::for_merged_packs().map_err(compress(0))?, new, merged)?;
+    Ok(group.len() as u64)
+}
+
+/// Writes packs again, under their numbers so that no line moves: each of their lines as `change` gives it, without those
+/// of which it gives nothing. By how much they are smaller.
+pub(crate) fn rewrite<C>(
+    db: &dyn Link,
+    packs: &BTreeMap<u64, C>,
+    change: impl for<'l> Fn(&'l C, LineId, &'l [u8]) -> Option<&'l [u8]>,
+) -> Result<u64, ArchiveError> {
+    let mut packer = Packer::for_merged_packs().map_err(compress(0))?;
+    let mut lines = Lines::default();
+    let (mut before, mut after) = (0, 0);
+    for (id, changes) in packs {
+        let bytes = "SELECT length(content)::bigint FROM pack WHERE id = $1";
+        before += db.number(bytes, &values![*id])?.cast_unsigned();
+        let pack = lines.whole_pack(db, *id)?;
+        let mut left = OpenPack::default();
+        for (line, bytes) in pack.lines() {
+            if let Some(bytes) = change(changes, line, bytes) {
+                left.add(line, bytes);
+            }
+        }
+        if left.is_empty() {
+            db.execute(DROP_PACK, &values![*id])?;
+        } else {
+            after += insert_pack(db, &mut packer, *id, left)?;
+        }
+    }
+    Ok(before.saturating_sub(after))
+}

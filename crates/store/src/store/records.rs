@@ -1,0 +1,117 @@
+//! Records: the statements, and what their rows hold.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::link::{Dialect, Insert, Link};
+use super::packing::compress;
+use super::value::{Damage, Row, Value, values};
+use crate::body::{Packer, Unpacker, checksum};
+use crate::{ArchiveError, Document, DocumentId, Kind, Record, RecordFilter};
+use ctxc_transcript::text::Digest;
+
+/// Rows for [`record`].
+pub(crate) const COLUMNS: &str = "codec, bytes, content, checksum, key, kind, session, speaker, time, meta, expires";
+
+const DROP: &str = "DELETE FROM record WHERE key = $1 AND kind = $2";
+
+/// Stores records, which get their numbers in their order. On a server they take the place of older ones, of which the index
+/// then knows nothing more, and go in by their keys as lines do by their digests.
+const INSERT: Insert<'_> = Insert {
+    table: "record",
+    columns: "kind text, key bytea, session text, speaker text, time bigint, codec smallint, bytes bigint, content bytea, \
+              checksum bytea, meta text, expires bigint",
+    conflict: "",
+    on_a_server: Some(
+        "WITH put AS MATERIALIZED (SELECT nextval('record_seq') AS seq, put.* FROM {put}),
+        stored AS (INSERT INTO record (seq, kind, key, session, speaker, time, codec, bytes, content, checksum, meta, expires)
+            SELECT * FROM put ORDER BY key, kind
+            ON CONFLICT (key, kind) DO UPDATE SET seq = EXCLUDED.seq, session = EXCLUDED.session,
+                speaker = EXCLUDED.speaker, time = EXCLUDED.time, codec = EXCLUDED.codec, bytes = EXCLUDED.bytes,
+                content = EXCLUDED.content, checksum = EXCLUDED.checksum, meta = EXCLUDED.meta, expires = EXCLUDED.expires
+            RETURNING id, seq, bytes),
+        gone AS (DELETE FROM document USING stored WHERE document.record = stored.id)
+        INSERT INTO unindexed (record, bytes) SELECT id, bytes FROM stored ORDER BY seq",
+    ),
+};
+
+/// The record of a row, whose columns are [`COLUMNS`]. An error where its text is not what was stored.
+pub(crate) fn record(row: &mut Row, unpacker: &mut Unpacker) -> Result<Record, Damage> {
+    let (codec, bytes, content, checksum) = (row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?);
+    let key: Digest = row.get()?;
+    let (kind, session, speaker, time) = (row.get()?, row.get()?, row.get()?, row.get()?);
+    let text = unpacker.unpack_checked(codec, content, bytes, &checksum).and_then(|text| String::from_utf8(text).ok());
+    let text = text.ok_or_else(|| format!("the record {key} is not what was stored"))?;
+    let document = Document { kind, session, speaker, time, text };
+    Ok(Record { key, document, meta: row.get()?, expires: row.get()? })
+}
+
+/// The records of these kinds with these keys, as far as they are there, in any order.
+pub(crate) fn named(
+    db: &dyn Link,
+    unpacker: &mut Unpacker,
+    names: &[(Kind, Digest)],
+) -> Result<Vec<Record>, ArchiveError> {
+    let mut keys: BTreeMap<Kind, Vec<Value>> = BTreeMap::new();
+    for (kind, key) in names {
+        keys.entry(*kind).or_default().push((*key).into());
+    }
+    let sql = format!("SELECT {COLUMNS} FROM record WHERE key = ANY($1) AND kind = $2");
+    let mut records = Vec::new();
+    for (kind, keys) in keys {
+        records.extend(db.all(&sql, &[Value::List(keys), kind.name().into()], |row| record(row, unpacker))?);
+    }
+    Ok(records)
+}
+
+/// The records that `filter` admits, oldest first.
+pub(crate) fn filtered(
+    db: &dyn Link,
+    unpacker: &mut Unpacker,
+    filter: &RecordFilter<'_>,
+) -> Result<Vec<Record>, ArchiveError> {
+    // An index of a server has but the beginning of what may be long.
+    let of_session = db.dialect().pick("session = $2", "(left(session, 64) = left($2, 64) AND session = $2)");
+    let sql = format!(
+        "SELECT {COLUMNS} FROM record WHERE ($1::text IS NULL OR kind = $1) AND ($2::text IS NULL OR {of_session})
+            AND ($3::text IS NULL OR speaker = $3) ORDER BY seq DESC LIMIT $4::bigint"
+    );
+    // Without a limit, -1 is what a file takes for none.
+    let last = filter.last.map_or_else(|| db.dialect().pick(Value::Int(-1), Value::Null), Value::from);
+    let values = [filter.kind.map(Kind::name).into(), filter.session.into(), filter.speaker.into(), last];
+    let mut records = db.all(&sql, &values, |row| record(row, unpacker))?;
+    records.reverse();
+    Ok(records)
+}
+
+/// The kinds and keys of all records, oldest first.
+pub(crate) fn names(db: &dyn Link) -> Result<Vec<DocumentId>, ArchiveError> {
+    db.all("SELECT kind, key FROM record ORDER BY seq", &[], |row| Ok(DocumentId::Record(row.get()?, row.get()?)))
+}
+
+/// Stores `records`, each in the place of an older one of its key and kind.
+pub(crate) fn put(db: &dyn Link, packer: &mut Packer, records: Vec<Record>) -> Result<(), ArchiveError> {
+    // Of several with one key and kind the last stays.
+    let last: HashMap<(Kind, Digest), usize> =
+        records.iter().enumerate().map(|(idx, it)| ((it.document.kind, it.key), idx)).collect();
+    let mut rows = Vec::with_capacity(records.len());
+    for (idx, Record { key, document, meta, expires }) in records.into_iter().enumerate() {
+        let Document { kind, session, speaker, time, text } = document;
+        if last.get(&(kind, key)) != Some(&idx) {
+            continue;
+        }
+        if db.dialect() == Dialect::Sqlite {
+            // What is indexed of an older one goes with it, so it is not updated.
+            drop(db, kind, key)?;
+        }
+        let (codec, content) = packer.pack(text.as_bytes()).map_err(compress(text.len()))?;
+        let (checksum, bytes) = (checksum(text.as_bytes()), text.len());
+        let row = values![kind.name(), key, session, speaker, time, codec, bytes, content, checksum, meta, expires];
+        rows.push(row.to_vec());
+    }
+    if rows.is_empty() { Ok(()) } else { db.insert(&INSERT, rows).map(|_| ()) }
+}
+
+/// Drops the record of this kind with this key, and what is indexed of it.
+pub(crate) fn drop(db: &dyn Link, kind: Kind, key: Digest) -> Result<(), ArchiveError> {
+    db.execute(DROP, &values![key, kind.name()]).map(|_| ())
+}

@@ -1,0 +1,72 @@
+//! Lines that get other bytes, and a database in which nothing stays of what they were.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::lines::PLACES;
+use super::link::{Dialect, Link};
+use super::packing::{compress, rewrite};
+use super::value::{Row, Value, values};
+use crate::body::{PACKED, Packer};
+use crate::pack::pack_at;
+use crate::{ArchiveError, LineId};
+use ctxc_transcript::text::Digest;
+
+/// Puts `lines` in the place of those of their numbers; what was indexed of them goes, and they are indexed again.
+pub(super) fn lines(db: &dyn Link, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError> {
+    if db.dialect() == Dialect::Sqlite {
+        // Space that becomes free is overwritten, also that of rows which are deleted here.
+        db.batch("PRAGMA secure_delete = ON")?;
+    }
+    let find = format!("{PLACES} WHERE id = $1");
+    let place = |row: &mut Row| Ok((row.get::<i64>()?, row.get::<i64>()?, row.get::<Vec<u8>>()?));
+    let mut packer = Packer::new().map_err(compress(0))?;
+    let mut in_packs: BTreeMap<u64, HashMap<LineId, &[u8]>> = BTreeMap::new();
+    for (id, line) in lines {
+        let found = db.one(&find, &values![*id], place)?;
+        let (_, codec, place) = found.ok_or(ArchiveError::NoSuchLine { id: id.0 })?;
+        let digest = Digest::of(line);
+        if codec == PACKED {
+            if let Some(pack) = pack_at(&place) {
+                in_packs.entry(pack).or_default().insert(*id, line);
+            }
+            db.execute("UPDATE body SET digest = $2, bytes = $3 WHERE id = $1", &values![*id, digest, line.len()])?;
+        } else {
+            let (codec, content) = packer.pack(line).map_err(compress(line.len()))?;
+            let update = "UPDATE body SET digest = $2, bytes = $3, codec = $4, content = $5 WHERE id = $1";
+            db.execute(update, &values![*id, digest, line.len(), codec, content])?;
+        }
+    }
+    rewrite(db, &in_packs, |new, line, bytes| Some(new.get(&line).copied().unwrap_or(bytes)))?;
+    let ids = || [Value::list(lines.iter().map(|(id, _)| *id))];
+    db.execute("DELETE FROM document WHERE body = ANY($1)", &ids())?;
+    let again = db.dialect().pick(
+        // From there on what has no document is read again.
+        "UPDATE indexed SET body = min(body, (SELECT id - 1 FROM body WHERE id = ANY($1)))",
+        "INSERT INTO unindexed (body, bytes) SELECT id, bytes FROM body WHERE id = ANY($1) ORDER BY id",
+    );
+    db.execute(again, &ids()).map(|_| ())
+}
+
+/// Writes the database anew.
+///
+/// The segments of a full-text index keep the words of rows that were deleted until they are merged, and the list of words
+/// is never shortened otherwise. On a server, who may not write the tables anew is not stopped by that: the server does so
+/// by itself in time.
+pub(super) fn erase(db: &dyn Link) -> Result<(), ArchiveError> {
+    if db.dialect() != Dialect::Sqlite {
+        db.batch("DELETE FROM word WHERE word NOT IN (SELECT word FROM ts_stat('SELECT terms FROM words'))")?;
+        drop(db.batch("VACUUM FULL body, pack, object, original, operation, record, document, words, word"));
+        return Ok(());
+    }
+    db.batch(
+        "PRAGMA secure_delete = ON;
+        INSERT INTO words (words) VALUES ('optimize');
+        CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab ('main', 'words', 'row');
+        DELETE FROM word WHERE word NOT IN (SELECT term FROM temp.vocabulary);
+        DROP TABLE temp.vocabulary;
+        VACUUM;",
+    )?;
+    // The log could not be emptied where somebody reads.
+    let is_busy = db.number("PRAGMA wal_checkpoint(TRUNCATE)", &[])?;
+    if is_busy == 0 { Ok(()) } else { Err(db.locked()) }
+}

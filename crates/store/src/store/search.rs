@@ -1,0 +1,127 @@
+//! A query carried out on the index.
+
+use super::link::{Dialect, Link};
+use super::value::{Row, Value, values};
+use crate::{ArchiveError, Kind, Query, terms};
+
+/// How many longer words one word of a query may stand for.
+const MOST_LONGER: u32 = 200;
+
+/// Words that follow each other, as one way in which an entry may have a term.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Phrase {
+    pub(crate) words: Vec<String>,
+    pub(crate) last: Last,
+}
+
+/// How the last word of a phrase is compared with that of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// They are the same.
+    Whole,
+    /// That of the entry may go on.
+    Beginning,
+}
+
+/// Whether an entry has to have all terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    All,
+    Any,
+}
+
+/// The documents that a query admits, as a condition on `document` of the parameters that [`narrow`] gives.
+pub(crate) fn admitted(dialect: Dialect) -> String {
+    let of_session = dialect.pick("IN (SELECT value FROM json_each($3))", "= ANY($3)");
+    format!(
+        "($1::text IS NULL OR document.kind = $1) AND ($2::text IS NULL OR document.speaker = $2)
+        AND ({} IS NULL OR document.session {of_session})",
+        dialect.pick("$3", "$3::text[]")
+    )
+}
+
+/// What a query narrows to.
+pub(crate) fn narrow(dialect: Dialect, query: &Query<'_>) -> [Value; 3] {
+    let sessions = match query.sessions {
+        [] => Value::Null,
+        // A list of texts always becomes JSON.
+        sessions => dialect.pick(serde_json::to_string(sessions).unwrap_or_default().into(), Value::list(sessions)),
+    };
+    [query.kind.map(Kind::name).into(), query.speaker.into(), sessions]
+}
+
+/// The numbers of the documents that `query` finds, best first.
+pub(super) fn matching(db: &dyn Link, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
+    let terms = terms::terms(query.text);
+    let limit = query.limit as usize;
+    if terms.is_empty() || limit == 0 {
+        return Ok(Vec::new());
+    }
+    let run = |terms: &[Vec<Phrase>], wanted| match db.dialect() {
+        Dialect::Sqlite => crate::sqlite::search::run(db, query, terms, wanted),
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => crate::postgres::search::run(db, query, terms, wanted),
+    };
+    let longer = |terms: &[Vec<String>]| -> Result<Vec<Vec<Phrase>>, ArchiveError> {
+        terms.iter().map(|term| any_longer(db, term)).collect()
+    };
+    let whole: Vec<Vec<Phrase>> = terms.iter().map(|term| vec![whole(term)]).collect();
+    let mut found = run(&whole, Wanted::All)?;
+    if found.len() < limit {
+        append(&mut found, run(&longer(&terms)?, Wanted::All)?);
+        let pieces = terms::pieces(&terms);
+        if found.is_empty() && pieces.len() > 1 {
+            found = run(&longer(&pieces)?, Wanted::Any)?;
+        }
+    }
+    found.truncate(limit);
+    Ok(found)
+}
+
+/// The numbers of the documents that `query` admits, whatever they say, newest first.
+pub(super) fn newest(db: &dyn Link, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
+    let admitted = admitted(db.dialect());
+    let sql = format!("SELECT document.id FROM document WHERE {admitted} ORDER BY document.id DESC LIMIT $4::bigint");
+    let [kind, speaker, sessions] = narrow(db.dialect(), query);
+    db.all(&sql, &[kind, speaker, sessions, query.limit.into()], Row::get)
+}
+
+/// The ways in which an entry has `term` as part of longer words too: the first word may have something before it, the
+/// last something behind it.
+fn any_longer(db: &dyn Link, term: &[String]) -> Result<Vec<Phrase>, ArchiveError> {
+    let dialect = db.dialect();
+    let vocabulary = |has: &str, word: &String| {
+        let sql = format!("SELECT word FROM word WHERE {has} ORDER BY length(word) LIMIT $2::bigint");
+        db.all(&sql, &values![word, MOST_LONGER], Row::get::<String>)
+    };
+    let longer: Vec<Phrase> = match term {
+        [] => Vec::new(),
+        [word] => {
+            let words = vocabulary(dialect.pick("instr(word, $1) > 0", "strpos(word, $1) > 0"), word)?;
+            words.into_iter().map(|word| Phrase { words: vec![word], last: Last::Whole }).collect()
+        }
+        [first, rest @ ..] => {
+            let ends = dialect.pick("substr(word, -length($1)) = $1", "right(word, length($1)) = $1");
+            let phrase = |word| Phrase {
+                words: std::iter::once(word).chain(rest.iter().cloned()).collect(),
+                last: Last::Beginning,
+            };
+            vocabulary(ends, first)?.into_iter().map(phrase).collect()
+        }
+    };
+    Ok(if longer.is_empty() { vec![whole(term)] } else { longer })
+}
+
+fn whole(term: &[String]) -> Phrase {
+    Phrase { words: term.to_vec(), last: Last::Whole }
+}
+
+/// Appends what `found` does not have yet.
+pub(crate) fn append(found: &mut Vec<i64>, more: Vec<i64>) {
+    let n_found = found.len();
+    for id in more {
+        if !found.iter().take(n_found).any(|known| *known == id) {
+            found.push(id);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Vectors, and the search by them. In a file each is looked at, for among some 100,000 that takes less than a question on
+//! the way to a server; on a server too, unless it has pgvector, which has an index.
+
+use std::collections::HashMap;
+
+use super::alone;
+use super::hits::record_number;
+use super::link::{Dialect, Hold, Insert, Link};
+use super::search::{admitted, narrow};
+use super::value::{Row, Value, values};
+use crate::{ArchiveError, DocumentId, EMBEDDED, Kind, Query, Vector, other_dimension};
+use ctxc_transcript::text::Digest;
+
+/// How many vectors come at a time where each is looked at.
+const PORTION: i64 = 2000;
+
+/// How the vectors of a model are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As bytes.
+    Bytes,
+    /// As a type of pgvector.
+    #[cfg(feature = "postgres")]
+    Typed,
+}
+
+/// What is known of the vectors of a model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Space {
+    pub(crate) id: i64,
+    pub(crate) dimension: usize,
+    pub(crate) form: Form,
+}
+
+impl Space {
+    /// The table that holds them.
+    pub(crate) fn table(&self, dialect: Dialect) -> &'static str {
+        match self.form {
+            Form::Bytes => dialect.pick("vector", "vector_bytes"),
+            #[cfg(feature = "postgres")]
+            Form::Typed => "vector_typed",
+        }
+    }
+}
+
+/// The space of `model`; `None` where there are no vectors of it.
+pub(crate) fn space(db: &dyn Link, model: &str) -> Result<Option<Space>, ArchiveError> {
+    let form = db.dialect().pick("'bytes'", "form");
+    let sql = format!("SELECT id, dimension, {form} FROM space WHERE model = $1");
+    db.one(&sql, &values![model], |row| {
+        let (id, dimension) = (row.get()?, usize::try_from(row.get::<u64>()?).unwrap_or(0));
+        let form = match row.get::<String>()?.as_str() {
+            "bytes" => Form::Bytes,
+            #[cfg(feature = "postgres")]
+            "vector" => Form::Typed,
+            other => return Err(format!("vectors of the form {other:?}")),
+        };
+        Ok(Space { id, dimension, form })
+    })
+}
+
+/// The numbers of the documents that have no vector of `model`, newest first.
+pub(super) fn without(db: &dyn Link, model: &str, limit: u32) -> Result<Vec<i64>, ArchiveError> {
+    let kinds = EMBEDDED.map(|kind| format!("'{}'", kind.name())).join(", ");
+    let has = space(db, model)?.map_or_else(String::new, |space| {
+        format!(
+            "AND NOT EXISTS (SELECT 1 FROM {} AS kept WHERE kept.document = document.id AND kept.space = {})",
+            space.table(db.dialect()),
+            space.id
+        )
+    });
+    let sql = format!("SELECT id FROM document WHERE kind IN ({kinds}) {has} ORDER BY id DESC LIMIT $1::bigint");
+    db.all(&sql, &values![limit], Row::get)
+}
+
+/// Keeps vectors of `model`, all or none.
+pub(super) fn put(db: &dyn Link, model: &str, vectors: &[(DocumentId, Option<Vector>)]) -> Result<(), ArchiveError> {
+    let dimensions = || vectors.iter().filter_map(|(_, vector)| Some(vector.as_ref()?.dimension()));
+    let known = space(db, model)?;
+    let space = match (known, dimensions().next()) {
+        (Some(space), _) => space,
+        (None, Some(dimension)) => make(db, model, dimension)?,
+        (None, None) => return Ok(()),
+    };
+    if dimensions().any(|dimension| dimension != space.dimension) {
+        return Err(other_dimension(model, vectors, space.dimension));
+    }
+    alone(db, Hold::Drops, true, || {
+        let documents = documents(db, vectors.iter().map(|(id, _)| *id))?;
+        let mut rows = Vec::with_capacity(vectors.len());
+        for (id, vector) in vectors {
+            let Some(document) = documents.get(id) else { continue };
+            let value = match space.form {
+                Form::Bytes => vector.as_ref().map(Vector::to_bytes).into(),
+                #[cfg(feature = "postgres")]
+                Form::Typed => vector.as_ref().map(crate::postgres::vectors::literal).into(),
+            };
+            rows.push(vec![space.id.into(), Value::Int(*document), value]);
+        }
+        let (columns, on_a_server) = match space.form {
+            Form::Bytes => ("space integer, document bigint, value bytea", None),
+            #[cfg(feature = "postgres")]
+            Form::Typed => ("space integer, document bigint, value text", Some(crate::postgres::vectors::INSERT)),
+        };
+        let conflict = "ON CONFLICT (space, document) DO UPDATE SET value = EXCLUDED.value";
+        db.insert(&Insert { table: space.table(db.dialect()), columns, conflict, on_a_server }, rows).map(|_| ())
+    })
+}
+
+/// Notes a model of which there are no vectors yet.
+fn make(db: &dyn Link, model: &str, dimension: usize) -> Result<Space, ArchiveError> {
+    match db.dialect() {
+        Dialect::Sqlite => {
+            let insert = "INSERT OR IGNORE INTO space (model, dimension) VALUES ($1, $2)";
+            db.execute(insert, &values![model, dimension])?;
+        }
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => crate::postgres::vectors::make(db, model, dimension)?,
+    }
+    space(db, model)?.ok_or_else(|| db.damaged(format!("the model {model} is gone")))
+}
+
+/// The numbers of documents, as far as they are there.
+fn documents(db: &dyn Link, names: impl Iterator<Item = DocumentId>) -> Result<HashMap<DocumentId, i64>, ArchiveError> {
+    let mut lines: Vec<Value> = Vec::new();
+    let mut records: HashMap<Kind, Vec<Value>> = HashMap::new();
+    for name in names {
+        match name {
+            DocumentId::Line(digest) => lines.push(digest.into()),
+            DocumentId::Record(kind, key) => records.entry(kind).or_default().push(key.into()),
+        }
+    }
+    let of_lines = "SELECT digest, document.id FROM document JOIN body ON body.id = document.body
+        WHERE digest = ANY($1)";
+    let line = db.all(of_lines, &[Value::List(lines)], |row| Ok((DocumentId::Line(row.get()?), row.get()?)))?;
+    let mut documents: HashMap<DocumentId, i64> = line.into_iter().collect();
+    let of_records = format!(
+        "SELECT record.key, document.id FROM document JOIN record ON record.{} = document.record
+        WHERE record.key = ANY($1) AND record.kind = $2",
+        record_number(db)
+    );
+    for (kind, keys) in records {
+        let found: Vec<(Digest, i64)> =
+            db.all(&of_records, &[Value::List(keys), kind.name().into()], |row| Ok((row.get()?, row.get()?)))?;
+        documents.extend(found.into_iter().map(|(key, id)| (DocumentId::Record(kind, key), id)));
+    }
+    Ok(documents)
+}
+
+/// The numbers of the documents that `query` admits whose vectors are most like `vector`, the most alike first.
+pub(super) fn nearest(
+    db: &dyn Link,
+    model: &str,
+    vector: &Vector,
+    query: &Query<'_>,
+) -> Result<Vec<i64>, ArchiveError> {
+    let Some(space) = space(db, model)?.filter(|space| space.dimension == vector.dimension()) else {
+        return Ok(Vec::new());
+    };
+    match space.form {
+        Form::Bytes => by_each(db, space, vector, query),
+        #[cfg(feature = "postgres")]
+        Form::Typed => crate::postgres::vectors::by_index(db, space, vector, query),
+    }
+}
+
+fn by_each(db: &dyn Link, space: Space, vector: &Vector, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
+    let sql = format!(
+        "SELECT document.id, kept.value FROM {} AS kept JOIN document ON document.id = kept.document
+        WHERE kept.space = {} AND kept.value IS NOT NULL AND kept.document > $4 AND {}
+        ORDER BY kept.document LIMIT $5::bigint",
+        space.table(db.dialect()),
+        space.id,
+        admitted(db.dialect())
+    );
+    let [kind, speaker, sessions] = narrow(db.dialect(), query);
+    let mut values = [kind, speaker, sessions, Value::Null, PORTION.into()];
+    let mut found: Vec<(f32, i64)> = Vec::new();
+    let (mut last, mut before) = (0_i64, -1_i64);
+    while last != before {
+        before = last;
+        if let Some(value) = values.get_mut(3) {
+            *value = last.into();
+        }
+        db.each(&sql, &values, &mut |row| {
+            last = row.get()?;
+            let likeness = vector.likeness_of_bytes(&row.get::<Vec<u8>>()?).unwrap_or_default();
+            // Those that have nothing in common with it are left out.
+            found.extend((likeness > 0.0).then_some((likeness, last)));
+            Ok(())
+        })?;
+        // Only the best are held.
+        found.sort_by(|left, right| right.0.total_cmp(&left.0).then(right.1.cmp(&left.1)));
+        found.truncate(query.limit as usize);
+    }
+    Ok(found.into_iter().map(|(_, id)| id).collect())
+}
