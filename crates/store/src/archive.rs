@@ -116,7 +116,7 @@ pub trait Archive: Send {
     ///
     /// # Errors
     /// When the store cannot be read.
-    fn record_names(&self) -> Result<Vec<DocumentId>, ArchiveError>;
+    fn record_names(&self) -> Result<Vec<(Kind, Digest)>, ArchiveError>;
 
     /// The lines whose digest begins with the hexadecimal digits `prefix`, then the records whose key does, the first few of
     /// each in their order; none where `prefix` has no digits or something else than digits.

@@ -3,9 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::{
-    Archive, ArchiveError, DocumentId, Kind, LineId, Object, ObjectKind, Original, Originals, Record, StoredOriginal,
-};
+use super::{Archive, ArchiveError, Kind, LineId, Object, ObjectKind, Original, Originals, Record, StoredOriginal};
 use ctxc_transcript::text::Digest;
 
 /// How many lines or records are read at a time, and how many records are committed.
@@ -55,7 +53,7 @@ pub fn copy(
             return Ok(copied);
         }
     }
-    let known: HashSet<DocumentId> = to.record_names()?.into_iter().collect();
+    let known: HashSet<(Kind, Digest)> = to.record_names()?.into_iter().collect();
     for portion in names.chunks(AT_A_TIME) {
         records(from, to, portion, &known, &mut copied)?;
         to.commit()?;
@@ -187,28 +185,21 @@ fn lines(
 fn records(
     from: &dyn Archive,
     to: &mut dyn Archive,
-    portion: &[DocumentId],
-    known: &HashSet<DocumentId>,
+    portion: &[(Kind, Digest)],
+    known: &HashSet<(Kind, Digest)>,
     copied: &mut Copied,
 ) -> Result<(), ArchiveError> {
-    let named = |ids: &mut dyn Iterator<Item = &DocumentId>| -> Vec<(Kind, Digest)> {
-        ids.filter_map(|id| match id {
-            DocumentId::Record(kind, key) => Some((*kind, *key)),
-            DocumentId::Line(_) => None,
-        })
-        .collect()
-    };
     let by_name = |records: Vec<Record>| -> HashMap<(Kind, Digest), Record> {
         records.into_iter().map(|record| ((record.document.kind, record.key), record)).collect()
     };
-    let mut theirs = by_name(to.records_named(&named(&mut portion.iter().filter(|name| known.contains(name))))?);
-    let wanted = named(&mut portion.iter());
-    let mut ours = by_name(from.records_named(&wanted)?);
-    for name in wanted {
-        let Some(record) = ours.remove(&name) else { continue };
+    let there: Vec<(Kind, Digest)> = portion.iter().filter(|name| known.contains(name)).copied().collect();
+    let mut theirs = by_name(to.records_named(&there)?);
+    let mut ours = by_name(from.records_named(portion)?);
+    for name in portion {
+        let Some(record) = ours.remove(name) else { continue };
         // One that has been changed there since is not set back.
         let is_newer = |known: &Record| known.document.time > record.document.time;
-        if theirs.remove(&name).is_some_and(|known| known == record || is_newer(&known)) {
+        if theirs.remove(name).is_some_and(|known| known == record || is_newer(&known)) {
             copied.present += 1;
         } else {
             to.put_record(&record)?;

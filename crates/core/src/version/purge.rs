@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::key::Sum;
 use super::{Edit, Edits, KeptSession, LineKey, State, Step, Version, VersionError, stand_in};
-use ctxc_store::{Archive, DocumentId, LineId, Object, ObjectKind};
+use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::text::{Digest, Stopped};
 
@@ -100,8 +100,7 @@ impl Found {
         let renamed = found.read_history(archive, mask)?;
         found.read_objects(archive, mask, &renamed)?;
         found.read_operations(archive, mask, &renamed)?;
-        for name in archive.record_names()? {
-            let DocumentId::Record(kind, key) = name else { continue };
+        for (kind, key) in archive.record_names()? {
             let Some(mut record) = archive.record(kind, key)? else { continue };
             let text = masked_text(mask, &mut record.document.text);
             let meta = record.meta.as_mut().is_some_and(|meta| masked_text(mask, meta));

@@ -10,7 +10,7 @@ use super::rank::{Corpus, Piece, ranked};
 use super::words::quoted;
 use crate::store::link::{Dialect, Link};
 use crate::store::search::{Last, Phrase, Wanted, admitted, narrow};
-use crate::store::value::{Damage, Row, Value, values};
+use crate::store::value::{Damage, Row, Value};
 use crate::{ArchiveError, Query};
 
 /// How many pieces are ranked here. Of more, the server chooses by its own rank.
@@ -44,8 +44,10 @@ pub(crate) fn run(
         return Ok(Vec::new());
     }
     // Of one term alone the weight is the same for all.
-    let n_with = if terms.len() == 1 { vec![1.0] } else { counts(db, &expressions)? };
-    Ok(ranked(&pieces, terms, &n_with, corpus(db)?))
+    let counted = if expressions.len() == 1 { &[] } else { expressions.as_slice() };
+    let (corpus, mut n_with) = corpus(db, counted)?;
+    n_with.resize(expressions.len(), 1.0);
+    Ok(ranked(&pieces, terms, &n_with, corpus))
 }
 
 /// The pieces that match `all`, and those of the entries `long` that match `any`, with the places of the words.
@@ -102,22 +104,27 @@ fn long_entries(db: &dyn Link, expressions: &[String]) -> Result<Vec<i64>, Archi
     db.all(&each.join(" INTERSECT "), &values, Row::get)
 }
 
-/// How many pieces have each term.
-fn counts(db: &dyn Link, expressions: &[String]) -> Result<Vec<f64>, ArchiveError> {
-    const COUNT: &str = "SELECT count(*) AS n FROM
-        (SELECT 1 FROM words WHERE terms @@ $1::text::tsquery LIMIT $2::bigint) AS with_term";
-    let count = |expression: &String| Ok(to_float(db.number(COUNT, &values![expression, MOST_COUNTED])?));
-    expressions.iter().map(count).collect()
-}
-
-/// How many pieces there are, by what the server knows, and how long they are, by a sample.
-fn corpus(db: &dyn Link) -> Result<Corpus, ArchiveError> {
-    const CORPUS: &str = "SELECT greatest(count(*)::float8, (SELECT reltuples FROM pg_class
-                WHERE oid = 'words'::regclass)::float8) AS n_pieces, coalesce(avg(length), 0)::float8 AS average_length
-            FROM (SELECT length FROM words LIMIT $1::bigint) AS sample";
-    let found =
-        db.one(CORPUS, &values![SAMPLE], |row| Ok(Corpus { n_pieces: row.get()?, average_length: row.get()? }))?;
-    Ok(found.unwrap_or(Corpus { n_pieces: 0.0, average_length: 0.0 }))
+/// What is known of all that is indexed: how many pieces there are, by what the server knows, and how long they are, by a
+/// sample; and how many pieces have each term.
+fn corpus(db: &dyn Link, expressions: &[String]) -> Result<(Corpus, Vec<f64>), ArchiveError> {
+    let counts = (1..=expressions.len()).map(|n| {
+        format!(
+            ", (SELECT count(*)::float8 FROM
+                (SELECT 1 FROM words WHERE terms @@ ${n}::text::tsquery LIMIT {MOST_COUNTED}) AS with_term)"
+        )
+    });
+    let sql = format!(
+        "SELECT greatest(count(*)::float8, (SELECT reltuples FROM pg_class WHERE oid = 'words'::regclass)::float8),
+            coalesce(avg(length), 0)::float8 {} FROM (SELECT length FROM words LIMIT {SAMPLE}) AS sample",
+        counts.collect::<String>()
+    );
+    let values: Vec<Value> = expressions.iter().map(Value::from).collect();
+    let known = db.one(&sql, &values, |row| {
+        let corpus = Corpus { n_pieces: row.get()?, average_length: row.get()? };
+        let n_with: Result<Vec<f64>, Damage> = expressions.iter().map(|_| row.get()).collect();
+        Ok((corpus, n_with?))
+    })?;
+    known.ok_or_else(|| db.damaged("the server counts nothing".to_owned()))
 }
 
 /// A term as the server reads it. Words are letters and digits, but the server's marks are quoted all the same.
@@ -137,9 +144,4 @@ fn expression(term: &[Phrase]) -> String {
         })
         .collect();
     format!("({})", phrases.join(" | "))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "what is counted is far below 2^52")]
-const fn to_float(count: i64) -> f64 {
-    count as f64
 }

@@ -8,12 +8,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::Connection;
 
 use super::connect::connect;
 use super::fault::Fault;
+use super::link::SqliteLink;
 use super::place;
-use super::row::{length, time_value, to_signed};
+use crate::store::link::{Hold, Link};
+use crate::store::value::{Damage, Row, Value, values};
 use crate::{ArchiveError, terms};
 
 /// The mark of an index in the header of its file, and the version of its tables.
@@ -64,8 +66,7 @@ const TABLES: &str = "
 /// The index.
 #[derive(Debug)]
 pub struct FindIndex {
-    pub(super) connection: Connection,
-    pub(super) path: PathBuf,
+    link: SqliteLink,
 }
 
 /// A session that is indexed.
@@ -148,12 +149,11 @@ impl FindIndex {
             place::NewFile::create(path)?.settle(path)?;
         }
         let connection = connect(path)?;
-        let index = Self { connection, path: path.to_owned() };
-        if !index.prepare()? {
-            return Err(ArchiveError::Foreign { path: index.path });
+        if !prepare(&connection).fault(path)? {
+            return Err(ArchiveError::Foreign { path: path.to_owned() });
         }
         place::tighten(path);
-        Ok(index)
+        Ok(Self { link: SqliteLink::new(path, Some(connection)) })
     }
 
     /// An index in memory, which is gone when it is dropped.
@@ -162,39 +162,13 @@ impl FindIndex {
     /// When there is not enough memory.
     pub fn in_memory() -> Result<Self, ArchiveError> {
         let path = PathBuf::from(":memory:");
-        let index = Self { connection: Connection::open_in_memory().fault(&path)?, path };
-        index.prepare()?;
-        Ok(index)
+        let connection = Connection::open_in_memory().fault(&path)?;
+        prepare(&connection).fault(&path)?;
+        Ok(Self { link: SqliteLink::new(&path, Some(connection)) })
     }
 
-    /// Makes the tables where they are not those of this version; false for a database of another program.
-    fn prepare(&self) -> Result<bool, ArchiveError> {
-        let connection = &self.connection;
-        let prepare = || {
-            // What is lost with the power is indexed again.
-            connection.pragma_update(None, "synchronous", "NORMAL")?;
-            connection.pragma_update(None, "cache_size", -65_536)?;
-            if is_current(connection)? {
-                return Ok(true);
-            }
-            if !is_ours(connection)? {
-                return Ok(false);
-            }
-            connection.pragma_update(None, "journal_mode", "WAL")?;
-            connection.execute_batch("BEGIN IMMEDIATE")?;
-            // Another process may have been faster.
-            if !is_current(connection)? {
-                for table in tables(connection)? {
-                    connection.execute_batch(&format!("DROP TABLE \"{table}\""))?;
-                }
-                connection.execute_batch(TABLES)?;
-                connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-                connection.pragma_update(None, "user_version", VERSION)?;
-            }
-            connection.execute_batch("COMMIT")?;
-            Ok(true)
-        };
-        prepare().fault(&self.path)
+    pub(super) fn db(&self) -> &dyn Link {
+        &self.link
     }
 
     /// All sources by their keys, with their numbers.
@@ -202,13 +176,8 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn sources(&self) -> Result<HashMap<String, (i64, FindSource)>, ArchiveError> {
-        let read = || {
-            let mut query = self.connection.prepare_cached("SELECT * FROM source")?;
-            let sources = query.query_map([], source)?;
-            sources.map(|row| row.map(|(id, source)| (source.key.clone(), (id, source)))).collect()
-        };
-        let read: rusqlite::Result<HashMap<_, _>> = read();
-        read.fault(&self.path)
+        let sources = self.db().all(&format!("SELECT {COLUMNS} FROM source"), &[], source)?;
+        Ok(sources.into_iter().map(|(id, source)| (source.key.clone(), (id, source))).collect())
     }
 
     /// Starts to write, once no other process does: all until [`commit`](Self::commit) or nothing.
@@ -216,7 +185,7 @@ impl FindIndex {
     /// # Errors
     /// When another process writes for too long.
     pub fn begin(&mut self) -> Result<(), ArchiveError> {
-        self.connection.execute_batch("BEGIN IMMEDIATE").fault(&self.path)
+        self.link.begin(Hold::All)
     }
 
     /// Ends what was begun.
@@ -224,15 +193,13 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be written.
     pub fn commit(&mut self) -> Result<(), ArchiveError> {
-        self.connection.execute_batch("COMMIT").fault(&self.path)
+        self.link.commit()
     }
 
     /// Undoes what was begun, where something was.
     pub fn rollback(&mut self) {
-        if !self.connection.is_autocommit() {
-            // What fails here fails again at the next write, which says so.
-            let _ = self.connection.execute_batch("ROLLBACK");
-        }
+        // What fails here fails again at the next write, which says so.
+        drop(self.link.rollback());
     }
 
     /// The source called `key`, with its number.
@@ -240,10 +207,7 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn source(&self, key: &str) -> Result<Option<(i64, FindSource)>, ArchiveError> {
-        let read = || {
-            self.connection.prepare_cached("SELECT * FROM source WHERE key = ?")?.query_row([key], source).optional()
-        };
-        read().fault(&self.path)
+        self.db().one(&format!("SELECT {COLUMNS} FROM source WHERE key = $1"), &values![key], source)
     }
 
     /// Notes `source` in the place of what was noted under its key; its number.
@@ -252,19 +216,16 @@ impl FindIndex {
     /// When the index cannot be written.
     pub fn put_source(&mut self, source: &FindSource) -> Result<i64, ArchiveError> {
         const PUT: &str = "INSERT INTO source
-                (key, project, session, title, stamp, n_lines, n_bytes, checksum, active) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                (key, project, session, title, stamp, n_lines, n_bytes, checksum, active) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
             ON CONFLICT (key) DO UPDATE SET project = excluded.project, session = excluded.session,
                 title = excluded.title, stamp = excluded.stamp, n_lines = excluded.n_lines, n_bytes = excluded.n_bytes,
                 checksum = excluded.checksum, active = excluded.active
             RETURNING id";
         let FindSource { key, project, session, title, stamp, n_lines, n_bytes, checksum, active } = source;
-        let put = || {
-            let (n_lines, n_bytes) = (to_signed(*n_lines), to_signed(*n_bytes));
-            let checksum = checksum.cast_signed();
-            let values = params![key, project, session, title, stamp, n_lines, n_bytes, checksum, active];
-            self.connection.prepare_cached(PUT)?.query_row(values, |row| row.get(0))
-        };
-        put().fault(&self.path)
+        let checksum = checksum.cast_signed();
+        let active = active.as_slice();
+        let values = values![key, project, session, title, stamp, *n_lines, *n_bytes, checksum, active];
+        self.db().number(PUT, &values)
     }
 
     /// Forgets the texts of the source with this number; those of no other source go.
@@ -272,19 +233,11 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be written.
     pub fn drop_texts(&mut self, source: i64) -> Result<(), ArchiveError> {
-        let drop = || {
-            let documents: Vec<i64> = {
-                let mut query =
-                    self.connection.prepare_cached("SELECT DISTINCT document FROM place WHERE source = ?")?;
-                query.query_map([source], |row| row.get(0))?.collect::<Result<_, _>>()?
-            };
-            self.connection.prepare_cached("DELETE FROM place WHERE source = ?")?.execute([source])?;
-            let mut drop = self.connection.prepare_cached(
-                "DELETE FROM document WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM place WHERE document = ?1)",
-            )?;
-            documents.into_iter().try_for_each(|document| drop.execute([document]).map(|_| ()))
-        };
-        drop().fault(&self.path)
+        const DROP: &str = "DELETE FROM document WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM place WHERE place.document = document.id)";
+        let find = "SELECT DISTINCT document FROM place WHERE source = $1";
+        let documents = self.db().all(find, &values![source], Row::get::<i64>)?;
+        self.link.execute("DELETE FROM place WHERE source = $1", &values![source])?;
+        self.link.execute(DROP, &[Value::list(documents)]).map(|_| ())
     }
 
     /// Forgets the source with this number, and its texts.
@@ -293,8 +246,7 @@ impl FindIndex {
     /// When the index cannot be written.
     pub fn drop_source(&mut self, source: i64) -> Result<(), ArchiveError> {
         self.drop_texts(source)?;
-        let drop = || self.connection.prepare_cached("DELETE FROM source WHERE id = ?")?.execute([source]);
-        drop().map(|_| ()).fault(&self.path)
+        self.link.execute("DELETE FROM source WHERE id = $1", &values![source]).map(|_| ())
     }
 
     /// Indexes `text`, which stands at `place` in `project`.
@@ -302,31 +254,51 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be written.
     pub fn put_text(&mut self, project: &str, place: FindPlace, text: &FindText<'_>) -> Result<(), ArchiveError> {
-        let put = || {
-            let key = text.key.cast_signed();
-            let mut known = self.connection.prepare_cached("SELECT id FROM document WHERE key = ?")?;
-            let known: Option<i64> = known.query_row([key], |row| row.get(0)).optional()?;
-            let document = known.map_or_else(|| self.add(project, key, text), Ok)?;
-            let mut put = self.connection.prepare_cached(
-                "INSERT OR REPLACE INTO place (source, line, at, document, start) VALUES (?, ?, ?, ?, ?)",
-            )?;
-            put.execute(params![place.source, place.line, place.at, document, to_signed(place.start)])?;
-            Ok(())
-        };
-        put().fault(&self.path)
+        const PUT: &str =
+            "INSERT OR REPLACE INTO place (source, line, at, document, start) VALUES ($1, $2, $3, $4, $5)";
+        let key = text.key.cast_signed();
+        let known = self.db().one("SELECT id FROM document WHERE key = $1", &values![key], Row::get::<i64>)?;
+        let document = known.map_or_else(|| self.add(project, key, text), Ok)?;
+        let FindPlace { source, line, at, start } = place;
+        self.link.execute(PUT, &values![source, line, at, document, start]).map(|_| ())
     }
 
-    fn add(&self, project: &str, key: i64, text: &FindText<'_>) -> rusqlite::Result<i64> {
+    fn add(&self, project: &str, key: i64, text: &FindText<'_>) -> Result<i64, ArchiveError> {
+        const PUT: &str = "INSERT INTO document (key, project, kind, speaker, tool, time)
+            VALUES ($1, $2, $3, $4, $5, $6) RETURNING id";
         let FindText { kind, speaker, tool, time, text, .. } = text;
-        let id = self
-            .connection
-            .prepare_cached("INSERT INTO document (key, project, kind, speaker, tool, time) VALUES (?, ?, ?, ?, ?, ?)")?
-            .insert(params![key, project, kind, speaker, tool, time.map(time_value)])?;
+        let id = self.db().number(PUT, &values![key, project, *kind, *speaker, *tool, *time])?;
         let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         let words = terms::indexed(text.get(..end).unwrap_or_default());
-        self.connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?, ?)")?.execute(params![id, words])?;
+        self.link.execute("INSERT INTO words (rowid, text) VALUES ($1, $2)", &values![id, words])?;
         Ok(id)
     }
+}
+
+/// Makes the tables where they are not those of this version; false for a database of another program.
+fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
+    // What is lost with the power is indexed again.
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "cache_size", -65_536)?;
+    if is_current(connection)? {
+        return Ok(true);
+    }
+    if !is_ours(connection)? {
+        return Ok(false);
+    }
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    // Another process may have been faster.
+    if !is_current(connection)? {
+        for table in tables(connection)? {
+            connection.execute_batch(&format!("DROP TABLE \"{table}\""))?;
+        }
+        connection.execute_batch(TABLES)?;
+        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+        connection.pragma_update(None, "user_version", VERSION)?;
+    }
+    connection.execute_batch("COMMIT")?;
+    Ok(true)
 }
 
 fn mark(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
@@ -350,17 +322,13 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     tables.query_map([], |row| row.get(0))?.collect()
 }
 
-fn source(row: &Row<'_>) -> rusqlite::Result<(i64, FindSource)> {
-    let source = FindSource {
-        key: row.get("key")?,
-        project: row.get("project")?,
-        session: row.get("session")?,
-        title: row.get("title")?,
-        stamp: row.get("stamp")?,
-        n_lines: length(row, "n_lines")?,
-        n_bytes: length(row, "n_bytes")?,
-        checksum: row.get::<_, i64>("checksum")?.cast_unsigned(),
-        active: row.get("active")?,
-    };
-    Ok((row.get("id")?, source))
+/// Rows for [`source`].
+const COLUMNS: &str = "id, key, project, session, title, stamp, n_lines, n_bytes, checksum, active";
+
+fn source(row: &mut Row) -> Result<(i64, FindSource), Damage> {
+    let id = row.get()?;
+    let (key, project, session, title, stamp) = (row.get()?, row.get()?, row.get()?, row.get()?, row.get()?);
+    let (n_lines, n_bytes) = (row.get()?, row.get()?);
+    let checksum = row.get::<i64>()?.cast_unsigned();
+    Ok((id, FindSource { key, project, session, title, stamp, n_lines, n_bytes, checksum, active: row.get()? }))
 }

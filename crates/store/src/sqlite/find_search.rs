@@ -1,13 +1,12 @@
 //! A query carried out on the index of `ctxc find`.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
 
-use super::fault::Fault;
 use super::find_index::{FindIndex, FindPlace};
-use super::row::{length, time, time_value};
 use super::search::phrase;
+use crate::store::link::Link;
 use crate::store::search::append;
+use crate::store::value::{Row, values};
 use crate::{ArchiveError, terms};
 
 /// How many longer words one word of a query may stand for.
@@ -24,14 +23,14 @@ const ENOUGH: usize = 3;
 
 /// What people said counts more than what tools gave back, as far as words tell.
 const MATCHING: &str = "SELECT document.id FROM words JOIN document ON document.id = words.rowid
-    WHERE words MATCH ?1 AND (?2 IS NULL OR document.project = ?2) AND (?3 IS NULL OR document.speaker = ?3)
-        AND (?4 IS NULL OR lower(document.tool) = lower(?4)) AND (?5 IS NULL OR document.time >= ?5)
+    WHERE words MATCH $1 AND ($2 IS NULL OR document.project = $2) AND ($3 IS NULL OR document.speaker = $3)
+        AND ($4 IS NULL OR lower(document.tool) = lower($4)) AND ($5 IS NULL OR document.time >= $5)
     ORDER BY words.rank * CASE document.kind WHEN 'prompt' THEN 1.3 WHEN 'answer' THEN 1.2 WHEN 'summary' THEN 0.8
-        WHEN 'other' THEN 0.8 ELSE 1.0 END, document.time DESC, document.id DESC LIMIT ?6";
+        WHEN 'other' THEN 0.8 ELSE 1.0 END, document.time DESC, document.id DESC LIMIT $6";
 
-const NAMED: &str = "SELECT kind, speaker, tool, time FROM document WHERE id = ?";
+const NAMED: &str = "SELECT kind, speaker, tool, time FROM document WHERE id = $1";
 
-const PLACES: &str = "SELECT source, line, at, start FROM place WHERE document = ? ORDER BY source DESC, line DESC";
+const PLACES: &str = "SELECT source, line, at, start FROM place WHERE document = $1 ORDER BY source DESC, line DESC";
 
 /// What is looked for. Whatever is typed is text, as for [`crate::Query`].
 #[derive(Clone, Copy, Debug)]
@@ -80,12 +79,13 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn search(&self, query: &FindQuery<'_>) -> Result<Vec<FindHit>, ArchiveError> {
-        let found = matching(&self.connection, query).fault(&self.path)?;
-        found.into_iter().map(|document| hit(&self.connection, document).fault(&self.path)).collect()
+        let found = matching(self.db(), query)?;
+        let hits = found.into_iter().map(|document| hit(self.db(), document));
+        hits.filter_map(Result::transpose).collect()
     }
 }
 
-fn matching(connection: &Connection, query: &FindQuery<'_>) -> rusqlite::Result<Vec<i64>> {
+fn matching(db: &dyn Link, query: &FindQuery<'_>) -> Result<Vec<i64>, ArchiveError> {
     let terms = terms::terms(query.text);
     if terms.is_empty() || query.limit == 0 {
         return Ok(Vec::new());
@@ -94,41 +94,38 @@ fn matching(connection: &Connection, query: &FindQuery<'_>) -> rusqlite::Result<
     let mut found = match terms.as_slice() {
         [_] => Vec::new(),
         // What stands there as it was typed comes first.
-        _ => run(connection, query, &phrase(&terms.concat()))?,
+        _ => run(db, query, &phrase(&terms.concat()))?,
     };
-    append(&mut found, run(connection, query, &joined(&terms, phrase, " AND "))?);
+    append(&mut found, run(db, query, &joined(&terms, phrase, " AND "))?);
     if found.len() < limit {
-        append(&mut found, run(connection, query, &joined(&terms, beginning, " AND "))?);
+        append(&mut found, run(db, query, &joined(&terms, beginning, " AND "))?);
     }
     let pieces = terms::pieces(&terms);
     if found.len() < ENOUGH && pieces.len() > 1 {
-        append(&mut found, run(connection, query, &joined(&pieces, phrase, " OR "))?);
+        append(&mut found, run(db, query, &joined(&pieces, phrase, " OR "))?);
     }
     if found.is_empty() {
-        let longer: Vec<String> = terms.iter().map(|term| longer(connection, term)).collect::<rusqlite::Result<_>>()?;
-        found = run(connection, query, &longer.join(" AND "))?;
+        let longer: Vec<String> = terms.iter().map(|term| longer(db, term)).collect::<Result<_, ArchiveError>>()?;
+        found = run(db, query, &longer.join(" AND "))?;
     }
     found.truncate(limit);
     Ok(found)
 }
 
-fn run(connection: &Connection, query: &FindQuery<'_>, expression: &str) -> rusqlite::Result<Vec<i64>> {
+fn run(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<Vec<i64>, ArchiveError> {
     let FindQuery { project, speaker, tool, since, limit, .. } = query;
-    let mut statement = connection.prepare_cached(MATCHING)?;
-    let values = params![expression, project, speaker, tool, since.map(time_value), limit];
-    statement.query_map(values, |row| row.get(0))?.collect()
+    let values = values![expression, *project, *speaker, *tool, *since, *limit];
+    db.all(MATCHING, &values, Row::get)
 }
 
-fn hit(connection: &Connection, document: i64) -> rusqlite::Result<FindHit> {
-    let mut places = connection.prepare_cached(PLACES)?;
-    let places = places.query_map([document], |row| {
-        let (source, line, at) = (row.get("source")?, row.get("line")?, row.get("at")?);
-        Ok(FindPlace { source, line, at, start: length(row, "start")? })
-    })?;
-    let places = places.collect::<Result<_, _>>()?;
-    connection.prepare_cached(NAMED)?.query_row([document], |row| {
-        let (kind, speaker, tool) = (row.get("kind")?, row.get("speaker")?, row.get("tool")?);
-        Ok(FindHit { kind, speaker, tool, time: time(row, "time")?, places })
+fn hit(db: &dyn Link, document: i64) -> Result<Option<FindHit>, ArchiveError> {
+    let mut places = Some(db.all(PLACES, &values![document], |row| {
+        let (source, line, at) = (row.get()?, row.get()?, row.get()?);
+        Ok(FindPlace { source, line, at, start: row.get()? })
+    })?);
+    db.one(NAMED, &values![document], |row| {
+        let (kind, speaker, tool, time) = (row.get()?, row.get()?, row.get()?, row.get()?);
+        Ok(FindHit { kind, speaker, tool, time, places: places.take().unwrap_or_default() })
     })
 }
 
@@ -143,14 +140,13 @@ fn beginning(words: &[String]) -> String {
 }
 
 /// Words that have `term` in them, where it is one word.
-fn longer(connection: &Connection, term: &[String]) -> rusqlite::Result<String> {
+fn longer(db: &dyn Link, term: &[String]) -> Result<String, ArchiveError> {
     let [word] = term else { return Ok(phrase(term)) };
     // The vocabulary has stems, which may end otherwise.
     let stem = word.char_indices().next_back().filter(|(end, _)| *end >= SHORTEST_STEM).map(|(end, _)| end);
     let word = word.get(..stem.unwrap_or(word.len())).unwrap_or(word);
-    let mut words = connection
-        .prepare_cached("SELECT term FROM vocabulary WHERE instr(term, ?1) > 0 ORDER BY length(term) LIMIT ?2")?;
-    let words = words.query_map(params![word, MOST_LONGER], |row| row.get::<_, String>(0))?;
-    let words: Vec<String> = words.map(|word| word.map(|word| phrase(&[word]))).collect::<rusqlite::Result<_>>()?;
+    let find = "SELECT term FROM vocabulary WHERE instr(term, $1) > 0 ORDER BY length(term) LIMIT $2";
+    let words = db.all(find, &values![word, MOST_LONGER], Row::get::<String>)?;
+    let words: Vec<String> = words.iter().map(|word| phrase(std::slice::from_ref(word))).collect();
     Ok(if words.is_empty() { phrase(term) } else { format!("({})", words.join(" OR ")) })
 }

@@ -1,7 +1,9 @@
 //! A connection to a `SQLite` database.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ToSql, params_from_iter};
@@ -16,14 +18,21 @@ use crate::store::value::{Damage, Row, Value};
 type Run<'a> = dyn FnMut(&mut CachedStatement<'_>, &mut dyn Iterator<Item = &Value>) -> Result<(), ArchiveError> + 'a;
 
 /// A connection, made when it is needed.
+#[derive(Debug)]
 pub(super) struct SqliteLink {
     path: PathBuf,
     connection: OnceCell<Connection>,
+    /// The statements that were carried out, as this database reads them.
+    translated: RefCell<HashMap<String, Arc<str>>>,
 }
 
 impl SqliteLink {
     pub(super) fn new(path: &Path, connection: Option<Connection>) -> Self {
-        Self { path: path.to_owned(), connection: connection.map_or_else(OnceCell::new, OnceCell::from) }
+        Self {
+            path: path.to_owned(),
+            connection: connection.map_or_else(OnceCell::new, OnceCell::from),
+            translated: RefCell::default(),
+        }
     }
 
     pub(super) fn connection(&self) -> Result<&Connection, ArchiveError> {
@@ -36,10 +45,19 @@ impl SqliteLink {
         Ok(self.connection.get_or_init(|| connection))
     }
 
+    fn translated(&self, sql: &str) -> Arc<str> {
+        if let Some(known) = self.translated.borrow().get(sql) {
+            return Arc::clone(known);
+        }
+        let translated: Arc<str> = translated(sql).into();
+        self.translated.borrow_mut().insert(sql.to_owned(), Arc::clone(&translated));
+        translated
+    }
+
     /// Carries out `run` with the parameters of a statement: once, or for each item of a list.
     fn run(&self, sql: &str, values: &[Value], run: &mut Run<'_>) -> Result<(), ArchiveError> {
         let connection = self.connection()?;
-        let mut statement = connection.prepare_cached(&translated(sql)).fault(&self.path)?;
+        let mut statement = connection.prepare_cached(&self.translated(sql)).fault(&self.path)?;
         match values {
             [Value::List(items), rest @ ..] => {
                 items.iter().try_for_each(|item| run(&mut statement, &mut std::iter::once(item).chain(rest)))

@@ -7,7 +7,6 @@ pub(super) mod find_search;
 mod link;
 pub(super) mod peek;
 mod place;
-mod row;
 pub(super) mod schema;
 pub(super) mod search;
 

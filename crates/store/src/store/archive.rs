@@ -81,7 +81,7 @@ impl Archive for Store {
         records::named(&*self.reader, &mut self.lines.borrow_mut().unpacker, names)
     }
 
-    fn record_names(&self) -> Result<Vec<DocumentId>, ArchiveError> {
+    fn record_names(&self) -> Result<Vec<(Kind, Digest)>, ArchiveError> {
         records::names(&*self.reader)
     }
 

@@ -11,7 +11,7 @@ use crate::body::Packer;
 use crate::{ArchiveError, Entry, Name, Original, Record};
 use ctxc_transcript::text::Digest;
 
-/// How many originals and records, and how many bytes of them, go to a server at a time. A message of one costs a way there
+/// How many originals and records, and how many bytes of them, are stored at a time. A message of one costs a way to a server
 /// and back.
 const MOST_ROWS: usize = 1000;
 const MOST_BYTES: usize = 4 << 20;
@@ -204,11 +204,11 @@ impl Store {
         self.packing = None;
     }
 
-    /// Sends what was gathered, once it is much; a file takes each thing as it comes.
+    /// Sends what was gathered, once it is much.
     fn send_much(&mut self) -> Result<(), ArchiveError> {
         let Gathered { originals, records, n_bytes } = &self.gathered;
         let is_much = originals.len() + records.len() >= MOST_ROWS || *n_bytes >= MOST_BYTES;
-        if self.writer.dialect().pick(true, is_much) { self.send() } else { Ok(()) }
+        if is_much { self.send() } else { Ok(()) }
     }
 
     fn send(&mut self) -> Result<(), ArchiveError> {

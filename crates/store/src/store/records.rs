@@ -6,7 +6,7 @@ use super::link::{Dialect, Insert, Link};
 use super::packing::compress;
 use super::value::{Damage, Row, Value, values};
 use crate::body::{Packer, Unpacker, checksum};
-use crate::{ArchiveError, Document, DocumentId, Kind, Record, RecordFilter};
+use crate::{ArchiveError, Document, Kind, Record, RecordFilter};
 use ctxc_transcript::text::Digest;
 
 /// Rows for [`record`].
@@ -84,8 +84,8 @@ pub(crate) fn filtered(
 }
 
 /// The kinds and keys of all records, oldest first.
-pub(crate) fn names(db: &dyn Link) -> Result<Vec<DocumentId>, ArchiveError> {
-    db.all("SELECT kind, key FROM record ORDER BY seq", &[], |row| Ok(DocumentId::Record(row.get()?, row.get()?)))
+pub(crate) fn names(db: &dyn Link) -> Result<Vec<(Kind, Digest)>, ArchiveError> {
+    db.all("SELECT kind, key FROM record ORDER BY seq", &[], |row| Ok((row.get()?, row.get()?)))
 }
 
 /// Stores `records`, each in the place of an older one of its key and kind.

@@ -39,85 +39,38 @@ impl Value {
     }
 }
 
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Self::Int(number)
-    }
+/// What becomes a value, and how.
+macro_rules! into_value {
+    ($($of:ty: $it:ident => $value:expr;)*) => {
+        $(impl From<$of> for Value {
+            fn from($it: $of) -> Self {
+                $value
+            }
+        })*
+    };
 }
 
-/// Signed. No file is long enough for the difference to matter.
-impl From<u64> for Value {
-    fn from(number: u64) -> Self {
-        Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
-    }
+into_value! {
+    i64: number => Self::Int(number);
+    // Signed. No file is long enough for the difference to matter.
+    u64: number => Self::Int(i64::try_from(number).unwrap_or(i64::MAX));
+    usize: number => Self::from(number as u64);
+    u32: number => Self::Int(number.into());
+    LineId: line => Self::from(line.0);
+    String: text => Self::Text(text);
+    &str: text => Self::Text(text.to_owned());
+    &String: text => Self::Text(text.clone());
+    Vec<u8>: bytes => Self::Bytes(bytes);
+    &[u8]: bytes => Self::Bytes(bytes.to_vec());
+    Digest: digest => Self::Bytes(digest.as_bytes().to_vec());
+    &Path: path => Self::Path(path_bytes::to_bytes(path));
+    Timestamp: time => Self::Int(to_nanoseconds(time));
 }
 
-impl From<usize> for Value {
-    fn from(number: usize) -> Self {
-        Self::from(number as u64)
-    }
-}
-
-impl From<u32> for Value {
-    fn from(number: u32) -> Self {
-        Self::Int(number.into())
-    }
-}
-
-impl From<LineId> for Value {
-    fn from(line: LineId) -> Self {
-        Self::from(line.0)
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<&String> for Value {
-    fn from(text: &String) -> Self {
-        Self::Text(text.clone())
-    }
-}
-
-impl From<Vec<u8>> for Value {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::Bytes(bytes)
-    }
-}
-
-impl From<&[u8]> for Value {
-    fn from(bytes: &[u8]) -> Self {
-        Self::Bytes(bytes.to_vec())
-    }
-}
-
-impl From<Digest> for Value {
-    fn from(digest: Digest) -> Self {
-        Self::Bytes(digest.as_bytes().to_vec())
-    }
-}
-
-impl From<&Path> for Value {
-    fn from(path: &Path) -> Self {
-        Self::Path(path_bytes::to_bytes(path))
-    }
-}
-
-/// In nanoseconds since 1970. Those that no 64 bits hold become the nearest.
-impl From<Timestamp> for Value {
-    fn from(time: Timestamp) -> Self {
-        let nanoseconds = time.as_nanosecond();
-        Self::Int(i64::try_from(nanoseconds).unwrap_or(if nanoseconds < 0 { i64::MIN } else { i64::MAX }))
-    }
+/// A time in nanoseconds since 1970. Those that no 64 bits hold become the nearest.
+fn to_nanoseconds(time: Timestamp) -> i64 {
+    let nanoseconds = time.as_nanosecond();
+    i64::try_from(nanoseconds).unwrap_or(if nanoseconds < 0 { i64::MIN } else { i64::MAX })
 }
 
 impl<T: Into<Self>> From<Option<T>> for Value {
@@ -149,98 +102,51 @@ fn odd<T>() -> Result<T, Damage> {
     Err("a value of another type than the one that was stored".to_owned())
 }
 
-impl FromValue for i64 {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        if let Value::Int(number) = value { Ok(number) } else { odd() }
-    }
+/// What a value becomes, and how.
+macro_rules! from_value {
+    ($($of:ty: $it:ident => $value:expr;)*) => {
+        $(impl FromValue for $of {
+            fn from_value($it: Value) -> Result<Self, Damage> {
+                $value
+            }
+        })*
+    };
 }
 
-impl FromValue for u64 {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        i64::from_value(value).map(|number| Self::try_from(number).unwrap_or(0))
-    }
-}
-
-impl FromValue for bool {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        i64::from_value(value).map(|number| number != 0)
-    }
-}
-
-impl FromValue for f64 {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        if let Value::Real(number) = value { Ok(number) } else { odd() }
-    }
-}
-
-impl FromValue for LineId {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        i64::from_value(value).map(|id| Self(id.cast_unsigned()))
-    }
-}
-
-impl FromValue for String {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        if let Value::Text(text) = value { Ok(text) } else { odd() }
-    }
-}
-
-impl FromValue for Vec<u8> {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        match value {
-            Value::Bytes(bytes) | Value::Path(bytes) => Ok(bytes),
-            // No bytes at all, as a statement says it in either dialect.
-            Value::Text(text) if text.is_empty() => Ok(Self::new()),
-            _ => odd(),
-        }
-    }
-}
-
-impl FromValue for Vec<String> {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        let Value::List(items) = value else { return odd() };
-        items.into_iter().map(String::from_value).collect()
-    }
-}
-
-impl FromValue for Digest {
-    fn from_value(value: Value) -> Result<Self, Damage> {
+from_value! {
+    i64: value => if let Value::Int(number) = value { Ok(number) } else { odd() };
+    u64: value => i64::from_value(value).map(|number| Self::try_from(number).unwrap_or(0));
+    bool: value => i64::from_value(value).map(|number| number != 0);
+    f64: value => if let Value::Real(number) = value { Ok(number) } else { odd() };
+    LineId: value => i64::from_value(value).map(|id| Self(id.cast_unsigned()));
+    String: value => if let Value::Text(text) = value { Ok(text) } else { odd() };
+    u32: value => Self::try_from(i64::from_value(value)?).map_err(|error| error.to_string());
+    Kind: value => String::from_value(value)?.parse().map_err(|error: NotAKind| error.to_string());
+    ObjectKind: value => String::from_value(value)?.parse().map_err(|error: NotAnObjectKind| error.to_string());
+    Vec<u8>: value => match value {
+        Value::Bytes(bytes) | Value::Path(bytes) => Ok(bytes),
+        // No bytes at all, as a statement says it in either dialect.
+        Value::Text(text) if text.is_empty() => Ok(Self::new()),
+        _ => odd(),
+    };
+    Vec<String>: value => match value {
+        Value::List(items) => items.into_iter().map(String::from_value).collect(),
+        _ => odd(),
+    };
+    PathBuf: value => match value {
+        Value::Text(text) => Ok(text.into()),
+        value => Vec::from_value(value).map(|bytes| path_bytes::from_bytes(&bytes)),
+    };
+    Digest: value => {
         let bytes = Vec::from_value(value)?;
-        let array = bytes.as_slice().try_into();
-        array.map(Self::from_bytes).map_err(|_| format!("a digest of {} bytes", bytes.len()))
+        bytes.as_slice().try_into().map(Self::from_bytes).map_err(|_| format!("a digest of {} bytes", bytes.len()))
+    };
+    // In nanoseconds since 1970, or as text.
+    Timestamp: value => match value {
+        Value::Text(text) => text.parse(),
+        value => Self::from_nanosecond(i64::from_value(value)?.into()),
     }
-}
-
-impl FromValue for PathBuf {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        match value {
-            Value::Text(text) => Ok(text.into()),
-            value => Vec::from_value(value).map(|bytes| path_bytes::from_bytes(&bytes)),
-        }
-    }
-}
-
-/// In nanoseconds since 1970, or as text.
-impl FromValue for Timestamp {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        let time = match value {
-            Value::Text(text) => text.parse(),
-            value => Self::from_nanosecond(i64::from_value(value)?.into()),
-        };
-        time.map_err(|error| error.to_string())
-    }
-}
-
-impl FromValue for Kind {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        String::from_value(value)?.parse().map_err(|error: NotAKind| error.to_string())
-    }
-}
-
-impl FromValue for ObjectKind {
-    fn from_value(value: Value) -> Result<Self, Damage> {
-        String::from_value(value)?.parse().map_err(|error: NotAnObjectKind| error.to_string())
-    }
+    .map_err(|error| error.to_string());
 }
 
 impl<T: FromValue> FromValue for Option<T> {
