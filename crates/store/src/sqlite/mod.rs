@@ -9,32 +9,9 @@ pub(super) mod peek;
 mod place;
 pub(super) mod schema;
 pub(super) mod search;
+mod store;
 
-use std::path::Path;
-
-use crate::ArchiveError;
-use crate::store::Store;
-use link::SqliteLink;
-
-/// The archive in the file at `path`, made where there is none yet.
-///
-/// # Errors
-/// When it cannot be made or opened, or is no archive of this version.
-pub(super) fn open(path: &Path) -> Result<Store, ArchiveError> {
-    // Absolute, because SQLite takes names such as `:memory:` for something else than a file.
-    let path = std::path::absolute(path).map_err(|source| ArchiveError::Create { path: path.to_owned(), source })?;
-    let reader = connect::open(&path)?;
-    Ok(Store::new(Box::new(SqliteLink::new(&path, Some(reader))), Box::new(SqliteLink::new(&path, None))))
-}
-
-/// An archive in memory, gone when it is dropped.
-///
-/// # Errors
-/// When the database cannot be made.
-pub(super) fn in_memory() -> Result<Store, ArchiveError> {
-    let (path, reader) = connect::open_in_memory()?;
-    Ok(Store::new(Box::new(SqliteLink::new(&path, Some(reader))), Box::new(SqliteLink::new(&path, None))))
-}
+pub(super) use store::{in_memory, open};
 
 #[cfg(test)]
 mod tests;

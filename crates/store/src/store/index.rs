@@ -11,8 +11,9 @@ use std::ops::ControlFlow;
 use super::hits::record_number;
 use super::lines::{BODIES, Body, Line, Lines, body};
 use super::link::{Dialect, Hold, Insert, Link};
+use super::records;
+use super::transaction::alone;
 use super::value::{Row, Value, values};
-use super::{alone, records};
 use crate::{ArchiveError, Document, LineId, Reader, Record, terms};
 
 /// How many bytes and how many entries are indexed before that is committed.

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use super::lines::{KNOWN, Lines};
 use super::link::{Hold, Insert, Link};
+use super::transaction::alone;
 use super::value::{Row, Value, values};
 use crate::body::{PACKED, Packer};
 use crate::pack::{FULL, OpenPack, place, to_merge};
@@ -223,7 +224,7 @@ fn portions<'a, 'l>(mut lines: &'a [Digested<'l>]) -> impl Iterator<Item = &'a [
 pub(crate) fn merge(db: &dyn Link, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
     let mut n_fewer = 0;
     loop {
-        match super::alone(db, Hold::All, true, || merge_once(db))? {
+        match alone(db, Hold::All, true, || merge_once(db))? {
             0 => return Ok(n_fewer),
             n_merged => n_fewer += n_merged - 1,
         }

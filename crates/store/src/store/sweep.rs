@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 
 use super::lines::PLACES;
 use super::link::{Dialect, Hold, LAST_LINE, Link};
+use super::transaction::alone;
 use super::value::{Value, values};
-use super::{alone, objects, operations, packing};
+use super::{objects, operations, packing};
 use crate::body::PACKED;
 use crate::pack::pack_at;
 use crate::{ArchiveError, Cleanup, Dropped, Kind, LineId, Sweep};

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use super::alone;
 use super::hits::record_number;
 use super::link::{Dialect, Hold, Insert, Link};
 use super::search::{admitted, narrow};
+use super::transaction::alone;
 use super::value::{Row, Value, values};
 use crate::{ArchiveError, DocumentId, EMBEDDED, Kind, Query, Vector, other_dimension};
 use ctxc_transcript::text::Digest;

@@ -1,0 +1,28 @@
+//! Opening the store on a `SQLite` database.
+
+use std::path::Path;
+
+use super::connect;
+use super::link::SqliteLink;
+use crate::ArchiveError;
+use crate::store::Store;
+
+/// The archive in the file at `path`, made where there is none yet.
+///
+/// # Errors
+/// When it cannot be made or opened, or is no archive of this version.
+pub(crate) fn open(path: &Path) -> Result<Store, ArchiveError> {
+    // Absolute, because SQLite takes names such as `:memory:` for something else than a file.
+    let path = std::path::absolute(path).map_err(|source| ArchiveError::Create { path: path.to_owned(), source })?;
+    let reader = connect::open(&path)?;
+    Ok(Store::new(Box::new(SqliteLink::new(&path, Some(reader))), Box::new(SqliteLink::new(&path, None))))
+}
+
+/// An archive in memory, gone when it is dropped.
+///
+/// # Errors
+/// When the database cannot be made.
+pub(crate) fn in_memory() -> Result<Store, ArchiveError> {
+    let (path, reader) = connect::open_in_memory()?;
+    Ok(Store::new(Box::new(SqliteLink::new(&path, Some(reader))), Box::new(SqliteLink::new(&path, None))))
+}

@@ -1,0 +1,21 @@
+//! A transaction of its own, for what is no part of a deposit.
+
+use super::link::{Hold, Link};
+use crate::ArchiveError;
+
+/// Carries out `work` in a transaction of its own, which is kept where `is_kept` and `work` succeeds.
+pub(crate) fn alone<T>(
+    db: &dyn Link,
+    hold: Hold,
+    is_kept: bool,
+    work: impl FnOnce() -> Result<T, ArchiveError>,
+) -> Result<T, ArchiveError> {
+    db.begin(hold)?;
+    let done = work().and_then(|done| if is_kept { db.commit().map(|()| done) } else { Ok(done) });
+    if done.is_err() || !is_kept {
+        let ended = db.rollback();
+        // What went wrong first is what is told.
+        return done.and_then(|done| ended.map(|()| done));
+    }
+    done
+}
