@@ -16,7 +16,6 @@ pub(crate) enum Dialect {
 
 impl Dialect {
     /// What is meant for this database.
-    #[cfg_attr(not(feature = "postgres"), expect(clippy::needless_pass_by_value, reason = "one of both is left over"))]
     pub(crate) fn pick<T>(self, sqlite: T, postgres: T) -> T {
         match self {
             Self::Sqlite => {
@@ -48,6 +47,7 @@ pub(crate) struct Insert<'a> {
     /// What follows the values.
     pub(crate) conflict: &'a str,
     /// The whole statement for a server, where it does more: `{put}` stands for the rows, as a table.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no server without it"))]
     pub(crate) on_a_server: Option<&'a str>,
 }
 
