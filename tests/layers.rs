@@ -225,8 +225,14 @@ fn nothing_prints_but_the_ui() {
 fn prints_unsanitized(source: &Source) -> Vec<String> {
     let is_ui = source.path == "cli/ui.rs";
     let has_way = |line: &str| {
-        let ways =
-            ["Sanitizer::new(", "is_terminal()", "Listener::Streams => Box::new(", "AutoStream::new(io::stderr()"];
+        let ways = [
+            "Sanitizer::new(",
+            "is_terminal()",
+            "Listener::Streams => Box::new(",
+            "AutoStream::new(io::stderr()",
+            // It asks whether there are colors, and prints nothing.
+            "AutoStream::choice(",
+        ];
         ways.iter().any(|way| line.contains(way))
     };
     let streams = |line: &str| names_any(line, &["io::stdout()", "io::stderr()"]) && !(is_ui && has_way(line));

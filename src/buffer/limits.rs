@@ -11,7 +11,7 @@ pub struct Limits {
     pub size: u32,
     /// The most tokens of all utterances together. The newest one stays, however long it is.
     pub max_tokens: Tokens,
-    /// The most tokens of the summary.
+    /// The maximum number of tokens of the summary.
     pub summary_tokens: Tokens,
 }
 
@@ -29,7 +29,7 @@ pub struct Change {
     pub size: Option<u32>,
     /// The most tokens of all utterances together.
     pub max_tokens: Option<Tokens>,
-    /// The most tokens of the summary.
+    /// The maximum number of tokens of the summary.
     pub summary_tokens: Option<Tokens>,
 }
 

@@ -30,7 +30,7 @@ pub struct Due {
     pub limit: Tokens,
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
     /// How many utterances went into the summary.

@@ -14,7 +14,7 @@ pub struct State {
     pub limits: Limits,
     /// The summary of what has left; empty where nothing has.
     pub summary: String,
-    /// How many utterances the summary stands for.
+    /// The number of utterances that the summary covers.
     pub n_summarised: u64,
     /// The number of the newest utterance that ever was; 0 where there was none.
     pub(super) newest: u64,
@@ -56,7 +56,7 @@ impl State {
         self.held.len() as u64
     }
 
-    /// How many were evicted and are not in the summary yet.
+    /// The number of evicted utterances that are not in the summary yet.
     #[must_use]
     pub fn n_waiting(&self) -> u64 {
         self.waiting.len() as u64

@@ -64,7 +64,7 @@ pub(super) struct Parsed {
 /// # Errors
 /// When it makes no sense, or asks for help.
 pub(super) fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
-    let mut matches = Args::command().try_get_matches_from(typed)?;
+    let mut matches = Args::grouped().try_get_matches_from(typed)?;
     let verb = verb_of(&matches);
     let args = Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Args::command()))?;
     Ok(Parsed { args, verb })

@@ -167,7 +167,7 @@ impl<'a> Running<'a> {
     /// done and all, and calls made again; the bar itself has the time left.
     fn draw(&self) {
         let Self { n_done, sizes, n_again, .. } = self;
-        self.progress.note(|| format!("summarising {n_done}/{}, {} again", sizes.len(), count(*n_again)));
+        self.progress.note(|| format!("summarizing {n_done}/{}, {} retries", sizes.len(), count(*n_again)));
     }
 
     /// The summaries, or why there are none and what is kept all the same.

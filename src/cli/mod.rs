@@ -32,6 +32,7 @@ mod reading;
 mod rewriting;
 mod sanitizer;
 mod schema;
+mod screen;
 pub mod settings;
 mod shelf;
 mod shrinking;

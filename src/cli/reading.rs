@@ -20,7 +20,7 @@ use ctxc_core::version;
 use ctxc_core::version::{Edit, Edits, History, Known};
 use ctxc_store::{Archive, operation_id};
 use ctxc_transcript::scan::each_field;
-use ctxc_transcript::session::{Found, session_id};
+use ctxc_transcript::session::{By, Found, session_id};
 use ctxc_transcript::text::{Digest, Stopped, Tokens, json_string};
 use ctxc_transcript::{Chain, Index, read_line};
 
@@ -74,7 +74,21 @@ impl Reading {
         let input = input::open(found)?;
         let len = input.file.metadata().map_or(0, |metadata| metadata.len());
         // To its end, wherever that is by then.
-        Self::of_input(input, u64::MAX, len, ui)
+        let reading = Self::of_input(input, u64::MAX, len, ui)?;
+        reading.say_found(found, ui);
+        Ok(reading)
+    }
+
+    /// Says which session it is, where it was not named.
+    fn say_found(&self, found: &Found, ui: &Ui) {
+        let Found::File { path, by } = found else { return };
+        match by {
+            By::Path | By::Id => ui.detail(format_args!("reading {}", path.display())),
+            By::LatestHere => ui.status(format_args!("session   {}", self.session().label())),
+            By::LatestAnywhere => {
+                ui.status(format_args!("session   {}, of another project", self.session().label()));
+            }
+        }
     }
 
     /// As [`Self::of`], of the first `len` bytes of a file.

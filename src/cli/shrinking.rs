@@ -163,7 +163,7 @@ impl<'a> Running<'a> {
     /// done and all, tokens saved, cost, calls made again; the bar itself has the time left.
     fn draw(&self) {
         let Self { n_done, n_tasks, n_again, saved, cost, .. } = self;
-        self.progress.note(|| format!("{n_done}/{n_tasks}, {} tokens saved, {cost}, {n_again} again", count(*saved)));
+        self.progress.note(|| format!("{n_done}/{n_tasks}, {} tokens saved, {cost}, {n_again} retries", count(*saved)));
     }
 }
 

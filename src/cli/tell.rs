@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 
 use super::error::CommandError;
 use super::settings::{Form, Reporting};
-use super::ui::Ui;
+use super::ui::{Paths, Ui};
 use crate::report::envelope::{Report, to_json};
 use ctxc_core::apply::{probe_report, write_report};
 use ctxc_transcript::text::printable;
@@ -26,6 +26,23 @@ pub(super) fn tell(
     tell_only(reporting, ui, report, text)
 }
 
+/// As [`tell`], of a text that quotes a session, whose paths are left as they are.
+///
+/// # Errors
+/// When either cannot be written.
+pub(super) fn tell_quoted(
+    reporting: &Reporting,
+    ui: &Ui,
+    report: &impl Report,
+    text: impl Display,
+) -> Result<(), CommandError> {
+    report_file(reporting, report)?;
+    match reporting.form {
+        Form::Text => ui.text(text, Paths::Whole),
+        Form::Json => ui.data_line(to_json(&reporting.verb, report)?),
+    }
+}
+
 /// As [`tell`], on standard output alone.
 ///
 /// # Errors
@@ -37,7 +54,7 @@ pub(super) fn tell_only(
     text: impl Display,
 ) -> Result<(), CommandError> {
     match reporting.form {
-        Form::Text => ui.data(text),
+        Form::Text => ui.text(text, Paths::Short),
         Form::Json => ui.data_line(to_json(&reporting.verb, report)?),
     }
 }

@@ -15,7 +15,8 @@ use clap::error::ErrorKind;
 use super::error::CommandError;
 use super::interrupt::while_waiting;
 use super::sanitizer::Sanitizer;
-use crate::report::table::Look;
+use super::screen;
+use crate::report::look::Look;
 use ctxc_transcript::text::printable;
 
 /// How much is said on standard error.
@@ -27,6 +28,15 @@ pub enum Verbosity {
     Normal,
     /// Each step as well.
     Verbose,
+}
+
+/// How a text that is shown on a terminal tells paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paths {
+    /// With `~` for the home folder.
+    Short,
+    /// As they stand: the text is quoted from a session.
+    Whole,
 }
 
 /// Where everything that a command says goes through.
@@ -193,6 +203,35 @@ impl Ui {
         self.data(format_args!("{text}\n"))
     }
 
+    /// Writes what people read to standard output. A terminal gets it in a pager where it is long, with `~` for the home
+    /// folder unless the text is quoted from a session.
+    ///
+    /// # Errors
+    /// When standard output cannot be written; a closed pipe ends the command quietly.
+    pub fn text(&self, text: impl Display, paths: Paths) -> Result<(), CommandError> {
+        let look = self.look();
+        if look == Look::PLAIN {
+            return self.data(text);
+        }
+        let text = text.to_string();
+        let text = printable(&text);
+        let text = match paths {
+            Paths::Short => look.paths(&text),
+            Paths::Whole => text,
+        };
+        self.has_output.store(true, Ordering::Relaxed);
+        let is_long = look.width.is_some() && screen::is_long(&text, screen::size());
+        let text = if look.is_styled { screen::colored(&text) } else { text.into_owned() };
+        if is_long && screen::page(&text).map_err(unwritable)? {
+            return Ok(());
+        }
+        let mut output: Box<dyn Write> = match &self.listener {
+            Listener::Streams => Box::new(io::stdout().lock()),
+            Listener::Agent(_) | Listener::Kept(_) => return Ok(()),
+        };
+        output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(unwritable)
+    }
+
     /// Says what was done. Silent with `-q`.
     pub fn status(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Normal {
@@ -249,10 +288,19 @@ impl Ui {
         Ok(Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")))
     }
 
-    /// How tables on standard output are drawn.
+    /// How text on standard output is laid out.
     #[must_use]
     pub fn look(&self) -> Look {
-        if matches!(self.listener, Listener::Streams) && io::stdout().is_terminal() { Look::Drawn } else { Look::Plain }
+        if !matches!(self.listener, Listener::Streams) {
+            return Look::PLAIN;
+        }
+        let is_terminal = io::stdout().is_terminal();
+        let is_styled = match self.color {
+            ColorChoice::Auto if is_terminal => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+            ColorChoice::Auto | ColorChoice::Never => false,
+            ColorChoice::Always | ColorChoice::AlwaysAnsi => true,
+        };
+        Look { width: is_terminal.then(|| screen::size().0), is_styled, home: is_terminal.then(screen::home) }
     }
 
     /// Whether progress may be drawn: standard error is a terminal, and neither `-q` nor `-v` was given.
@@ -269,6 +317,9 @@ impl Ui {
         }
         let text = text.to_string();
         let text = printable(&text);
+        let is_shown = matches!(self.listener, Listener::Streams) && io::stderr().is_terminal();
+        let look = Look { home: is_shown.then(screen::home), ..Look::PLAIN };
+        let text = look.paths(&text);
         let (mut stderr, style): (Box<dyn Write>, _) = match &self.listener {
             Listener::Kept(streams) => (Box::new(streams.stderr.clone()), Style::new()),
             Listener::Streams | Listener::Agent(_) => {

@@ -21,13 +21,13 @@ const WRITE: u64 = 125;
 /// What a rewrite costs in the prompt cache, in tokens of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CacheCost {
-    /// What stands before the first change, system prompt and tools included: the cache still holds for it.
+    /// Tokens before the first change, system prompt and tools included: still cached.
     pub still_cached: Tokens,
-    /// What stands behind it in the result, and is written to the cache again.
+    /// Tokens after the first change: re-cached.
     pub written_again: Tokens,
-    /// What every step from then on reads less.
+    /// Tokens that each later step saves.
     pub saved_per_step: Tokens,
-    /// After how many steps less has been paid than without the rewrite; none where that never comes.
+    /// The number of steps after which the rewrite breaks even; null where it never does.
     pub steps_to_gain: Option<u64>,
 }
 

@@ -11,35 +11,35 @@ use ctxc_engine::run::{Asked, Folded, Questions, Ran, Spent};
 use ctxc_engine::{CostRange, Usd};
 use ctxc_transcript::text::Tokens;
 
-/// What was asked of a server, or would be.
+/// Requests to a server, made or planned.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CallsReport {
     /// The server.
     pub host: String,
-    /// How many texts each model is asked for.
+    /// The number of texts by model.
     pub models: BTreeMap<String, u64>,
-    /// Calls that were made, or would be.
+    /// The number of calls, made or planned.
     pub calls: u64,
-    /// Calls among them that repeat one that failed.
+    /// The number of retries among them.
     pub repeated: u64,
-    /// Results that were there already.
+    /// The number of results from the cache.
     pub cached: u64,
-    /// Different secrets for which placeholders were sent.
+    /// The number of distinct secrets replaced by placeholders.
     pub secrets_replaced: u64,
-    /// Tokens that the models read, as they count them.
+    /// Input tokens, as the server counts them.
     pub input_tokens: Tokens,
-    /// Tokens that they wrote.
+    /// Output tokens.
     pub output_tokens: Tokens,
-    /// The cost that is expected where each call is made once; nothing where a price is unknown.
+    /// The expected cost without retries; null where a price is unknown.
     #[serde(rename = "expected_cost_usd")]
     pub expected_cost: Option<CostRange>,
-    /// The cost of what was counted.
+    /// The cost of the counted tokens.
     #[serde(rename = "cost_usd")]
     pub cost: Usd,
-    /// What calls without a count may have cost beside it, at most.
+    /// The most that calls without a count may have cost in addition.
     #[serde(rename = "may_cost_usd")]
     pub may_cost: Usd,
-    /// Calls whose cost nobody can tell.
+    /// The number of calls of unknown cost.
     pub unpriced_calls: u64,
 }
 
@@ -66,20 +66,20 @@ impl Calls {
     }
 }
 
-/// What one task took.
+/// The calls for one text.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TaskCalls {
     /// The model.
     pub model: String,
-    /// Calls that were made.
+    /// The number of calls.
     pub attempts: u32,
-    /// How long they took together, in seconds.
+    /// The time of all calls, in seconds.
     pub seconds: f64,
-    /// What they cost, as far as that was counted.
+    /// The cost of the calls, as far as it was counted.
     pub cost_usd: Usd,
-    /// Whether the result was there already.
+    /// Whether the result came from the cache.
     pub cached: bool,
-    /// Placeholders of secrets that the reply has lost.
+    /// Placeholders of secrets that the reply lacks.
     pub secrets_lost: Vec<String>,
 }
 

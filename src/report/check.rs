@@ -15,7 +15,7 @@ use ctxc_core::apply::{Detail, Problem, ProblemKind, Severity};
 pub struct CheckReport {
     /// The session that was read.
     pub session: SessionRef,
-    /// What messages call the file.
+    /// The path of the file as messages print it.
     pub file: String,
     /// What it was compared with.
     pub against: Option<String>,
@@ -93,15 +93,15 @@ impl Report for CheckReport {
 /// The report as it is serialized.
 #[derive(JsonSchema, Serialize)]
 struct Object<'a> {
-    /// What messages call the file.
+    /// The path of the file as messages print it.
     file: &'a str,
-    /// What it was compared with; null for a check of one file.
+    /// The original; null without `--against`.
     against: Option<&'a str>,
-    /// Problems that stop or cut a resume.
+    /// Problems that prevent a resume or lose part of the conversation.
     errors: u64,
     /// Problems that may change what a resume sends.
     warnings: u64,
-    /// How many problems the original has as well; null for a check of one file.
+    /// The number of problems that the original has too; null without `--against`.
     original: Option<Counts>,
     /// The problems, in the order of their lines.
     #[schemars(with = "Vec<Row>")]
@@ -124,13 +124,13 @@ struct Row {
     line: u32,
     severity: Severity,
     kind: ProblemKind,
-    /// What it is and what comes of it.
+    /// The problem and its consequence.
     message: &'static str,
-    /// Whether the original has it as well.
+    /// Whether the original has it too.
     in_original: bool,
-    /// The line that it has to do with, for some kinds.
+    /// A related line; null for most kinds.
     other_line: Option<u32>,
-    /// How many entries it is about, for some kinds.
+    /// The number of entries concerned; null for most kinds.
     entries: Option<u32>,
 }
 

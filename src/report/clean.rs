@@ -12,7 +12,7 @@ use super::size::{bytes, counted};
 /// What was removed, or would be.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CleanReport {
-    /// Whether this is only what would be removed.
+    /// Whether this is a dry run.
     pub dry_run: bool,
     /// The files.
     pub files: Vec<File>,
@@ -31,13 +31,13 @@ pub struct File {
     bytes: u64,
 }
 
-/// What a file is that ctxc made.
+/// The kind of a file that ctxc made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
     /// A session.
     Version,
-    /// What a session was before it was replaced in place.
+    /// A backup of a session that was replaced in place.
     Backup,
 }
 

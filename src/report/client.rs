@@ -8,27 +8,27 @@ use serde::Serialize;
 
 use super::envelope::Report;
 
-/// What became of the files of the plugin.
+/// The outcome of installing or removing the plugin.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Installed {
     /// The verb: `install` or `uninstall`.
     pub action: &'static str,
     /// Whether nothing was changed because of `--dry-run`.
     pub dry_run: bool,
-    /// The files, with what became of each: `written`, `replaced`, `unchanged` or `removed`.
+    /// The files and the outcome of each: `written`, `replaced`, `unchanged` or `removed`.
     pub files: Vec<FileRow>,
-    /// Where sessions are kept when they end; nothing where they are not, or after an uninstall.
+    /// The archive in which sessions are stored when they end; null where they are not, and after an uninstall.
     pub kept_in: Option<String>,
 }
 
 impl Report for Installed {}
 
-/// A file, and what became of it.
+/// A file and its outcome.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct FileRow {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What became of it.
+    /// The outcome.
     pub fate: String,
 }
 
@@ -67,21 +67,21 @@ impl fmt::Display for Installed {
 /// What is installed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct ClientStatus {
-    /// Where the plugin is looked for.
+    /// The folder of the plugin.
     pub folder: PathBuf,
-    /// The version of the plugin there; nothing where there is none.
+    /// The version of the installed plugin; null without one.
     pub version: Option<String>,
     /// The version of this program.
     pub program_version: &'static str,
-    /// The program that the plugin runs.
+    /// The path of the program that the plugin runs.
     pub program: Option<PathBuf>,
-    /// Whether that program is there.
+    /// Whether that program exists.
     pub program_is_there: bool,
-    /// Whether the settings of the client switch all plugins and hooks off.
+    /// Whether the settings of the client disable all plugins and hooks.
     pub hooks_disabled: bool,
     /// Whether the status line of the client is that of ctxc.
     pub status_line: bool,
-    /// Where sessions are kept when they end; nothing where they are not.
+    /// The archive in which sessions are stored when they end; null where they are not.
     pub kept_in: Option<String>,
 }
 

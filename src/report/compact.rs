@@ -35,40 +35,40 @@ impl Report for CompactReport {
     }
 }
 
-/// What came of a compaction. Where nothing was compacted, all counts are zero.
+/// The result of a compaction. Where nothing was compacted, all counts are 0.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct CompactStats {
     /// The name of the engine.
     pub engine: &'static str,
-    /// What the context has to be over; nothing where it is compacted whatever its size.
+    /// The budget that the context must exceed; null where it is always compacted.
     pub budget: Option<Tokens>,
-    /// The size of the context as it was held against that.
+    /// Context usage as compared with the budget.
     pub size: Tokens,
     /// Why nothing was compacted: `below-budget`, `nothing-older` or `not-smaller`.
     pub reason: Option<Reason>,
-    /// How many messages went, as the API counts them.
+    /// The number of messages that were replaced, as the API counts them.
     #[serde(rename = "messagesCompressed")]
     pub messages_compressed: u64,
-    /// How many summaries were written, those of summaries counted.
+    /// The number of summaries written, summaries of summaries included.
     #[serde(rename = "batchesCreated")]
     pub batches_created: u64,
-    /// The size of the context before.
+    /// Context usage before.
     #[serde(rename = "tokensEstimateBefore")]
     pub tokens_before: Tokens,
-    /// Its size after; of a dry run that asks no server, what it would be at most.
+    /// Context usage after; an upper bound for a dry run that asks no server.
     #[serde(rename = "tokensEstimateAfter")]
     pub tokens_after: Tokens,
-    /// Messages as the API sees them, the summary that a conversation starts with counted.
+    /// The number of messages as the API counts them, the leading summary included.
     pub messages: BeforeAfter<u32>,
-    /// The chunks that were summarised, in their order.
+    /// The chunks that were summarized, in order.
     pub chunks: Vec<ChunkRow>,
-    /// All batches that the conversation starts with now, in their order.
+    /// The summaries that the conversation now starts with, in order.
     pub batches: Vec<BatchRow>,
-    /// How many of them the view leaves out.
+    /// The number of summaries that the compaction view leaves out.
     pub omitted: u64,
-    /// How often summaries were summarised again.
+    /// The number of times summaries were summarized again.
     pub refolds: u64,
-    /// What was asked of a server, or would be.
+    /// Requests to a server, made or planned.
     pub calls: Option<CallsReport>,
 }
 
@@ -78,9 +78,9 @@ pub struct CompactStats {
 pub enum Reason {
     /// The context is not over the budget.
     BelowBudget,
-    /// There is no message beside those that stay.
+    /// No message is older than those that are kept.
     NothingOlder,
-    /// The summaries would take as much room as what they stand for.
+    /// The summaries would not be smaller than the messages.
     NotSmaller,
 }
 
@@ -125,16 +125,16 @@ impl CompactStats {
     }
 }
 
-/// A chunk of messages that are summarised together.
+/// A chunk of messages that are summarized together.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct ChunkRow {
-    /// How many messages.
+    /// The number of messages.
     pub messages: u64,
-    /// When the first was said.
+    /// The time of the first message.
     pub start: Option<Timestamp>,
-    /// When the last was.
+    /// The time of the last message.
     pub end: Option<Timestamp>,
-    /// What the engine reads of them, in `chars4` tokens.
+    /// `chars4` tokens that the engine reads.
     pub tokens: Tokens,
 }
 
@@ -146,24 +146,24 @@ impl ChunkRow {
     }
 }
 
-/// A batch.
+/// A summary.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct BatchRow {
-    /// What names it in the archive; nothing without one.
+    /// The name of the summary in the archive; null without one.
     pub id: Option<String>,
-    /// Its label there.
+    /// The label of the summary.
     pub label: Option<String>,
-    /// How often it was summarised again.
+    /// The number of times that it was summarized again.
     pub depth: u32,
-    /// When its first message was said.
+    /// The time of its first message.
     pub start: Option<Timestamp>,
-    /// When its last was.
+    /// The time of its last message.
     pub end: Option<Timestamp>,
-    /// How many messages it is made of.
+    /// The number of messages it summarizes.
     pub messages: u64,
     /// The `chars4` tokens of its text.
     pub tokens: Tokens,
-    /// Whether it was written now.
+    /// Whether it was written in this run.
     pub is_new: bool,
 }
 

@@ -8,9 +8,10 @@ use serde::Serialize;
 use super::calls::{Calls, CallsReport, TaskCalls};
 use super::envelope::{ContextUsage, Report, SessionRef};
 use super::facts::{FactsReader, FactsReport, Lost, TaskFacts};
+use super::look::Look;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted, percent};
-use super::table::{Cell, Look, Table};
+use super::table::{Cell, Table};
 use ctxc_core::plan::Bands;
 use ctxc_engine::run::{Author, Outcome, Task, TaskPart};
 use ctxc_transcript::Index;
@@ -24,22 +25,22 @@ pub struct CompressReport {
     pub rewritten: Rewritten,
     /// The engine.
     pub engine: &'static str,
-    /// Turns of the live chain.
+    /// The number of active turns.
     pub turns: u64,
-    /// How many of them lie in a band.
+    /// The number of turns in a band.
     pub turns_in_bands: u64,
-    /// What came of the messages.
+    /// The number of messages by outcome.
     pub messages: Messages,
-    /// What was asked of a server, or would be.
+    /// Requests to a server, made or planned.
     pub calls: Option<CallsReport>,
     /// One row for each level.
     pub levels: Vec<LevelRow>,
-    /// What became of the facts of the compressed ones.
+    /// How many facts of the compressed texts were kept.
     pub facts: FactsReport,
     /// How much of the lost ones is told.
     #[serde(skip)]
     pub lost: Lost,
-    /// The tasks, in the order of the conversation.
+    /// The texts to compress, in the order of the conversation.
     pub tasks: Vec<TaskRow>,
 }
 
@@ -53,24 +54,24 @@ impl Report for CompressReport {
     }
 }
 
-/// What came of the messages.
+/// The number of messages by outcome.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 pub struct Messages {
-    /// Those that are shorter now.
+    /// The number of compressed texts.
     pub compressed: u64,
-    /// Those of them that the built-in engine shortened, since the replies of the model were refused.
+    /// The number of these that the built-in engine shortened, since the model's replies were refused.
     pub extracted: u64,
-    /// Those too short to compress.
+    /// The number of texts too short to compress.
     pub skipped: u64,
-    /// Those whose reply was refused.
+    /// The number of texts kept because the reply was refused.
     pub kept: u64,
-    /// Those without a reply.
+    /// The number of texts without a reply.
     pub failed: u64,
-    /// `chars4` tokens of the compressed ones.
+    /// `chars4` tokens of the compressed texts.
     pub tokens: BeforeAfter<Tokens>,
 }
 
-/// What one level came to.
+/// The result of one level.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct LevelRow {
     level: String,
@@ -81,7 +82,7 @@ pub struct LevelRow {
     target_tokens: Tokens,
 }
 
-/// One task.
+/// A text to compress.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TaskRow {
     line: u32,

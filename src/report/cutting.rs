@@ -11,23 +11,23 @@ use super::size::{count, counted};
 use ctxc_store::Cut;
 use ctxc_transcript::text::Tokens;
 
-/// What was cut by name.
+/// The selected items that were removed or replaced.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CuttingReport {
     /// What every rewrite tells.
     #[serde(flatten)]
     pub rewritten: Rewritten,
-    /// The tool results that were cut.
+    /// The number of tool results that were removed.
     pub tool_results: u64,
-    /// The messages that were cut.
+    /// The number of messages that were removed.
     pub messages: u64,
-    /// `chars4` tokens of what was cut, and of what took its place.
+    /// `chars4` tokens before and after.
     pub cut: BeforeAfter<Tokens>,
-    /// The difference.
+    /// The difference between before and after.
     pub tokens_saved: i64,
-    /// The calls whose long parameters were shortened too.
+    /// The number of calls whose long parameters were shortened too.
     pub inputs: u64,
-    /// A row for each target, in the order in which they were given.
+    /// A row for each target, in the order given.
     pub targets: Vec<TargetRow>,
     /// What was done, as a person says it.
     #[serde(skip)]
@@ -44,32 +44,32 @@ impl Report for CuttingReport {
     }
 }
 
-/// What came of a target.
+/// The outcome of a target.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TargetRow {
-    /// The target as it was typed.
+    /// The target as typed.
     pub target: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: TargetOutcome,
-    /// What was cut for it.
+    /// The items removed for it.
     pub items: Vec<ItemRow>,
-    /// `chars4` tokens that it saved.
+    /// `chars4` tokens saved.
     pub tokens_saved: i64,
 }
 
-/// What came of a target.
+/// The outcome of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetOutcome {
-    /// All that it names was cut.
+    /// Everything that it matches was removed.
     Cut,
-    /// Nothing fits it.
+    /// Nothing matches it.
     NoMatch,
-    /// What it names had been cut before.
+    /// What it matches was removed before.
     AlreadyCut,
-    /// What it names is named by an earlier target too.
+    /// What it matches is matched by an earlier target.
     NamedTwice,
-    /// The call that it names has no result.
+    /// The call has no result.
     Unanswered,
 }
 
@@ -85,16 +85,16 @@ impl TargetOutcome {
     }
 }
 
-/// One thing that was cut.
+/// An item that was removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct ItemRow {
-    /// The handle, or how the text starts.
+    /// The handle, or the beginning of the text.
     pub name: String,
     /// What it was, such as `Read src/main.rs`.
     pub what: String,
     /// Its line, from 1.
     pub line: u32,
-    /// Its `chars4` tokens, and those of what took its place.
+    /// `chars4` tokens before and after.
     pub tokens: BeforeAfter<Tokens>,
 }
 
@@ -127,7 +127,7 @@ impl CuttingReport {
         self.tokens_saved += cuts.iter().map(Cut::saved).sum::<i64>();
     }
 
-    /// Why nothing changed, when nothing did.
+    /// Why nothing changed; null where something did.
     #[must_use]
     pub fn why_unchanged(&self) -> &'static str {
         let is_all = |outcome| self.targets.iter().all(|row| row.outcome == outcome);

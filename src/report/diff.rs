@@ -1,33 +1,32 @@
 //! How two transcripts differ, as data and as text (U-06).
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::Report;
+use super::look::{Look, Style};
 use super::show::printable;
-use super::size::{count, counted, tokens};
+use super::size::{count, tokens};
 use ctxc_transcript::text::Tokens;
 
-/// How two transcripts differ.
+/// The differences between two sessions.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Diff {
-    /// The first.
+    /// The first session.
     pub before: Side,
-    /// The second.
+    /// The second session.
     pub after: Side,
-    /// Entries that both have alike.
+    /// The number of entries that are equal in both.
     pub unchanged: u64,
-    /// Entries that only the first has, by their number and their tokens.
+    /// Entries only in the first session.
     pub dropped: Sum,
-    /// Entries that say something else, by what they have in the second.
+    /// Entries whose content differs; tokens as in the second session.
     pub changed: Sum,
-    /// What those have in the first.
+    /// Tokens of the changed entries in the first session.
     pub changed_from: Tokens,
-    /// Entries that only the second has.
+    /// Entries only in the second session.
     pub added: Sum,
-    /// All of them, in the order of the conversation.
+    /// The differences, in the order of the conversation.
     pub entries: Vec<Entry>,
 }
 
@@ -38,9 +37,12 @@ impl Report for Diff {}
 pub struct Side {
     /// What it is called.
     pub name: String,
-    /// Its live entries.
+    /// What people are told that it is.
+    #[serde(skip)]
+    pub label: String,
+    /// The number of active entries.
     pub entries: u64,
-    /// Their `chars4` tokens, signatures aside.
+    /// `chars4` tokens without signatures.
     pub tokens: Tokens,
 }
 
@@ -53,15 +55,15 @@ pub struct Sum {
     pub tokens: Tokens,
 }
 
-/// What became of an entry.
+/// How an entry differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Became {
-    /// It is gone.
+    /// Only in the first session.
     Dropped,
-    /// It says something else.
+    /// In both, with different content.
     Changed,
-    /// It is new.
+    /// Only in the second session.
     Added,
 }
 
@@ -69,7 +71,7 @@ pub enum Became {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "DiffEntry")]
 pub struct Entry {
-    /// What became of it.
+    /// The outcome.
     pub became: Became,
     /// Its line in the first transcript, from 1.
     pub line_before: Option<u32>,
@@ -79,13 +81,13 @@ pub struct Entry {
     pub tokens_before: Option<Tokens>,
     /// Its tokens in the second.
     pub tokens_after: Option<Tokens>,
-    /// When it was said.
+    /// The time of the entry.
     pub time: Option<String>,
-    /// Who says what kind of text: `tool, tool result`.
+    /// The speaker and the kind of text.
     pub what: String,
-    /// How it begins.
+    /// The beginning of its text.
     pub beginning: String,
-    /// What is different, as a unified diff; nothing where no text is.
+    /// The difference as a unified diff; null where the texts are equal.
     pub diff: Option<String>,
 }
 
@@ -113,56 +115,69 @@ impl Diff {
         }
     }
 
-    /// What is different, in one line.
+    /// What is different, in a line for each kind of difference that there is.
     #[must_use]
     pub fn summary(&self) -> String {
-        let entries = |sum: Sum| counted(sum.entries, "entry").replace("entrys", "entries");
-        format!(
-            "{} dropped ({}), {} changed ({} -> {}), {} added ({}), {} unchanged; tokens are chars4",
-            entries(self.dropped),
-            tokens(self.dropped.tokens),
-            count(self.changed.entries),
-            count(self.changed_from.0),
-            tokens(self.changed.tokens),
-            count(self.added.entries),
-            tokens(self.added.tokens),
-            count(self.unchanged),
-        )
+        let entries = |n: u64| format!("{} {}", count(n), if n == 1 { "entry" } else { "entries" });
+        let changed_from = format!("{} -> ", count(self.changed_from.0));
+        let kinds =
+            [("removed", self.dropped, ""), ("changed", self.changed, &changed_from), ("added", self.added, "")];
+        let told = kinds.into_iter().filter(|(_, sum, _)| sum.entries > 0);
+        let mut lines: Vec<String> = told
+            .map(|(kind, sum, from)| format!("{kind:<10}{}, {from}{}", entries(sum.entries), tokens(sum.tokens)))
+            .collect();
+        lines.push(format!("unchanged {}", entries(self.unchanged)));
+        lines.join("\n")
     }
 }
 
-impl fmt::Display for Diff {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (mark, Side { name, entries, tokens: n }) in [("---", &self.before), ("+++", &self.after)] {
+impl Diff {
+    /// The differences as text.
+    #[must_use]
+    pub fn text(&self, look: Look) -> String {
+        let mut text = String::new();
+        for (mark, Side { label, entries, tokens: n, .. }) in [("---", &self.before), ("+++", &self.after)] {
             let noun = if *entries == 1 { "entry" } else { "entries" };
-            writeln!(f, "{mark} {name}  {} active {noun}, {}", count(*entries), tokens(*n))?;
+            let side = format!("{mark} {}  {} active {noun}, {}", look.paths(label), count(*entries), tokens(*n));
+            text += &look.style(Style::Heading, &side);
+            text.push('\n');
         }
-        self.entries.iter().try_for_each(|entry| entry.fmt(f))
+        self.entries.iter().for_each(|entry| entry.write(&mut text, look));
+        text
     }
 }
 
-impl fmt::Display for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Entry {
+    fn write(&self, text: &mut String, look: Look) {
         let number = |line: Option<u32>| line.map_or_else(String::new, |line| line.to_string());
         let size = |n: Option<Tokens>| n.map_or_else(String::new, tokens);
         let figure = |n: Option<Tokens>| n.map_or_else(String::new, |n| count(n.0));
-        let (mark, line, size) = match self.became {
-            Became::Dropped => ("-", number(self.line_before), size(self.tokens_before)),
-            Became::Added => ("+", number(self.line_after), size(self.tokens_after)),
+        let (mark, style, line, size) = match self.became {
+            Became::Dropped => ("-", Style::Removed, number(self.line_before), size(self.tokens_before)),
+            Became::Added => ("+", Style::Added, number(self.line_after), size(self.tokens_after)),
             Became::Changed => (
                 "~",
+                Style::Changed,
                 format!("{} -> {}", number(self.line_before), number(self.line_after)),
                 format!("{} -> {}", figure(self.tokens_before), size(self.tokens_after)),
             ),
         };
         let time = self.time.as_deref().unwrap_or("-");
-        write!(f, "{mark} line {line}  {time}  {}  {size}", self.what)?;
-        match &self.diff {
-            None => writeln!(f, "  {}", self.beginning),
-            Some(diff) => {
-                writeln!(f)?;
-                printable(diff).lines().try_for_each(|line| writeln!(f, "    {line}"))
-            }
+        let heading = format!("{mark} line {line}  {time}  {}  {size}", self.what);
+        let heading = if self.diff.is_some() { heading } else { format!("{heading}  {}", self.beginning) };
+        *text += &look.style(style, &look.line(&heading));
+        text.push('\n');
+        for line in self.diff.as_deref().map(printable).unwrap_or_default().lines() {
+            let style = match line.as_bytes().first() {
+                Some(b'+') => Some(Style::Added),
+                Some(b'-') => Some(Style::Removed),
+                Some(b'@') => Some(Style::Dim),
+                _ => None,
+            };
+            let line = format!("    {line}");
+            let line = look.line(&line);
+            *text += &style.map_or_else(|| line.clone().into_owned(), |style| look.style(style, &line));
+            text.push('\n');
         }
     }
 }

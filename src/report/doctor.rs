@@ -5,11 +5,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
+use super::envelope::{Report, short_id};
+use super::look::Look;
 use super::size::{bytes, counted};
-use super::table::{Cell, Look, Table};
+use super::table::{Cell, Table};
 
-/// What was looked at, and what was found.
+/// The setup, and what needs attention.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Doctor {
     /// The version of ctxc, which the envelope tells too.
@@ -19,9 +20,9 @@ pub struct Doctor {
     pub client: Client,
     /// The archive.
     pub archive: ArchiveState,
-    /// How many sessions of this project were checked.
+    /// The number of sessions of this project that were checked.
     pub sessions_checked: u64,
-    /// What needs doing.
+    /// What needs attention.
     pub findings: Vec<Finding>,
     #[serde(skip)]
     look: Look,
@@ -29,12 +30,12 @@ pub struct Doctor {
 
 impl Report for Doctor {}
 
-/// The client, as its files show it.
+/// The client, as found from its files.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct Client {
     /// Its folder.
     pub folder: Option<String>,
-    /// Whether that is there.
+    /// Whether the folder exists.
     pub is_found: bool,
     /// The version that wrote the newest session of this project.
     pub version: Option<String>,
@@ -47,39 +48,39 @@ pub struct Client {
 pub struct ArchiveState {
     /// Its URL, without a password.
     pub url: Option<String>,
-    /// Whether it is there.
+    /// Whether the archive exists.
     pub is_there: bool,
-    /// Its schema, of one that is a file.
+    /// The version of its schema; null for a server.
     pub schema: Option<i64>,
     /// Its size in bytes.
     pub bytes: Option<u64>,
-    /// Its operations.
+    /// The number of operations.
     pub operations: u64,
-    /// How many sessions it keeps.
+    /// The number of sessions stored.
     pub n_sessions: u64,
-    /// The largest of them.
+    /// The largest sessions.
     pub largest: Vec<SessionBytes>,
 }
 
-/// What a session takes up in the archive.
+/// The size of a session in the archive.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SessionBytes {
     /// Its id.
     pub id: String,
     /// Its title.
     pub title: String,
-    /// What it takes up, compressed.
+    /// The size in the archive, compressed.
     pub stored_bytes: u64,
 }
 
-/// Something that needs doing.
+/// Something that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Finding {
     /// What it is about: `archive`, `client`, `configuration` or `session`.
     pub about: &'static str,
     /// What is wrong.
     pub problem: String,
-    /// The command, or the change, that helps.
+    /// The command or change that helps.
     pub help: String,
 }
 
@@ -128,10 +129,10 @@ impl fmt::Display for Doctor {
         }
         writeln!(f, "project   {} checked", counted(self.sessions_checked, "session"))?;
         if !archive.largest.is_empty() {
-            let mut table = Table::new(&["largest", "stored", "title"]);
+            let mut table = Table::new(&["largest", "session", "stored"]);
             for session in &archive.largest {
-                let id: String = session.id.chars().take(8).collect();
-                table.push(vec![id.into(), Cell::Bytes(session.stored_bytes), session.title.as_str().into()]);
+                let (title, id) = (session.title.as_str(), short_id(&session.id));
+                table.push(vec![title.into(), id.into(), Cell::Bytes(session.stored_bytes)]);
             }
             write!(f, "\n{}", table.render(self.look))?;
         }

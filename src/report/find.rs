@@ -1,18 +1,18 @@
 //! What `ctxc find` found: what was said, where it stands, and how to get there (W-06).
 
-use std::fmt;
-
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::archive::snippet_of;
-use super::envelope::Report;
+use super::envelope::{Report, short_id};
 use super::list::{Projects, age};
+use super::look::{Look, Style, clip};
 use super::when::to_second;
 use ctxc_core::apply::shell_word;
 use ctxc_store::{FindHit, FindPlace, FindSource};
 use ctxc_transcript::text::{Digest, is_ideograph};
+use unicode_width::UnicodeWidthChar;
 
 /// How many characters of a snippet stand on either side of what was found.
 const AROUND: usize = 60;
@@ -20,19 +20,19 @@ const AROUND: usize = 60;
 /// How wide a line of a snippet is, in columns: with its indent it fits into 80.
 const WIDTH: usize = 76;
 
-/// How many digits of an id are shown, as many as tell sessions apart.
-const ID_DIGITS: usize = 8;
+/// The longest title in a heading, in columns: with an id, an age and a place it fits into 80.
+const TITLE_WIDTH: usize = 44;
 
 /// How many digits of a digest name a line of the archive.
 const DIGEST_DIGITS: usize = 12;
 
-/// What a search found.
+/// The matches of a search.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct FindReport {
     query: String,
-    /// How many sessions are indexed, those of the archive too.
+    /// The number of indexed sessions, those in the archive included.
     sessions_indexed: u64,
-    /// What was found, best first.
+    /// The matches, best first.
     pub hits: Vec<FoundText>,
     #[serde(skip)]
     now: Timestamp,
@@ -54,7 +54,7 @@ pub enum Standing {
     Removed {
         /// The digest of the line.
         digest: Digest,
-        /// The operation.
+        /// The id of the operation.
         operation: Option<(String, String, Option<String>)>,
     },
     /// The file of its session is gone; the archive keeps the session.
@@ -84,7 +84,7 @@ pub struct FoundText {
     snippet: String,
     /// The command that shows it.
     show: Option<String>,
-    /// The command that brings it back.
+    /// The command that restores it.
     restore: Option<String>,
     /// The command that resumes its session.
     pub resume: Option<String>,
@@ -115,7 +115,7 @@ impl FoundText {
         standing: Standing,
     ) -> Self {
         let FindSource { key, session, title, .. } = source;
-        let short: String = session.chars().take(ID_DIGITS).collect();
+        let short = short_id(session);
         let line = place.line.saturating_add(1);
         let has_file = matches!(standing, Standing::InContext | Standing::Inactive);
         let resume = folder.as_deref().map_or_else(String::new, |folder| format!("cd {} && ", shell_word(folder)));
@@ -152,7 +152,7 @@ impl FoundText {
                 found.show = Some(format!("ctxc archive show {digits}"));
                 if let Some((verb, id, session)) = operation {
                     found.standing = format!("removed by {verb}");
-                    let session = session.map_or(short, |id| id.chars().take(ID_DIGITS).collect());
+                    let session = session.as_deref().map_or(short, short_id);
                     found.restore = Some(format!("ctxc undo {session} --op {id}"));
                     found.operation = Some(id);
                 }
@@ -162,39 +162,36 @@ impl FoundText {
     }
 }
 
-impl fmt::Display for FindReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl FindReport {
+    /// What was found as text.
+    #[must_use]
+    pub fn text(&self, look: Look) -> String {
+        let mut text = String::new();
         for (hit_idx, hit) in self.hits.iter().enumerate() {
-            if hit_idx > 0 {
-                writeln!(f)?;
-            }
-            let id: String = hit.session.chars().take(ID_DIGITS).collect();
-            write!(f, "{id}  {}", hit.title)?;
-            if let Some(said) = hit.said {
-                write!(f, "  {}", age(self.now, said))?;
-            }
-            writeln!(f, "  {}", hit.standing)?;
-            if let Some(folder) = hit.folder.as_deref().filter(|_| self.projects == Projects::All) {
-                writeln!(f, "  {folder}")?;
-            }
+            text += if hit_idx > 0 { "\n" } else { "" };
+            let age = hit.said.map_or_else(String::new, |said| format!("  {}", age(self.now, said)));
+            let title = clip(&hit.title, TITLE_WIDTH);
+            let heading = format!("{title} ({}){age}  {}", short_id(&hit.session), hit.standing);
+            text += &look.style(Style::Heading, &heading);
+            text.push('\n');
+            let folder = hit.folder.as_deref().filter(|_| self.projects == Projects::All).map(|it| look.paths(it));
             let by = match &hit.tool {
                 Some(tool) => format!("{} {tool}: ", hit.speaker),
                 None => format!("{}: ", hit.speaker),
             };
-            for line in wrapped(&format!("{by}{}", hit.snippet)) {
-                writeln!(f, "  {line}")?;
-            }
-            for command in [&hit.show, &hit.restore].into_iter().flatten() {
-                writeln!(f, "  {command}")?;
+            let snippet = wrapped(&format!("{by}{}", hit.snippet));
+            let commands = [&hit.show, &hit.restore].into_iter().flatten().map(String::as_str);
+            for line in folder.as_deref().into_iter().chain(snippet.iter().map(String::as_str)).chain(commands) {
+                text.extend(["  ", line, "\n"]);
             }
         }
-        Ok(())
+        text
     }
 }
 
 /// `text` in lines of [`WIDTH`] columns, broken between words, or within one that is as long as a line or has no spaces.
 fn wrapped(text: &str) -> Vec<String> {
-    let columns = |c: char| 1 + usize::from(is_ideograph(c));
+    let columns = |c: char| c.width().unwrap_or(0);
     let mut lines = Vec::new();
     let (mut line, mut width) = (String::new(), 0);
     for word in text.split_inclusive(' ') {

@@ -17,16 +17,16 @@ pub struct FitReport {
     /// What every rewrite tells.
     #[serde(flatten)]
     pub rewritten: Rewritten,
-    /// What the context was to come down to.
+    /// The target for the context, in tokens.
     pub target: Tokens,
-    /// Its size at the end, by the estimate that is held against the target.
+    /// Context usage at the end, by the estimate that the target uses.
     pub size: Tokens,
     /// What was removed.
     pub removed: Removed,
     /// Where the context is more than 3 % below the target: the smallest item that was removed, without which it would
     /// have been above.
     pub smallest: Option<Smallest>,
-    /// The stages that were taken, in order.
+    /// The stages that ran, in order.
     pub stages: Vec<StageRow>,
 }
 
@@ -40,23 +40,23 @@ impl Report for FitReport {
     }
 }
 
-/// What was removed, in numbers.
+/// What was removed, by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Removed {
-    /// Tool results that later calls superseded.
+    /// Superseded tool results.
     pub superseded: u64,
-    /// Old tool results, which digests stand for.
+    /// Masked tool results.
     pub masked: u64,
-    /// Messages that a summary stands for.
+    /// Messages replaced by a summary.
     pub compacted: u64,
-    /// Messages without one.
+    /// Messages removed without a summary.
     pub truncated: u64,
 }
 
 /// An item that was removed.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Smallest {
-    /// The handle of a tool result; nothing for the newest message that was compacted.
+    /// The handle of a tool result; null for a compacted message.
     pub handle: Option<String>,
     /// What removing it saved, in `chars4` tokens.
     pub tokens: Tokens,

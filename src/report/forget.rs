@@ -14,28 +14,28 @@ use ctxc_core::version::Purged;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct ForgetReport {
     archive: String,
-    /// Whether this is only what would be purged.
+    /// Whether this is a dry run.
     pub dry_run: bool,
     lines: u64,
     objects: u64,
     operations: u64,
     records: u64,
-    /// Results and backups of ours.
+    /// Results and backups that ctxc wrote.
     pub files: Vec<File>,
-    /// Files of the client that hold the text, and are left as they are.
+    /// Files of the client that contain the text; they are not changed.
     pub left: Vec<File>,
-    /// What could not be masked, since another entry would come of it.
+    /// What could not be masked without turning it into another entry.
     pub unmasked: u64,
 }
 
 impl Report for ForgetReport {}
 
-/// A file that held the text.
+/// A file that contains the text.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct File {
     /// Its path.
     pub path: String,
-    /// How many of its lines hold the text.
+    /// The number of lines that contain the text.
     pub lines: u64,
 }
 

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::CallsReport;
 use super::envelope::Report;
+use super::look::Look;
 use super::size::{counted, short};
-use super::table::{Cell, Look, Table};
+use super::table::{Cell, Table};
 use ctxc_engine::Usd;
 use ctxc_store::Operation;
 use ctxc_transcript::text::Tokens;
@@ -45,14 +46,14 @@ impl OperationCost {
     }
 }
 
-/// What operations saved, and what they cost.
+/// What operations saved and cost.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 pub struct Sum {
-    /// How many they were.
+    /// The number of operations.
     operations: u64,
-    /// By how many tokens the context was smaller after each, together. An estimate.
+    /// Tokens saved, summed over the operations. An estimate.
     saved_tokens: i64,
-    /// What was written to the prompt cache again, together. An estimate.
+    /// Tokens re-cached, summed over the operations. An estimate.
     recached_tokens: u64,
     calls: u64,
     cost_usd: f64,
@@ -75,20 +76,20 @@ impl Sum {
     }
 }
 
-/// What ctxc saved.
+/// What ctxc saved and what it cost.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Gain {
     archive: String,
-    /// From when on.
+    /// The earliest time that is counted.
     since: Option<String>,
-    /// All together.
+    /// The total.
     total: Sum,
-    /// Operations that were undone, which saved nothing.
+    /// The number of operations that were undone; they saved nothing.
     undone: u64,
-    /// Operations that noted no scaled figures: their tokens are characters / 4, and what they cost is not known.
+    /// The number of operations without calibrated figures: their tokens are chars4, and their cost is unknown.
     without_cost: u64,
     by_verb: BTreeMap<String, Sum>,
-    /// By the Monday of the week, in UTC.
+    /// By week, named by its Monday in UTC.
     by_week: BTreeMap<String, Sum>,
     by_project: BTreeMap<String, Sum>,
     #[serde(skip)]

@@ -8,18 +8,18 @@ use serde::Serialize;
 use super::envelope::Report;
 use super::size::{bytes, count, counted};
 
-/// What was kept.
+/// The sessions that were stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct KeepReport {
     /// The archive, without a password.
     pub archive: String,
-    /// The sessions that the archive has now, in the order in which they were read.
+    /// The sessions that were stored, in the order read.
     pub sessions: Vec<KeptRow>,
-    /// Files that were not kept.
+    /// Files that were not stored.
     pub problems: Vec<KeepProblem>,
-    /// What was new in all of them.
+    /// The total that was new to the archive.
     pub deposit: DepositSize,
-    /// How many packs of lines there are fewer, small ones having been merged.
+    /// By how many the packs of lines became fewer, as small ones were merged.
     pub packs_merged: u64,
 }
 
@@ -31,9 +31,9 @@ impl Report for KeepReport {}
 pub struct DepositSize {
     /// Lines of the transcript.
     pub lines: u64,
-    /// Files of its folder that were new, or had changed.
+    /// The number of files of its folder that were new or changed.
     pub files: u64,
-    /// The length of both in bytes.
+    /// The size of both in bytes.
     pub bytes: u64,
 }
 
@@ -42,13 +42,13 @@ pub struct DepositSize {
 pub struct KeptRow {
     /// Its id.
     pub id: String,
-    /// Its file; nothing for standard input.
+    /// Its file; null for standard input.
     pub path: Option<String>,
-    /// What the picker calls it.
+    /// The title that the client shows.
     pub title: String,
-    /// What was found of it.
+    /// What the archive had of it.
     pub found: Found,
-    /// How much of the file is kept: up to its last whole line.
+    /// How many bytes of the file were stored, up to its last complete line.
     pub bytes: u64,
     /// What was new.
     pub deposit: DepositSize,
@@ -62,11 +62,11 @@ pub enum Found {
     New,
     /// The beginning of it.
     Grown,
-    /// All of it.
+    /// Unchanged.
     Unchanged,
 }
 
-/// A file that was not kept.
+/// A file that was not stored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct KeepProblem {
     /// The file.

@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{Report, SessionRef};
+use super::envelope::{Report, SessionRef, short_id};
 use super::list::age;
+use super::look::Look;
 use super::size::{bytes, counted};
-use super::table::{Cell, Look, Table};
+use super::table::{Cell, Table};
 use super::when::to_second;
 use ctxc_core::version::KeptSession;
 
@@ -19,9 +20,9 @@ use ctxc_core::version::KeptSession;
 pub struct KeptList {
     /// The archive, without a password.
     pub archive: String,
-    /// The sessions, those first that were kept last.
+    /// The sessions, most recently stored first.
     pub kept: Vec<KeptSessionRow>,
-    /// How many older ones there are beside them.
+    /// The number of older sessions that are not listed.
     pub n_more: u64,
     #[serde(skip)]
     now: Timestamp,
@@ -34,15 +35,15 @@ impl Report for KeptList {}
 pub struct KeptSessionRow {
     /// Its id.
     pub id: String,
-    /// What the picker called it.
+    /// The title that the client showed.
     pub title: String,
-    /// Where its file was; nothing for one that came through a pipe.
+    /// The path of its file; null for one read from a pipe.
     pub path: Option<String>,
-    /// How long that was, in bytes.
+    /// The size of that file in bytes.
     pub bytes: u64,
-    /// When it was kept last.
+    /// When it was stored last.
     pub time: String,
-    /// Whether the file is still there.
+    /// Whether the file still exists.
     pub is_there: bool,
     #[serde(skip)]
     kept: Timestamp,
@@ -73,14 +74,14 @@ impl KeptList {
         if self.kept.is_empty() {
             return String::new();
         }
-        let mut table = Table::new(&["session", "kept", "size", "file", "title", "path"]);
+        let mut table = Table::new(&["title", "session", "kept", "size", "file", "path"]);
         for row in &self.kept {
             table.push(vec![
-                row.id.chars().take(8).collect::<String>().into(),
+                row.title.as_str().into(),
+                short_id(&row.id).into(),
                 age(self.now, row.kept).into(),
                 Cell::Bytes(row.bytes),
                 if row.is_there { "exists" } else { "deleted" }.into(),
-                row.title.as_str().into(),
                 row.path.as_deref().unwrap_or("-").into(),
             ]);
         }
@@ -96,17 +97,17 @@ pub struct BroughtBack {
     pub read: SessionRef,
     /// Its id.
     pub session_id: String,
-    /// Where it is.
+    /// The path of the file.
     pub output: String,
-    /// Whether this is a plan, of which nothing was done.
+    /// Whether this is a dry run.
     pub dry_run: bool,
-    /// When it was kept.
+    /// When it was stored.
     pub kept: String,
-    /// How long the file is.
+    /// The size of the file in bytes.
     pub bytes: u64,
-    /// Files in its folder.
+    /// The number of files in its folder.
     pub files: u64,
-    /// The folder where it was, which is gone.
+    /// The folder that it was in and that no longer exists.
     pub gone_folder: Option<String>,
 }
 

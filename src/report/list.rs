@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::Report;
-use super::table::{Cell, Look, Table};
+use super::envelope::{Report, short_id};
+use super::look::Look;
+use super::table::{Cell, Table};
 use super::when::to_second;
 use ctxc_transcript::text::Tokens;
 
@@ -14,7 +15,7 @@ use ctxc_transcript::text::Tokens;
 pub struct List {
     /// The sessions, newest first.
     pub sessions: Vec<SessionRow>,
-    /// How many older ones there are beside them.
+    /// The number of older sessions that are not listed.
     pub n_more: u64,
     /// Now, by which ages are told.
     #[serde(skip)]
@@ -44,15 +45,15 @@ pub struct SessionRow {
     pub path: String,
     /// The folder that was worked in, where the session tells.
     pub folder: Option<String>,
-    /// What the client's picker calls it; `None` where it cannot be read.
+    /// The title that the client shows; null where the session cannot be read.
     pub title: Option<String>,
     /// Why it cannot be read.
     pub problem: Option<String>,
-    /// Its turns.
+    /// The number of turns.
     pub turns: u64,
-    /// The size of its context, as it is held against a context window (calibrated).
+    /// The context usage, calibrated.
     pub tokens: Tokens,
-    /// The `chars4` tokens of its live chain.
+    /// `chars4` tokens of the active entries.
     pub tokens_chars4: Tokens,
     /// The size of its file.
     pub bytes: u64,
@@ -60,18 +61,18 @@ pub struct SessionRow {
     #[serde(serialize_with = "second")]
     #[schemars(with = "String")]
     pub modified: Timestamp,
-    /// What made it out of another one.
+    /// The operation that made it; null for a session of the client.
     pub origin: Option<Origin>,
 }
 
-/// How a session came to be.
+/// The operation that made a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Origin {
     /// The verb.
     pub verb: String,
     /// The id of the operation.
     pub operation: String,
-    /// The id of the session that it was made out of, or the name of its file.
+    /// The id of the source session, or the name of its file.
     pub source: Option<String>,
 }
 
@@ -89,32 +90,29 @@ impl List {
     /// The table as text.
     #[must_use]
     pub fn text(&self, look: Look) -> String {
-        /// How many digits of an id are shown, as many as tell sessions apart.
-        const DIGITS: usize = 8;
         if self.sessions.is_empty() {
             return String::new();
         }
-        let heads = ["session", "age", "turns", "tokens", "size", "title", "made by", "folder"];
+        let heads = ["title", "session", "age", "turns", "tokens", "made by", "folder"];
         let n_columns = match self.projects {
             Projects::Current => heads.len() - 1,
             Projects::All => heads.len(),
         };
         let mut table = Table::new(heads.get(..n_columns).unwrap_or_default());
         for row in &self.sessions {
-            let short = |id: &str| id.chars().take(DIGITS).collect::<String>();
             let made_by = row.origin.as_ref().map_or_else(String::new, |origin| {
                 let source =
-                    origin.source.as_deref().map(|source| format!(" of {}", short(source))).unwrap_or_default();
+                    origin.source.as_deref().map(|source| format!(" of {}", short_id(source))).unwrap_or_default();
                 format!("{}{source}", origin.verb)
             });
-            let mut cells: Vec<Cell> = vec![short(&row.id).into(), age(self.now, row.modified).into()];
+            let title = row.title.clone().or_else(|| row.problem.as_ref().map(|problem| format!("({problem})")));
+            let age = age(self.now, row.modified);
+            let mut cells: Vec<Cell> = vec![title.unwrap_or_default().into(), short_id(&row.id).into(), age.into()];
             cells.extend(match &row.problem {
                 None => [Cell::Count(row.turns), Cell::Count(row.tokens.0)],
                 Some(_) => [Cell::Empty, Cell::Empty],
             });
-            let title = row.title.clone().or_else(|| row.problem.as_ref().map(|problem| format!("({problem})")));
-            cells.extend([Cell::Bytes(row.bytes), title.unwrap_or_default().into(), made_by.into()]);
-            cells.push(row.folder.clone().unwrap_or_default().into());
+            cells.extend([made_by.into(), row.folder.clone().unwrap_or_default().into()]);
             cells.truncate(n_columns);
             table.push(cells);
         }

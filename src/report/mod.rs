@@ -22,6 +22,7 @@ pub mod gain;
 pub mod keep;
 pub mod kept;
 pub mod list;
+pub mod look;
 pub mod map;
 pub mod overview;
 pub mod prune;

@@ -4,13 +4,14 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{ContextUsage, Report, SessionRef};
+use super::envelope::{ContextUsage, Report, SessionRef, short_id};
 use super::list::age;
+use super::look::{Look, clip};
 use super::size::{short, whole_percent};
-use super::table::{Cell, Look, Table};
+use super::table::{Cell, Table};
 use ctxc_transcript::text::Tokens;
 
-/// How full the context of a session is.
+/// The context usage of a session, and the commands that would help most.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Overview {
     /// The session.
@@ -27,11 +28,11 @@ pub struct Overview {
     /// What the client recorded last.
     #[serde(skip)]
     pub recorded: Option<Tokens>,
-    /// Whether the client measured the size, and nothing came after that.
+    /// Whether the client recorded the usage and nothing was added since.
     pub is_measured: bool,
-    /// What uses it, the largest first; all together are the size.
+    /// Usage by kind, largest first; the sum is the context usage.
     pub usage: Vec<Usage>,
-    /// What would save most.
+    /// The commands that would save most.
     #[serde(rename = "commands")]
     pub advice: Vec<Advice>,
 }
@@ -46,11 +47,11 @@ impl Report for Overview {
     }
 }
 
-/// What one kind of content uses.
+/// The context usage of one kind of content.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Usage {
     kind: &'static str,
-    /// The tool, for results.
+    /// The tool; null for other kinds than tool results.
     tool: Option<String>,
     /// Its tokens.
     pub tokens: Tokens,
@@ -95,11 +96,12 @@ impl Overview {
     pub fn text(&self, now: Timestamp, look: Look) -> String {
         let Self { read, tokens, window, usage, .. } = self;
         let title = read.title.as_deref().unwrap_or("session");
-        let id = read.id.as_deref().and_then(|id| id.get(..8)).unwrap_or("-");
+        let which = format!("({}, {})", read.id.as_deref().map_or("-", short_id), ago(now, self.modified));
+        let room = look.width.map_or(usize::MAX, |width| width.saturating_sub("session    ".len() + which.len()));
+        let title = clip(title, room);
         let how = if self.is_measured { "measured" } else { "estimated" };
         let mut text = format!(
-            "session   {title} ({id}, {})\ncontext   {} tokens ({} of {}), {how}\n",
-            ago(now, self.modified),
+            "session   {title} {which}\ncontext   {} tokens ({} of {}), {how}\n",
             short(*tokens),
             whole_percent(*tokens, *window),
             short(*window),
@@ -119,7 +121,7 @@ impl Overview {
         if !self.advice.is_empty() {
             let mut table = Table::new(&["command", "saves", ""]);
             for Advice { command, what, saves } in &self.advice {
-                table.push(vec![command.as_str().into(), Cell::Count(saves.0), (*what).into()]);
+                table.push(vec![Cell::Whole(command.clone()), Cell::Count(saves.0), (*what).into()]);
             }
             text.push('\n');
             text += &table.render(look);

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::{ContextUsage, Report, SessionRef};
+use super::look::Look;
 use super::rewritten::Rewritten;
 use super::size::{bytes, count, counted};
-use super::table::{Cell, Look, Table};
+use super::table::{Cell, Table};
 use ctxc_core::apply::{Pruned, PrunedCall, PrunedRow, shortened};
 use ctxc_transcript::text::Tokens;
 
@@ -18,13 +19,13 @@ pub struct PruneReport {
     /// What every rewrite tells.
     #[serde(flatten)]
     pub rewritten: Rewritten,
-    /// A row for everything that was asked for, also where it found nothing.
+    /// A row for each rule that was applied, also where it matched nothing.
     pub rules: Vec<RuleRow>,
-    /// All rows together.
+    /// The total of all rows.
     pub total: RuleRow,
-    /// Whether entries off the live chain were asked for and stay, because the newest message is one of them.
+    /// Whether inactive entries were to be removed and were kept, because the newest message is one of them.
     pub dead_kept: bool,
-    /// The results that were cut, in the order of the file.
+    /// The tool results that were removed, in file order.
     pub calls: Vec<CallRow>,
 }
 
@@ -42,17 +43,17 @@ impl Report for PruneReport {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RuleRow {
     rule: &'static str,
-    /// How many results, images, parameters or entries went or were shortened.
+    /// The number of results, images, parameters or entries that were removed or shortened.
     count: u64,
-    /// `chars4` tokens of what the model sees.
+    /// `chars4` tokens saved.
     tokens_saved: i64,
-    /// By how many bytes the file is smaller, for what is never sent.
+    /// Bytes saved, for content that is never sent to the model.
     bytes_saved: u64,
-    /// What stays because a cut would save too little.
+    /// The number of items kept because removing them would save too little.
     too_small: u64,
 }
 
-/// One result that was cut.
+/// A tool result that was removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "PrunedCall")]
 pub struct CallRow {
@@ -183,7 +184,7 @@ pub struct Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// What was done.
+    /// The operation.
     #[must_use]
     pub const fn run(report: &'a PruneReport, look: Look) -> Self {
         Self { report, look, n_named: N_NAMED }

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::{Report, SessionRef};
-use super::table::{Cell, Look, Table};
+use super::look::Look;
+use super::table::{Cell, Table};
 use ctxc_transcript::text::Tokens;
 
-/// What can be named in a transcript.
+/// The tool calls and messages that commands can select.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Refs {
     /// The session that was read.
@@ -15,7 +16,7 @@ pub struct Refs {
     pub read: SessionRef,
     /// The calls.
     pub calls: Vec<CallRow>,
-    /// The messages, where they were asked for.
+    /// The messages; null without `--messages`.
     pub messages: Option<Vec<MessageRow>>,
 }
 
@@ -25,15 +26,15 @@ impl Report for Refs {
     }
 }
 
-/// What there is of a call or of a message.
+/// The state of a call or of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// All of it.
+    /// Unchanged.
     Live,
     /// A placeholder or a summary.
     Cut,
-    /// A result that tells of an error, or of a refusal.
+    /// A result with an error or a refusal.
     Failed,
     /// A call without a result.
     Unanswered,
@@ -59,17 +60,17 @@ pub struct CallRow {
     pub handle: String,
     /// The tool.
     pub tool: String,
-    /// The argument that tells most.
+    /// The main argument.
     pub argument: String,
     /// The line of the call, from 1.
     pub line: u32,
     /// The line of the result, from 1.
     pub result_line: Option<u32>,
-    /// How many steps have come since.
+    /// The number of steps since.
     pub age: u32,
     /// The `chars4` tokens of the result.
     pub tokens: Tokens,
-    /// What there is of it.
+    /// Its state.
     pub state: State,
     /// The id of the call.
     pub id: String,
@@ -78,15 +79,15 @@ pub struct CallRow {
 /// A text of a message.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct MessageRow {
-    /// Whose it is.
+    /// The role.
     pub role: &'static str,
     /// Its line, from 1.
     pub line: u32,
     /// Its `chars4` tokens.
     pub tokens: Tokens,
-    /// What there is of it.
+    /// Its state.
     pub state: State,
-    /// A pattern that fits it; `None` where the text is nothing but punctuation.
+    /// A pattern that matches it; null where the text has no letter or digit.
     pub pattern: Option<String>,
 }
 

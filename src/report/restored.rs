@@ -10,21 +10,21 @@ use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{count, counted};
 use ctxc_transcript::text::Tokens;
 
-/// What was brought back item by item.
+/// The items that were restored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RestoredReport {
     /// What every rewrite tells.
     #[serde(flatten)]
     pub rewritten: Rewritten,
-    /// How many items were brought back.
+    /// The number of items that were restored.
     pub restored: u64,
-    /// `chars4` tokens of what stood in their places, and of the items.
+    /// `chars4` tokens of the placeholders, and of the restored items.
     pub cut: BeforeAfter<Tokens>,
-    /// The difference.
+    /// The difference between before and after.
     pub tokens_given_back: i64,
-    /// Whether all that was cut is back, so that the result is the transcript as it was at first, thinking and all.
+    /// Whether everything is restored, so that the result equals the original transcript, thinking included.
     pub is_source: bool,
-    /// A row for each target, in the order in which they were given.
+    /// A row for each target, in the order given.
     pub targets: Vec<RestoredRow>,
 }
 
@@ -38,57 +38,57 @@ impl Report for RestoredReport {
     }
 }
 
-/// What came of a target.
+/// The outcome of a target.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RestoredRow {
-    /// The target as it was typed.
+    /// The target as typed.
     pub target: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: RestoredOutcome,
-    /// What it names.
+    /// The items that it matches.
     pub items: Vec<RestoredItem>,
 }
 
-/// What came of a target as a whole.
+/// The outcome of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RestoredOutcome {
-    /// All or some of what it names is back.
+    /// All or some of what it matches is restored.
     Restored,
-    /// Nothing fits it.
+    /// Nothing matches it.
     NoMatch,
-    /// What it names is not cut.
+    /// What it matches is not removed.
     NotCut,
-    /// What it names is named by an earlier target too.
+    /// What it matches is matched by an earlier target.
     NamedTwice,
-    /// What it names could not be brought back; its items say why.
+    /// What it matches could not be restored; the items say why.
     Failed,
 }
 
-/// One item that was to be brought back.
+/// An item that was to be restored.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RestoredItem {
-    /// The handle, or how the text starts.
+    /// The handle, or the beginning of the text.
     pub name: String,
-    /// The rule or verb that had cut it.
+    /// The rule or verb that removed it.
     pub rule: String,
-    /// The operation that had cut it.
+    /// The operation that removed it.
     pub operation: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: ItemOutcome,
-    /// `chars4` tokens of what stood there, and of what stands there now.
+    /// `chars4` tokens before and after.
     pub tokens: Option<BeforeAfter<Tokens>>,
 }
 
-/// What came of an item.
+/// The outcome of an item.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum ItemOutcome {
-    /// It is what it was.
+    /// It is unchanged.
     Restored,
-    /// Its entry is not there any more.
+    /// Its entry no longer exists.
     Gone {
-        /// The operation that took it out, where one did.
+        /// The operation that removed it, where one did.
         by: Option<String>,
     },
 }
@@ -112,7 +112,7 @@ impl RestoredReport {
         self.restored == 0 && self.targets.iter().any(|row| row.outcome == RestoredOutcome::Failed)
     }
 
-    /// Why nothing changed, when nothing did.
+    /// Why nothing changed; null where something did.
     #[must_use]
     pub fn why_unchanged(&self) -> &'static str {
         let is_all = |outcome| self.targets.iter().all(|row| row.outcome == outcome);

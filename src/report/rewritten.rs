@@ -26,51 +26,51 @@ pub struct Rewritten {
     /// What the client recorded last as the size of its context.
     #[serde(skip)]
     pub measured: Option<Tokens>,
-    /// Where the transcript came from.
+    /// The path of the transcript that was read.
     pub source: String,
-    /// Where the result is; nothing for standard output and for a run that changes nothing.
+    /// The path of the result; null for standard output and where nothing changed.
     pub output: Option<String>,
     /// The id of the new session.
     pub session_id: Option<String>,
-    /// Why nothing changed, when nothing did.
+    /// Why nothing changed; null where something did.
     pub unchanged: Option<String>,
-    /// Whether this is a plan, of which nothing was done.
+    /// Whether this is a dry run.
     pub dry_run: bool,
-    /// What the model sees, before and after; of a dry run what is expected.
+    /// Context usage before and after; expected usage for a dry run.
     pub tokens: LiveTokens,
     /// Whether people are told the calibrated figures too.
     #[serde(skip)]
     pub shows_calibrated: bool,
-    /// What went as thinking, which is apart from what the verb itself saved.
+    /// Thinking that was removed as a consequence; not part of what the verb saved.
     pub thinking_removed: ThinkingRemoved,
-    /// What the rewrite costs in the prompt cache; nothing where the model sees no change.
+    /// The cost in the prompt cache; null where no active entry changed.
     pub prompt_cache: Option<CacheCost>,
     /// The `chars4` tokens before the first change that the model sees.
     #[serde(skip)]
     unchanged_tokens: Option<Tokens>,
-    /// The size that the client will take its context for.
+    /// The context usage that the client will show.
     pub gauge: Option<Gauge>,
-    /// Whether a tool loop that was open at the end is closed.
+    /// Whether an open tool loop at the end was closed.
     pub closed_loop: bool,
     /// How many messages close it.
     #[serde(skip)]
     pub n_closing: u32,
-    /// Copies of request bodies that went.
+    /// The number of copied request bodies that were removed.
     pub request_copies_removed: u64,
     /// The size of the file.
     pub bytes: Option<BeforeAfter<u64>>,
-    /// The operation in the archive.
+    /// The id of the operation in the archive.
     pub operation: Option<String>,
-    /// What of the session was new to the archive.
+    /// What was stored in the archive that it did not have yet.
     pub deposit: Option<DepositSize>,
-    /// The copy of a source that was replaced in place.
+    /// The backup of a source that was replaced in place.
     pub backup: Option<String>,
     /// What was asked of servers.
     #[serde(skip)]
     calls: OperationCost,
-    /// The context window that usage is held against.
+    /// The context window, in tokens.
     pub window: Tokens,
-    /// How the new session is resumed.
+    /// The command that resumes the new session.
     pub resume: Option<String>,
     /// The command that undoes the operation.
     pub undo: Option<String>,
@@ -86,18 +86,18 @@ pub struct BeforeAfter<T> {
     pub after: T,
 }
 
-/// What the model sees.
+/// Context usage by each estimate.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 pub struct LiveTokens {
-    /// By a quarter of the characters.
+    /// `chars4` tokens: characters / 4.
     pub chars4: BeforeAfter<Totals>,
-    /// As the API would count, by the usage recorded in this file; the overhead before the first message included.
+    /// Tokens scaled to the usage that the session records, the overhead before the first message included.
     pub calibrated: BeforeAfter<Tokens>,
     /// Tokens of the API for one of `chars4`.
     pub factor: f64,
     /// The overhead before the first message.
     pub overhead: Tokens,
-    /// From how many steps the factor was learnt.
+    /// The number of steps that the factor was learned from.
     pub calibrated_from_steps: usize,
 }
 

@@ -22,15 +22,15 @@ pub struct RunReport {
     /// What every rewrite tells.
     #[serde(flatten)]
     pub rewritten: Rewritten,
-    /// What the context was to come below.
+    /// The target for the context, in tokens.
     pub target: Option<Tokens>,
-    /// The size of the context at the end, by the estimate that is held against the target.
+    /// Context usage at the end, by the estimate that the target uses.
     pub size: Tokens,
-    /// Whether it is below the target, where there is one.
+    /// Whether the target was reached; null without one.
     pub reached: Option<bool>,
-    /// The stages that were taken, in order.
+    /// The stages that ran, in order.
     pub stages: Vec<StageRow>,
-    /// Those that were not, because the target was met before.
+    /// The stages that did not run, because the target was reached before.
     pub spared: Vec<String>,
 }
 
@@ -47,14 +47,14 @@ impl Report for RunReport {
 /// What one stage did.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct StageRow {
-    /// What people call it.
+    /// The name of the stage.
     pub name: String,
     /// The verb.
     pub step: &'static str,
     /// The size of the context before and after, by the estimate that is held against a target. What follows from all
     /// stages together, such as thinking that goes, is in it where there is a target, and else in the size at the end alone.
     pub size: BeforeAfter<Tokens>,
-    /// What it did.
+    /// What the stage did.
     pub did: Did,
     /// The stage itself, for a plan.
     #[serde(skip)]
@@ -65,7 +65,7 @@ pub struct StageRow {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Did {
-    /// Results were cut.
+    /// Tool results were removed.
     Pruned {
         /// A row for each rule.
         rules: Vec<RuleRow>,
@@ -76,20 +76,20 @@ pub enum Did {
     Compressed {
         /// How many.
         compressed: u64,
-        /// How many kept their text or had no reply.
+        /// The number of texts that were kept or had no reply.
         left: u64,
-        /// What was asked of a server for them, or would be.
+        /// Requests to a server for them, made or planned.
         calls: Option<CallsReport>,
-        /// The texts, as a plan lists them.
+        /// The texts, as listed in a plan.
         texts: Vec<TextRow>,
     },
     /// Messages were compacted.
     Compacted(Box<CompactStats>),
-    /// Messages were dropped.
+    /// The oldest messages were removed.
     Truncated {
-        /// Messages as the API sees them.
+        /// The number of messages as the API counts them.
         messages: BeforeAfter<u32>,
-        /// Why nothing was dropped.
+        /// Why nothing was removed; null where something was.
         reason: Option<&'static str>,
     },
 }
@@ -99,21 +99,21 @@ pub enum Did {
 pub struct TextRow {
     /// The line of the entry.
     pub line: u32,
-    /// The place of the tool result in it, for the text of one.
+    /// The position of the tool result in the entry; null for other texts.
     pub result: Option<usize>,
-    /// How the text begins.
+    /// The beginning of the text.
     pub begins: String,
     /// Its size.
     pub tokens: Tokens,
-    /// The size that it shall come down to.
+    /// The target, in tokens.
     pub target: Tokens,
-    /// The size that it came down to.
+    /// The size afterwards.
     pub tokens_after: Option<Tokens>,
-    /// What came of it: `compressed`, `extracted`, `kept` or `failed`.
+    /// The outcome: `compressed`, `extracted`, `kept` or `failed`.
     pub outcome: Option<&'static str>,
-    /// Why the reply was refused.
+    /// Why the reply was refused; null where it was accepted.
     pub reason: Option<String>,
-    /// What it took.
+    /// The calls that it took.
     pub calls: Option<TaskCalls>,
 }
 

@@ -1,11 +1,10 @@
 //! Messages as people read them, as data and as text (U-06).
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::envelope::{Report, SessionRef};
+use super::look::{Look, Style};
 use super::size::{self, counted};
 use super::when::to_second;
 use ctxc_core::apply::{Shown, Speaker};
@@ -22,7 +21,7 @@ const CHARS: usize = 1000;
 pub enum Length {
     /// The beginning of what tools gave and got, and of thinking.
     Short,
-    /// All of it.
+    /// Unchanged.
     Full,
 }
 
@@ -104,33 +103,41 @@ impl Show {
     }
 }
 
-impl fmt::Display for Show {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Show {
+    /// The messages as text.
+    #[must_use]
+    pub fn text(&self, look: Look) -> String {
+        let mut all = String::new();
         for (at, message) in self.messages.iter().enumerate() {
             let gap = if at == 0 { "" } else { "\n" };
             let text = printable(message.text.trim_end());
             let (text, more) = match self.length {
                 Length::Short if !message.is_said() => beginning(&text, message.tokens),
-                Length::Short | Length::Full => (text.as_str(), String::new()),
+                Length::Short | Length::Full => (text.as_str(), None),
             };
-            writeln!(f, "{gap}{}\n{text}{more}", message.heading())?;
+            let heading = look.style(Style::Heading, &message.heading());
+            all.extend([gap, &heading, "\n", text, "\n"]);
+            if let Some(more) = more {
+                all += &look.style(Style::Dim, &more);
+                all.push('\n');
+            }
         }
-        Ok(())
+        all
     }
 }
 
 /// The beginning of a long text, and what says how much there is beside it.
-fn beginning(text: &str, tokens: Tokens) -> (&str, String) {
+fn beginning(text: &str, tokens: Tokens) -> (&str, Option<String>) {
     let by_lines = text.match_indices('\n').nth(LINES - 1).map_or(text.len(), |(at, _)| at);
     let by_chars = text.char_indices().nth(CHARS).map_or(text.len(), |(at, _)| at);
     let end = by_lines.min(by_chars);
     if end == text.len() {
-        return (text, String::new());
+        return (text, None);
     }
     let (head, rest) = text.split_at(end);
     let n_lines = rest.trim_start_matches('\n').lines().count() as u64;
     let more = counted(n_lines, "more line");
-    (head, format!("\n[... {more}, {} in total; use --full to show all]", size::tokens(tokens)))
+    (head, Some(format!("[... {more}, {} in total; use --full to show all]", size::tokens(tokens))))
 }
 
 /// `text` without what a terminal takes for a command.
@@ -151,8 +158,8 @@ mod tests {
         let long = "a line\n".repeat(20);
         let (head, more) = beginning(long.trim_end(), Tokens(35));
         assert_eq!(head.lines().count(), 12);
-        assert_eq!(more, "\n[... 8 more lines, 35 tokens in total; use --full to show all]");
-        assert_eq!(beginning("short", Tokens(2)), ("short", String::new()));
+        assert_eq!(more.as_deref(), Some("[... 8 more lines, 35 tokens in total; use --full to show all]"));
+        assert_eq!(beginning("short", Tokens(2)), ("short", None));
         assert_eq!(beginning(&"会".repeat(1001), Tokens(251)).0.chars().count(), 1000);
     }
 

@@ -1,31 +1,29 @@
 //! Aligned tables with bars.
 //!
 //! In: rows of [`Cell`]s. Out: text, each line ended, without trailing blanks. Columns of text stand to the left,
-//! columns of figures to the right.
+//! columns of figures to the right. Where a [`Look`] has a width, bars and then the widest texts are shortened to it.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table as Grid};
+use unicode_width::UnicodeWidthStr;
 
+use super::look::{Look, Style, clip};
 use super::size;
 
-/// The width of a bar that stands for the whole, in characters.
-const BAR_WIDTH: u64 = 20;
-
-/// How a table is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
-    /// ASCII, for pipes and files.
-    Plain,
-    /// Block characters, for a terminal.
-    Drawn,
-}
+/// The widest bar, which stands for the whole, in characters.
+const BAR_WIDTH: usize = 20;
+/// The narrowest column that bars and texts are shortened to, in characters.
+const NARROWEST: usize = 8;
+/// The blanks between two columns.
+const GAP: usize = 2;
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
     /// Nothing.
     Empty,
-    /// Text as it is.
+    /// Text, which is shortened where the line is too long for a terminal.
     Text(String),
+    /// Text to be copied, which is never shortened: a command.
+    Whole(String),
     /// A number, grouped by three digits.
     Count(u64),
     /// A number of bytes in the unit that fits.
@@ -55,6 +53,30 @@ pub struct Table {
     rows: Vec<Vec<Cell>>,
 }
 
+/// What the cells of a column hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Text,
+    Whole,
+    Figure,
+    Bar,
+}
+
+/// A column, with widths in columns of the terminal.
+struct Column {
+    content: Content,
+    width: usize,
+    /// How wide it is where there is room.
+    in_full: usize,
+}
+
+impl Column {
+    /// How wide the bar is that stands for the whole.
+    fn widest_bar(&self) -> usize {
+        (BAR_WIDTH * self.width).checked_div(self.in_full).unwrap_or(0)
+    }
+}
+
 impl Table {
     /// A table without rows under `heads`.
     #[must_use]
@@ -70,63 +92,94 @@ impl Table {
     /// The table as text.
     #[must_use]
     pub fn render(&self, look: Look) -> String {
-        let mut grid = Grid::new();
-        grid.load_style(comfy_table::presets::NOTHING);
-        grid.set_content_arrangement(ContentArrangement::Disabled);
-        grid.set_header(&self.heads);
+        let columns = self.columns(look);
+        let mut text = look.style(Style::Heading, &line(&columns, self.heads.iter().cloned()));
+        text.push('\n');
         for row in &self.rows {
-            grid.add_row(row.iter().map(|cell| cell.render(look)));
-        }
-        for (column_idx, column) in grid.column_iter_mut().enumerate() {
-            column.set_padding((0, 2));
-            column.set_cell_alignment(self.alignment(column_idx));
-        }
-        let mut text = String::new();
-        for line in grid.to_string().lines() {
-            text.push_str(line.trim_end());
+            let cells = columns.iter().enumerate().map(|(column_idx, column)| {
+                row.get(column_idx).map_or_else(String::new, |cell| cell.render(look, column.widest_bar()))
+            });
+            text += &line(&columns, cells);
             text.push('\n');
         }
         text
     }
 
-    /// To the right where the first cell that says something is a figure.
-    fn alignment(&self, column_idx: usize) -> CellAlignment {
-        let mut cells = self.rows.iter().filter_map(|row| row.get(column_idx));
-        match cells.find(|cell| **cell != Cell::Empty) {
-            Some(Cell::Count(_) | Cell::Bytes(_) | Cell::Share(..)) => CellAlignment::Right,
-            Some(Cell::Text(_) | Cell::Bar(..) | Cell::Empty) | None => CellAlignment::Left,
+    /// What each column is, and how wide.
+    fn columns(&self, look: Look) -> Vec<Column> {
+        let of = |(column_idx, head): (usize, &String)| {
+            let cells = || self.rows.iter().filter_map(move |row| row.get(column_idx));
+            let widest = cells().map(|cell| cell.render(look, BAR_WIDTH).width()).max().unwrap_or(0);
+            let width = widest.max(head.width());
+            Column { content: cells().find_map(Cell::content).unwrap_or(Content::Text), width, in_full: width }
+        };
+        let mut columns: Vec<Column> = self.heads.iter().enumerate().map(of).collect();
+        let Some(room) = look.width else { return columns };
+        let gaps = GAP * columns.len().saturating_sub(1);
+        let mut excess = (columns.iter().map(|column| column.width).sum::<usize>() + gaps).saturating_sub(room);
+        for content in [Content::Bar, Content::Text] {
+            while excess > 0 {
+                let elastic = columns.iter_mut().filter(|it| it.content == content && it.width > NARROWEST);
+                let Some(widest) = elastic.max_by_key(|column| column.width) else { break };
+                widest.width -= 1;
+                excess -= 1;
+            }
         }
+        columns
     }
+}
+
+/// `cells` side by side, each as wide as its column.
+fn line(columns: &[Column], cells: impl Iterator<Item = String>) -> String {
+    let mut line = String::new();
+    for (Column { content, width, .. }, cell) in columns.iter().zip(cells) {
+        let cell = if *content == Content::Text { clip(&cell, *width).into_owned() } else { cell };
+        let blanks = " ".repeat(width.saturating_sub(cell.width()));
+        line += &if *content == Content::Figure { blanks + &cell } else { cell + &blanks };
+        line += &" ".repeat(GAP);
+    }
+    line.truncate(line.trim_end().len());
+    line
 }
 
 impl Cell {
-    fn render(&self, look: Look) -> String {
+    /// What the column holds of which this is the first cell; `None` where it says nothing.
+    const fn content(&self) -> Option<Content> {
+        match self {
+            Self::Empty => None,
+            Self::Text(_) => Some(Content::Text),
+            Self::Whole(_) => Some(Content::Whole),
+            Self::Count(_) | Self::Bytes(_) | Self::Share(..) => Some(Content::Figure),
+            Self::Bar(..) => Some(Content::Bar),
+        }
+    }
+
+    fn render(&self, look: Look, widest_bar: usize) -> String {
         match self {
             Self::Empty => String::new(),
-            Self::Text(text) => text.clone(),
+            Self::Text(text) => look.paths(text).into_owned(),
+            Self::Whole(text) => text.clone(),
             Self::Count(n) => size::count(*n),
             Self::Bytes(n) => size::bytes(*n),
             Self::Share(part, whole) => size::percent(*part, *whole),
-            Self::Bar(part, whole) => bar(*part, *whole, look),
+            Self::Bar(part, whole) => bar(*part, *whole, widest_bar, look),
         }
     }
 }
 
-/// A bar of up to [`BAR_WIDTH`] characters, drawn to an eighth of one. Whatever is more than nothing shows.
-fn bar(part: u64, whole: u64, look: Look) -> String {
+/// A bar of up to `widest` characters, drawn to an eighth of one. Whatever is more than nothing shows.
+fn bar(part: u64, whole: u64, widest: usize, look: Look) -> String {
     if whole == 0 || part == 0 {
         return String::new();
     }
-    let eighths_of_whole = u128::from(BAR_WIDTH * 8);
+    let eighths_of_whole = (widest * 8) as u128;
     let eighths = u128::from(part) * eighths_of_whole / u128::from(whole);
     let eighths = usize::try_from(eighths.clamp(1, eighths_of_whole)).unwrap_or(1);
-    match look {
-        Look::Plain => "#".repeat(eighths.div_ceil(8)),
-        Look::Drawn => {
-            let partial = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"].get(eighths % 8).copied().unwrap_or_default();
-            "█".repeat(eighths / 8) + partial
-        }
+    if look.width.is_none() {
+        return "#".repeat(eighths.div_ceil(8));
     }
+    let partial = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"].get(eighths % 8).copied().unwrap_or_default();
+    "█".repeat(eighths / 8) + partial
 }
 
 #[cfg(test)]
@@ -150,13 +203,13 @@ mod tests {
     // U-05
     #[test]
     fn figures_stand_to_the_right_and_bars_tell_the_share() {
-        insta::assert_snapshot!(by_role().render(Look::Plain), @"
+        insta::assert_snapshot!(by_role().render(Look::PLAIN), @"
         role       messages  tokens   share
         user             12   1,234   1.2 %  #
         assistant        30  98,765  98.8 %  ####################
         system            1       1  <0.1 %  #
         ");
-        insta::assert_snapshot!(by_role().render(Look::Drawn), @"
+        insta::assert_snapshot!(by_role().render(Look { width: Some(80), ..Look::PLAIN }), @"
         role       messages  tokens   share
         user             12   1,234   1.2 %  ▏
         assistant        30  98,765  98.8 %  ███████████████████▊
@@ -166,13 +219,30 @@ mod tests {
 
     #[test]
     fn a_table_without_rows_is_its_heads() {
-        assert_eq!(Table::new(&["role", "tokens"]).render(Look::Plain), "role  tokens\n");
+        assert_eq!(Table::new(&["role", "tokens"]).render(Look::PLAIN), "role  tokens\n");
     }
 
+    // W-09
     #[test]
-    fn long_cells_are_not_wrapped() {
-        let mut table = Table::new(&["path"]);
-        table.push(vec!["x".repeat(500).into()]);
-        assert_eq!(table.render(Look::Plain).lines().count(), 2);
+    fn w_09_a_table_is_as_wide_as_the_terminal() {
+        let mut table = Table::new(&["title", "tokens", "", "path", "command"]);
+        for (title, tokens) in [("表を出力する機能は欲しいかも、人間用に", 900), ("a short one", 100)]
+        {
+            let path = Cell::from("/home/ann/code/shop/src/report/table.rs");
+            let command = Cell::Whole("ctxc undo 3f9a1c2b".to_owned());
+            table.push(vec![title.into(), Cell::Count(tokens), Cell::Bar(tokens, 1_000), path, command]);
+        }
+        let look = Look { home: Some("/home/ann"), ..Look::PLAIN };
+        insta::assert_snapshot!(table.render(Look { width: Some(80), ..look }), @"
+        title                 tokens            path                  command
+        表を出力する機能は…      900  ███████▏  …src/report/table.rs  ctxc undo 3f9a1c2b
+        a short one              100  ▊         …src/report/table.rs  ctxc undo 3f9a1c2b
+        ");
+        for width in [80, 90, 100, 120] {
+            let text = table.render(Look { width: Some(width), ..look });
+            assert!(text.lines().all(|line| line.width() <= width), "{text}");
+        }
+        // Nothing is shortened in a pipe.
+        assert!(table.render(Look::PLAIN).contains("/home/ann/code/shop/src/report/table.rs"));
     }
 }

@@ -21,21 +21,21 @@ pub struct TruncateReport {
     pub rewritten: Rewritten,
     /// The name of the strategy.
     pub strategy: &'static str,
-    /// How often a model was asked: never.
+    /// The number of model calls: always 0.
     pub model_calls: u32,
-    /// What the context shall be below, in tokens.
+    /// The target for the context, in tokens.
     pub target: Tokens,
-    /// The size of the context afterwards, as it was held against the target.
+    /// Context usage afterwards, as compared with the target.
     pub size: Tokens,
-    /// The size, where it is over the target because two messages are the least.
+    /// Context usage where the target was not reached because two messages always stay.
     pub over_target: Option<Tokens>,
-    /// Why nothing was cut: `already-under-target`, `below-minimum`, `empty` or `no-prompt`.
+    /// Why nothing was removed: `already-under-target`, `below-minimum`, `empty` or `no-prompt`.
     pub reason: Option<&'static str>,
-    /// Messages as the API sees them.
+    /// The number of messages as the API counts them.
     pub messages: BeforeAfter<u32>,
-    /// The line of the first message that was kept in its place.
+    /// The line of the first message that was kept.
     pub start: Option<u32>,
-    /// The line of the prompt that stays before it, where the turn was cut inside.
+    /// The line of the prompt that was kept before it, where the turn was cut inside.
     pub opener: Option<u32>,
     #[serde(skip)]
     why: Option<Unchanged>,

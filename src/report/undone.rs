@@ -15,21 +15,21 @@ pub struct UndoneReport {
     /// What every rewrite tells.
     #[serde(flatten)]
     pub rewritten: Rewritten,
-    /// The operation.
+    /// The id of the operation.
     pub undone: Vec<String>,
-    /// Its command.
+    /// The command of the operation.
     pub command: String,
-    /// How many operations came after it, and are left in place.
+    /// The number of later operations, which are kept.
     pub later: u64,
-    /// The items that it had cut and that are back.
+    /// The items that it had removed and that are restored.
     pub restored: Vec<String>,
-    /// The items that it had brought back and that are cut again.
+    /// The items that it had restored and that are removed again.
     pub cut_again: Vec<String>,
-    /// The items that it had cut and that stay as later operations left them.
+    /// The items that it had removed and that later operations keep removed.
     pub kept: Vec<KeptRow>,
-    /// Lines that a client added since, which stay.
+    /// The number of lines that a client appended since, which are kept.
     pub appended_lines: u64,
-    /// Whether the file that was read is still there as it was, so that nothing had to be written.
+    /// Whether the source still exists unchanged, so that nothing had to be written.
     pub is_untouched: bool,
 }
 
@@ -43,13 +43,13 @@ impl Report for UndoneReport {
     }
 }
 
-/// An item that stays as a later operation left it.
+/// An item that a later operation keeps removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "KeptItem")]
 pub struct KeptRow {
-    /// The handle, or how the text starts.
+    /// The handle, or the beginning of the text.
     pub name: String,
-    /// The operation that cut it last.
+    /// The operation that removed it last.
     pub by: String,
 }
 

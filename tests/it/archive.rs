@@ -19,7 +19,7 @@ fn shown(run: &Run) -> String {
     for (pattern, name) in [
         (r"\b[01][0-9a-hjkmnp-tv-z]{12}\b", "[OPERATION]"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "[TIME]"),
-        (r"records in [0-9.]+ kB", "records in [SIZE]"),
+        (r"; [0-9.]+ kB on disk", "; [SIZE] on disk"),
         (r"refers to \([0-9.]+ k?B\)", "refers to ([SIZE])"),
         (r"the file had [0-9.]+ kB, it has [0-9.]+ kB", "the file had [SIZE], it has [LESS]"),
     ] {
@@ -44,7 +44,8 @@ fn operations_and_entries_are_listed() {
     operation      time                  verb      before  after  items  session
     [OPERATION]  [TIME]  compress  10,182  7,698     12  a
     ----- standard error
-    sqlite:[HOME]/archive.sqlite holds 1 operation, 129 lines of 179.7 kB, and 0 records in [SIZE]
+    archive   sqlite:[HOME]/archive.sqlite
+    holds     1 operation, 129 lines (179.7 kB), 0 records; [SIZE] on disk
     ");
     assert_snapshot!(shown(&stage.run(["archive", "list", "--kind", "prompt", "--limit", "1"])), @"
     exit code: 0
@@ -52,7 +53,8 @@ fn operations_and_entries_are_listed() {
     bdde747f748b  [TIME]  prompt  by user  session [ID]
       Thanks. Write the text for the pull request: what was wrong, what changed, how i…
     ----- standard error
-    sqlite:[HOME]/archive.sqlite holds 1 operation, 129 lines of 179.7 kB, and 0 records in [SIZE]
+    archive   sqlite:[HOME]/archive.sqlite
+    holds     1 operation, 129 lines (179.7 kB), 0 records; [SIZE] on disk
     ");
     let json = stage.run(["archive", "list", "--json", "--session", "a.jsonl"]).ended(0).json();
     assert_eq!((&json["schema"], json["operations"].as_array().unwrap().len()), (&Value::from(2), 1));

@@ -23,7 +23,8 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
         -The loop in src/total.ts:3 takes the second coupon off what the first one left. With 10 % and 20 % the customer pays 72 % and not 70 %. The price list says that coupons add up, so I would sum the rat…
         +With 10 % and 20 % the customer pays 72 % and not 70 %. [...]
     ----- standard error
-    0 entries dropped (0 tokens), 2 changed (97 -> 28 tokens), 0 added (0 tokens), 11 unchanged; tokens are chars4
+    changed   2 entries, 97 -> 28 tokens
+    unchanged 11 entries
     ");
     stage.run(["truncate", "a.jsonl", "--target-tokens", "300", "--tokens", "chars4", "-o", "c.jsonl"]).ended(0);
     assert_snapshot!(stage.run(["diff", "a.jsonl", "c.jsonl"]).text, @"
@@ -35,7 +36,8 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
     - line 3  2026-03-02T09:00:22Z  assistant, call  11 tokens  Read file_path: /home/ann/shop/src/total.ts
     - line 4  2026-03-02T09:00:29Z  tool  49 tokens  1 export function total(items, coupons) { 2 let sum = items.…
     ----- standard error
-    3 entries dropped (70 tokens), 0 changed (0 -> 0 tokens), 0 added (0 tokens), 10 unchanged; tokens are chars4
+    removed   5 entries, 167 tokens
+    unchanged 8 entries
     ");
     let back = stage.run(["diff", "c.jsonl", "a.jsonl", "--json"]).ended(0).json();
     let there = stage.run(["diff", "a.jsonl", "c.jsonl", "--json"]).ended(0).json();
@@ -72,7 +74,7 @@ fn u_06_equal_and_foreign_transcripts_are_told_apart() {
     --- a.jsonl  13 active entries, 313 tokens
     +++ a.jsonl  13 active entries, 313 tokens
     ----- standard error
-    0 entries dropped (0 tokens), 0 changed (0 -> 0 tokens), 0 added (0 tokens), 13 unchanged; tokens are chars4
+    unchanged 13 entries
     ");
     let foreign = stage.run(["diff", "a.jsonl", "b.jsonl"]).ended(0);
     assert!(foreign.stderr.contains("no entry in common"), "{}", foreign.text);

@@ -75,16 +75,16 @@ fn w_06_results_are_shown_for_people() {
     assert_snapshot!(shown(&["find", "which bench used a private path?"]), @"
     exit code: 0
     ----- standard output
-    3300bb55  Renaming shard to segment  [AGE]  inactive
+    Renaming shard to segment (3300bb55)  [AGE]  inactive
       assistant: Fixed: the bench used the private path `crate::shard::Raw`; it
       now goes thro…
       ctxc show 3300bb55 --line 8
 
-    3300bb55  Renaming shard to segment  [AGE]  inactive
+    Renaming shard to segment (3300bb55)  [AGE]  inactive
       user: benches/read.rs does not compile any more, E0433.
       ctxc show 3300bb55 --line 7
 
-    3300bb55  Renaming shard to segment  [AGE]  in context
+    Renaming shard to segment (3300bb55)  [AGE]  in context
       system: …s (re-export under the old name). 3. Errors met: `E0433` in
       benches/read.rs, fixed by the re-export. 4. Pending: the note in CH…
       ctxc show 3300bb55 --line 12
@@ -94,7 +94,7 @@ fn w_06_results_are_shown_for_people() {
     assert_snapshot!(shown(&["find", "查询延迟是多少", "--all-projects", "--limit", "1"]), @"
     exit code: 0
     ----- standard output
-    dd098e47  请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900 毫秒。日志在 /var/log/sea…  [AGE]  in context
+    请检查搜索服务的日志：从昨天晚上十点开始，… (dd098e47)  [AGE]  in context
       /home/dev/文書検索
       user: 请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900
       毫秒。日志在 /var/log/search/query.log。请先找出原因，不要修…

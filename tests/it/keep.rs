@@ -243,7 +243,7 @@ fn n_13_the_archive_tells_what_each_session_takes_up_and_a_deposit_its_size() {
     let stored = |row: &serde_json::Value| row["stored_bytes"].as_u64().unwrap();
     assert!(0 < stored(small) && stored(small) < size("session-small") / 2, "{listed}");
     let text = stage.run(["archive", "list", "--size", "--limit", "1"]).ended(0);
-    assert!(text.text.contains("webhook duplicates") && text.text.contains("  exists  "), "{}", text.text);
+    assert!(text.text.contains("webhook duplicates") && text.text.contains("  exists\n"), "{}", text.text);
 }
 
 // N-10: it is recognised as the other session, and its lines have other ids, all of them or some.

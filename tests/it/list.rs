@@ -17,17 +17,17 @@ fn u_06_sessions_are_listed_with_what_people_know_them_by() {
     assert_snapshot!(shown(&stage.run(["list"])), @"
     exit code: 0
     ----- standard output
-    session   age    turns  tokens      size  title                                                                                              made by
-    3e4f1a5d  [AGE]  3  17,247   10.1 kB  请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900 毫秒。日志在 /var/log/sea…
-    ab183c1a  [AGE]  9  31,662  179.8 kB  webhook duplicates
+    title                                                                                              session   age    turns  tokens  made by
+    请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900 毫秒。日志在 /var/log/sea…  3e4f1a5d  [AGE]  3  17,247
+    webhook duplicates                                                                                 ab183c1a  [AGE]  9  31,662
     ----- standard error
     ");
     assert_snapshot!(shown(&stage.run(["list", "--all", "--limit", "2"])), @"
     exit code: 0
     ----- standard output
-    session   age    turns  tokens     size  title                                                                                              made by  folder
-    dd098e47  [AGE]  3   1,911   8.8 kB  The total on the checkout page is wrong when two coupons ar…                                                /home/ann/shop
-    3e4f1a5d  [AGE]  3  17,247  10.1 kB  请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900 毫秒。日志在 /var/log/sea…           /home/dev/文書検索
+    title                                                                                              session   age    turns  tokens  made by  folder
+    The total on the checkout page is wrong when two coupons ar…                                       dd098e47  [AGE]  3   1,911           /home/ann/shop
+    请检查搜索服务的日志：从昨天晚上十点开始，查询延迟从 40 毫秒上升到 900 毫秒。日志在 /var/log/sea…  3e4f1a5d  [AGE]  3  17,247           /home/dev/文書検索
     ----- standard error
     hint: 1 older session: --limit lists more
     ");

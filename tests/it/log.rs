@@ -28,28 +28,25 @@ fn a_lineage_leads_back_to_the_first_source() {
     assert_snapshot!(shown(&stage.run(["log", "c.jsonl"])), @"
     exit code: 0
     ----- standard output
-    [OPERATION]  [TIME]  compress  8,347 -> 7,698 tokens (chars4)
-      [HOME]/shop/b.jsonl (161.2 kB)
-      -> [HOME]/shop/c.jsonl (158.6 kB)
+    [OPERATION]  [TIME]  compress  29k -> 28.1k tokens
       ctxc compress b.jsonl --bands 50-80:compress -o c.jsonl
+      [HOME]/shop/b.jsonl -> [HOME]/shop/c.jsonl (161.2 kB -> 158.6 kB)
       6 items removed or restored, 6 still removed
 
-    [OPERATION]  [TIME]  compress  10,182 -> 8,347 tokens (chars4)
+    [OPERATION]  [TIME]  compress  31.7k -> 29k tokens
       its output has grown since
-      [HOME]/shop/a.jsonl (179.8 kB)
-      -> [HOME]/shop/b.jsonl (161.1 kB)
       ctxc compress a.jsonl --bands 0-30:heavy -o b.jsonl
+      [HOME]/shop/a.jsonl -> [HOME]/shop/b.jsonl (179.8 kB -> 161.1 kB)
       6 items removed or restored, 6 still removed
     ----- standard error
     ");
     assert_snapshot!(shown(&stage.run(["log", "b.jsonl"])), @"
     exit code: 0
     ----- standard output
-    [OPERATION]  [TIME]  compress  10,182 -> 8,347 tokens (chars4)
+    [OPERATION]  [TIME]  compress  31.7k -> 29k tokens
       its output has grown since
-      [HOME]/shop/a.jsonl (179.8 kB)
-      -> [HOME]/shop/b.jsonl (161.1 kB)
       ctxc compress a.jsonl --bands 0-30:heavy -o b.jsonl
+      [HOME]/shop/a.jsonl -> [HOME]/shop/b.jsonl (179.8 kB -> 161.1 kB)
       6 items removed or restored, 6 still removed
     ----- standard error
     ");
@@ -83,13 +80,13 @@ fn a_session_that_was_never_touched_is_said_to_be_so() {
     exit code: 0
     ----- standard output
     ----- standard error
-    no operation in sqlite:[HOME]/archive.sqlite made a.jsonl: ctxc has not changed it
+    ctxc has not changed a.jsonl
     ");
     assert_snapshot!(shown(&stage.run(["log", "y.jsonl"])), @"
     exit code: 0
     ----- standard output
     ----- standard error
-    no operation in sqlite:[HOME]/archive.sqlite made y.jsonl: ctxc has not changed it
+    ctxc has not changed y.jsonl
     ");
     assert_eq!(stage.run(["log", "a.jsonl", "--json"]).ended(0).json()["operations"], serde_json::json!([]));
 }

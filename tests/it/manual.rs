@@ -7,9 +7,9 @@ use crate::stage::Stage;
 /// The verbs that `ctxc --help` lists.
 fn verbs(stage: &Stage) -> Vec<String> {
     let help = String::from_utf8(stage.run(["--help"]).ended(0).stdout).unwrap();
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let lines = help.lines().skip_while(|line| *line != "Commands:").take_while(|line| !line.ends_with("ptions:"));
     // What goes on in the next line stands further in.
-    let verbs = lines.filter(|line| !line.starts_with("   "));
+    let verbs = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     verbs.filter_map(|line| line.split_whitespace().next()).filter(|verb| *verb != "help").map(str::to_owned).collect()
 }
 

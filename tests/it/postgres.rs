@@ -51,7 +51,7 @@ fn a_01_a_session_comes_back_from_a_server_and_the_password_shows_nowhere() {
         .ended(0);
     stage.run(["prune", "b.jsonl", "--mask", "2", "-o", "c.jsonl"]).ended(0);
     let listed = stage.run(["archive", "list"]).ended(0);
-    assert!(listed.stderr.contains(&format!("{shown} holds 2 operations")), "{}", listed.stderr);
+    assert!(listed.stderr.contains(&format!("{shown}\nholds     2 operations")), "{}", listed.stderr);
     let found = stage.run(["archive", "search", "idempotency key", "--archive", &shown]).ended(0);
     assert!(found.text.contains("idempotency key"), "{}", found.text);
     let log = stage.run(["log", "c.jsonl", "--json"]).ended(0);

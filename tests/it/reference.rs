@@ -10,8 +10,10 @@ use crate::stage::Stage;
 
 /// The verbs that a help text lists.
 fn verbs(help: &str) -> Vec<String> {
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let verbs = lines.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    let lines = help.lines().skip_while(|line| *line != "Commands:").take_while(|line| !line.ends_with("ptions:"));
+    let verbs = lines
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next());
     verbs.filter(|verb| *verb != "help").map(str::to_owned).collect()
 }
 

@@ -73,13 +73,13 @@ fn a_folder_is_no_session() {
 #[test]
 fn which_session_is_the_latest_is_said() {
     let here = Stage::new().session("small").session_elsewhere("other", "small");
-    let said = here.run(["stats", "latest"]).text;
-    assert!(said.contains("session   [HOME]"), "{said}");
-    assert!(said.contains("/[small].jsonl"), "{said}");
-    let said = here.run(["stats", "latest", "-q"]).text;
-    assert!(!said.contains("latest"), "{said}");
-    let said = Stage::new().session_elsewhere("other", "small").run(["stats", "latest"]).text;
-    assert!(said.contains("(this project has none)"), "{said}");
+    let title = "session   The total on the checkout page is wrong when two coupon… (";
+    let said = here.run(["check", "latest"]).ended(0).stderr;
+    assert!(said.starts_with(title), "{said}");
+    let said = here.run(["check", "latest", "-q"]).stderr;
+    assert_eq!(said, "");
+    let said = Stage::new().session_elsewhere("other", "small").run(["check", "latest"]).stderr;
+    assert!(said.starts_with(title) && said.contains("), of another project\n"), "{said}");
 }
 
 // T-06

@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use nix::pty::{Winsize, openpty};
 use serde_json::json;
+use unicode_width::UnicodeWidthStr;
 
 use crate::server::{Answer, Server, shortened};
 use crate::stage::Stage;
@@ -21,11 +22,28 @@ struct Seen {
 
 /// Runs `ctxc` with a terminal for standard input and standard error, on which `typed` is typed.
 fn at_a_terminal(stage: &Stage, args: &[&str], typed: &str) -> Seen {
-    let size = Winsize { ws_row: 24, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
+    let mut process = stage.process();
+    process.args(args).env("NO_COLOR", "1");
+    on_a_terminal(process, (120, 24), Output::Away, typed)
+}
+
+/// Where standard output goes.
+#[derive(Clone, Copy, PartialEq)]
+enum Output {
+    /// To the terminal.
+    Shown,
+    /// Nowhere.
+    Away,
+}
+
+/// Runs `process` with a terminal of so many columns and rows for standard input, standard error and perhaps standard
+/// output, on which `typed` is typed.
+fn on_a_terminal(mut process: Command, (columns, rows): (u16, u16), output: Output, typed: &str) -> Seen {
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let pair = openpty(Some(&size), None).unwrap();
     let end = || Stdio::from(pair.slave.try_clone().unwrap());
-    let mut process = stage.process();
-    process.args(args).env("TERM", "xterm").env("NO_COLOR", "1").stdin(end()).stdout(Stdio::null()).stderr(end());
+    let stdout = if output == Output::Shown { end() } else { Stdio::null() };
+    process.env("TERM", "xterm").stdin(end()).stdout(stdout).stderr(end());
     let mut child = process.spawn().unwrap();
     drop(process);
     drop(pair.slave);
@@ -121,7 +139,7 @@ fn r_13_a_bar_is_drawn_on_a_terminal_alone() {
     let drawing = stage(&server);
     let seen = at_a_terminal(&drawing, &slow, "");
     assert_eq!(seen.code, Some(0), "{}", seen.screen);
-    for part in ["3/4, ", " tokens saved, 0 USD, 1 again", " left"] {
+    for part in ["3/4, ", " tokens saved, 0 USD, 1 retries", " left"] {
         assert!(seen.screen.contains(part), "{part:?} is not in {:?}", seen.screen);
     }
     let server = Server::start(|request| Answer::Late(Duration::from_millis(450), Box::new(shortened(request))));
@@ -134,4 +152,118 @@ fn r_13_a_bar_is_drawn_on_a_terminal_alone() {
         "{}",
         run.text
     );
+}
+
+/// A project with sessions that have long titles, of which one was made of another.
+fn stage_of_titles() -> Stage {
+    let titled = |title: &str| {
+        let entry = json!({"type": "custom-title", "customTitle": title, "sessionId": "6f1b2c3d"});
+        format!("{}{entry}\n", transcript()).into_bytes()
+    };
+    let stage = Stage::new()
+        .session_elsewhere("elsewhere", "small")
+        .session_with("japanese", &titled("注文を保存するときの排他制御を見直して、シャードごとのロックに置き換えたい"))
+        .session_with(
+            "english",
+            &titled("Take the lock of the order store per shard, so that two orders can be saved"),
+        );
+    stage.run(["distill", "-s", "latest", "Part 1...store.=The lock is per shard."]).ended(0);
+    stage
+}
+
+/// What `ctxc` shows on a terminal of this size.
+fn shown(stage: &Stage, args: &[&str], size: (u16, u16), variables: &[(&str, &str)]) -> String {
+    let mut process = stage.process();
+    process.args(args).envs(variables.iter().copied());
+    let seen = on_a_terminal(process, size, Output::Shown, "");
+    // A session of the stage is old enough for `doctor` to warn of it.
+    assert_eq!(seen.code, Some(i32::from(args == ["doctor"])), "{args:?}: {}", seen.screen);
+    seen.screen.replace("\r\n", "\n")
+}
+
+const NO_COLOR: (&str, &str) = ("NO_COLOR", "1");
+const NO_PAGER: (&str, &str) = ("PAGER", "");
+
+// W-09
+#[test]
+fn w_09_output_fits_the_terminal() {
+    let stage = stage_of_titles();
+    let commands: [&[&str]; 11] = [
+        &[],
+        &["list"],
+        &["list", "--all"],
+        &["stats"],
+        &["find", "lock"],
+        &["find", "lock", "--all-projects"],
+        &["log"],
+        &["diff", &stage.id_of("japanese"), &stage.id_of("english")],
+        &["refs", "--messages"],
+        &["archive", "list"],
+        &["doctor"],
+    ];
+    for width in [80, 120] {
+        for command in commands {
+            let screen = shown(&stage, command, (width, 200), &[NO_COLOR, NO_PAGER]);
+            for line in screen.lines() {
+                assert!(line.width() <= usize::from(width), "{command:?} at {width}: {line:?} in\n{screen}");
+            }
+            let home = stage.home_path("shop");
+            assert!(!screen.contains(home.to_str().unwrap()), "{command:?} tells the home: {screen}");
+        }
+    }
+    // Titles stand first, and ids are short.
+    let list = shown(&stage, &["list", "--all"], (80, 24), &[NO_COLOR, NO_PAGER]);
+    let row = regex::Regex::new("(?m)^注文を.+…  +[0-9a-f]{8}  .* 396$").unwrap();
+    assert!(list.starts_with("title ") && row.is_match(&list) && list.contains("  /home/ann/shop\n"), "{list}");
+}
+
+// W-09
+#[test]
+fn w_09_tables_headings_and_differences_are_colored_on_a_terminal_alone() {
+    let stage = stage_of_titles();
+    let (japanese, english) = (stage.id_of("japanese"), stage.id_of("english"));
+    let diff = ["diff", &japanese, "latest"];
+    assert!(shown(&stage, &["list"], (80, 24), &[NO_PAGER]).contains("\u{1b}[1mtitle "));
+    let screen = shown(&stage, &["diff", &english, "latest"], (80, 200), &[NO_PAGER]);
+    for part in ["\u{1b}[1m--- ", "\u{1b}[31m    -Part 1", "\u{1b}[32m    +"] {
+        assert!(screen.contains(part), "{part:?} is not in {screen:?}");
+    }
+    for command in [&["list"][..], &diff, &["show"]] {
+        assert!(!shown(&stage, command, (80, 200), &[NO_PAGER, NO_COLOR]).contains('\u{1b}'));
+        assert!(!stage.run(command).text.contains('\u{1b}'));
+        let colored = [command, &["--color", "always"]].concat();
+        assert!(stage.run(&colored).text.contains("\u{1b}[1m"));
+    }
+}
+
+// W-09
+#[test]
+fn w_09_what_is_longer_than_the_terminal_goes_through_the_pager() {
+    let stage = stage_of_titles();
+    for (rows, pager, is_paged) in [
+        (6, "sed s/^/|/", true),
+        (200, "sed s/^/|/", false),
+        (6, "cat", false),
+        (6, "", false),
+        (6, "no-such-pager", false),
+        // It is left before the end.
+        (6, "true", false),
+    ] {
+        let screen = shown(&stage, &["show"], (80, rows), &[NO_COLOR, ("PAGER", pager)]);
+        assert_eq!(screen.contains("|--- line "), is_paged, "{pager:?} with {rows} rows: {screen}");
+        assert_eq!(screen.contains("line 1"), pager != "true", "{pager:?}: {screen}");
+    }
+    let piped = stage.run(["show", "latest"]);
+    let stage = stage.env("PAGER", "sed s/^/|/");
+    assert_eq!(stage.run(["show", "latest"]).text, piped.text);
+}
+
+// W-09
+#[test]
+fn w_09_a_reader_that_goes_away_is_no_error() {
+    let stage = stage_of_titles();
+    let mut child = stage.process().args(["show", "-q"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }

@@ -45,7 +45,7 @@ pub struct Call {
     output_limit: Tokens,
 }
 
-/// Two sums between which the cost is expected.
+/// The range of the expected cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema, Serialize)]
 pub struct CostRange {
     /// The least.

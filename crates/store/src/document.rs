@@ -16,7 +16,7 @@ pub struct Document {
     pub session: Option<String>,
     /// Who said it, such as `user`, `assistant` or `tool`.
     pub speaker: Option<String>,
-    /// When it was said.
+    /// The time of the entry.
     pub time: Option<Timestamp>,
     /// What was said.
     pub text: String,
@@ -27,9 +27,9 @@ pub struct Document {
 pub enum Kind {
     /// What a person typed, and what the client said in their name.
     Prompt,
-    /// What the model said.
+    /// Answers.
     Answer,
-    /// What the model thought.
+    /// Thinking.
     Thinking,
     /// A tool call, with what it was given.
     Call,

@@ -62,13 +62,13 @@ pub struct Cut {
     pub uuid: String,
     /// The id of the tool call, for a result; `None` for the text of a message.
     pub call: Option<String>,
-    /// What people call it: the handle of a result, the start of a text.
+    /// The handle of a result, or the beginning of a text.
     pub name: String,
-    /// Why it was cut, such as `discard`, `hash` or `compress`; [`Cut::RESTORE`] where it was given back.
+    /// The rule that removed it, such as `discard`, `hash` or `compress`; [`Cut::RESTORE`] where it was restored.
     pub rule: String,
-    /// Its `chars4` tokens before.
+    /// `chars4` tokens before.
     pub before: Tokens,
-    /// Those of what stands in its place.
+    /// `chars4` tokens of its placeholder.
     pub after: Tokens,
 }
 

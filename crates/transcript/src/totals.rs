@@ -7,7 +7,7 @@ use crate::text::Tokens;
 /// The `chars4` tokens of what a resume would send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Totals {
-    /// All but thinking: text, tool calls, tool results, images, attachments.
+    /// Text, tool calls, tool results, images and attachments.
     pub messages: Tokens,
     /// The text of thinking.
     pub thinking: Tokens,
@@ -39,7 +39,7 @@ impl Totals {
         });
     }
 
-    /// All of it.
+    /// Unchanged.
     #[must_use]
     pub fn all(&self) -> Tokens {
         self.messages + self.thinking + self.signatures

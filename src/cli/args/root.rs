@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 #[cfg(feature = "mcp")]
 use super::mcp;
@@ -24,6 +24,40 @@ Examples:
   ctxc compress --bands 0-30:heavy,50-80:compress
   ctxc compress session.jsonl --bands 0-50:compress -o smaller.jsonl
   ctxc check smaller.jsonl --against session.jsonl";
+
+/// The groups in which the help lists the verbs, those of daily use first.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Commands", &["fit", "undo", "find", "map", "list", "show"]),
+    ("Look at a session", &["stats", "diff", "log", "refs", "check"]),
+    ("Change a session", &["prune", "compact", "compress", "truncate", "discard", "distill", "restore", "run"]),
+    ("Archive", &["keep", "forget", "clean", "archive", "gain"]),
+    (
+        "Setup and automation",
+        &["doctor", "config", "client", "statusline", "mcp", "batch", "export", "buffer", "completions", "man"],
+    ),
+];
+
+impl Args {
+    /// The command line, whose help lists the verbs in groups, which `clap` cannot do itself.
+    pub(crate) fn grouped() -> clap::Command {
+        let command = Self::command();
+        let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
+        let verb = |name: &&str| {
+            let verb = command.find_subcommand(name)?;
+            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+            Some(format!("  {literal}{name:<11}{literal:#}  {about}\n"))
+        };
+        let groups = GROUPS.map(|(heading, verbs)| {
+            let verbs: String = verbs.iter().filter_map(verb).collect();
+            format!("\n{header}{heading}:{header:#}\n{verbs}")
+        });
+        let help = format!(
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n{header}Options:{header:#}\n{{options}}{{after-help}}",
+            groups.concat()
+        );
+        command.help_template(help)
+    }
+}
 
 /// Shrink coding-agent sessions so that work can continue in the same context window
 #[derive(Debug, Parser)]
@@ -48,7 +82,7 @@ pub(crate) enum Verb {
     /// Search all sessions
     #[command(after_help = find::EXAMPLES)]
     Find(find::Args),
-    /// Draw what uses the context window, as one page of HTML
+    /// Draw what uses the context window as an HTML page
     #[command(after_help = crate::cli::commands::map::EXAMPLES)]
     Map(crate::cli::commands::map::Args),
     /// List sessions
@@ -108,7 +142,7 @@ pub(crate) enum Verb {
     /// Show what ctxc saved and what it cost
     #[command(after_help = gain::EXAMPLES)]
     Gain(gain::Args),
-    /// Check the client, the archive, the configuration and this project's sessions
+    /// Check the setup and this project's sessions
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(doctor::Args),
     /// Search and manage the archive
@@ -192,5 +226,25 @@ impl From<Color> for anstream::ColorChoice {
             Color::Always => Self::Always,
             Color::Never => Self::Never,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // W-09
+    #[test]
+    fn w_09_the_help_lists_every_verb_once_those_of_daily_use_first() {
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+        assert_eq!(grouped[..6], ["fit", "undo", "find", "map", "list", "show"]);
+        let command = Args::command();
+        let mut verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        if cfg!(not(feature = "mcp")) {
+            grouped.retain(|verb| *verb != "mcp");
+        }
+        grouped.sort_unstable();
+        verbs.sort_unstable();
+        assert_eq!(grouped, verbs);
     }
 }

@@ -19,7 +19,7 @@ use ctxc_core::version::KeptSession;
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_store::hide_password;
 use ctxc_transcript::session;
-use ctxc_transcript::session::{By, Found, SessionError};
+use ctxc_transcript::session::{Found, SessionError};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArg {
@@ -206,14 +206,12 @@ impl SessionArg {
 
 /// The newest session of this project.
 fn find_newest(context: &Context<'_>) -> Result<Found, CommandError> {
-    let found = session::newest(1, &context.environment.places()?)?;
-    say_found(&found, context);
-    Ok(found)
+    Ok(session::newest(1, &context.environment.places()?)?)
 }
 
-/// The session that `name` stands for. Which one is the latest is said, for it was not named.
+/// The session that `name` stands for.
 pub(super) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandError> {
-    let found = session::find(name, &context.environment.places()?).map_err(|error| {
+    session::find(name, &context.environment.places()?).map_err(|error| {
         let id = name.to_string_lossy();
         let is_kept = matches!(error, SessionError::Unknown { .. }) && is_kept(&id, context);
         let error = CommandError::from(error);
@@ -222,24 +220,7 @@ pub(super) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandE
         } else {
             error
         }
-    })?;
-    say_found(&found, context);
-    Ok(found)
-}
-
-/// Says which session was found, where it was not named.
-fn say_found(found: &Found, context: &Context<'_>) {
-    if let Found::File { path, by } = found {
-        match by {
-            By::Path | By::Id => context.ui.detail(format_args!("reading {}", path.display())),
-            By::LatestHere => {
-                context.ui.status(format_args!("session   {}", path.display()));
-            }
-            By::LatestAnywhere => {
-                context.ui.status(format_args!("session   {} (this project has none)", path.display()));
-            }
-        }
-    }
+    })
 }
 
 /// Whether the archive keeps a session that `name` means. It is of no use to ask where that fails.

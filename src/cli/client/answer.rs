@@ -45,7 +45,7 @@ pub(crate) enum Answer {
     Compacted {
         /// The messages.
         messages: Vec<Box<RawValue>>,
-        /// The size of the context before.
+        /// Context usage before.
         tokens_before: Tokens,
         /// The size of the context after.
         tokens_after: Tokens,

@@ -32,7 +32,7 @@ const FILES: [(&str, &str); 8] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Fate {
-    /// It is new.
+    /// Only in the second session.
     Written,
     /// It was there with other content.
     Replaced,

@@ -59,7 +59,7 @@ pub(crate) struct Place {
     pub(crate) data: PathBuf,
     /// The user's settings of the client.
     pub(crate) client_settings: PathBuf,
-    /// Where sessions are kept when they end; nothing where they are not.
+    /// The archive in which sessions are stored when they end; null where they are not.
     pub(crate) kept_in: Option<String>,
     pub(crate) reporting: Reporting,
 }

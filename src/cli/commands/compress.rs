@@ -11,9 +11,9 @@ use crate::cli::ui::Ui;
 use crate::report::compress::explain::Explained;
 use crate::report::compress::{CompressReport, Messages, Plan};
 use crate::report::facts::Lost;
+use crate::report::look::Look;
 use crate::report::rewritten::BeforeAfter;
 use crate::report::size::count;
-use crate::report::table::Look;
 use ctxc_core::apply::{Rewrite, Tasks, ThinkingReach, tokens_before};
 use ctxc_core::plan;
 use ctxc_core::plan::{Bands, Roles, Selection};
@@ -77,7 +77,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     work.finish(rewrite, ThinkingReach::BehindChange, &unchanged, &mut report.rewritten)?;
     work.say(&report.rewritten, &report, &report)?;
     if settings.detail == Detail::EachTask {
-        ui.status(Explained { report: &report, look: Look::Plain });
+        ui.status(Explained { report: &report, look: Look::PLAIN });
     }
     let is_partial = report.messages.kept + report.messages.failed > 0;
     Ok(if is_partial && settings.strictness == Strictness::Strict { Completion::Partial } else { Completion::Full })

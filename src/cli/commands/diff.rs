@@ -6,9 +6,10 @@ use similar::TextDiff;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
-use crate::cli::tell::{self, tell};
+use crate::cli::tell::{self, tell_quoted};
 use crate::cli::ui::Ui;
 use crate::report::diff::{Became, Diff, Entry, Side};
+use crate::report::look::Look;
 use crate::report::show::{Length, Message};
 use crate::report::when::to_second;
 use ctxc_core::apply::{Change, Outline, Outlined, Shown, shown_in};
@@ -26,6 +27,8 @@ pub(crate) struct Settings {
 
 /// How many lines of a difference are shown.
 const LINES: usize = 24;
+/// The longest title in a heading, in columns: with an id and figures it fits into 80.
+const TITLE_WIDTH: usize = 30;
 /// How many characters of a line of it, the `…` counted.
 const WIDTH: usize = 201;
 /// How many characters of a text that is not compared, the `…` counted.
@@ -49,12 +52,17 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     }
     let side = |reading: &Reading, outline: &Outline| Side {
         name: reading.name.clone(),
+        label: reading.session().label_within(TITLE_WIDTH),
         entries: outline.len() as u64,
         tokens: outline.tokens(),
     };
     let unchanged = outline.len().saturating_sub(n_gone) as u64;
     let diff = Diff::new(side(&before, &outline), side(&after, &other), unchanged, entries);
-    tell(&settings.reporting, ui, &diff, &diff)?;
+    let look = match settings.length {
+        Length::Short => ui.look(),
+        Length::Full => Look { width: None, ..ui.look() },
+    };
+    tell_quoted(&settings.reporting, ui, &diff, diff.text(look))?;
     ui.status(diff.summary());
     if diff.unchanged == 0 && diff.changed.entries == 0 && !outline.is_empty() && !other.is_empty() {
         ui.hint("they have no entry in common");

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::settings::Reporting;
 use crate::cli::taking_up::{Sessions, take_up};
-use crate::cli::tell::{self, tell};
+use crate::cli::tell::{self, tell_quoted};
 use crate::cli::ui::Ui;
 use crate::report::find::{FindReport, FoundText, Standing};
 use crate::report::list::Projects;
@@ -81,7 +81,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         found.extend(looker.look(&hit, &settings.query)?);
     }
     let report = FindReport::new(&settings.query, found, looker.sources.len() as u64, now, settings.projects);
-    tell(&settings.reporting, ui, &report, &report)?;
+    tell_quoted(&settings.reporting, ui, &report, report.text(ui.look()))?;
     say_next(&report, settings, ui);
     Ok(Completion::Full)
 }

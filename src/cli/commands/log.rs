@@ -8,7 +8,6 @@ use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::archive::Log;
 use ctxc_core::version::Version;
-use ctxc_store::hide_password;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Digest;
 
@@ -24,7 +23,6 @@ pub(crate) struct Settings {
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     tell::probe(&settings.reporting, &settings.source.path().into_iter().collect::<Vec<_>>())?;
     let mut reading = Reading::of(&settings.source, ui)?;
-    let name = reading.name.clone();
     let mut archive = stored::open_existing(&settings.archive)?;
     reading.recognise_or_adopt(&mut *archive)?;
     let mut lineage = Vec::new();
@@ -34,12 +32,9 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let version = reading.past.known.as_ref().and_then(|known| known.version.as_ref());
     let now = version.filter(|_| reading.n_new() == 0).map_or_else(|| Digest::of(b""), Version::key);
     let log = Log::new(reading.session(), now, &lineage, &reading.past.history);
-    tell(&settings.reporting, ui, &log, &log)?;
+    tell(&settings.reporting, ui, &log, log.text(ui.look()))?;
     if lineage.is_empty() {
-        ui.status(format_args!(
-            "no operation in {} made {name}: ctxc has not changed it",
-            hide_password(&settings.archive)
-        ));
+        ui.status(format_args!("ctxc has not changed {}", log.read.label()));
     }
     Ok(Completion::Full)
 }

@@ -65,7 +65,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         return Ok(Completion::Full);
     };
     tell::probe(&settings.reporting, &[path])?;
-    let source = Found::File { path: path.clone(), by: By::LatestHere };
+    let source = Found::File { path: path.clone(), by: By::Id };
     let mut reading = Reading::of(&source, ui)?;
     let of_stats = stats::Settings {
         source,

@@ -292,7 +292,7 @@ fn tell_untouched(
     ui: &Ui,
 ) -> Result<Completion, CommandError> {
     tell(&rewriting.reporting, ui, report, format_args!("{}\n", path.display()))?;
-    ui.status(format_args!("the source of {} is unchanged: {}", report.rewritten.source, path.display()));
+    ui.status("its source is unchanged: nothing was written");
     if let Some(id) = session_id(path) {
         stored::say_masked(path, ui);
         say_resume(id, path, ui);

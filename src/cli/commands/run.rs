@@ -8,7 +8,7 @@ use crate::cli::plan_file;
 use crate::cli::rewriting::Work;
 use crate::cli::settings::{EngineChoice, Form, Mode, Rewriting, Summaries};
 use crate::cli::tell::{report_file, tell_only};
-use crate::cli::ui::Ui;
+use crate::cli::ui::{Paths, Ui};
 use crate::report::run::RunReport;
 use ctxc_core::plan::Stage;
 use ctxc_transcript::text::Tokens;
@@ -75,7 +75,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         Form::Text => {
             let path = work.reading.path.as_deref().map(|path| std::path::absolute(path).unwrap_or(path.to_owned()));
             let session = path.and_then(|path| path.to_str().map(str::to_owned));
-            ui.data(report.plan(session.as_deref(), &fingerprint)?)?;
+            ui.text(report.plan(session.as_deref(), &fingerprint)?, Paths::Whole)?;
         }
     }
     ui.status(report.to_string().trim_end());

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
-use crate::cli::tell::{self, tell};
+use crate::cli::tell::{self, tell_quoted};
 use crate::cli::ui::Ui;
 use crate::report::show::{Length, Message, Show};
 use ctxc_core::apply::{Order, Shown, Speaker, each_shown, shown_in};
@@ -67,7 +67,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     }
     messages.reverse();
     let show = Show::new(reading.session(), messages, settings.length);
-    tell(&settings.reporting, ui, &show, &show)?;
+    tell_quoted(&settings.reporting, ui, &show, show.text(ui.look()))?;
     if show.messages.is_empty() {
         ui.status(format_args!("no matching messages in {}", reading.name));
     }
@@ -85,7 +85,7 @@ fn show_line(settings: &Settings, reading: Reading, line: LineNo, ui: &Ui) -> Re
     let turn = place.and_then(|place| turn_at(&turns(&index, &chain), place));
     let messages = shown.into_iter().map(|shown| Message::new(Shown { turn, ..shown })).collect();
     let show = Show::new(session, messages, settings.length);
-    tell(&settings.reporting, ui, &show, &show)?;
+    tell_quoted(&settings.reporting, ui, &show, show.text(ui.look()))?;
     if show.messages.is_empty() {
         ui.status(format_args!("line {} of {} has no text", line.number(), name));
     } else if place.is_none() {

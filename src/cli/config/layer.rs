@@ -23,11 +23,11 @@ const FILE: &str = "ctxc.toml";
 #[derive(Clone, Debug, PartialEq, Eq, schemars::JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Source {
-    /// Nobody set it.
+    /// The default.
     Default,
     /// The `ctxc.toml` of the project.
     Project(PathBuf),
-    /// That of the user.
+    /// The `ctxc.toml` of the user.
     User(PathBuf),
     /// A variable of the environment.
     Environment,

@@ -81,7 +81,7 @@ pub(crate) struct Config {
 #[schemars(rename = "ConfigRow")]
 pub(crate) struct Row {
     pub(crate) key: &'static str,
-    /// Nothing where it has no value.
+    /// The value; null where it has none.
     #[schemars(with = "Option<serde_json::Value>")]
     pub(crate) value: Option<Value>,
     pub(crate) source: Source,

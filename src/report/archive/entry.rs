@@ -19,16 +19,16 @@ pub struct Shown {
     pub entry: Entry,
 }
 
-/// One entry of an archive, by what it is.
+/// An entry of an archive, by kind.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ArchiveEntry")]
 pub enum Entry {
-    /// What was done.
+    /// The operation.
     Operation(Box<OperationEntry>),
     /// A line that was removed.
     Line(LineEntry),
-    /// Something else that is kept.
+    /// Another record.
     Record(RecordEntry),
 }
 
@@ -40,7 +40,7 @@ pub struct LineEntry {
     digest: String,
     bytes: u64,
     uuid: Option<String>,
-    /// The operations that took it out, newest first.
+    /// The operations that removed it, newest first.
     operations: Vec<String>,
     texts: Vec<Passage>,
 }

@@ -15,11 +15,11 @@ use ctxc_transcript::text::Tokens;
 /// How many digits of a digest name an entry.
 const DIGITS: usize = 12;
 
-/// What a search found, best first.
+/// The matches of a search, best first.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Found {
     query: String,
-    /// How they were found by what they mean.
+    /// Details of a search by meaning; null for other searches.
     meaning: Option<Meant>,
     /// The entries.
     pub hits: Vec<FoundEntry>,
@@ -27,18 +27,18 @@ pub struct Found {
 
 impl Report for Found {}
 
-/// What a search by meaning has sent, and where to.
+/// What a search by meaning sent, and to which server.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Meant {
     /// The server.
     pub host: String,
     /// The model.
     pub model: String,
-    /// The entries that have got a vector.
+    /// The number of entries that got a vector.
     pub entries: u64,
-    /// The tokens of these, as the server counted them, or an estimate.
+    /// Their tokens, as the server counted them, or an estimate.
     pub tokens: Tokens,
-    /// What that cost with the query, in US dollars, where the price is known.
+    /// The cost of these and the query in US dollars; null where the price is unknown.
     pub cost: Option<Usd>,
 }
 
@@ -51,7 +51,7 @@ pub struct FoundEntry {
     session: Option<String>,
     speaker: Option<String>,
     time: Option<String>,
-    /// The operation that took it out.
+    /// The operation that removed it.
     operation: Option<String>,
     snippet: String,
 }

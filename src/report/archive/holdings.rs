@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{FoundEntry, OperationRow};
-use crate::report::envelope::Report;
+use crate::report::envelope::{Report, short_id};
+use crate::report::look::Look;
 use crate::report::size::{bytes, counted};
-use crate::report::table::{Cell, Look, Table};
+use crate::report::table::{Cell, Table};
 use ctxc_core::version::SessionSize;
 use ctxc_store::Contents;
 
@@ -17,11 +18,11 @@ use ctxc_store::Contents;
 pub struct Holdings {
     archive: String,
     counts: Counts,
-    /// The newest operations, newest first, where these are listed.
+    /// The operations, newest first; empty where they are not listed.
     pub operations: Vec<OperationRow>,
-    /// The newest entries of one kind, newest first, where these are listed.
+    /// The entries of one kind, newest first; empty where they are not listed.
     pub entries: Vec<FoundEntry>,
-    /// What sessions take up, the largest first, where these are listed.
+    /// The size of each session, largest first; empty where they are not listed.
     pub sessions: Vec<SizeRow>,
     #[serde(skip)]
     look: Look,
@@ -29,18 +30,18 @@ pub struct Holdings {
 
 impl Report for Holdings {}
 
-/// What a session takes up.
+/// The size of a session in the archive.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SizeRow {
     /// Its id.
     pub id: String,
-    /// What the picker called it.
+    /// The title that the client showed.
     pub title: String,
     /// The length of its lines and of the files in its folder.
     pub bytes: u64,
-    /// What they take up in the archive. Lines that several sessions have count in each.
+    /// The size in the archive. Lines that several sessions share count in each.
     pub stored_bytes: u64,
-    /// Whether its file is still there.
+    /// Whether its file still exists.
     pub is_there: bool,
 }
 
@@ -75,13 +76,13 @@ impl Holdings {
         Self { archive, counts, operations: Vec::new(), entries: Vec::new(), sessions: Vec::new(), look }
     }
 
-    /// All of it in one sentence.
+    /// All of it in two lines.
     #[must_use]
     pub fn summary(&self) -> String {
         let Counts { operations, lines, line_bytes, records, file_bytes, .. } = self.counts;
-        let within = file_bytes.map(|size| format!(" in {}", bytes(size))).unwrap_or_default();
+        let within = file_bytes.map(|size| format!("; {} on disk", bytes(size))).unwrap_or_default();
         format!(
-            "{} holds {}, {} of {}, and {}{within}",
+            "archive   {}\nholds     {}, {} ({}), {}{within}",
             self.archive,
             counted(operations, "operation"),
             counted(lines, "line"),
@@ -98,24 +99,25 @@ impl fmt::Display for Holdings {
             for row in &self.operations {
                 let tokens = |tokens: Option<u64>| tokens.map_or(Cell::Text("-".to_owned()), Cell::Count);
                 table.push(vec![
-                    row.id.as_str().into(),
+                    Cell::Whole(row.id.clone()),
                     row.time.as_str().into(),
                     row.verb.as_str().into(),
                     tokens(row.tokens.map(|it| it.before.0)),
                     tokens(row.tokens.map(|it| it.after.0)),
                     Cell::Count(row.cuts),
-                    row.session.as_str().into(),
+                    short_id(&row.session).into(),
                 ]);
             }
             write!(f, "{}", table.render(self.look))?;
         }
         if !self.sessions.is_empty() {
-            let mut table = Table::new(&["session", "size", "stored", "file", "title"]);
+            let mut table = Table::new(&["title", "session", "size", "stored", "file"]);
             for row in &self.sessions {
                 let file = if row.is_there { "exists" } else { "deleted" };
                 let sizes = [Cell::Bytes(row.bytes), Cell::Bytes(row.stored_bytes)];
-                let id = row.id.chars().take(8).collect::<String>();
-                let cells = [id.into()].into_iter().chain(sizes).chain([file.into(), row.title.as_str().into()]);
+                let id = short_id(&row.id);
+                let title = row.title.as_str();
+                let cells = [title.into(), id.into()].into_iter().chain(sizes).chain([file.into()]);
                 table.push(cells.collect());
             }
             write!(f, "{}", table.render(self.look))?;

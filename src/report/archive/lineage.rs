@@ -7,19 +7,20 @@ use serde::Serialize;
 
 use super::OperationRow;
 use crate::report::envelope::{Report, SessionRef};
+use crate::report::look::{Look, Style};
 use crate::report::size::counted;
 use ctxc_core::apply::open_cuts;
 use ctxc_core::version::History;
 use ctxc_store::Operation;
 use ctxc_transcript::text::Digest;
 
-/// The lineage of a session.
+/// The operation history of a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Log {
     /// The session that was read.
     #[serde(skip)]
     pub read: SessionRef,
-    /// What was done, newest first.
+    /// The operations, newest first.
     operations: Vec<Step>,
 }
 
@@ -33,9 +34,9 @@ impl Report for Log {
 struct Step {
     #[serde(flatten)]
     operation: OperationRow,
-    /// How many of the items that it cut are still out.
+    /// The number of its items that are still removed.
     open_cuts: u64,
-    /// Whether something was added to what it wrote before it was read again.
+    /// Whether its output grew before the next operation.
     added_since: bool,
     /// Whether a later operation undid it.
     is_undone: bool,
@@ -62,27 +63,32 @@ impl Log {
     }
 }
 
-impl fmt::Display for Log {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Log {
+    /// The history as text.
+    #[must_use]
+    pub fn text(&self, look: Look) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = self.write(&mut text, look);
+        text
+    }
+
+    fn write(&self, f: &mut impl fmt::Write, look: Look) -> fmt::Result {
         for (step_idx, step) in self.operations.iter().enumerate() {
             let OperationRow { id, time, verb, command, source, output, cuts, .. } = &step.operation;
             if step_idx > 0 {
                 writeln!(f)?;
             }
-            write!(f, "{id}  {time}  {verb}")?;
-            if let Some(tokens) = step.operation.tokens_text() {
-                write!(f, "  {tokens}")?;
-            }
-            if step.is_undone {
-                write!(f, "  undone")?;
-            }
-            writeln!(f)?;
+            let tokens = step.operation.tokens_text().map_or_else(String::new, |tokens| format!("  {tokens}"));
+            let undone = if step.is_undone { "  undone" } else { "" };
+            let heading = format!("{id}  {time}  {verb}{tokens}{undone}");
+            let style = if step.is_undone { Style::Dim } else { Style::Heading };
+            writeln!(f, "{}", look.style(style, &heading))?;
             if step.added_since {
                 writeln!(f, "  its output has grown since")?;
             }
-            writeln!(f, "  {source}")?;
-            writeln!(f, "  -> {output}")?;
             writeln!(f, "  {command}")?;
+            writeln!(f, "  {} -> {} ({} -> {})", source.label(), output.label(), source.size(), output.size())?;
             for undone in &step.undoes {
                 writeln!(f, "  undoes {undone}")?;
             }

@@ -6,14 +6,18 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::report::envelope::short_id;
+use crate::report::gain::OperationCost;
+use crate::report::look::Look;
 use crate::report::rewritten::BeforeAfter;
-use crate::report::size::{bytes, count, counted};
-use crate::report::table::{Cell, Look, Table};
+use crate::report::size::{bytes, count, counted, short};
+use crate::report::table::{Cell, Table};
 use crate::report::when::to_second;
 use ctxc_store::{Cut, FileRef, Operation};
+use ctxc_transcript::session::session_id;
 use ctxc_transcript::text::Tokens;
 
-/// What was done, in short.
+/// An operation, in short.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct OperationRow {
     /// Its id.
@@ -24,15 +28,18 @@ pub struct OperationRow {
     pub verb: String,
     /// The command as it was given.
     pub command: String,
-    /// The session under which it is listed.
+    /// The session that it belongs to.
     pub session: String,
     /// What was read.
     pub source: Transcript,
     /// What was written.
     pub output: Transcript,
-    /// The tokens of the live chain, where they were counted.
+    /// `chars4` tokens of the active entries before and after; null where they were not counted.
     pub tokens: Option<BeforeAfter<Tokens>>,
-    /// How many items were cut or given back.
+    /// The context before and after, where it was noted.
+    #[serde(skip)]
+    cost: Option<OperationCost>,
+    /// The number of items that were removed or restored.
     pub cuts: u64,
 }
 
@@ -48,6 +55,19 @@ impl Transcript {
     fn new(file: &FileRef) -> Self {
         let path = file.path.as_deref().map(Path::display).map(|path| path.to_string());
         Self { path, bytes: file.bytes, digest: file.digest.to_string() }
+    }
+}
+
+impl Transcript {
+    /// What people are told that it is: the beginning of the id of a session, else the file.
+    pub(super) fn label(&self) -> &str {
+        let Some(path) = self.path.as_deref() else { return "a stream" };
+        session_id(Path::new(path)).map_or(path, short_id)
+    }
+
+    /// How long it is.
+    pub(super) fn size(&self) -> String {
+        bytes(self.bytes)
     }
 }
 
@@ -70,6 +90,7 @@ impl OperationRow {
             source: Transcript::new(&operation.source),
             output: Transcript::new(&operation.output),
             tokens: operation.tokens.map(|(before, after)| BeforeAfter { before, after }),
+            cost: operation.report.as_deref().and_then(|report| serde_json::from_str(report).ok()),
             cuts: operation.cuts.len() as u64,
         }
     }
@@ -77,12 +98,15 @@ impl OperationRow {
     /// The tokens before and after, in words; nothing where they were not counted.
     #[must_use]
     pub fn tokens_text(&self) -> Option<String> {
+        if let Some(OperationCost { tokens_before, tokens_after, .. }) = self.cost {
+            return Some(format!("{} -> {} tokens", short(Tokens(tokens_before)), short(Tokens(tokens_after))));
+        }
         let BeforeAfter { before, after } = self.tokens?;
         Some(format!("{} -> {} tokens (chars4)", count(before.0), count(after.0)))
     }
 }
 
-/// An operation with all that it cut.
+/// An operation with all items that it removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct OperationEntry {
     #[serde(flatten)]

@@ -10,17 +10,17 @@ use crate::report::envelope::Report;
 use crate::report::size::{bytes, counted};
 use ctxc_store::{Dropped, RESULT_DAYS};
 
-/// What went from an archive, or would go.
+/// What was removed from an archive, or would be.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Swept {
     archive: String,
-    /// Whether this is only what would go.
+    /// Whether this is a dry run.
     dry_run: bool,
     results: u64,
     expired: u64,
     originals: u64,
     operations: u64,
-    /// Sessions that were asked for by their age.
+    /// The sessions selected by age.
     sessions: Vec<Session>,
     lines: u64,
     bytes: u64,
@@ -35,7 +35,7 @@ impl Report for Swept {}
 struct Session {
     id: String,
     title: String,
-    /// The file for which it stays: an operation on it can be undone.
+    /// The file for which it is kept, because an operation on it can be undone.
     spared_for: Option<String>,
 }
 

@@ -16,7 +16,7 @@ pub struct DeleteReport {
     buffer: String,
     /// The number of the one utterance that was deleted.
     sequence: Option<u64>,
-    /// How many were.
+    /// The number of utterances deleted.
     deleted: u64,
     holds: Fill,
 }

@@ -13,21 +13,21 @@ use ctxc_transcript::text::Tokens;
 /// How full a buffer is.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Fill {
-    /// How many utterances it holds.
+    /// The number of utterances.
     pub(super) utterances: u64,
-    /// The most that it holds.
+    /// The maximum number of utterances.
     pub(super) size: u32,
     /// Their tokens.
     pub(super) total_tokens: Tokens,
-    /// The most tokens that it holds.
+    /// The maximum number of tokens.
     pub(super) max_tokens: Tokens,
     /// The tokens of the summary.
     pub(super) summary_token_count: Tokens,
-    /// The most tokens of the summary.
+    /// The maximum number of tokens of the summary.
     pub(super) summary_tokens: Tokens,
-    /// How many utterances the summary stands for.
+    /// The number of utterances that the summary covers.
     pub(super) summarised: u64,
-    /// How many were evicted and are not in the summary yet.
+    /// The number of evicted utterances that are not in the summary yet.
     pub(super) waiting: u64,
 }
 

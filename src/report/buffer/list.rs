@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::Fill;
 use crate::buffer::State;
 use crate::report::envelope::Report;
-use crate::report::table::{Cell, Look, Table};
+use crate::report::look::Look;
+use crate::report::table::{Cell, Table};
 
 /// The buffers of an archive, by their names.
 #[derive(Clone, Debug, JsonSchema, Serialize)]

@@ -17,13 +17,13 @@ pub struct PushReport {
     /// The number of the first utterance that was pushed, and of the last.
     first_sequence: Option<u64>,
     last_sequence: Option<u64>,
-    /// How many were pushed.
+    /// The number of utterances pushed.
     pushed: u64,
     /// The numbers of those that were evicted.
     evicted: Vec<u64>,
-    /// How many went into the summary now.
+    /// The number of utterances added to the summary.
     folded: u64,
-    /// Why what waits is not in the summary.
+    /// Why evicted utterances are not in the summary yet.
     error: Option<String>,
     holds: Fill,
 }

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::{CompressReport, TaskRow};
-use crate::report::table::{Cell, Look, Table};
+use crate::report::look::Look;
+use crate::report::table::{Cell, Table};
 use ctxc_engine::Usd;
 
 /// The tasks of a report, one a line.

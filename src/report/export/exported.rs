@@ -16,13 +16,13 @@ pub struct ExportReport {
     pub format: Format,
     /// The file; null for standard output.
     pub output: Option<String>,
-    /// How many sessions are in it.
+    /// The number of sessions exported.
     pub sessions: u64,
-    /// How many texts they have.
+    /// The number of texts exported.
     pub texts: u64,
-    /// Different secrets that placeholders stand for, counted in each session.
+    /// The number of distinct secrets replaced by placeholders, counted per session.
     pub secrets_replaced: u64,
-    /// Sessions that could not be read, or say nothing.
+    /// Sessions that could not be read or have no text.
     pub problems: Vec<ExportProblem>,
 }
 

@@ -15,7 +15,7 @@ use crate::report::envelope::SessionRef;
 pub enum Format {
     /// One JSON object for each text.
     Ndjson,
-    /// For people.
+    /// Markdown or HTML for people.
     Markdown,
     /// One trajectory a line, in the Agent Trajectory Interchange Format 1.7 of Harbor.
     Atif,

@@ -33,17 +33,17 @@ const NAME_LEN: usize = 80;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// What stands before the first message: the system prompt and the tools.
+    /// The system prompt and the tools, before the first message.
     System,
-    /// What a person typed.
+    /// Prompts.
     Prompt,
-    /// What the model said.
+    /// Answers.
     Answer,
-    /// What the model thought.
+    /// Thinking.
     Thinking,
     /// Tool calls with their results.
     Tool,
-    /// What the client adds: attachments, reminders, summaries.
+    /// What the client adds: attachments, reminders and summaries.
     Client,
 }
 
@@ -52,15 +52,15 @@ impl Kind {
     pub const ALL: [Self; 6] = [Self::System, Self::Prompt, Self::Answer, Self::Thinking, Self::Tool, Self::Client];
 }
 
-/// What becomes of an item.
+/// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It is sent as it was.
+    /// Sent unchanged.
     Active,
-    /// A later call supersedes it.
+    /// Superseded by a later call.
     Superseded,
-    /// A placeholder stands instead.
+    /// Replaced by a placeholder.
     Removed,
 }
 
@@ -71,28 +71,28 @@ pub struct Item {
     pub kind: Kind,
     /// The tool, or a word for the kind.
     pub group: String,
-    /// What it is about: a file, a command; empty where nothing tells.
+    /// The argument, such as a file or a command; empty where there is none.
     pub name: String,
     /// Its size, in calibrated tokens.
     pub tokens: u64,
     /// The turn that it is part of, from 1; 0 before the first.
     pub turn: usize,
-    /// What becomes of it.
+    /// The state of the item.
     pub state: State,
-    /// How its text begins.
+    /// The beginning of its text.
     pub text: String,
     /// The command that removes it, or restores it; empty where there is none.
     pub command: String,
 }
 
-/// What is too small to stand by itself, by group.
+/// Items too small to be listed, by group.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Smaller {
     /// What it is used for.
     pub kind: Kind,
     /// The tool, or a word for the kind.
     pub group: String,
-    /// How many items.
+    /// The number of items.
     pub n: u64,
     /// Their size, in calibrated tokens.
     pub tokens: u64,
@@ -116,7 +116,7 @@ pub struct Step {
     pub measured: Option<u64>,
     /// The estimate by kind, in the order of [`Kind::ALL`], of what is active by now; none for steps that are inactive.
     pub used: Option<Used>,
-    /// What stands between this step and the one before: `compaction`, or the verb of an operation.
+    /// What happened before this step: `compaction`, or the verb of an operation.
     pub marks: Vec<String>,
 }
 
@@ -146,21 +146,21 @@ pub struct Map {
     /// Its context usage.
     #[serde(skip)]
     pub usage: ContextUsage,
-    /// How many steps the session has, inactive ones included.
+    /// The number of steps, inactive ones included.
     pub n_steps: usize,
-    /// The context by kind, without what is empty.
+    /// Context usage by kind, empty kinds left out.
     pub kinds: Vec<Group>,
-    /// The steps, thinned out where there are many.
+    /// The steps; a sample of them where there are many.
     pub steps: Vec<Step>,
     /// The largest items, largest first.
     pub items: Vec<Item>,
-    /// The rest of them.
+    /// The remaining items, by group.
     pub smaller: Vec<Smaller>,
-    /// Tokens of all items that later calls supersede, calibrated.
+    /// Calibrated tokens of all superseded items.
     pub superseded: u64,
-    /// What ctxc did, oldest first.
+    /// The operations of ctxc, oldest first.
     pub operations: Vec<OperationRow>,
-    /// How many secrets were replaced.
+    /// The number of secrets that were replaced.
     pub secrets: usize,
 }
 

@@ -10,13 +10,13 @@ use ctxc_core::plan::Bands;
 /// The turns of one band.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct BandRow {
-    /// The band; none for the turns that are in no band.
+    /// The band; null for the turns outside every band.
     pub band: Option<String>,
-    /// Its turns.
+    /// The number of turns.
     pub turns: u64,
-    /// Their assistant messages.
+    /// The number of assistant messages.
     pub steps: u64,
-    /// Their tokens, without signatures.
+    /// Tokens without signatures.
     pub tokens: Estimates,
 }
 

@@ -15,7 +15,7 @@ use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Chain, ChainEnd, Index, MessageIdx, Part, context_tokens, revisit};
 
-/// What takes the room in one transcript.
+/// Token usage of a session.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Stats {
     /// The session that was read.
@@ -24,19 +24,19 @@ pub struct Stats {
     /// The context window of the model.
     #[serde(skip)]
     pub window: Tokens,
-    /// What messages call the file.
+    /// The path of the file as messages print it.
     pub file: String,
     /// Bytes and lines.
     pub size: Size,
-    /// Messages, steps, turns and tool calls of the live chain.
+    /// Counts of messages, steps, turns and tool calls among the active entries.
     pub counts: Counts,
-    /// The size of the context that a resume would send.
+    /// The context usage that a resume would send.
     pub tokens: ContextSize,
-    /// What the client itself last measured; none where it recorded nothing.
+    /// The usage that the client recorded last; null where it recorded none.
     pub measured: Option<Measured>,
-    /// Where the live chain starts.
+    /// Where the active entries start.
     pub start: Start,
-    /// How many problems `ctxc check` names.
+    /// The number of problems that `ctxc check` reports.
     pub problems: Problems,
     /// Tokens by role.
     pub roles: Vec<RoleRow>,
@@ -46,7 +46,7 @@ pub struct Stats {
     pub tools: Vec<ToolRow>,
     /// Tokens by turn, in order.
     pub turns: Vec<TurnRow>,
-    /// Tokens by band, in order, and last those of the turns in none; empty where no bands were asked for.
+    /// Tokens by band, in order; turns outside every band come last. Empty without `--bands`.
     pub bands: Vec<BandRow>,
 }
 
@@ -61,42 +61,42 @@ impl Report for Stats {
     }
 }
 
-/// Bytes and lines, live and dead.
+/// Bytes and lines, active and inactive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Size {
     /// Bytes of the file.
     pub bytes: u64,
     /// Lines of the file.
     pub lines: u64,
-    /// Bytes of the lines on the live chain.
+    /// Bytes of active lines.
     pub live_bytes: u64,
-    /// Lines on the live chain.
+    /// The number of active lines.
     pub live_lines: u64,
-    /// Bytes of all other lines.
+    /// Bytes of inactive lines.
     pub dead_bytes: u64,
-    /// All other lines.
+    /// The number of inactive lines.
     pub dead_lines: u64,
 }
 
-/// Counts over the live chain.
+/// Counts of active entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Counts {
     /// Assistant messages and user entries.
     pub messages: u64,
     /// Assistant messages.
     pub steps: u64,
-    /// From one typed prompt to the next.
+    /// Turns: each goes from one typed prompt to the next.
     pub turns: u64,
     /// Tool calls.
     pub tool_calls: u64,
 }
 
-/// Tokens by both estimates.
+/// Tokens by each estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Estimates {
-    /// A quarter of the characters.
+    /// `chars4` tokens: characters / 4.
     pub chars4: Tokens,
-    /// The same, scaled by the usage that the file records.
+    /// The same, scaled to the usage that the session records.
     pub calibrated: Tokens,
 }
 
@@ -111,39 +111,39 @@ impl Estimates {
     }
 }
 
-/// The size of the context, and how it was estimated.
+/// The context usage and how it was estimated.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ContextSize {
-    /// What the live chain holds, by `chars4`; signatures are not counted.
+    /// `chars4` tokens of the active entries, without signatures.
     pub chars4: Tokens,
-    /// The size of the context: `chars4` times `factor`, and `overhead`.
+    /// The context usage: `chars4` times `factor`, plus `overhead`.
     pub calibrated: Tokens,
     /// Tokens of the API for one `chars4` token.
     pub factor: f64,
-    /// From how many steps the factor was learnt; 0 where it is the default.
+    /// The number of steps that the factor was learned from; 0 for the default factor.
     pub factor_from_steps: usize,
     /// Tokens that no entry accounts for: the system prompt, the tools, and what the client counted beyond the estimate.
     pub overhead: Tokens,
 }
 
-/// What the client last measured, and what the estimate says of the same place.
+/// The usage that the client recorded last, and the estimate for the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Measured {
-    /// The line of the assistant message that has it, from 1.
+    /// The line of the assistant message that records it, from 1.
     pub line: u32,
-    /// Prompt and reply, as `usage` has them.
+    /// Tokens of prompt and reply, as recorded in `usage`.
     pub tokens: Tokens,
-    /// The calibrated estimate up to this message.
+    /// The calibrated estimate of the context up to that message.
     pub estimate: Tokens,
-    /// What the client had recorded before ctxc lowered the figure (S-06); none where the figure is the client's.
+    /// The figure that the client recorded, where ctxc lowered it (S-06); null where it is unchanged.
     pub lowered_from: Option<Tokens>,
 }
 
-/// Where the live chain starts.
+/// Where the active entries start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum Start {
-    /// There is no message.
+    /// The session has no message.
     Nowhere,
     /// At an entry without a parent.
     Root {
@@ -160,7 +160,7 @@ pub enum Start {
         /// Its line, from 1.
         line: u32,
     },
-    /// At an entry whose parents lead in a circle.
+    /// At an entry whose parents form a cycle.
     Cycle {
         /// Its line, from 1.
         line: u32,
@@ -170,9 +170,9 @@ pub enum Start {
 /// How many problems there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Problems {
-    /// Those that stop or cut a resume.
+    /// Problems that prevent a resume or lose part of the conversation.
     pub errors: u64,
-    /// Those that may bend it.
+    /// Problems that may change what a resume sends.
     pub warnings: u64,
 }
 
@@ -187,11 +187,11 @@ impl Problems {
 /// The tokens of one role.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct RoleRow {
-    /// `user`, `assistant`, or `attachments`, which are sent as the user's.
+    /// `user`, `assistant`, or `attachments`, which are sent with the role of the user.
     pub role: &'static str,
-    /// Its live entries.
+    /// The number of active entries.
     pub entries: u64,
-    /// Their tokens, without signatures.
+    /// Tokens without signatures.
     pub tokens: Estimates,
 }
 
@@ -202,20 +202,20 @@ pub struct PartRow {
     pub part: Part,
     /// How many there are.
     pub n: u64,
-    /// Their tokens; signatures have none of the calibrated ones.
+    /// Tokens; signatures have no calibrated ones.
     pub tokens: Estimates,
 }
 
 /// The tokens of one tool.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ToolRow {
-    /// Its name; empty for results whose call is not live.
+    /// The name of the tool; empty for results whose call is inactive.
     pub tool: String,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: u64,
-    /// The inputs of the calls.
+    /// Tokens of the inputs.
     pub inputs: Estimates,
-    /// The results, images in them included.
+    /// Tokens of the results, images included.
     pub results: Estimates,
 }
 

@@ -14,8 +14,9 @@ impl Stats {
         let mut line = |label: &str, told: &dyn Display| {
             let _ = writeln!(text, "{label:<10}{told}");
         };
+        let label = self.session.label();
         let Self { size, counts, tokens: context, window, .. } = self;
-        line("session", &self.file);
+        line("session", if self.session.path.is_some() { &label } else { &self.file });
         line("size", &format_args!("{} in {}", bytes(size.bytes), counted(size.lines, "line")));
         if counts.messages == 0 {
             line("messages", &"none: nothing to resume");

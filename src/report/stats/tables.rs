@@ -2,7 +2,8 @@
 
 use super::count::{Estimates, Stats};
 use super::turn::TurnRow;
-use crate::report::table::{Cell, Look, Table};
+use crate::report::look::Look;
+use crate::report::table::{Cell, Table};
 use ctxc_transcript::Part;
 use ctxc_transcript::text::Tokens;
 

@@ -18,17 +18,17 @@ const QUOTE_BYTES: usize = 1024;
 /// One turn.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct TurnRow {
-    /// Its place among the turns, from 0.
+    /// The number of the turn, from 0.
     pub turn: TurnIdx,
     /// The line of its prompt, from 1.
     pub line: u32,
-    /// Its live entries.
+    /// The number of active entries.
     pub entries: u64,
-    /// Its assistant messages.
+    /// The number of assistant messages.
     pub steps: u64,
     /// Its tokens, without signatures.
     pub tokens: Estimates,
-    /// How its prompt starts.
+    /// The beginning of the prompt.
     pub prompt: String,
 }
 

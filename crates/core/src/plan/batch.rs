@@ -11,7 +11,7 @@ pub struct Batch {
     pub depth: u32,
     /// When the first of its messages was said, where that is known.
     pub start: Option<Timestamp>,
-    /// When the last was.
+    /// The time of the last message.
     pub end: Option<Timestamp>,
     /// How many messages it is made of, as the API counts them.
     pub n_messages: u64,

@@ -31,7 +31,7 @@ pub struct Call {
     pub subject: Subject,
     /// Whether calling once more gives the same, but for what has changed since.
     pub repeat: Repeat,
-    /// What came of it.
+    /// The outcome.
     pub answer: Answer,
     /// Whether it may be cut.
     pub access: Access,
@@ -68,7 +68,7 @@ pub enum TodoKind {
 /// The lines of a file, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lines {
-    /// The first.
+    /// The first session.
     pub start: u32,
     /// The one behind the last; `u32::MAX` to the end of the file.
     pub end: u32,

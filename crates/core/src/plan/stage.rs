@@ -24,7 +24,7 @@ pub enum Stage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PruneStage {
-    /// What people call it.
+    /// The name of the stage.
     pub name: String,
     /// The names of the rules.
     pub rules: Vec<String>,
@@ -57,7 +57,7 @@ impl PruneStage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CompressStage {
-    /// What people call it.
+    /// The name of the stage.
     pub name: String,
     /// The bands.
     pub bands: String,
@@ -79,7 +79,7 @@ pub struct CompressStage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CompactStage {
-    /// What people call it.
+    /// The name of the stage.
     pub name: String,
     /// The context has to be over this, in tokens; without a number it is compacted whatever its size.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ pub struct CompactStage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TruncateStage {
-    /// What people call it.
+    /// The name of the stage.
     pub name: String,
     /// What the context comes below, in tokens.
     pub target_tokens: u64,
@@ -120,7 +120,7 @@ pub struct PlannedCut {
 pub struct PlannedText {
     /// The line of the entry.
     pub line: u32,
-    /// The place of the tool result in it, for the text of one.
+    /// The position of the tool result in the entry; null for other texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<usize>,
     /// The size that it shall come down to, in `chars4` tokens.
@@ -139,7 +139,7 @@ impl Stage {
         }
     }
 
-    /// What people call it.
+    /// The name of the stage.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {

@@ -73,7 +73,7 @@ pub enum Kept {
 /// Why everything stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchanged {
-    /// There is no message.
+    /// The session has no message.
     Empty,
     /// The context is below the target.
     AlreadyUnderTarget,

@@ -58,7 +58,7 @@ impl Edit {
 /// Edits of an earlier operation that hold no more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenBack {
-    /// The operation.
+    /// The id of the operation.
     pub operation: String,
     /// The places of the edits among those of the operation.
     pub edits: Vec<u32>,

@@ -96,7 +96,7 @@ impl Recorder {
         self.steps.push(Step::Insert(from, line));
     }
 
-    /// All of it.
+    /// Unchanged.
     #[must_use]
     pub fn finish(self) -> Recorded {
         Recorded { steps: self.steps, sum: self.sum, changed: self.changed }

@@ -25,7 +25,7 @@ pub struct KeptSession {
     pub id: String,
     /// Where its file was.
     pub path: Option<PathBuf>,
-    /// What the picker called it.
+    /// The title that the client showed.
     pub title: String,
     /// The key of its newest state.
     pub state: String,
@@ -220,7 +220,7 @@ pub fn kept_sessions(archive: &dyn Archive) -> Result<Vec<KeptSession>, VersionE
     Ok(sessions)
 }
 
-/// What a session takes up in the archive.
+/// The size of a session in the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSize {
     /// The session.

@@ -27,7 +27,7 @@ const MOST_BYTES: usize = 64 << 20;
 /// Whom to ask, and for which model.
 #[derive(Clone, Debug)]
 pub struct EmbeddingServer {
-    /// Where it is.
+    /// The path of the file.
     pub endpoint: Endpoint,
     /// Its key, where it wants one.
     pub key: Option<Key>,

@@ -34,7 +34,7 @@ impl Http {
         Self { endpoint, key, now, client: OnceLock::new() }
     }
 
-    /// Where it is.
+    /// The path of the file.
     #[must_use]
     pub(crate) const fn endpoint(&self) -> &Endpoint {
         &self.endpoint

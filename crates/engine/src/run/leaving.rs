@@ -34,7 +34,7 @@ pub struct Asked {
     pub is_cached: bool,
     /// What one call for it is expected to cost; `None` where the price is not known.
     pub expected: Option<CostRange>,
-    /// What it took.
+    /// The calls that it took.
     pub spent: Spent,
 }
 

@@ -25,7 +25,7 @@ pub enum Event<'a> {
     Finished {
         /// The task.
         task: &'a Task,
-        /// What came of it.
+        /// The outcome.
         outcome: &'a Outcome,
         /// What that took; nothing for what was there already.
         spent: Spent,

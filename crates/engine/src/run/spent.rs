@@ -10,7 +10,7 @@ use ctxc_transcript::text::Tokens;
 /// What a task has taken, as far as the server said it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Calls that were made.
+    /// The number of calls.
     pub calls: u32,
     /// How long they took together.
     pub time: Duration,

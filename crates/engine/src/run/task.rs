@@ -28,6 +28,6 @@ pub struct Task {
     pub text: String,
     /// Its size, in `chars4` tokens.
     pub tokens: Tokens,
-    /// The size that it shall come down to.
+    /// The target, in tokens.
     pub target: Tokens,
 }

@@ -25,7 +25,7 @@ pub struct Terms {
 /// Which text is asked for first. The order of the results does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The first.
+    /// The first session.
     AsGiven,
     /// The longest, so that no long call is left over at the end.
     LongestFirst,

@@ -78,7 +78,7 @@ pub struct FindSource {
     pub project: String,
     /// Its id.
     pub session: String,
-    /// What people call it.
+    /// The name of the stage.
     pub title: String,
     /// By what one look tells that it is as it was when it was indexed; empty while that is under way.
     pub stamp: String,
@@ -103,7 +103,7 @@ pub struct FindText<'a> {
     pub speaker: &'static str,
     /// The tool that was called, or that gave it back.
     pub tool: Option<&'a str>,
-    /// When it was said.
+    /// The time of the entry.
     pub time: Option<Timestamp>,
     /// The text.
     pub text: &'a str,

@@ -66,7 +66,7 @@ pub struct FindHit {
     pub speaker: String,
     /// The tool that was called, or that gave it back.
     pub tool: Option<String>,
-    /// When it was said.
+    /// The time of the entry.
     pub time: Option<Timestamp>,
     /// Where it stands; at least one place.
     pub places: Vec<FindPlace>,

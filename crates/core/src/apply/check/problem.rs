@@ -5,13 +5,13 @@ use std::fmt;
 
 use ctxc_transcript::{IdHash, LineNo};
 
-/// How bad a problem is.
+/// The severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// A resume goes on with less than the file has, or may be refused by some versions of the client.
+    /// A resume sends less than the file has, or some versions of the client refuse it.
     Warning,
-    /// The API refuses the conversation, or the client cuts it off or cannot read it.
+    /// The API rejects the conversation, or the client truncates it or cannot read it.
     Error,
 }
 
@@ -53,11 +53,11 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// A live tool call without a result, in the middle.
+    /// An active tool call without a result, before the last message.
     CallWithoutResult: Error, "the tool call has no result: clients drop the call, or the API rejects the conversation";
     /// A call of the last message without a result.
     InterruptedCall: Warning, "the transcript ends in a tool call without a result: the client takes it as interrupted";
-    /// A live result without its call.
+    /// An active result without its call.
     ResultWithoutCall: Error, "the tool result has no call: the API rejects the conversation";
     /// A result that does not follow the message of its call.
     MisplacedResult: Error, "the tool result does not follow the message of its call: the API rejects the conversation";
@@ -67,17 +67,17 @@ kinds! {
     DuplicateCall: Error, "another tool call has the same id: the API rejects the conversation";
     /// A call without an id, or a result that names no call.
     ToolWithoutId: Error, "the tool call or result names no id: the API rejects the conversation";
-    /// The parent of the first live entry is not in the file, and nothing stands before it.
+    /// The parent of the first active entry is not in the file, and no message comes before it.
     DanglingHead: Warning, "the parent of the first entry is not in the file: the conversation starts here";
-    /// The parent of a live entry is not in the file, and what stands before it is cut off.
+    /// The parent of an active entry is not in the file, so that what comes before it is inactive.
     DanglingParent: Error, "the parent is not in the file: everything before is cut off";
-    /// The parents lead round in a circle.
+    /// The parents form a cycle.
     Cycle: Error, "the parents form a cycle: everything before is cut off";
-    /// The first live message is an assistant's, at the start of the file.
+    /// The first active message is the model's, at the start of the file.
     AssistantFirst: Warning, "the conversation starts with an assistant message: the API may reject it";
-    /// The first live message is an assistant's, and there are messages before it that are not live.
+    /// The first active message is the model's, and inactive messages come before it.
     AssistantAfterCut: Error, "the active entries start with an assistant message: the API may reject it";
-    /// Blank text of the model, as the client writes it now and then.
+    /// Blank text of the model, which the client writes at times.
     BlankText: Warning, "the text is blank: clients drop it, but some versions send it, and the API rejects it";
     /// Blank text of the user, or no content.
     BlankPrompt: Error, "the user message is blank: the API rejects it";
@@ -87,33 +87,33 @@ kinds! {
     UnknownBlock: Warning, "a content block has an unknown type: it is sent unchanged, and the API may reject it";
     /// The role is missing or not that of the entry.
     WrongRole: Error, "the role of the message is not the type of the entry: the API may reject it";
-    /// A live message without a timestamp.
+    /// An active message without a timestamp.
     NoTimestamp: Error, "no timestamp: some client versions crash, or lose later entries";
-    /// An entry of the chain without a uuid.
+    /// An active entry without a uuid.
     NoUuid: Warning, "the entry has no uuid: a resume skips it";
-    /// Entries whose uuid a later one has: one problem for all of them.
+    /// Entries whose uuid a later entry has too: one problem for all of them.
     DuplicateUuid: Warning, "a later entry has the same uuid and replaces this one";
-    /// A line that is no JSON object.
+    /// A line that is not a JSON object.
     MalformedLine: Warning, "the line is not a JSON object: clients skip it";
-    /// The last line breaks off.
+    /// The last line is incomplete.
     TornLine: Warning, "the last line is incomplete: clients skip it";
-    /// A last prompt, summary or snapshot names an entry that is not there.
+    /// A last prompt, summary or snapshot refers to a missing entry.
     LostTarget: Warning, "the entry points to one that is not in the file: it has no effect";
-    /// A compact boundary keeps entries that are not there.
+    /// A compact boundary refers to missing entries.
     LostSegment: Warning, "the compact boundary keeps entries that are not in the file: they may be lost";
-    /// The newest timestamp is not on the live chain.
+    /// The newest timestamp belongs to an inactive entry.
     NewestElsewhere: Warning, "this message is newer than the last active one: some client versions resume from here";
-    /// There is no message.
+    /// The session has no message.
     NoMessages: Warning, "no messages: there is nothing to resume";
     /// Thinking differs from the original's.
     AlteredThinking: Error, "thinking differs from the original: the API rejects the conversation";
-    /// Thinking of a model of which the API rejects it stands behind a change.
+    /// Thinking comes after a change, and the API rejects it for this model.
     RefusedThinking: Error, "content before this thinking changed, so the API rejects the conversation for this model";
-    /// Thinking stands behind a change.
+    /// Thinking comes after a change.
     StaleThinking: Warning, "content before this thinking changed: the API binds thinking to everything before it, and may reject it";
-    /// Thinking stands behind a change, in a tool loop that is still open.
+    /// Thinking comes after a change, in an open tool loop.
     LoopThinking: Warning, "content before this thinking changed, but the API may require it in an open tool loop; an edit without --keep-loop closes the loop";
-    /// What was live in the original is in the file and no longer live.
+    /// Entries that are active in the original are in the file and inactive.
     NoLongerLive: Error, "the entry was active in the original and is now cut off";
     /// Texts name files in the folder of the old session.
     OldFolder: Warning, "the text names a file in the folder of the original session, and is lost with that folder";
@@ -151,7 +151,7 @@ pub struct Problem {
     pub kind: ProblemKind,
     /// How bad it is.
     pub severity: Severity,
-    /// Where it is.
+    /// The path of the file.
     pub line: LineNo,
     /// What has it, whatever its line: the uuid of an entry, the id of a tool call, or nothing where there is no id.
     pub subject: IdHash,

@@ -29,7 +29,7 @@ pub fn stamp(metadata: &Metadata) -> String {
 /// A session file to be indexed.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionFile<'a> {
-    /// Where it is.
+    /// The path of the file.
     pub path: &'a Path,
     /// What names it in the index.
     pub key: &'a str,

@@ -20,7 +20,7 @@ use ctxc_transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet,
 /// What followed from the edits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Consequences {
-    /// What went as thinking.
+    /// Thinking that was removed.
     pub thinking: ThinkingRemoved,
     /// Copies of request bodies that went, in entries (S-07).
     pub n_request_copies: u64,

@@ -10,12 +10,12 @@ use ctxc_transcript::scan::{Scan, each_element, each_field};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, Span, Usage, each_count, read_line};
 
-/// What the client will take as the size of its context.
+/// The context usage that the client shows, before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Gauge {
     /// The recorded figure.
     pub before: Tokens,
-    /// The figure that stands there now.
+    /// The figure now.
     pub after: Tokens,
 }
 

@@ -25,16 +25,16 @@ pub enum ThinkingReach {
     Everywhere,
 }
 
-/// What went as thinking.
+/// Thinking that was removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct ThinkingRemoved {
-    /// Entries that lost thinking.
+    /// The number of entries without their thinking.
     pub entries: u64,
     /// `chars4` tokens of its text.
     pub tokens: Tokens,
     /// `chars4` tokens of its signatures.
     pub signature_tokens: Tokens,
-    /// Entries that keep thinking behind a change because their tool loop was to be left open.
+    /// The number of entries that keep thinking after an edit, because their tool loop is left open.
     pub kept_in_open_loop: u64,
 }
 

@@ -75,11 +75,11 @@ pub enum Extra {
 /// What was pruned.
 #[derive(Clone, Debug, Default)]
 pub struct Pruned {
-    /// A row for everything that was asked for, also where it found nothing.
+    /// A row for each rule that was applied, also where it matched nothing.
     pub rows: Vec<PrunedRow>,
-    /// The results that were cut, in the order of the file.
+    /// The tool results that were removed, in file order.
     pub calls: Vec<PrunedCall>,
-    /// Whether entries off the live chain were asked for and stay, because the newest message is one of them.
+    /// Whether inactive entries were to be removed and were kept, because the newest message is one of them.
     pub keeps_dead: bool,
 }
 
@@ -92,13 +92,13 @@ pub struct PrunedRow {
     pub n_items: u64,
     /// What that saves of what the model sees, in `chars4` tokens.
     pub saved: i64,
-    /// By how many bytes the file is smaller, for what is never sent.
+    /// Bytes saved, for content that is never sent to the model.
     pub bytes: u64,
     /// How many items it leaves alone because a cut would save too little.
     pub n_too_small: u64,
 }
 
-/// One result that was cut.
+/// A tool result that was removed.
 #[derive(Clone, Debug)]
 pub struct PrunedCall {
     /// What was cut: its handle, the rule, the tokens.

@@ -28,7 +28,7 @@ pub struct Outlined {
     content: u64,
 }
 
-/// What became of an entry.
+/// How an entry differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Only the first transcript has it.

@@ -15,7 +15,7 @@ use ctxc_transcript::scan::{Scan, each_field};
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Chain, Index, LineNo, Prompt, TurnIdx, is_notification, read_line, turn_at, turns};
 
-/// Who says something, as people tell it apart.
+/// The speaker of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
@@ -25,7 +25,7 @@ pub enum Speaker {
     Assistant,
     /// A tool.
     Tool,
-    /// The client: its remarks, context that it adds, summaries in the place of what it compacted.
+    /// The client: notices, context that it adds, and summaries of compacted messages.
     System,
 }
 

@@ -18,7 +18,7 @@ pub struct OpenCut {
     pub rule: String,
     /// The operation that cut it first: what it took out is what the item was.
     pub first: String,
-    /// The operation that cut it last.
+    /// The operation that removed it last.
     pub last: String,
     /// What it was before it was cut first, in `chars4` tokens.
     pub before: Tokens,

@@ -95,7 +95,7 @@ pub struct Keeping<'a> {
 pub struct Before {
     /// Its problems.
     pub problems: Vec<Problem>,
-    /// The `chars4` tokens of its live chain.
+    /// `chars4` tokens of the active entries.
     pub tokens: Tokens,
     /// What it was when it was read.
     pub fingerprint: Fingerprint,
@@ -127,7 +127,7 @@ pub struct Errand<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What was done.
+/// The operation.
 #[derive(Debug)]
 pub struct Done {
     /// Where the result is; nothing for a stream.

@@ -21,7 +21,7 @@ pub(super) enum Point {
     AfterSwap,
 }
 
-/// What was done.
+/// The operation.
 #[derive(Debug)]
 pub(super) struct Replaced {
     /// The file, its links followed.

@@ -16,7 +16,7 @@ pub(super) enum Section {
     Asked,
     /// What was decided, with what was rejected.
     Decided,
-    /// What was done.
+    /// The operation.
     Done,
     /// What was tried and failed.
     Failed,

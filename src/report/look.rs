@@ -1,0 +1,182 @@
+//! How text is laid out: in full for a pipe or a file, or for a terminal of some width, with styles and short paths (W-09).
+//!
+//! A style is a pair of marks around a text, which the program replaces by what its terminal understands once the text has
+//! been made printable. So no text of a transcript can bring an escape sequence along.
+
+use std::borrow::Cow;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// How text is laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// How many columns a line may have on a terminal; `None` where it is none.
+    pub width: Option<usize>,
+    /// Whether text is styled.
+    pub is_styled: bool,
+    /// The home folder, for which `~` stands; `None` where paths are told in full.
+    pub home: Option<&'static str>,
+}
+
+/// What a text is, by which it is styled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// The heading of a table or of a message.
+    Heading,
+    /// What was added.
+    Added,
+    /// What was removed.
+    Removed,
+    /// What was changed.
+    Changed,
+    /// What matters less.
+    Dim,
+}
+
+const STYLES: [Style; 5] = [Style::Heading, Style::Added, Style::Removed, Style::Changed, Style::Dim];
+
+impl Style {
+    /// The mark before a text of this style: a character that Unicode keeps for use within a program.
+    const fn mark(self) -> char {
+        match self {
+            Self::Heading => '\u{fdd0}',
+            Self::Added => '\u{fdd1}',
+            Self::Removed => '\u{fdd2}',
+            Self::Changed => '\u{fdd3}',
+            Self::Dim => '\u{fdd4}',
+        }
+    }
+}
+
+/// The mark behind a styled text.
+const END: char = '\u{fdd5}';
+
+impl Look {
+    /// For a pipe or a file.
+    pub const PLAIN: Self = Self { width: None, is_styled: false, home: None };
+
+    /// `text` between marks of `style`, where text is styled.
+    #[must_use]
+    pub fn style(self, style: Style, text: &str) -> String {
+        if self.is_styled { format!("{}{text}{END}", style.mark()) } else { text.to_owned() }
+    }
+
+    /// `line`, shortened to the width of the terminal, with blanks for tabs, whose width depends on the terminal.
+    #[must_use]
+    pub fn line(self, line: &str) -> Cow<'_, str> {
+        self.width.map_or(Cow::Borrowed(line), |width| clip(&line.replace('\t', "    "), width).into_owned().into())
+    }
+
+    /// `text` with `~` for the home folder, where a word begins with it.
+    #[must_use]
+    pub fn paths(self, text: &str) -> Cow<'_, str> {
+        let Some(home) = self.home.filter(|home| home.len() > 1 && text.contains(home)) else {
+            return Cow::Borrowed(text);
+        };
+        let mut short = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, behind)) = rest.split_once(home) {
+            short += before;
+            let begins = short.chars().next_back().is_none_or(|c| c.is_whitespace() || c == '(');
+            let ends = behind.chars().next().is_none_or(|c| !c.is_alphanumeric() && !"-_.".contains(c));
+            short += if begins && ends { "~" } else { home };
+            rest = behind;
+        }
+        Cow::Owned(short + rest)
+    }
+}
+
+/// `text` with `begin(style)` for each mark before a styled text, and `end` for the one behind it. A style ends with its line.
+#[must_use]
+pub fn painted(text: &str, begin: impl Fn(Style) -> String, end: &str) -> String {
+    let mut painted = String::with_capacity(text.len());
+    let mut is_open = false;
+    for c in text.chars() {
+        if let Some(style) = STYLES.into_iter().find(|style| style.mark() == c) {
+            painted += &begin(style);
+            is_open = true;
+        } else if c == END || c == '\n' && is_open {
+            painted += end;
+            is_open = false;
+            painted.extend((c == '\n').then_some(c));
+        } else {
+            painted.push(c);
+        }
+    }
+    painted
+}
+
+/// `text` in at most `width` columns of a terminal, with an `…` for what is left out: the end, of a path the beginning.
+#[must_use]
+pub fn clip(text: &str, width: usize) -> Cow<'_, str> {
+    if text.width() <= width {
+        return Cow::Borrowed(text);
+    }
+    let room = width.saturating_sub(1);
+    let fits = |chars: &mut dyn Iterator<Item = char>| -> usize {
+        let mut used = 0;
+        let fitting = chars.take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= room
+        });
+        fitting.map(char::len_utf8).sum()
+    };
+    let is_path = text.starts_with(['/', '~']) && text.matches('/').count() > 1 && !text.contains(' ');
+    if is_path {
+        let n_bytes = fits(&mut text.chars().rev());
+        return Cow::Owned(format!("…{}", text.split_at(text.len() - n_bytes).1));
+    }
+    let n_bytes = fits(&mut text.chars());
+    Cow::Owned(format!("{}…", text.split_at(n_bytes).0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // W-09
+    #[test]
+    fn w_09_texts_are_clipped_to_columns_of_a_terminal() {
+        let cases = [
+            ("short", 5, "short"),
+            ("shorter", 5, "shor…"),
+            ("日本語の題", 7, "日本語…"),
+            ("日本語の題", 8, "日本語…"),
+            ("~/code/shop/src/lib.rs", 12, "…/src/lib.rs"),
+            ("/a path/with/blanks", 7, "/a pat…"),
+            ("/plan-implement", 7, "/plan-…"),
+        ];
+        assert_eq!(Look { width: Some(6), ..Look::PLAIN }.line("\t日本"), "    …");
+        for (text, width, clipped) in cases {
+            assert_eq!(clip(text, width), clipped);
+            assert!(clip(text, width).width() <= width);
+        }
+    }
+
+    // W-09
+    #[test]
+    fn w_09_the_home_folder_is_short_where_a_word_begins_with_it() {
+        let look = Look { home: Some("/home/ann"), ..Look::PLAIN };
+        let cases = [
+            ("/home/ann", "~"),
+            ("wrote /home/ann/a.jsonl (/home/ann/b)", "wrote ~/a.jsonl (~/b)"),
+            ("/home/annabel/a /home/ann.old", "/home/annabel/a /home/ann.old"),
+            // What a shell does not expand is left as it is.
+            ("cd '/home/ann/a b' sqlite:/home/ann/a", "cd '/home/ann/a b' sqlite:/home/ann/a"),
+        ];
+        for (text, short) in cases {
+            assert_eq!(look.paths(text), short);
+            assert_eq!(Look::PLAIN.paths(text), text);
+        }
+    }
+
+    #[test]
+    fn a_style_ends_with_its_line() {
+        let look = Look { is_styled: true, ..Look::PLAIN };
+        let begin = |style: Style| format!("<{style:?}>");
+        let text =
+            format!("{}\n{}", look.style(Style::Added, "+ new"), Style::Removed.mark().to_string() + "old\nplain");
+        assert_eq!(painted(&text, begin, "</>"), "<Added>+ new</>\n<Removed>old</>\nplain");
+        assert_eq!(Look::PLAIN.style(Style::Added, "new"), "new");
+    }
+}
