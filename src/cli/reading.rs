@@ -223,6 +223,21 @@ impl Reading {
         Ok(draft)
     }
 
+    /// Puts the session as it was before all operations of ctxc in its place, with what a client added since, by what
+    /// `archive` has of it. Gives whether any operation had changed it.
+    pub(super) fn undo_all(&mut self, archive: &dyn Archive, ui: &Ui) -> Result<bool, CommandError> {
+        self.recognise(archive)?;
+        let standing = self.past.history.standing().filter(|operation| operation.undoes.is_empty());
+        let ids: Vec<String> = standing.map(|operation| operation.operation.clone()).collect();
+        if ids.is_empty() {
+            return Ok(false);
+        }
+        let history = self.past.history.with(Edits { undoes: ids, ..self.edits(Vec::new()) });
+        let draft = self.made(Some(archive)).rebase(&history, None)?.draft(ui.stop())?;
+        self.replace(draft);
+        Ok(true)
+    }
+
     /// Puts what the operations `ids` made of an earlier state of the session in its place.
     #[cfg(feature = "mcp")]
     pub(super) fn go_on_from(&mut self, ids: &[String], archive: &dyn Archive, ui: &Ui) -> Result<(), CommandError> {

@@ -80,3 +80,49 @@ fn u_06_equal_and_foreign_transcripts_are_told_apart() {
     assert!(foreign.stderr.contains("no entry in common"), "{}", foreign.text);
     assert_eq!(stage.run(["diff", "-", "-"]).code, Some(2));
 }
+
+// W-03
+#[test]
+fn w_03_one_session_is_compared_with_its_source() {
+    let stage = Stage::new().session("session-small");
+    let id = stage.id_of("session-small");
+    let untouched = stage.run(["diff", "--json"]).ended(0);
+    assert!(untouched.stderr.contains("no operation in the archive changed webhook duplicates"), "{}", untouched.text);
+    assert_eq!(untouched.json()["changed"]["entries"], 0);
+    let first = stage.run(["prune", &id]).ended(0).path();
+    let second = stage.run(["prune", first.to_str().unwrap(), "--mask", "2"]).ended(0).path();
+    // All operations together, as if both files were compared.
+    let second = second.to_str().unwrap();
+    let whole = stage.run(["diff", &id, second, "--json"]).ended(0).json();
+    let alone = stage.run(["diff", second, "--json"]).ended(0).json();
+    assert!(whole["changed"]["entries"].as_u64().unwrap() > 0);
+    for key in ["unchanged", "dropped", "changed", "changed_from", "added"] {
+        assert_eq!(alone[key], whole[key], "{key}");
+    }
+    let told = stage.run(["diff", second]).ended(0);
+    assert!(told.text.contains("--- its source  ") && told.text.contains("+++ webhook duplicates ("), "{}", told.text);
+    // The archive has the source.
+    std::fs::remove_file(stage.path_of("session-small")).unwrap();
+    let without_source = stage.run(["diff", second, "--json"]).ended(0).json();
+    assert_eq!(without_source["changed"], whole["changed"]);
+    stage.run(["diff", "-"]).ended(2);
+}
+
+// W-03
+#[test]
+fn w_03_undo_ends_with_how_to_resume() {
+    let stage = Stage::new().session("session-small");
+    let id = stage.id_of("session-small");
+    stage.run(["prune", "latest"]).ended(0);
+    // The source is still there as it was.
+    let undone = stage.run(["undo"]).ended(0);
+    assert!(undone.stderr.ends_with(&format!("resume    claude --resume {id}\n")), "{}", undone.text);
+    // It has gone on, so that a new session is written.
+    let first = stage.run(["prune", &id]).ended(0).path();
+    let second = stage.run(["prune", first.to_str().unwrap(), "--mask", "2"]).ended(0).path();
+    std::fs::remove_file(&first).unwrap();
+    let undone = stage.run(["undo", second.to_str().unwrap()]).ended(0);
+    let written = undone.path();
+    let resume = format!("resume    claude --resume {}\n", written.file_stem().unwrap().to_str().unwrap());
+    assert!(undone.stderr.contains(&resume), "{}", undone.text);
+}

@@ -3,27 +3,30 @@
 use std::path::PathBuf;
 
 use super::shared::SessionArg;
-use crate::cli::commands::diff::Settings;
+use crate::cli::commands::diff::{Settings, Sides};
+use crate::cli::completing;
 use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 use crate::report::show::Length;
 
 pub(super) const EXAMPLES: &str = "\
-Entries are matched by uuid. Only active entries are compared, and only what the model sees of them.
+With one session, compares it with its source: the session as it was before all operations of ctxc, with what was \
+appended since. Entries are matched by uuid. Only active entries are compared, and only what the model sees of them.
 
 Examples:
+  ctxc diff
   ctxc diff session.jsonl smaller.jsonl
   ctxc diff 3f9a1c2b latest --full
   ctxc diff session.jsonl smaller.jsonl --json";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// First session: a path, an id or its prefix, or `latest`
-    #[arg(value_name = "A")]
-    before: PathBuf,
-    /// Second session
-    #[arg(value_name = "B")]
-    after: PathBuf,
+    /// Path, session id or its prefix, or `latest` [default: the newest session of this project]
+    #[arg(value_name = "SESSION", add = completing::sessions())]
+    first: Option<PathBuf>,
+    /// Session to compare SESSION with [default: the source of SESSION]
+    #[arg(value_name = "OTHER", add = completing::sessions())]
+    second: Option<PathBuf>,
     /// Do not shorten long differences
     #[arg(long)]
     full: bool,
@@ -31,9 +34,13 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
+        let first = SessionArg { session: self.first }.find(&context)?;
+        let sides = match self.second {
+            Some(second) => Sides::Two(first, SessionArg { session: Some(second) }.find(&context)?),
+            None => Sides::Source { session: first, archive: context.environment.archive_url(None)? },
+        };
         Ok(Settings {
-            before: SessionArg { session: Some(self.before) }.find(&context)?,
-            after: SessionArg { session: Some(self.after) }.find(&context)?,
+            sides,
             length: if self.full { Length::Full } else { Length::Short },
             reporting: context.reporting,
         })

@@ -106,7 +106,7 @@ pub(crate) enum Verb {
     /// Check that a session can be resumed
     #[command(after_help = check::EXAMPLES)]
     Check(check::Args),
-    /// Compare two sessions message by message
+    /// Compare a session with its source or another
     #[command(after_help = diff::EXAMPLES)]
     Diff(diff::Args),
     /// Show token usage

@@ -1,4 +1,4 @@
-//! `ctxc diff`: tell how two transcripts differ.
+//! `ctxc diff`: how a session differs from its source, or from another session.
 
 use anyhow::{Context, anyhow};
 use similar::TextDiff;
@@ -6,6 +6,7 @@ use similar::TextDiff;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
 use crate::cli::settings::Reporting;
+use crate::cli::stored;
 use crate::cli::tell::{self, tell_quoted};
 use crate::cli::ui::Ui;
 use crate::report::diff::{Became, Diff, Entry, Side};
@@ -13,16 +14,24 @@ use crate::report::look::Look;
 use crate::report::show::{Length, Message};
 use crate::report::when::to_second;
 use ctxc_core::apply::{Change, Outline, Outlined, Shown, shown_in};
-use ctxc_transcript::session::Found;
+use ctxc_transcript::session::{By, Found};
 use ctxc_transcript::text::{Stopped, clipped, on_one_line};
 
 /// What to compare.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) before: Found,
-    pub(crate) after: Found,
+    pub(crate) sides: Sides,
     pub(crate) length: Length,
     pub(crate) reporting: Reporting,
+}
+
+/// The two sessions that are compared.
+#[derive(Debug)]
+pub(crate) enum Sides {
+    /// Any two, the earlier one first.
+    Two(Found, Found),
+    /// A session and what it was before all operations of ctxc, by the archive at this URL.
+    Source { session: Found, archive: String },
 }
 
 /// How many lines of a difference are shown.
@@ -35,13 +44,7 @@ const WIDTH: usize = 201;
 const BEGINNING: usize = 61;
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let Settings { before, after, .. } = settings;
-    if (before, after) == (&Found::StandardInput, &Found::StandardInput) {
-        return Err(CommandError::usage(anyhow!("only one session can be standard input"))
-            .hint("use a path or a session id for the other"));
-    }
-    tell::probe(&settings.reporting, &[before, after].into_iter().filter_map(Found::path).collect::<Vec<_>>())?;
-    let (before, after) = (Reading::of(before, ui)?, Reading::of(after, ui)?);
+    let (before, after) = read(settings, ui)?;
     let (outline, other) = (outline(&before)?, outline(&after)?);
     let changes = outline.changes(&other);
     let n_gone = changes.iter().filter(|change| !matches!(change, Change::Added(_))).count();
@@ -50,9 +53,10 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         Stopped::check(ui.stop()).map_err(|_| CommandError::interrupted())?;
         entries.push(entry(change, &before, &after, settings.length)?);
     }
+    let is_own = |reading: &Reading| reading.drafted.is_none();
     let side = |reading: &Reading, outline: &Outline| Side {
-        name: reading.name.clone(),
-        label: reading.session().label_within(TITLE_WIDTH),
+        name: if is_own(reading) { reading.name.clone() } else { format!("the source of {}", reading.name) },
+        label: if is_own(reading) { reading.session().label_within(TITLE_WIDTH) } else { "its source".to_owned() },
         entries: outline.len() as u64,
         tokens: outline.tokens(),
     };
@@ -68,6 +72,42 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         ui.hint("they have no entry in common");
     }
     Ok(Completion::Full)
+}
+
+/// Reads both sessions.
+fn read(settings: &Settings, ui: &Ui) -> Result<(Reading, Reading), CommandError> {
+    let probe = |sessions: &[&Found]| {
+        let paths: Vec<_> = sessions.iter().filter_map(|session| session.path()).collect();
+        tell::probe(&settings.reporting, &paths)
+    };
+    match &settings.sides {
+        Sides::Two(Found::StandardInput, Found::StandardInput) => {
+            Err(CommandError::usage(anyhow!("only one session can be standard input"))
+                .hint("use a path or a session id for the other"))
+        }
+        Sides::Two(before, after) => {
+            probe(&[before, after])?;
+            Ok((Reading::of(before, ui)?, Reading::of(after, ui)?))
+        }
+        Sides::Source { session: Found::StandardInput, .. } => {
+            Err(CommandError::usage(anyhow!("standard input cannot be compared with its source"))
+                .hint("use a path or a session id"))
+        }
+        Sides::Source { session, archive } => {
+            probe(&[session])?;
+            let after = Reading::of(session, ui)?;
+            let again = session.path().map(|path| Found::File { path: path.to_owned(), by: By::Id });
+            let mut before = Reading::of(&again.unwrap_or_else(|| session.clone()), ui)?;
+            let is_changed = match stored::open_if_there(archive)? {
+                Some(archive) => before.undo_all(&*archive, ui)?,
+                None => false,
+            };
+            if !is_changed {
+                ui.status(format_args!("no operation in the archive changed {}", after.session().label()));
+            }
+            Ok((before, after))
+        }
+    }
 }
 
 fn outline(reading: &Reading) -> Result<Outline, CommandError> {
