@@ -47,7 +47,7 @@ impl fmt::Display for Name {
 
 /// Text that cannot be the name of a buffer.
 #[derive(Debug, thiserror::Error)]
-#[error("a buffer's name has 1 to {LONGEST} characters, and none that cannot be printed")]
+#[error("a buffer name must have 1 to {LONGEST} printable characters")]
 pub struct NotAName;
 
 impl FromStr for Name {

@@ -145,7 +145,7 @@ impl Landing<'_> {
         };
         let done = carry_out(&origin, &mut index, chain, rewrite, keeping, destination, &errand)?;
         if done.n_late > 0 {
-            ui.warning(format_args!("{} added that a client wrote meanwhile", counted(done.n_late, "line")));
+            ui.warning(format_args!("{} appended by a client in the meantime", counted(done.n_late, "line")));
         }
         reading.chain = Chain::find(&index);
         reading.index = index;

@@ -32,7 +32,7 @@ pub(super) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError>
             ArchiveUrl::Sqlite(path) => path.display().to_string(),
             ArchiveUrl::Memory | ArchiveUrl::Postgres(_) => url.to_string(),
         };
-        CommandError::from(anyhow!("no archive at {place}")).hint("give its URL with --archive or CTXC_ARCHIVE")
+        CommandError::from(anyhow!("no archive at {place}")).hint("set its URL with --archive or CTXC_ARCHIVE")
     })
 }
 

@@ -1,4 +1,4 @@
-//! What is as it should be, and what needs doing (W-08).
+//! What is as it should be, and what needs attention (W-08).
 
 use std::fmt;
 
@@ -92,7 +92,7 @@ impl Doctor {
         Self { version, client, archive, sessions_checked: 0, findings: Vec::new(), look }
     }
 
-    /// Notes what needs doing.
+    /// Notes what needs attention.
     pub fn find(&mut self, about: &'static str, problem: impl Into<String>, help: impl Into<String>) {
         self.findings.push(Finding { about, problem: problem.into(), help: help.into() });
     }

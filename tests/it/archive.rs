@@ -98,7 +98,7 @@ fn what_was_taken_out_is_found_by_its_words() {
     ----- standard output
     ----- standard error
     error: the query "\"::\" *" has no letters or digits
-    hint: give a word or a part of one
+    hint: use a word or a part of one
     "#);
     for query in ["\"unbalanced", "a AND", "NEAR(", "text:x", "(", "a* OR b"] {
         assert_ne!(stage.run(["archive", "search", query]).code, Some(1), "{query}");
@@ -248,9 +248,9 @@ fn an_archive_that_cannot_be_used_is_said() {
         .file("a.jsonl", fixture("small"));
     for (url, part) in [
         ("sqlite:absent.sqlite", "no archive at absent.sqlite"),
-        ("sqlite:text.sqlite", "damaged or no database"),
+        ("sqlite:text.sqlite", "damaged or not a database"),
         ("sqlite:folder", "the file or its folder is read-only or unreachable"),
-        ("archive.sqlite", "names no kind of store"),
+        ("archive.sqlite", "not an archive URL"),
         ("postgres://me:secret@127.0.0.1:9/db", "cannot reach the archive postgres://me@127.0.0.1:9/db"),
     ] {
         for command in [

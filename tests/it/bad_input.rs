@@ -226,7 +226,7 @@ fn an_archive_that_cannot_give_back_says_what_to_do() {
     assert!(said("memory:").contains("the archive has no record of it"));
     // No database, and one that is cut.
     fs::write(stage.path("text.sqlite"), "this is no database, however long one looks at it").unwrap();
-    assert!(said("sqlite:text.sqlite").contains("it is damaged or no database"));
+    assert!(said("sqlite:text.sqlite").contains("it is damaged or not a database"));
     let archive = fs::read(stage.path("../archive.sqlite")).unwrap();
     let mut broken = archive.clone();
     broken.iter_mut().skip(4096).for_each(|byte| *byte = 0x5a);

@@ -194,7 +194,7 @@ fn what_cannot_be_pushed_is_said() {
     ----- standard output
     ----- standard error
     error: the utterance is empty
-    hint: give TEXT, or pipe it in
+    hint: use TEXT, or standard input
     ");
     for args in [
         ["push", "", "--speaker", "user"],

@@ -78,7 +78,7 @@ fn r_15_b_12_what_goes_where_is_said_and_a_dry_run_agrees() {
     ----- standard error
     warning: the newest turn is in the band 0-100:compress
     hint: use --protect-turns 1 to protect it
-    engine    chat: sends 22 texts (4,182 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0026 USD to 0.0141 USD
+    engine    chat: sends 22 texts (4,182 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0026 USD to 0.0140 USD
     compressed 22 messages in 9 of 9 turns; 1 too short, 0 kept, 0 failed
       compress: 22 of 22 messages, 4,182 -> 1,581 tokens (37.8 %, target 1,482 or 35 %)
     22 calls to [server]; 8,800 tokens in, 550 out; 0.0033 USD
@@ -325,7 +325,7 @@ fn r_12_a_server_that_fails_all_the_time_ends_the_run() {
     ----- standard error
     warning: the newest turn is in the band 0-100:compress
     hint: use --protect-turns 1 to protect it
-    engine    chat: sends 40 texts (1,680 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0027 USD to 0.0157 USD
+    engine    chat: sends 40 texts (1,680 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0026 USD to 0.0155 USD
     error: cannot go on asking [server]: too many texts in a row got no reply, the last because: the server knows no such model or address (404): No endpoints found for openai/gpt-5-mini.
     hint: check --model and --base-url, which usually ends in /v1
     hint: nothing was written
@@ -388,7 +388,7 @@ fn g_02_a_cap_on_the_cost_is_kept() {
     ----- standard error
     warning: the newest turn is in the band 0-100:compress
     hint: use --protect-turns 1 to protect it
-    engine    chat: sends 40 texts (1,680 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0027 USD to 0.0157 USD
+    engine    chat: sends 40 texts (1,680 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0026 USD to 0.0155 USD
     warning: 40 messages were not asked for: another call could take the cost over 0 USD
     hint: raise --max-cost to continue; finished results are cached
     nothing changed: no shorter text was taken: 40 kept, 0 failed
@@ -613,7 +613,7 @@ fn b_10_tool_results_are_asked_for_as_such() {
     let stage = stage(&server).file("in.jsonl", fixture("small"));
     let kinds = || {
         let requests = server.requests();
-        let is_tool = |request: &&Request| request.body.contains("The passage is what a tool printed.");
+        let is_tool = |request: &&Request| request.body.contains("The passage is the output of a tool.");
         (requests.iter().filter(is_tool).count(), requests.len())
     };
     stage.run(compress(&["--bands", "0-100:compress"])).ended(0);

@@ -82,7 +82,7 @@ fn w_08_doctor_names_what_needs_doing_and_the_command_that_helps() {
     stage.run(["keep", "--all"]).ended(0);
     fs::remove_file(stage.path_of("parent-cycle")).unwrap();
     let run = stage.run(["doctor"]).ended(0);
-    assert!(run.stderr.contains("nothing needs doing"), "{}", run.text);
+    assert!(run.stderr.contains("nothing needs attention"), "{}", run.text);
     let json = stage.run(["doctor", "--json"]).ended(0).json();
     assert_eq!((&json["archive"]["n_sessions"], &json["sessions_checked"]), (&json!(2), &json!(1)));
 }

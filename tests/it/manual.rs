@@ -146,6 +146,6 @@ fn a_folder_for_the_manual_has_to_be_there() {
     ----- standard output
     ----- standard error
     error: no such folder: nowhere
-    hint: create it first, or leave it out to print one page
+    hint: create it first, or remove it to print one page
     ");
 }

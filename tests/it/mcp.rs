@@ -127,7 +127,7 @@ fn m_03_errors_come_back_as_results() {
     let refused = |arguments: Value| agent.call("context", arguments).refused();
     assert_snapshot!(refused(json!({"action": "distill", "targets": [["r_00000"]]})), @"
     error: `r_00000` has no summary
-    hint: give it as the second of the pair: [target, summary]; nothing was changed
+    hint: add it as the second of the pair: [target, summary]; nothing was changed
     ");
     assert_snapshot!(refused(json!({"action": "discard"})), @r#"
     error: invalid call of context: it has no `targets`
@@ -512,7 +512,7 @@ fn m_03_the_session_is_the_one_that_ends_in_the_call() {
     other.gets("toolu_b", "listed");
     other.calls("m2", "toolu_c", "mcp__ctxc__context_refs", &json!({"list": "messages"}));
     let refused = agent.call("context_refs", json!({"list": "messages"})).refused();
-    assert!(refused.starts_with("error: cannot tell which session this call comes from: 2 end in it\n"), "{refused}");
+    assert!(refused.starts_with("error: cannot identify the session of this call: 2 end in it\n"), "{refused}");
     assert!(refused.contains(&stage.id_of("mine")) && refused.contains(&stage.id_of("other")), "{refused}");
     assert!(!refused.contains(&stage.id_of("idle")), "{refused}");
 

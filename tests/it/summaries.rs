@@ -77,7 +77,7 @@ fn g_01_r_03_summaries_come_through_a_flaky_server_without_a_secret() {
     ----- standard output
     out.jsonl
     ----- standard error
-    engine    chat: sends 5 parts (1,866 tokens) to [server] (openai/gpt-5-mini), 1 secret replaced, about 0.0110 USD to 0.0746 USD
+    engine    chat: sends 5 parts (1,866 tokens) to [server] (openai/gpt-5-mini), 1 secret replaced, about 0.0110 USD to 0.0745 USD
     compacted the oldest 20 of 24 messages into 5 summaries (engine: chat)
     the compaction view shows 4 of 5 summaries
     7 calls to [server], 2 of them retries; 2,000 tokens in, 125 out; 0.0008 USD, and up to 0.0257 USD for calls without usage
@@ -110,7 +110,7 @@ fn f_09_a_part_without_a_summary_is_named_and_nothing_is_written() {
     exit code: 1
     ----- standard output
     ----- standard error
-    engine    chat: sends 5 parts (1,866 tokens) to [server] (openai/gpt-5-mini), 1 secret replaced, about 0.0110 USD to 0.0746 USD
+    engine    chat: sends 5 parts (1,866 tokens) to [server] (openai/gpt-5-mini), 1 secret replaced, about 0.0110 USD to 0.0745 USD
     error: cannot summarise part 3 of 5 by [server]: the server refuses the key (401): no such key
     hint: check OPENROUTER_API_KEY or CTXC_API_KEY
     hint: nothing was written; 2 results are kept, so that the next run asks for the rest alone
@@ -150,7 +150,7 @@ fn f_11_a_prompt_of_the_user_is_what_the_model_is_told() {
     ----- standard output
     ----- standard error
     error: the prompt empty.md has no {messages}
-    hint: put {messages} where the messages go, and {existing_summary} where the summary so far goes
+    hint: use {messages} for the messages and {existing_summary} for the summary so far
     ");
     assert_eq!(server.n_requests(), n_requests);
     let run =

@@ -86,7 +86,7 @@ pub struct Restored {
 
 /// A reply with a placeholder that it was not given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the reply has the placeholder {0}, which it was not given")]
+#[error("the reply has the unknown placeholder {0}")]
 pub struct ForeignPlaceholder(pub String);
 
 impl Redactor {

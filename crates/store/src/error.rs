@@ -9,8 +9,8 @@ use super::{DocumentId, Vector};
 /// Why an archive could not be used. Each message fits after "cannot" and ends with what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// Text that names no kind of store.
-    #[error("use `{given}` as an archive: it names no kind of store; for a file write `sqlite:{given}`")]
+    /// Text without a scheme, such as a path.
+    #[error("use `{given}` as an archive: not an archive URL; for a file write `sqlite:{given}`")]
     NotAUrl {
         /// The text.
         given: String,
@@ -56,7 +56,7 @@ pub enum ArchiveError {
         known: i64,
     },
     /// The file is no database, or a broken one.
-    #[error("read the archive {}: it is damaged or no database ({detail}); move it aside, or choose another file with `sqlite:PATH`", path.display())]
+    #[error("read the archive {}: it is damaged or not a database ({detail}); move it aside, or choose another file with `sqlite:PATH`", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -64,7 +64,7 @@ pub enum ArchiveError {
         detail: String,
     },
     /// Another process held the archive for too long.
-    #[error("get hold of the archive {}: another process has been writing to it for over {seconds} s; wait for it to end, then try again", path.display())]
+    #[error("lock the archive {}: another process has been writing to it for over {seconds} s; wait for it to finish, then try again", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
@@ -240,10 +240,10 @@ pub enum ArchiveError {
         ids: Vec<String>,
     },
     /// A deposit that went on after one of its puts had failed.
-    #[error("go on with this deposit: a part of it could not be stored, so none of it is; run the command again")]
+    #[error("store the session: a part could not be stored, so nothing was; run the command again")]
     BrokenDeposit,
     /// Something that cannot wait for a deposit that is still open.
-    #[error("index or clean up the archive while something is being put into it")]
+    #[error("index or clean up the archive during a write")]
     OpenDeposit,
 }
 

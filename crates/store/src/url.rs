@@ -94,7 +94,7 @@ mod tests {
         let cases = [
             ("/a/b.db", "write `sqlite:/a/b.db`"),
             (r"C:\a.db", r"write `sqlite:C:\a.db`"),
-            ("", "names no kind of store"),
+            ("", "not an archive URL"),
             ("sqlite:", "write the path"),
             ("sqlite:~/a.db", "home folder"),
             ("sqlite://host/a.db", "no host"),

@@ -23,7 +23,7 @@ impl Splice {
 
 /// Two splices of one line that touch the same bytes.
 #[derive(Debug, thiserror::Error)]
-#[error("two edits meet at byte {at} of the line")]
+#[error("edits overlap at byte {at} of the line")]
 pub struct Overlap {
     /// Where they meet.
     pub at: u32,

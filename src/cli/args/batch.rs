@@ -55,7 +55,7 @@ impl Args {
         let mut texts = options.iter().map(|option| option.to_string_lossy().into_owned());
         if let Some(option) = report.or_else(|| texts.find(|it| one_file.iter().any(|name| it.starts_with(name)))) {
             return Err(CommandError::usage(anyhow!("{option} names one file for all sessions"))
-                .hint("give each its own: {\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}"));
+                .hint("use one for each: {\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}"));
         }
         let settings = Settings { jobs: jobs.map_or_else(cpus, NonZeroUsize::get), results, verb, options };
         // An option that is wrong for one session is wrong for all.

@@ -8,7 +8,7 @@ use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
 Looks at the client, the archive, the configuration and the sessions of this project, and changes nothing. Exits with 1 \
-if something needs doing, each with the command that helps.
+if something needs attention, each with the command that helps.
 
 Examples:
   ctxc doctor

@@ -121,7 +121,7 @@ impl EngineArgs {
         };
         if timeouts.first.is_zero() {
             return Err(CommandError::usage(anyhow!("--timeout must be greater than 0"))
-                .hint("leave it out for the default of 5 seconds"));
+                .hint("remove it to use the default of 5 seconds"));
         }
         Ok(Asking {
             terms: Terms {

@@ -119,7 +119,7 @@ impl Args {
             let session = self.session.session.clone().or_else(|| plan.session.clone().map(PathBuf::from));
             let session = session.ok_or_else(|| {
                 CommandError::usage(anyhow!("the plan {} names no session", path.display()))
-                    .hint("give the session before --plan")
+                    .hint("put the session before --plan")
             })?;
             let fingerprint = Some(plan.fingerprint);
             let is_compact = |stage: &Stage| matches!(stage, Stage::Compact(_));

@@ -129,7 +129,7 @@ fn read(path: &Path) -> Result<String, CommandError> {
         return Ok(text);
     }
     Err(CommandError::config(anyhow!("the prompt {} has no {{messages}}", path.display()))
-        .hint("put {messages} where the messages go, and {existing_summary} where the summary so far goes"))
+        .hint("use {messages} for the messages and {existing_summary} for the summary so far"))
 }
 
 /// A limit that a summary can keep to.

@@ -287,7 +287,7 @@ impl<'a> Conversation<'a> {
         }
         let after = work.calibration.context(given.tokens);
         if after.0.saturating_mul(20) > before.0.saturating_mul(19) {
-            return Err(anyhow!("hardly anything would be saved: {} of {} tokens stay", after.0, before.0).into());
+            return Err(anyhow!("too little would be saved: {} of {} tokens remain", after.0, before.0).into());
         }
         let answer = Answer::Compacted { messages: given.out, tokens_before: before, tokens_after: after };
         Ok(Plan { answer, records })

@@ -152,8 +152,7 @@ fn refuse_stranger(folder: &Path) -> Result<(), CommandError> {
     if is_empty || version_in(folder).is_some() {
         return Ok(());
     }
-    Err(CommandError::from(anyhow!("{} holds something else than the plugin of ctxc", folder.display()))
-        .hint("move it away first"))
+    Err(CommandError::from(anyhow!("{} is not the plugin of ctxc", folder.display())).hint("move it away first"))
 }
 
 /// The settings of the client in the file at `path`; an empty object where there is none.
@@ -167,7 +166,7 @@ pub(crate) fn settings(path: &Path) -> Result<Value, CommandError> {
         Err(error) => return Err(anyhow::Error::new(error).context(format!("read {}", path.display())).into()),
     };
     let value: Value = serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
-    if value.is_object() { Ok(value) } else { Err(anyhow!("{} is no JSON object", path.display()).into()) }
+    if value.is_object() { Ok(value) } else { Err(anyhow!("{} is not a JSON object", path.display()).into()) }
 }
 
 /// The command of the status line of ctxc.

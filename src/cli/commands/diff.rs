@@ -69,7 +69,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     tell_quoted(&settings.reporting, ui, &diff, diff.text(look))?;
     ui.status(diff.summary());
     if diff.unchanged == 0 && diff.changed.entries == 0 && !outline.is_empty() && !other.is_empty() {
-        ui.hint("they have no entry in common");
+        ui.hint("the sessions have no entry in common");
     }
     Ok(Completion::Full)
 }

@@ -1,4 +1,4 @@
-//! `ctxc doctor`: say what is as it should be, and what needs doing (W-08). Nothing is written.
+//! `ctxc doctor`: say what is as it should be, and what needs attention (W-08). Nothing is written.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -61,7 +61,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     }
     tell(&settings.reporting, ui, &doctor, &doctor)?;
     if doctor.findings.is_empty() {
-        ui.status("nothing needs doing");
+        ui.status("nothing needs attention");
         return Ok(Completion::Full);
     }
     Ok(Completion::Errors)

@@ -60,7 +60,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     };
     if !query.has_words() {
         return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", settings.query))
-            .hint("give a word or a part of one"));
+            .hint("use a word or a part of one"));
     }
     let which = Sessions {
         places: &settings.places,

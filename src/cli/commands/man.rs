@@ -28,7 +28,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     };
     if !folder.is_dir() {
         return Err(CommandError::usage(anyhow!("no such folder: {}", folder.display()))
-            .hint("create it first, or leave it out to print one page"));
+            .hint("create it first, or remove it to print one page"));
     }
     write(&command, folder, ui)?;
     Ok(Completion::Full)

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     match &args.output {
         Some(path) => probe(path, args.force, found.path())?,
         None if reporting.form == Form::Text && stdout().is_terminal() => {
-            return Err(CommandError::usage(anyhow!("a map is a page of HTML, which a terminal does not show"))
+            return Err(CommandError::usage(anyhow!("cannot print a map on a terminal: it is an HTML page"))
                 .hint("use -o map.html"));
         }
         None => {}

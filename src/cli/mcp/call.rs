@@ -168,7 +168,7 @@ impl Arguments<'_> {
             }
             (None, Some(id)) => Ok(Wanted::Entry { id: id.trim().to_owned(), page: self.page()? }),
             (Some(_), Some(_)) => Err(self.wrong("it has a `query` and an `id`").hint("give one of them")),
-            (None, None) => Err(self.wrong("it has no `query`").hint("give words to search for, or an `id`")),
+            (None, None) => Err(self.wrong("it has no `query`").hint("add words to search for, or an `id`")),
         }
     }
 
@@ -255,7 +255,7 @@ fn aim(action: Action, (typed, summary): (String, Option<String>)) -> Result<Aim
     match (action, &summary) {
         (Action::Distill, None) => {
             let error = CommandError::usage(anyhow!("`{typed}` has no summary"));
-            return Err(error.hint("give it as the second of the pair: [target, summary]; nothing was changed"));
+            return Err(error.hint("add it as the second of the pair: [target, summary]; nothing was changed"));
         }
         (Action::Discard, Some(_)) => {
             let error = CommandError::usage(anyhow!("`{typed}` has a summary, but discard takes none"));

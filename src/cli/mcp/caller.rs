@@ -127,7 +127,7 @@ fn unknown(all: &[Candidate], request: &Request) -> CommandError {
 }
 
 fn ambiguous(several: &[PathBuf]) -> CommandError {
-    CommandError::from(anyhow!("cannot tell which session this call comes from: {} end in it", several.len()))
+    CommandError::from(anyhow!("cannot identify the session of this call: {} end in it", several.len()))
         .hint(list("they are", several.iter().map(|path| path.display().to_string())))
         .hint("call again when the others are done, or start the server with `ctxc mcp --session SESSION`")
 }

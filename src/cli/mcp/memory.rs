@@ -79,7 +79,7 @@ fn search(query: &str, limit: u32, mut subject: Subject, settings: &Settings, ui
     let asked = Query { text: query, kind: None, speaker: None, sessions: &[], limit: limit.saturating_mul(SPARE) };
     if !asked.has_words() {
         return Err(CommandError::usage(anyhow!("the query {query:?} has no letters or digits"))
-            .hint("give a word or a part of one"));
+            .hint("use a word or a part of one"));
     }
     let Ok(mut archive) = stored::open_existing(&settings.archive) else { return Ok(Answer::text(NOTHING_YET)) };
     let names = names(&mut subject)?;

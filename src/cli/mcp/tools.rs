@@ -152,7 +152,7 @@ impl Tool {
                         "minimum": 1,
                         "maximum": HITS.1,
                         "default": HITS.0,
-                        "description": "How many entries to return at most"
+                        "description": "Maximum number of entries"
                     }
                 }),
                 json!([]),
@@ -176,7 +176,7 @@ impl Tool {
                         "type": "integer",
                         "minimum": 1,
                         "default": 1,
-                        "description": "Which page"
+                        "description": "Page number"
                     }
                 }),
                 json!([]),
@@ -194,14 +194,14 @@ impl Tool {
             Self::CompactContext => Some(json!({
                 "type": "object",
                 "properties": {
-                    "messagesCompressed": count("How many messages went"),
-                    "batchesCreated": count("How many summaries were written"),
-                    "tokensEstimateBefore": count("The size of the context before, in tokens"),
-                    "tokensEstimateAfter": count("Its size after"),
-                    "session": { "type": ["string", "null"], "description": "The id of the new session" },
+                    "messagesCompressed": count("Number of messages replaced"),
+                    "batchesCreated": count("Number of summaries written"),
+                    "tokensEstimateBefore": count("Context usage before, in tokens"),
+                    "tokensEstimateAfter": count("Context usage after, in tokens"),
+                    "session": { "type": ["string", "null"], "description": "Id of the new session" },
                     "resume": { "type": "string", "description": "Command that resumes it" },
                     "note": { "type": "string" },
-                    "unchanged": { "type": "string", "description": "Why nothing changed, where nothing did" }
+                    "unchanged": { "type": "string", "description": "Why nothing changed" }
                 },
                 "required": ["messagesCompressed", "batchesCreated", "tokensEstimateBefore", "tokensEstimateAfter"]
             })),
@@ -212,7 +212,7 @@ impl Tool {
 
 /// What the server says of itself when a client connects.
 pub(super) const INSTRUCTIONS: &str = "\
-These tools shrink the context of this session without losing anything. Look with context_stats and context_refs, remove \
+These tools shrink the context of this session without losing anything. Inspect it with context_stats and context_refs, remove \
 what is no longer needed with context, compact the whole with compact_context, and find removed content with memory_read. The \
 running session never changes: each result is a new session, which the user resumes with the command in the result.";
 

@@ -24,7 +24,7 @@ pub enum ApplyError {
     #[error("replace {}: it changed while it was read", .0.display())]
     SourceChanged(PathBuf),
     /// What a client appended while the source was replaced could not be taken over.
-    #[error("append to {} what a client wrote meanwhile, which is in {}", path.display(), backup.display())]
+    #[error("append to {} what a client wrote in the meantime, which is in {}", path.display(), backup.display())]
     Late {
         /// The file, which was replaced.
         path: PathBuf,

@@ -141,7 +141,7 @@ mod tests {
         assert!(user("It began.", "Ann").starts_with("[Ann] [<summary-"));
         // The default has a place for it that closes when it is empty.
         let system = |persona| Prompt::of_fold(&Fold { prompt: None, ..fold("", persona, "", &messages) }).system;
-        assert!(system("").contains("is forgotten.\n\nThe next message"));
-        assert!(system("You are {target}.").contains("is forgotten.\n\nYou are {target}.\n\nThe next message"));
+        assert!(system("").contains("is lost.\n\nThe next message"));
+        assert!(system("You are {target}.").contains("is lost.\n\nYou are {target}.\n\nThe next message"));
     }
 }

@@ -76,7 +76,7 @@ pub struct Folded {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum FoldFailure {
     /// The chunk of this place, from 0, has none.
-    #[error("summarise part {place}", place = .0 + 1)]
+    #[error("summarize part {place}", place = .0 + 1)]
     Engine(usize, #[source] EngineError),
     /// Somebody broke it off.
     #[error("interrupted")]

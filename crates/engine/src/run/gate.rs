@@ -12,7 +12,7 @@ pub struct MinKept(f64);
 
 /// A text that is no share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it is no number from 0 to 1, such as 0.8")]
+#[error("not a number from 0 to 1, such as 0.8")]
 pub struct NotAShare;
 
 impl MinKept {

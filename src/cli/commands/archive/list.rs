@@ -50,7 +50,7 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
     if let Some(batches) = named {
         // Those that were summarised again since, and those of steps that were undone, do not hold for this session.
         if batches.is_empty() {
-            desk.ui.hint("that transcript starts with no summaries; without --session all that are kept are listed");
+            desk.ui.hint("the transcript has no summaries; run without --session to list all");
         }
         let newest = batches.into_iter().rev().take(settings.limit as usize);
         holdings.entries = newest.map(|hit| FoundEntry::new("", hit)).collect();

@@ -36,7 +36,7 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
     };
     if !query.has_words() {
         return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", settings.query))
-            .hint("give a word or a part of one"));
+            .hint("use a word or a part of one"));
     }
     let sessions = match &settings.session {
         Some(session) => desk.sessions(session, &desk.operations()?)?,

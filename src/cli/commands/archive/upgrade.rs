@@ -33,7 +33,7 @@ pub(super) fn run(place: &ArchiveUrl, url: &str, reporting: &Reporting, ui: &Ui)
             ui.status(format_args!(
                 "upgraded {url} from schema {from} to {to}: older versions of ctxc cannot use it now"
             ));
-            ui.hint("its owner runs these statements, so that the others may use what is new in it");
+            ui.hint("as its owner, run these statements to grant access to new tables");
         }
         None => ui.status(format_args!("{url} is up to date")),
     }

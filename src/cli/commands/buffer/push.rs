@@ -35,7 +35,7 @@ impl Settings {
             Said::StandardInput => standard_input()?,
         };
         if text.is_empty() {
-            return Err(CommandError::usage(anyhow!("the utterance is empty")).hint("give TEXT, or pipe it in"));
+            return Err(CommandError::usage(anyhow!("the utterance is empty")).hint("use TEXT, or standard input"));
         }
         Ok(Spoken { speaker: self.speaker, turn: self.turn, time: None, text })
     }
@@ -48,7 +48,7 @@ pub(super) fn run(settings: Settings, spoken: Spoken, desk: Desk<'_>) -> Result<
 fn standard_input() -> Result<String, CommandError> {
     let mut input = io::stdin().lock();
     if input.is_terminal() {
-        return Err(CommandError::usage(anyhow!("no utterance given")).hint("give TEXT, or pipe it in"));
+        return Err(CommandError::usage(anyhow!("no utterance given")).hint("use TEXT, or standard input"));
     }
     let mut bytes = Vec::new();
     while_waiting(|| input.read_to_end(&mut bytes)).context("read standard input")?;

@@ -36,7 +36,7 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
         && !(Query { text: query, kind: None, speaker: None, sessions: &[], limit: 1 }).has_words()
     {
         return Err(CommandError::usage(anyhow!("the query {query:?} has no letters or digits"))
-            .hint("give a word or a part of one"));
+            .hint("use a word or a part of one"));
     }
     let contents = buffer::contents(&*desk.archive, desk.name)?;
     let (query, utterances) = match which {

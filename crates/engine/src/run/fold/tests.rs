@@ -73,7 +73,7 @@ fn ac1_7_f_09_without_one_summary_there_is_none() {
     let engine = Scripted::new([Ok("First."), Err("the model is gone"), Ok("never asked for")]);
     let failure = by(&engine, &chunks(&[&["one"], &["two"], &["three"]]), "").unwrap_err();
     assert!(matches!(&failure, FoldFailure::Engine(1, error) if error.message == "the model is gone"), "{failure:?}");
-    assert_eq!((failure.to_string().as_str(), engine.n_left()), ("summarise part 2", 1));
+    assert_eq!((failure.to_string().as_str(), engine.n_left()), ("summarize part 2", 1));
     for reply in ["  \n", "API Error: overloaded"] {
         let failure = by(&Scripted::new([Ok(reply)]), &chunks(&[&["one"]]), "").unwrap_err();
         assert!(matches!(failure, FoldFailure::Engine(0, _)), "{reply:?}");
