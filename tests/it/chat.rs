@@ -80,9 +80,9 @@ fn r_15_b_12_what_goes_where_is_said_and_a_dry_run_agrees() {
     hint: use --protect-turns 1 to protect it
     engine    chat: sends 22 texts (4,182 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0026 USD to 0.0140 USD
     compressed 22 messages in 9 of 9 turns; 1 too short, 0 kept, 0 failed
-      compress: 22 of 22 messages, 4,182 -> 1,581 tokens (37.8 %, target 1,482 or 35 %)
+      compress: 22 of 22 messages, 4,182 -> 1,588 tokens (38.0 %, target 1,482 or 35 %)
     22 calls to [server]; 8,800 tokens in, 550 out; 0.0033 USD
-    facts kept: 201 of 227 (88.5 %): paths 15 of 15, identifiers 79 of 81, numbers 90 of 90, versions 3 of 3, hashes 1 of 1, error lines 0 of 2, quoted strings 13 of 35
+    facts kept: 202 of 227 (89.0 %): paths 15 of 15, identifiers 80 of 81, numbers 90 of 90, versions 3 of 3, hashes 1 of 1, error lines 0 of 2, quoted strings 13 of 35
     context   31.7k -> 27.2k tokens (16 % -> 14 % of 200k)
     removed   thinking in 9 entries (the API rejects it after an edit)
     cache     10.3k tokens re-cached; breaks even after 27 steps
@@ -118,9 +118,9 @@ fn r_10_what_was_paid_for_is_not_asked_for_again() {
     hint: use --protect-turns 1 to protect it
     22 results were from the cache
     compressed 22 messages in 9 of 9 turns; 1 too short, 0 kept, 0 failed
-      compress: 22 of 22 messages, 4,182 -> 1,581 tokens (37.8 %, target 1,482 or 35 %)
+      compress: 22 of 22 messages, 4,182 -> 1,588 tokens (38.0 %, target 1,482 or 35 %)
     0 calls to [server], 22 results from the cache
-    facts kept: 201 of 227 (88.5 %): paths 15 of 15, identifiers 79 of 81, numbers 90 of 90, versions 3 of 3, hashes 1 of 1, error lines 0 of 2, quoted strings 13 of 35
+    facts kept: 202 of 227 (89.0 %): paths 15 of 15, identifiers 80 of 81, numbers 90 of 90, versions 3 of 3, hashes 1 of 1, error lines 0 of 2, quoted strings 13 of 35
     context   31.7k -> 27.2k tokens (16 % -> 14 % of 200k)
     removed   thinking in 9 entries (the API rejects it after an edit)
     cache     10.3k tokens re-cached; breaks even after 27 steps

@@ -27,11 +27,17 @@ pub(super) fn best(piece: &str, limit: usize, weigh: impl Fn(&str) -> Option<(u3
     let part = piece.get(from..to)?;
     let led = if from > 0 { part.trim_start_matches(['—', '–', ',', ';', ')', ' ']) } else { part };
     let led = if from > 0 { led.strip_prefix("- ").unwrap_or(led) } else { led };
+    // A clause that is left alone goes on from nothing.
+    let joint = JOINTS.iter().find_map(|joint| led.strip_prefix(joint)).filter(|_| from > 0);
+    let led = joint.unwrap_or(led);
     let from = to - led.len();
     let to = from + led.trim_end_matches([',', ';', '—', '–', '(', ' ', ':']).len();
     (from < to).then_some((from, to))
 }
 
+/// What joins a clause to the one before it.
+const JOINTS: [&str; 12] =
+    ["and ", "or ", "but ", "so ", "und ", "oder ", "aber ", "et ", "mais ", "y ", "pero ", "sondern "];
 /// The factor on a part in which a bracket, a bold mark or a code span is torn.
 const TORN: f32 = 0.02;
 
