@@ -36,8 +36,8 @@ fn u_06_what_was_dropped_shortened_and_added_is_told() {
     - line 3  2026-03-02T09:00:22Z  assistant, call  11 tokens  Read file_path: /home/ann/shop/src/total.ts
     - line 4  2026-03-02T09:00:29Z  tool  49 tokens  1 export function total(items, coupons) { 2 let sum = items.…
     ----- standard error
-    removed   5 entries, 167 tokens
-    unchanged 8 entries
+    removed   3 entries, 70 tokens
+    unchanged 10 entries
     ");
     let back = stage.run(["diff", "c.jsonl", "a.jsonl", "--json"]).ended(0).json();
     let there = stage.run(["diff", "a.jsonl", "c.jsonl", "--json"]).ended(0).json();

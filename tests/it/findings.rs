@@ -125,7 +125,8 @@ fn n_06_a_truncation_below_a_later_compaction_is_undone_with_it_where_it_would_s
     for keep in 3..13 {
         let stage = Stage::new().file("in.jsonl", fixture("session-small"));
         compact(&stage, "in.jsonl", &keep.to_string(), "1.jsonl");
-        let truncated = stage.run(["truncate", "1.jsonl", "--target-tokens", "600", "-o", "2.jsonl", "--json"]);
+        let args = ["truncate", "1.jsonl", "--target-tokens", "600", "--tokens", "chars4", "-o", "2.jsonl", "--json"];
+        let truncated = stage.run(args);
         let truncated = operation(&truncated.ended(0).json());
         let compacted = compact(&stage, "2.jsonl", "0", "3.jsonl");
         let alone = stage.run(["undo", "3.jsonl", "--op", &truncated, "-o", "4.jsonl"]);

@@ -70,11 +70,11 @@ fn m_01_a_client_lists_the_tools() {
     compact_context adds
       {"type":"object","properties":{},"required":[],"additionalProperties":false}
     memory_read reads
-      {"type":"object","properties":{"query":{"type":"string","description":"Words to look for, or parts of them"},"id":{"type":"string","description":"Id of one entry, instead of a query"},"page":{"type":"integer","minimum":1,"default":1,"description":"Page of a long entry"},"limit":{"type":"integer","minimum":1,"maximum":20,"default":5,"description":"How many entries to return at most"}},"required":[],"additionalProperties":false}
+      {"type":"object","properties":{"query":{"type":"string","description":"Words to look for, or parts of them"},"id":{"type":"string","description":"Id of one entry, instead of a query"},"page":{"type":"integer","minimum":1,"default":1,"description":"Page of a long entry"},"limit":{"type":"integer","minimum":1,"maximum":20,"default":5,"description":"Maximum number of entries"}},"required":[],"additionalProperties":false}
     context_stats reads
       {"type":"object","properties":{},"required":[],"additionalProperties":false}
     context_refs reads
-      {"type":"object","properties":{"list":{"type":"string","enum":["calls","messages"],"default":"calls","description":"What to list"},"sort":{"type":"string","enum":["age","size"],"default":"age","description":"Newest first, or largest first"},"page":{"type":"integer","minimum":1,"default":1,"description":"Which page"}},"required":[],"additionalProperties":false}
+      {"type":"object","properties":{"list":{"type":"string","enum":["calls","messages"],"default":"calls","description":"What to list"},"sort":{"type":"string","enum":["age","size"],"default":"age","description":"Newest first, or largest first"},"page":{"type":"integer","minimum":1,"default":1,"description":"Page number"}},"required":[],"additionalProperties":false}
     "#);
     let server = agent.server();
     assert_eq!(server["serverInfo"]["name"], "ctxc");

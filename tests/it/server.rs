@@ -67,7 +67,10 @@ pub(crate) fn reply(content: &str) -> Answer {
 pub(crate) fn shortened(request: &Request) -> Answer {
     let passage = request.passage();
     let words: Vec<&str> = passage.split_whitespace().collect();
-    let is_fact = |word: &str| word.contains(|c: char| c.is_ascii_digit() || matches!(c, '/' | '_' | '`' | '['));
+    let is_fact = |word: &str| {
+        let is_told = |c: char| c.is_ascii_digit() || matches!(c, '/' | '_' | '`' | '[' | '.');
+        word.trim_end_matches('.').contains(is_told)
+    };
     let mut order: Vec<usize> = (0..words.len()).collect();
     order.sort_by_key(|at| (!is_fact(words[*at]), *at));
     let mut kept = order[..words.len().div_ceil(3)].to_vec();

@@ -33,7 +33,7 @@ pub(crate) fn restore(settings: &Settings, aims: &[Aim], mut work: Work<'_>) -> 
     refuse_unknown(&work.reading)?;
     let reading = &work.reading;
     let lineage = lineage(&reading.past.history, &*archive)?;
-    let open = open_cuts(&lineage);
+    let open = open_cuts(&lineage, &reading.past.history);
     let targets: Vec<&Target> = aims.iter().map(|aim| &aim.target).collect();
     let stock = Stock { file: &reading.file, index: &reading.index, chain: &reading.chain, open: &open };
     let recalled = recall(stock, &targets, settings.roles, &*archive)?;

@@ -233,7 +233,8 @@ fn report(
     archive: &dyn Archive,
 ) -> Result<UndoneReport, CommandError> {
     let without: Vec<Operation> = operations.iter().filter(|operation| !ids.contains(&operation.id)).cloned().collect();
-    let (now, then) = (open_cuts(operations), open_cuts(&without));
+    let history = &work.reading.past.history;
+    let (now, then) = (open_cuts(operations, history), open_cuts(&without, history));
     let is_same = |one: &ctxc_core::apply::OpenCut, other: &ctxc_core::apply::OpenCut| {
         (&one.uuid, &one.call) == (&other.uuid, &other.call)
     };

@@ -63,7 +63,7 @@ pub use render::rebase::{Draft, Made, Rebased};
 pub use truncate::cut::{Truncated, truncate};
 pub use undo::absent::absent;
 pub use undo::items::{Returned, give_back};
-pub use undo::open_cuts::{OpenCut, open_cuts, turned};
+pub use undo::open_cuts::{OpenCut, open_cuts};
 pub use undo::recall::{Recalled, Stock, recall};
 pub use write::carry_out::{BaseFile, Before, Destination, Done, Errand, Keeping, Origin, carry_out, probe};
 pub use write::file::{Existing, Staged, n_names, unnamed_file};

@@ -1,7 +1,8 @@
 //! What is cut in a transcript: every cut of its lineage that no later operation has taken back (P-05).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use crate::version::History;
 use ctxc_store::{Cut, Operation};
 use ctxc_transcript::text::Tokens;
 
@@ -27,73 +28,50 @@ pub struct OpenCut {
 }
 
 /// The cuts of `lineage`, whose newest operation comes first, that are still open; the first that was made comes first.
+/// `history` knows which operations an operation gave items back of: another that holds again may cut them all the same.
 #[must_use]
-pub fn open_cuts(lineage: &[Operation]) -> Vec<OpenCut> {
-    let mut open: Vec<Option<OpenCut>> = Vec::new();
+pub fn open_cuts(lineage: &[Operation], history: &History) -> Vec<OpenCut> {
     let mut places: HashMap<(&str, Option<&str>), usize> = HashMap::new();
+    // For each item the cuts that are open, and the operations that made them.
+    let mut open: Vec<Vec<(&Cut, &Operation)>> = Vec::new();
     for operation in lineage.iter().rev() {
+        let given = history.get(&operation.id).map(|edits| edits.gives_back.as_slice()).unwrap_or_default();
         for cut in &operation.cuts {
             let key = (cut.uuid.as_str(), cut.call.as_deref());
             let known = places.get(&key).and_then(|at| open.get_mut(*at));
             match (known, cut.rule.as_str()) {
-                (Some(place), Cut::RESTORE) => {
-                    *place = None;
-                    places.remove(&key);
+                (Some(cuts), Cut::RESTORE) => {
+                    let is_given = |by: &Operation| given.is_empty() || given.iter().any(|it| it.operation == by.id);
+                    cuts.retain(|(_, by)| !is_given(by));
+                    if cuts.is_empty() {
+                        places.remove(&key);
+                    }
                 }
                 // What is given back was never cut: it may have been by something that the lineage does not have.
                 (None, Cut::RESTORE) => {}
-                (Some(Some(before)), rule) => {
-                    rule.clone_into(&mut before.rule);
-                    operation.id.clone_into(&mut before.last);
-                    before.after = cut.after;
-                }
-                (Some(None) | None, _) => {
+                (Some(cuts), _) => cuts.push((cut, operation)),
+                (None, _) => {
                     places.insert(key, open.len());
-                    open.push(Some(first_cut(cut, operation)));
+                    open.push(vec![(cut, operation)]);
                 }
             }
         }
     }
-    open.into_iter().flatten().collect()
+    open.iter().filter_map(|cuts| open_cut(cuts)).collect()
 }
 
-/// What is noted of the way from a transcript in which `now` is cut to one in which `then` is: what is given back, and
-/// what is cut again.
-#[must_use]
-pub fn turned(now: &[OpenCut], then: &[OpenCut]) -> Vec<Cut> {
-    fn key(cut: &OpenCut) -> (&str, Option<&str>) {
-        (&cut.uuid, cut.call.as_deref())
-    }
-    let noted = |cut: &OpenCut, rule: &str, before, after| Cut {
-        uuid: cut.uuid.clone(),
-        call: cut.call.clone(),
-        name: cut.name.clone(),
-        rule: rule.to_owned(),
-        before,
-        after,
-    };
-    let are_open: HashMap<_, _> = now.iter().map(|cut| (key(cut), cut)).collect();
-    let will_be_open: HashSet<_> = then.iter().map(key).collect();
-    let closed = now.iter().filter(|cut| !will_be_open.contains(&key(cut)));
-    let closed = closed.map(|cut| noted(cut, Cut::RESTORE, cut.after, cut.before));
-    let opened = then.iter().filter(|cut| !are_open.contains_key(&key(cut)));
-    let opened = opened.map(|cut| noted(cut, &cut.rule, cut.before, cut.after));
-    // What was cut twice is as the first of both left it.
-    let again = then.iter().filter_map(|cut| {
-        let other = are_open.get(&key(cut)).filter(|other| other.last != cut.last)?;
-        Some(noted(cut, &cut.rule, other.after, cut.after))
-    });
-    closed.chain(opened).chain(again).collect()
-}
-
-fn first_cut(cut: &Cut, operation: &Operation) -> OpenCut {
-    let Cut { uuid, call, name, rule, before, after } = cut.clone();
-    OpenCut { uuid, call, name, rule, first: operation.id.clone(), last: operation.id.clone(), before, after }
+/// An item by its open cuts, oldest first.
+fn open_cut(cuts: &[(&Cut, &Operation)]) -> Option<OpenCut> {
+    let ((first, first_by), (last, last_by)) = (cuts.first()?, cuts.last()?);
+    let Cut { uuid, call, name, before, .. } = (*first).clone();
+    let (rule, after) = (last.rule.clone(), last.after);
+    Some(OpenCut { uuid, call, name, rule, first: first_by.id.clone(), last: last_by.id.clone(), before, after })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::version::{Edits, GivenBack};
     use ctxc_store::FileRef;
     use ctxc_transcript::text::Digest;
     use jiff::Timestamp;
@@ -133,7 +111,7 @@ mod tests {
             operation("1", &[("a", None, "discard"), ("a", Some("t"), "hash"), ("c", None, "distill")]),
         ];
         let of = |lineage: &[Operation]| {
-            let open = open_cuts(lineage).into_iter();
+            let open = open_cuts(lineage, &History::default()).into_iter();
             open.map(|cut| (cut.uuid, cut.call, cut.rule, cut.first, cut.last)).collect::<Vec<_>>()
         };
         let row = |uuid: &str, call: Option<&str>, rule: &str, first: &str, last: &str| {
@@ -149,5 +127,23 @@ mod tests {
                 row("b", Some("t"), "discard", "2", "2")
             ]
         );
+    }
+
+    // P-05: what an operation cut that holds again is open, though a later one gave the same item back of another.
+    #[test]
+    fn p_05_what_is_given_back_of_one_operation_may_be_cut_by_another() {
+        let lineage = [
+            operation("3", &[("a", Some("t"), "restore")]),
+            operation("2", &[("a", Some("t"), "mask")]),
+            operation("1", &[("a", Some("t"), "hash")]),
+        ];
+        let given = |operations: &[&str]| {
+            let back = |of: &&str| GivenBack { operation: (*of).to_owned(), edits: vec![0] };
+            let gives_back = operations.iter().map(back).collect();
+            History::default().with(Edits { operation: "3".to_owned(), gives_back, ..Edits::default() })
+        };
+        let open = open_cuts(&lineage, &given(&["2"]));
+        assert_eq!(open.iter().map(|cut| (cut.rule.as_str(), cut.last.as_str())).collect::<Vec<_>>(), [("hash", "1")]);
+        assert_eq!(open_cuts(&lineage, &given(&["1", "2"])), []);
     }
 }
