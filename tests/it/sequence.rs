@@ -335,8 +335,7 @@ impl Scene {
     /// the one refusal besides what stands on something (decision 0029), and names what to undo with it.
     fn starts_with_reply(&self, at: usize, chosen: usize) -> bool {
         let document = &self.documents[at];
-        let mut standing = self.model.standing(&document.history);
-        standing.retain(|operation| *operation != chosen);
+        let standing = self.model.standing_without(&document.history, Some(chosen));
         self.model.starts_with_reply(document, &standing)
     }
 

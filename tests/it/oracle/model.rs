@@ -193,7 +193,12 @@ impl Document {
 impl Model {
     /// The operations of a history that hold, oldest first.
     pub(crate) fn standing(&self, history: &[usize]) -> Vec<usize> {
-        let mut undone: HashSet<usize> = HashSet::new();
+        self.standing_without(history, None)
+    }
+
+    /// Those that would hold once `gone` is undone; what that undid would hold again.
+    pub(crate) fn standing_without(&self, history: &[usize], gone: Option<usize>) -> Vec<usize> {
+        let mut undone: HashSet<usize> = gone.into_iter().collect();
         let mut standing = Vec::new();
         for &operation in history.iter().rev() {
             if !undone.contains(&operation) {
