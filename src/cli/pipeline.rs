@@ -13,6 +13,7 @@ use super::shrinking::expect;
 use crate::report::prune::{CallRow, RuleRow};
 use crate::report::rewritten::BeforeAfter;
 use crate::report::run::{Did, StageRow, TextRow, with_calls};
+use crate::report::size::count;
 use ctxc_core::apply::{Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, pruning, truncate};
 use ctxc_core::plan::{
     CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, TopDownTruncation,
@@ -151,7 +152,8 @@ impl<'a, 'w> Pipeline<'a, 'w> {
             .with_context(|| format!("read {}", reading.name))?;
         let lowest = truncated.truncation.size;
         if strategy.is_out_of_reach(lowest) {
-            return Err(too_low(strategy.target, lowest));
+            return Err(too_low(strategy.target, lowest)
+                .hint(format!("use a target of {} tokens or more", count(lowest.0 + 1))));
         }
         let reason = match truncated.truncation.kept {
             Kept::All(why) => Some(why.name()),
