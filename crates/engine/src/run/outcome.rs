@@ -54,6 +54,8 @@ pub enum Kept {
     BrokenOff,
     /// It says the same again and again.
     Repeats,
+    /// It speaks of the passage that it was to shorten, as the instructions do.
+    OfItsTask,
     /// It had control characters.
     ControlCharacters,
     /// It kept so many of the facts, and the built-in engine keeps more in as many tokens.
@@ -76,6 +78,7 @@ impl Kept {
             Self::TooLittle
                 | Self::BrokenOff
                 | Self::Repeats
+                | Self::OfItsTask
                 | Self::ControlCharacters
                 | Self::FewerFacts(_)
                 | Self::TooFewFacts(_)
@@ -96,6 +99,7 @@ impl fmt::Display for Kept {
             Self::TooLittle => f.write_str("the reply is far shorter than asked for"),
             Self::BrokenOff => f.write_str("the reply breaks off"),
             Self::Repeats => f.write_str("the reply repeats itself"),
+            Self::OfItsTask => f.write_str("the reply speaks of its task"),
             Self::ControlCharacters => f.write_str("the reply has control characters"),
             Self::FewerFacts(FactCount { kept, total }) => {
                 write!(f, "the reply keeps {kept} of {total} facts, and the built-in engine more in as many tokens")

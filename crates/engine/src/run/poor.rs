@@ -1,5 +1,5 @@
 //! Whether a reply is worse than what the built-in engine makes of the same text (K-06): far too short, broken off,
-//! repeating itself, with facts that the text does not have, or with fewer of its facts.
+//! repeating itself or its instructions, with facts that the text does not have, or with fewer of its facts.
 
 use std::collections::HashMap;
 
@@ -32,6 +32,9 @@ pub(super) fn poor(text: &str, target: Tokens, origin: Origin, reply: &str) -> O
     }
     if breaks_off(text, reply) {
         return Some(Kept::BrokenOff);
+    }
+    if speaks_of_its_task(text, reply) {
+        return Some(Kept::OfItsTask);
     }
     if repeats(text, reply) {
         return Some(Kept::Repeats);
@@ -82,6 +85,13 @@ fn breaks_off(text: &str, reply: &str) -> bool {
     let is_ascii = word.is_ascii() && word.len() > 1;
     let mut longer = text.split(|c: char| !c.is_alphanumeric()).filter(|of| of.starts_with(word)).peekable();
     is_ascii && longer.peek().is_some() && longer.all(|of| of.len() > word.len() + 1)
+}
+
+/// Whether `reply` speaks of a passage, which is what the instructions call `text`. Small models begin with "The shortened
+/// passage has", and go on with what the text says of something else.
+fn speaks_of_its_task(text: &str, reply: &str) -> bool {
+    let is_named = |text: &str| text.to_lowercase().contains("passage");
+    is_named(reply) && !is_named(text)
 }
 
 /// Whether `reply` makes a statement more often than `text`.
@@ -141,6 +151,10 @@ mod tests {
             (
                 "I looked at the failing build again. I looked at the failing build again. I looked at the failing build again.",
                 Kept::Repeats,
+            ),
+            (
+                "The shortened passage has a stale cache in src/cache.rs: 0 s, now 3600 s. 120 tests passed, 2 ignored. deploy.yml stays.",
+                Kept::OfItsTask,
             ),
             (
                 "The cache in src/cache.rs was stale: 0 s, now 7200 s. 120 tests passed, 2 were ignored. deploy.yml left alone.",
