@@ -61,9 +61,8 @@ pub(super) fn compact_conversation(
         work.ui.warning("the summaries are larger than the messages that they replace");
     }
     if work.settings.keep == Keep::Nowhere && work.settings.mode == Mode::Do {
-        work.ui.warning(
-            "without an archive the summaries cannot be searched, and the next compaction will know them by their text alone",
-        );
+        work.ui
+            .warning("without an archive, summaries cannot be searched, and the next compaction sees only their text");
     }
     let batches = pile.names();
     let reading = &work.reading;

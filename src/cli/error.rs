@@ -210,6 +210,7 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
         ApplyError::Exists(_) => Some("use another file, or --force to overwrite it"),
         ApplyError::IsSource(_) => Some("use another file, or --in-place to replace the source"),
         ApplyError::JustWritten(..) => Some("end the session first, or use --force if no client has it open"),
+        ApplyError::Locked(_) => Some("wait until it is done, and run the command again"),
         ApplyError::SourceChanged(_) | ApplyError::ChangedWhileRead => {
             Some("end the session that writes to it and run the command again")
         }

@@ -431,7 +431,7 @@ pub(super) fn summaries(clip_first: u32, clip_last: u32) -> Summaries {
 }
 
 /// What may be left of the session for a context of at most `target`, and at least 3 % less; `correction` is left out
-/// besides. `None` where what no entry accounts for is over the target alone.
+/// besides. `None` where unattributed content is over the target alone.
 fn range(estimate: &Calibration, target: Tokens, correction: u64) -> Option<Range> {
     let below = |context: u64| {
         let content = Tokens(context.checked_sub(estimate.overhead.0)?);

@@ -138,7 +138,7 @@ impl<'a> Running<'a> {
     fn start(chunks: &[Vec<Said>], ui: &'a Ui) -> Self {
         let size = |chunk: &Vec<Said>| chunk.iter().map(|said| chars4(&said.text).0).sum();
         let sizes: Vec<u64> = chunks.iter().map(size).collect();
-        let progress = Progress::start(ui, "summarising", sizes.iter().sum());
+        let progress = Progress::start(ui, "summarizing", sizes.iter().sum());
         Self { ui, progress, sizes, n_done: 0, n_again: 0, has_cache: false, not_cached: None }
     }
 
@@ -151,10 +151,10 @@ impl<'a> Running<'a> {
             }
             FoldEvent::Again(error) => {
                 self.n_again += 1;
-                self.ui.detail(format_args!("asking again later: {error}"));
+                self.ui.detail(format_args!("will retry: {error}"));
                 self.draw();
             }
-            FoldEvent::Halved(error) => self.ui.detail(format_args!("summarising in halves: {error}")),
+            FoldEvent::Halved(error) => self.ui.detail(format_args!("retrying in halves: {error}")),
             FoldEvent::NotCached(error) => {
                 self.has_cache = false;
                 self.not_cached = Some(error.to_string());

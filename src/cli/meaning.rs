@@ -121,7 +121,7 @@ fn announce(
     let cost = match (meaning.price, server.endpoint.is_loopback()) {
         (Some(price), _) => format!("for about {}", price.cost(tokens, Tokens(0))),
         (None, true) => "at no cost".to_owned(),
-        (None, false) => "for a price that is not known".to_owned(),
+        (None, false) => "at an unknown cost".to_owned(),
     };
     let what = if entries.is_empty() {
         "the query".to_owned()

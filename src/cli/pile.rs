@@ -60,7 +60,7 @@ impl Pile {
                 pile.batches = batches;
             }
             None => work.ui.warning(
-                "the archive has not all summaries that this conversation starts with; its head is taken for the summary so far",
+                "summaries of this session are missing from the archive; its opening text is used as the summary so far",
             ),
         }
         Ok(pile)

@@ -151,7 +151,7 @@ impl<'a> Running<'a> {
             }
             Event::Again(error) => {
                 self.n_again += 1;
-                self.ui.detail(format_args!("asking again later: {error}"));
+                self.ui.detail(format_args!("will retry: {error}"));
                 self.draw();
             }
             Event::NotCached(error) => self.not_cached = Some(error.to_string()),
@@ -198,10 +198,7 @@ fn warn_of_end(ran: &Ran, asking: &Asking, ui: &Ui) {
     }
     if let (End::OverBudget, Some(cap)) = (&ran.end, asking.terms.max_cost) {
         let n_left = ran.outcomes.iter().filter(|outcome| outcome.is_not_asked()).count() as u64;
-        ui.warning(format_args!(
-            "{} not asked for: another call could take the cost over {cap}",
-            were(n_left, "message")
-        ));
+        ui.warning(format_args!("{} not sent: another request could exceed {cap}", were(n_left, "message")));
         ui.hint("raise --max-cost to continue; finished results are cached");
     }
 }

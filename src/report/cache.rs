@@ -53,7 +53,7 @@ impl fmt::Display for CacheCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} tokens re-cached; ", short(self.written_again))?;
         match self.steps_to_gain {
-            Some(1) => f.write_str("breaks even with the next step"),
+            Some(1) => f.write_str("breaks even after 1 step"),
             Some(steps) => write!(f, "breaks even after {} steps", count(steps)),
             None => f.write_str("never breaks even"),
         }

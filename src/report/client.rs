@@ -41,7 +41,7 @@ impl fmt::Display for Installed {
         let is_changed = self.files.iter().any(|file| file.fate != "unchanged");
         match self.action {
             "uninstall" if self.files.is_empty() => write!(f, "nothing is installed"),
-            "uninstall" => write!(f, "what is in the archive stays; `ctxc archive gc` drops it"),
+            "uninstall" => write!(f, "the archive is kept; `ctxc archive gc` shrinks it"),
             _ => {
                 if !is_changed {
                     writeln!(f, "nothing changed: this version is installed")?;
@@ -51,12 +51,12 @@ impl fmt::Display for Installed {
                         f,
                         "When a session ends, it is stored whole in {place}, with its subagents and tool results.\n\
                          To switch that off, set keep = false under [client] in your ctxc.toml.\n\
-                         Claude Code uses the plugin from its next start on; `ctxc client uninstall` removes it."
+                         Restart Claude Code to use the plugin; `ctxc client uninstall` removes it."
                     ),
                     None => write!(
                         f,
                         "Sessions are not stored when they end (client.keep = false).\n\
-                         Claude Code uses the plugin from its next start on; `ctxc client uninstall` removes it."
+                         Restart Claude Code to use the plugin; `ctxc client uninstall` removes it."
                     ),
                 }
             }

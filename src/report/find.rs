@@ -143,7 +143,7 @@ impl FoundText {
             Standing::InContext => {}
             Standing::Inactive => (found.status, found.standing) = ("inactive", "inactive".to_owned()),
             Standing::Kept => {
-                (found.status, found.standing) = ("kept", "in the archive, its file is gone".to_owned());
+                (found.status, found.standing) = ("kept", "in the archive, file deleted".to_owned());
                 found.restore = Some(format!("ctxc restore {short} --all"));
             }
             Standing::Removed { digest, operation } => {

@@ -181,7 +181,7 @@ impl fmt::Display for Gain {
         }
         if self.without_cost > 0 {
             let n = counted(self.without_cost, "older operation");
-            writeln!(f, "note      {n} without recorded cost; tokens there are characters / 4")?;
+            writeln!(f, "note      {n} without recorded cost, as chars4 estimates")?;
         }
         for (head, sums) in [("verb", &self.by_verb), ("week of", &self.by_week), ("project", &self.by_project)] {
             let mut table = Table::new(&[head, "operations", "  saved", "re-cached", "calls"]);

@@ -158,7 +158,7 @@ impl fmt::Display for RestoredReport {
             writeln!(f, "  and {} more", counted(n_left, "target"))?;
         }
         if self.is_source {
-            writeln!(f, "everything is restored: this is the session as it was, thinking included")?;
+            writeln!(f, "all restored: identical to the source session, thinking included")?;
         }
         self.rewritten.fmt(f)
     }

@@ -202,7 +202,7 @@ impl RunReport {
             return None;
         }
         Some(match self.stages.last().map(|row| &row.did) {
-            Some(Did::Truncated { .. }) => "target not reachable: the newest messages alone are over it".to_owned(),
+            Some(Did::Truncated { .. }) => "target not reachable: the newest messages alone exceed it".to_owned(),
             Some(Did::Pruned { .. } | Did::Compressed { .. } | Did::Compacted(_)) | None => {
                 "no steps left; add truncate with --steps prune,compress,truncate".to_owned()
             }

@@ -110,7 +110,7 @@ impl fmt::Display for TruncateReport {
             self.model_calls
         )?;
         if let Some(line) = self.opener {
-            writeln!(f, "kept the prompt of the turn that was cut: line {}", count(line.into()))?;
+            writeln!(f, "kept the prompt of the truncated turn: line {}", count(line.into()))?;
         }
         if let Some(size) = self.over_target {
             writeln!(

@@ -77,7 +77,7 @@ fn what_was_taken_out_is_found_by_its_words() {
     f49974b87567  [TIME]  answer  by assistant  session [ID]  removed by [OPERATION]
       …done its work, we send again. That is at-least-once delivery by design. Only an idempotency key that the customer checks can close it; we could send the delivery id as the…
     ----- standard error
-    hint: ctxc archive show ebededaa8b1e shows the first one whole
+    hint: run `ctxc archive show ebededaa8b1e` for the full text
     ");
     assert_snapshot!(shown(&stage.run(["archive", "search", "perations.m", "--limit", "1", "--speaker", "user"])), @"
     exit code: 0

@@ -123,7 +123,7 @@ fn utterances_are_pushed_read_and_summarised() {
     [KEY]  [TIME]  utterance  by assistant  session buffer:default
       The tests need Redis 7.
     ----- standard error
-    hint: ctxc archive show [KEY] shows the first one whole
+    hint: run `ctxc archive show [KEY]` for the full text
     ");
 }
 
@@ -227,7 +227,7 @@ fn test_7_17_an_empty_buffer_gives_empty_results() {
     exit code: 0
     ----- standard output
     ----- standard error
-    the buffer default in sqlite:none.sqlite has no summary: nothing has left it
+    the buffer default in sqlite:none.sqlite has no summary: nothing was evicted
     ");
     assert_snapshot!(shown(&stage.run(["buffer", "list"])), @"
     exit code: 0
@@ -377,7 +377,7 @@ fn what_an_engine_fails_on_waits() {
     exit code: 0
     ----- standard output
     ----- standard error
-    the buffer default in sqlite:[HOME]/archive.sqlite has no summary: nothing has left it
+    the buffer default in sqlite:[HOME]/archive.sqlite has no summary: nothing was evicted
     hint: 2 utterances evicted but not yet summarized; the next push tries again
     ");
     assert_eq!(texts(stage.run(["buffer", "read", "--json"])), TALK[2..4]);

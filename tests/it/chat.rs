@@ -389,7 +389,7 @@ fn g_02_a_cap_on_the_cost_is_kept() {
     warning: the newest turn is in the band 0-100:compress
     hint: use --protect-turns 1 to protect it
     engine    chat: sends 40 texts (1,680 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0026 USD to 0.0155 USD
-    warning: 40 messages were not asked for: another call could take the cost over 0 USD
+    warning: 40 messages were not sent: another request could exceed 0 USD
     hint: raise --max-cost to continue; finished results are cached
     nothing changed: no shorter text was taken: 40 kept, 0 failed
     ");

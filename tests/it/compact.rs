@@ -570,7 +570,7 @@ fn without_an_archive_it_says_what_is_lost() {
     out.jsonl
     ----- standard error
     engine    extract (built in, offline)
-    warning: without an archive the summaries cannot be searched, and the next compaction will know them by their text alone
+    warning: without an archive, summaries cannot be searched, and the next compaction sees only their text
     warning: without an archive, removed content cannot be restored
     compacted the oldest 43 of 48 messages into 3 summaries (engine: extract)
     context   6.4k -> 2.9k tokens (3 % -> 1 % of 200k)

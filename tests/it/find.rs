@@ -89,7 +89,7 @@ fn w_06_results_are_shown_for_people() {
       benches/read.rs, fixed by the re-export. 4. Pending: the note in CH…
       ctxc show 3300bb55 --line 12
     ----- standard error
-    hint: cd /home/dev/atlas && claude --resume [compact-boundary] resumes the first one
+    hint: to resume the first: cd /home/dev/atlas && claude --resume [compact-boundary]
     ");
     assert_snapshot!(shown(&["find", "查询延迟是多少", "--all-projects", "--limit", "1"]), @"
     exit code: 0

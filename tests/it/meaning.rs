@@ -97,7 +97,7 @@ fn a_05_what_is_meant_is_found_without_its_words() {
       Why does the car stop?
     ----- standard error
     embeddings: sends the query, 3 tokens, to [server] (tiny), 0 secrets replaced, at no cost
-    hint: ctxc archive show [ENTRY] shows the first one whole
+    hint: run `ctxc archive show [ENTRY]` for the full text
     ");
     assert_eq!(server.n_requests(), n_requests + 1, "the query alone");
     for request in server.requests() {
@@ -117,7 +117,7 @@ fn a_05_without_an_answer_the_search_goes_by_words_alone() {
     let server = Server::start(|_| failure(401, "wrong key sk-planted-key"));
     let stage = stage(&server);
     let run = stage.run(["archive", "search", "website", "--limit", "1"]);
-    assert_snapshot!(shown(&run, &server), @r#"
+    assert_snapshot!(shown(&run, &server), @"
     exit code: 0
     ----- standard output
     [ENTRY]  2026-01-02T03:04:02Z  prompt  by user  session s  removed by [OPERATION]
@@ -125,8 +125,8 @@ fn a_05_without_an_answer_the_search_goes_by_words_alone() {
     ----- standard error
     embeddings: sends the query and 4 entries, 32 tokens, to [server] (tiny), 1 secret replaced, at no cost
     warning: searching by words only: cannot get vectors from [server]: the server refuses the key (401): wrong key [key]
-    hint: ctxc archive show [ENTRY] shows the first one whole
-    "#);
+    hint: run `ctxc archive show [ENTRY]` for the full text
+    ");
     assert_eq!(server.n_requests(), 1, "what is refused is not asked for again");
 
     let odd = Server::start(|_| Answer::Send(200, Vec::new(), "{\"data\": []}".to_owned()));

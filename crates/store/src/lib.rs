@@ -1,6 +1,6 @@
 //! The archive: the store of everything that was removed from transcripts.
 //!
-//! Whole original lines come in, each named by its [`Digest`], and with them the [`Operation`] that took
+//! Whole original lines come in, each named by its [`Digest`](ctxc_transcript::text::Digest), and with them the [`Operation`] that took
 //! them out, whose recipe builds the source again from the output. Both become durable together, at
 //! [`Archive::commit`], which the caller waits for before the file that lacks those lines takes its place.
 //! The archive does not know what a line means, and it never reads the environment or the clock.

@@ -152,10 +152,10 @@ struct GcArgs {
     /// Also drop originals
     #[arg(long, requires = "older_than")]
     originals: bool,
-    /// Originals of operations older than AGE: 12h, 30d, 8w, 1y
+    /// With --originals: those of operations older than AGE: 12h, 30d, 8w, 1y
     #[arg(long, value_name = "AGE", requires = "originals", value_parser = age)]
     older_than: Option<SignedDuration>,
-    /// Also drop sessions that were last used before AGE: 12h, 30d, 8w, 1y
+    /// Also drop sessions not used for AGE: 12h, 30d, 8w, 1y
     #[arg(long, value_name = "AGE", value_parser = age)]
     sessions: Option<SignedDuration>,
     /// Show what would be dropped

@@ -13,9 +13,9 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
-Reads paths from standard input, one a line, or JSON objects with `path` and its own `options`. Prints one JSON result a \
-line, in the order in which they are done, with `batch` in front: the path, and a key of its content and options. A \
-session that fails is an error object, and the others are done. With --results a rerun skips what is done.
+Reads paths from standard input, one per line, or JSON objects with `path` and `options`. Prints one JSON result per \
+line as each finishes; its first field, `batch`, has the path and a key of content and options. A session that fails \
+gives an error object, and the others go on. With --results a rerun skips what is done.
 
 Commands: stats, check, compress, prune, truncate, compact, fit, keep, export.
 
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Sessions to work on at a time [default: the number of CPUs]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Append the results to FILE, and skip what it has already
+    /// Append results to FILE, and skip what is already in it
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
     /// Command to run on each session

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Compare with the session that SESSION was made from
     #[arg(long, value_name = "ORIGINAL")]
     against: Option<PathBuf>,
-    /// Ask this archive how SESSION was made, where nothing is compared [env: CTXC_ARCHIVE=]
+    /// Find the original in this archive if --against is not given [env: CTXC_ARCHIVE=]
     #[arg(long, value_name = "URL", conflicts_with = "against", value_parser = NonEmptyStringValueParser::new())]
     archive: Option<String>,
 }

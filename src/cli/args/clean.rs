@@ -9,8 +9,8 @@ use crate::cli::quantity::age;
 use crate::cli::settings::{Context, Mode};
 
 pub(super) const EXAMPLES: &str = "\
-Removes sessions that ctxc made, and backups beside the sessions that it replaced, as far as the archive has all of them. \
-A session in which somebody went on, one that something else was made from, and the only file of a conversation are kept.
+Removes sessions that ctxc wrote, and backups of those it replaced, if the archive has their full content. Keeps \
+sessions that were continued, sources of other sessions, and the only file of a conversation.
 
 Examples:
   ctxc clean --dry-run
@@ -19,7 +19,7 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only files last written before AGE: 12h, 30d, 8w, 1y
+    /// Only files older than AGE: 12h, 30d, 8w, 1y
     #[arg(long, value_name = "AGE", value_parser = age, default_value = "30d")]
     older_than: SignedDuration,
     /// Show what would be removed

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     explain: bool,
     #[command(flatten)]
     facts: FactsArgs,
-    /// Exit with 3 if a message was kept or failed
+    /// Exit with 3 unless every message was compressed
     #[arg(long, help_heading = "Output")]
     strict: bool,
     #[command(flatten)]

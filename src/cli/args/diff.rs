@@ -10,8 +10,8 @@ use crate::cli::settings::Context;
 use crate::report::show::Length;
 
 pub(super) const EXAMPLES: &str = "\
-With one session, compares it with its source: the session as it was before all operations of ctxc, with what was \
-appended since. Entries are matched by uuid. Only active entries are compared, and only what the model sees of them.
+With one session, compares it with the original: the session before any edit by ctxc, with the messages appended \
+since. Entries are matched by uuid. Only active entries are compared, and only what the model sees of them.
 
 Examples:
   ctxc diff

@@ -9,7 +9,7 @@ use crate::cli::settings::Context;
 pub(super) const EXAMPLES: &str = "\
 A TARGET is the handle of a tool call, such as r_3f9a1, or the start and the end of a message, such as \
 \"Let me explain...edge cases\". Case, white space and trailing punctuation are ignored. Removed content stays in the \
-archive: this is no erasure, which is what `ctxc forget` is for.
+archive; to erase it, use `ctxc forget`.
 
 Examples:
   ctxc refs latest

@@ -7,8 +7,8 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
-A TARGET is the handle of a tool call, or the start and the end of a message. The summary follows the first = after the \
-handle, or after the ellipsis of the pattern; if the pattern itself contains a =, use --targets.
+A TARGET is a tool call handle (see `ctxc refs`), or the start and the end of a message joined by ..., followed by = and \
+your summary. If the start or the end contains a =, use --targets.
 
 Examples:
   ctxc distill latest \"g_07c2e=Found 73 TypeScript files\"

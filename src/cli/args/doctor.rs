@@ -7,8 +7,8 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
-Looks at the client, the archive, the configuration and the sessions of this project, and changes nothing. Exits with 1 \
-if something needs attention, each with the command that helps.
+Checks the client, the archive, the configuration and the sessions of this project, and changes nothing. Exits with 1 \
+if there are problems, and prints a fix for each.
 
 Examples:
   ctxc doctor

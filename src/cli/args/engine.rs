@@ -63,7 +63,7 @@ pub(crate) struct EngineArgs {
     /// Maximum cost of the run, in USD
     #[arg(long, value_name = "USD")]
     max_cost: Option<Usd>,
-    /// Send texts without asking
+    /// Do not ask before sending texts
     #[arg(short, long)]
     pub(super) yes: bool,
     /// Do not replace secrets before sending

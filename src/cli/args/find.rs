@@ -13,8 +13,8 @@ use crate::report::list::Projects;
 use ctxc_core::apply::Speaker;
 
 pub(super) const EXAMPLES: &str = "\
-Finds messages, tool calls and tool results with all words, or with some of them if few have all. Function words do not \
-count, so a question can be typed as it is. There is no query syntax; Chinese, Japanese and Korean need no spaces. \
+Finds messages, tool calls and tool results with all words, or with some of them if few have all. Words such as \
+\"the\" are ignored, so you can type a question. There is no query syntax; Chinese, Japanese and Korean need no spaces. \
 Sessions in the archive are searched too: those whose file is gone, and what operations removed.
 
 The index is a local file beside the archive, readable by you alone. It is brought up to date first, so the first search \

@@ -7,9 +7,8 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Mode};
 
 pub(super) const EXAMPLES: &str = "\
-Masks a text everywhere ctxc keeps one: in the archive with its index, in results, and in backups. A mask stands in for \
-each purged line from then on, also when a file that still has the text is stored again; restored sessions show it. The \
-text is also found escaped, percent-encoded, in base64 and in hexadecimal.
+Replaces a text by a mask of the same length in all that ctxc stores: the archive with its index, results, and backups. \
+It stays masked if a file with the text is stored again, and restored sessions show the mask. The text is also found escaped, percent-encoded, in base64 and in hexadecimal.
 
 Files of the client that still hold the text are listed and left unchanged. Whatever was copied elsewhere is out of reach, \
 and so are the log, the replicas and the backups of a PostgreSQL server. Revoke the secret too.
@@ -21,7 +20,7 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Read the text from standard input
+    /// Purge the text on standard input
     #[arg(long, required_unless_present = "op", conflicts_with = "op")]
     secret: bool,
     /// Purge what this operation removed, as listed by `ctxc log`

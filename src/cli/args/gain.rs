@@ -9,8 +9,8 @@ use crate::cli::quantity::age;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
-Saved is by how much the context was smaller right after each operation, once per operation; operations that were undone \
-saved nothing. Re-cached is what the API had to read anew because of them. Both are estimates.
+Saved: by how much each operation shrank the context, counted once; undone operations count as zero. Re-cached: tokens \
+that the API had to cache again as a result. Both are estimates.
 
 Examples:
   ctxc gain

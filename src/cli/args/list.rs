@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Sessions of all projects
     #[arg(long)]
     all: bool,
-    /// Sessions in the archive, with or without a file
+    /// Archived sessions, even if their file is gone
     #[arg(long, conflicts_with = "all")]
     kept: bool,
     /// Maximum number of sessions

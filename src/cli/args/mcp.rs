@@ -26,7 +26,7 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Session to act on [default: the one that the call comes from]
+    /// Session to act on [default: the calling session]
     #[arg(long, value_name = "SESSION", add = completing::sessions())]
     session: Option<PathBuf>,
     /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file

@@ -25,7 +25,7 @@ pub(crate) struct MeaningArgs {
     /// Embeddings model [env: CTXC_EMBEDDINGS_MODEL=]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     embeddings_model: Option<String>,
-    /// Send texts without asking
+    /// Do not ask before sending texts
     #[arg(short, long)]
     yes: bool,
     /// Do not replace secrets before sending

@@ -54,7 +54,7 @@ pub(super) struct SelectArgs {
     /// Also mask tool results older than the newest STEPS steps
     #[arg(long, value_name = "STEPS")]
     mask: Option<u32>,
-    /// Maximum tokens of a digest, 0 for none
+    /// Maximum tokens of output kept in each placeholder, 0 for none
     #[arg(long, value_name = "N", value_parser = tokens, default_value_t = DIGEST_TOKENS)]
     digest_tokens: u64,
 }

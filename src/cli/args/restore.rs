@@ -13,10 +13,11 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Keep};
 
 pub(super) const EXAMPLES: &str = "\
-A TARGET is the handle of a tool call, or the start and the end of a message as it was. Removed thinking does not \
-come back with single items. --all restores the source byte for byte, at its recorded path; nothing is written if it \
-still exists there. Messages that the client appended to SESSION since are kept. --all also restores a kept session \
-whose file is gone: to its recorded path, or into the current project if that folder is gone.
+A TARGET is a tool call handle, or the start and the end of the original message joined by .... Removed thinking does \
+not come back with single items. Messages appended since are kept.
+
+--all writes the original back to its recorded path, byte for byte, unless it is still there. It also restores a kept \
+session whose file is gone, into the current project if its folder is gone too.
 
 Examples:
   ctxc restore latest r_3f9a1 \"Let me explain...edge cases\"

@@ -79,7 +79,7 @@ pub(crate) enum Verb {
     /// Undo an operation
     #[command(after_help = undo::EXAMPLES)]
     Undo(undo::Args),
-    /// Search all sessions
+    /// Search sessions
     #[command(after_help = find::EXAMPLES)]
     Find(find::Args),
     /// Draw what uses the context window as an HTML page
@@ -118,7 +118,7 @@ pub(crate) enum Verb {
     /// Remove selected items
     #[command(after_help = discard::EXAMPLES)]
     Discard(discard::Args),
-    /// Replace selected items with a summary
+    /// Replace items with your own summaries
     #[command(after_help = distill::EXAMPLES)]
     Distill(distill::Args),
     /// Restore removed content
@@ -167,7 +167,7 @@ pub(crate) enum Verb {
     /// Run a command on many sessions
     #[command(after_help = batch::EXAMPLES)]
     Batch(batch::Args),
-    /// Show the configuration and its sources
+    /// Show settings and where each is set
     Config,
     /// Generate shell completions
     #[command(after_help = completions::EXAMPLES)]

@@ -23,10 +23,10 @@ Presets:
   gentle      superseded tool results, and data that is never sent
   standard    also mask results older than fifteen steps, and images
   aggressive  mask all but the newest results; images, thinking, long call parameters
-Prompts and answers always stay. The default is standard.
+Presets keep prompts and answers. [default: standard]
 
 With --target-tokens the gentlest step comes first, and the run stops as soon as the context is \
-below N: gentle, standard, aggressive, then compress answers, then truncate.
+below N: gentle, standard, aggressive, compress answers, truncate.
 
 Examples:
   ctxc run latest

@@ -23,7 +23,7 @@ use ctxc_transcript::session::{Found, SessionError};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionArg {
-    /// Path, session id or its prefix, `latest`, `@-2` for the one before, or `-` for standard input [default: the newest
+    /// Path, session id or its prefix, `latest`, `@-2` for the second newest, or `-` for standard input [default: the newest
     /// session of this project]
     #[arg(value_name = "SESSION", add = completing::sessions())]
     pub(crate) session: Option<PathBuf>,
@@ -49,13 +49,13 @@ pub(crate) struct RewriteArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Rewrite options")]
 struct HowArgs {
-    /// Token estimate [default: calibrated for the context, chars4 for single texts]
+    /// How to estimate tokens [default: calibrated for totals, chars4 per text]
     #[arg(long, value_enum, value_name = "ESTIMATE")]
     tokens: Option<Estimate>,
     /// Keep thinking blocks that the API may reject
     #[arg(long, conflicts_with = "keep_loop")]
     keep_thinking: bool,
-    /// Do not close an open tool loop, even if the API may reject its thinking
+    /// Leave an unfinished tool loop as it is; the API may reject its thinking
     #[arg(long)]
     keep_loop: bool,
     /// What closed open tool loops before that was the default (N-14)
@@ -82,7 +82,7 @@ pub(crate) struct OutputArgs {
     /// Replace the source and keep a backup
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Overwrite FILE, or a source that just changed
+    /// Overwrite FILE, or a source that changed recently
     #[arg(long)]
     pub(crate) force: bool,
 }

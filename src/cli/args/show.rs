@@ -27,7 +27,7 @@ const LAST: usize = 20;
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// Number of messages to show, newest [default: 20; all with --turn or --search]
+    /// Show only the newest N messages [default: 20; all with --turn or --search]
     #[arg(long, value_name = "N")]
     last: Option<usize>,
     /// Only this speaker

@@ -33,13 +33,13 @@ pub(crate) struct SummarizingArgs {
     /// Messages per summary [default: 20]
     #[arg(long, value_name = "N")]
     chunk_size: Option<NonZeroU64>,
-    /// Maximum tokens of a summary [default: 2 % of the context window, prompts aside]
+    /// Maximum tokens of a summary [default: 2 % of the context window, excluding prompts]
     #[arg(long, value_name = "N", value_parser = summary_tokens)]
     max_summary_tokens: Option<u64>,
-    /// Number of earliest summaries in the view [default: 2]
+    /// Number of oldest summaries to keep in the context [default: 2]
     #[arg(long, value_name = "N")]
     clip_first: Option<u32>,
-    /// Number of latest summaries in the view [default: 2]
+    /// Number of newest summaries to keep in the context [default: 2]
     #[arg(long, value_name = "N")]
     clip_last: Option<u32>,
     #[command(flatten)]

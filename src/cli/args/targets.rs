@@ -70,11 +70,11 @@ pub(super) enum Summaries {
 /// A session, and what is named in it.
 #[derive(Debug, clap::Args)]
 pub(super) struct NamedArgs {
-    /// Path, session id or its prefix, `latest`, `@-2` for the one before, or `-` for standard input [default: the newest
+    /// Path, session id or its prefix, `latest`, `@-2` for the second newest, or `-` for standard input [default: the newest
     /// session of this project]
     #[arg(short, long, value_name = "SESSION", add = completing::sessions())]
     session: Option<PathBuf>,
-    /// Handles of tool calls, and patterns of messages; a session may stand first
+    /// Tool call handles or message patterns, optionally after a session
     #[arg(value_name = "TARGET", add = completing::handles())]
     target: Vec<OsString>,
 }

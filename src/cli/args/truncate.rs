@@ -43,7 +43,7 @@ struct TargetArgs {
     /// Part of the context window to fill [default: 0.85]
     #[arg(long, value_name = "PART", value_parser = share)]
     threshold: Option<Share>,
-    /// Part of the target to use [default: 1.0]
+    /// Scale the target by PART [default: 1.0]
     #[arg(long, value_name = "PART", value_parser = share)]
     headroom: Option<Share>,
     /// Go as low as possible if the target cannot be reached

@@ -10,9 +10,8 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Keep};
 
 pub(super) const EXAMPLES: &str = "\
-Undoing again undoes the operation before; undoing an undo redoes. Messages that the client appended to SESSION since \
-are kept, and nothing is deleted: the result is a further session, or the unchanged source. --in-place replaces SESSION \
-itself, with a backup.
+Repeat it to step further back; to redo, undo the undo with --op. Messages appended since are kept. It writes a new \
+session, or names the original if that is unchanged; --in-place replaces SESSION itself, with a backup.
 
 Examples:
   ctxc undo latest

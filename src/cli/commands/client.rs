@@ -317,8 +317,8 @@ fn advise(hook: &Hook, upkeep: &Upkeep, ui: &Ui) -> Result<(), CommandError> {
         String::new()
     };
     let message = format!(
-        "ctxc: {} tokens are in use and the prompt cache has expired, so the next message sends all of them again{cost}. \
-         /compact now leaves about {} and costs no request.",
+        "ctxc: {} tokens are in use and the prompt cache has expired, so the next message caches all of them again{cost}. \
+         /compact now leaves about {}, without a request.",
         count(hook.context_tokens),
         count(after),
     );

@@ -155,7 +155,7 @@ fn look_at_client(places: &Places, doctor: &mut Doctor) {
         }
         Some(Err(error)) => {
             let problem = format!("{} is no JSON: {error}", settings.display());
-            doctor.find("client", problem, "correct it; ctxc takes the client's defaults until then");
+            doctor.find("client", problem, "fix it; ctxc uses the client's defaults until then");
         }
         None => {}
     }

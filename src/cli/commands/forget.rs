@@ -116,7 +116,7 @@ fn finish(
     tell(&settings.reporting, ui, &report, format_args!("{report}\n"))?;
     if report.unmasked > 0 {
         ui.warning(format_args!(
-            "the text is part of what {} entries are known by, and stays there; it may be an id or a keyword",
+            "the text is part of the key of {} entries and was not masked; it may be an id or a keyword",
             report.unmasked
         ));
     }

@@ -98,7 +98,7 @@ fn is_measured(stats: &Stats, calibration: &Calibration, reading: &Reading) -> b
     calibration.is_anchored && is_nothing_new && !is_lowered
 }
 
-/// What uses the context: what no entry accounts for first, then by kind, then the results of each tool.
+/// What uses the context: unattributed content first, then by kind, then the results of each tool.
 fn usage(stats: &Stats, calibration: &Calibration, reading: &Reading) -> Vec<Usage> {
     let (index, chain) = (&reading.index, &reading.chain);
     let sum = |is_counted: &dyn Fn(Kind, Flags) -> bool| -> Tokens {

@@ -293,7 +293,7 @@ fn tell_untouched(
     ui: &Ui,
 ) -> Result<Completion, CommandError> {
     tell(&rewriting.reporting, ui, report, format_args!("{}\n", path.display()))?;
-    ui.status("its source is unchanged: nothing was written");
+    ui.status("the source is unchanged; nothing was written");
     if let Some(id) = session_id(path) {
         stored::say_masked(path, ui);
         say_resume(id, path, ui);

@@ -118,7 +118,7 @@ impl Desk {
 
 /// Whether the source was written to while it was read.
 fn has_changed(error: &CommandError) -> bool {
-    matches!(error.cause::<ApplyError>(), Some(ApplyError::SourceChanged(_)))
+    matches!(error.cause::<ApplyError>(), Some(ApplyError::SourceChanged(_) | ApplyError::Locked(_)))
 }
 
 /// Where the result is, and how to go on in it; nothing where nothing was written.

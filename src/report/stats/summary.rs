@@ -66,7 +66,7 @@ impl Display for ContextSize {
             0 => f.write_str(" (the default without recorded usage)")?,
             n => write!(f, " (from {})", counted(*n as u64, "step"))?,
         }
-        write!(f, " + {} of system prompt, tools, and what no entry accounts for", tokens(*overhead))
+        write!(f, " + {} of system prompt, tools and unattributed content", tokens(*overhead))
     }
 }
 

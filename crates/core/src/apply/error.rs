@@ -23,6 +23,9 @@ pub enum ApplyError {
     /// The source is no longer what was read.
     #[error("replace {}: it changed while it was read", .0.display())]
     SourceChanged(PathBuf),
+    /// Another ctxc is replacing the source.
+    #[error("replace {}: another ctxc is replacing it", .0.display())]
+    Locked(PathBuf),
     /// What a client appended while the source was replaced could not be taken over.
     #[error("append to {} what a client wrote in the meantime, which is in {}", path.display(), backup.display())]
     Late {

@@ -56,7 +56,7 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
         desk.ui.status(format_args!("no match in {} for {:?}", desk.url, settings.query));
     }
     if let Some(first) = found.hits.first() {
-        desk.ui.hint(format_args!("ctxc archive show {} shows the first one whole", first.id()));
+        desk.ui.hint(format_args!("run `ctxc archive show {}` for the full text", first.id()));
     }
     Ok(Completion::Full)
 }

@@ -13,7 +13,7 @@ pub(super) fn summary(desk: &Desk<'_>) -> Result<Completion, CommandError> {
     tell(desk.reporting, desk.ui, &report, &report)?;
     if report.is_empty() {
         desk.ui.status(format_args!(
-            "the buffer {} in {} has no summary: nothing has left it",
+            "the buffer {} in {} has no summary: nothing was evicted",
             desk.name,
             desk.place()
         ));

@@ -180,7 +180,12 @@ pub fn carry_out(
     let written = pass::write(file, index, rewrite, stage.file(), recorder, errand.stop);
     let written = written.map_err(|error| stage.named(error))?;
     if written.fingerprint != index.fingerprint {
-        return Err(ApplyError::SourceChanged(origin.path.unwrap_or(Path::new("standard input")).to_owned()));
+        let source = origin.path.unwrap_or(Path::new("standard input")).to_owned();
+        return Err(if origin.base.is_some() {
+            ApplyError::ChangedWhileRead
+        } else {
+            ApplyError::SourceChanged(source)
+        });
     }
     index.n_bytes = written.len;
     let chain = Chain::find(index);

@@ -48,7 +48,7 @@ pub(super) fn replace(
 ) -> Result<Replaced, ApplyError> {
     // Another ctxc on the same file, from here to its end. Where files cannot be locked, the guard alone tells.
     if matches!(source.try_lock(), Err(std::fs::TryLockError::WouldBlock)) {
-        return Err(ApplyError::SourceChanged(staged.target().to_owned()));
+        return Err(ApplyError::Locked(staged.target().to_owned()));
     }
     at(Point::BeforeBackup);
     let backup = back_up(staged.target())?;
