@@ -85,7 +85,7 @@ fn what_was_taken_out_is_found_by_its_words() {
     0f38b17e8ee6  [TIME]  prompt  by user  session [ID]  removed by [OPERATION]
       Now the docs, then we're done. docs/operations.md needs the lease, the new variable names, what to do when the Sentry error about…
     ----- standard error
-    hint: ctxc archive show 0f38b17e8ee6 shows the first one whole
+    hint: run `ctxc archive show 0f38b17e8ee6` for the full text
     ");
     assert_snapshot!(shown(&stage.run(["archive", "search", "nobody-said-this"])), @r#"
     exit code: 0

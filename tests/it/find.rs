@@ -100,7 +100,7 @@ fn w_06_results_are_shown_for_people() {
       毫秒。日志在 /var/log/search/query.log。请先找出原因，不要修…
       ctxc show dd098e47 --line 2
     ----- standard error
-    hint: cd /home/dev/文書検索 && claude --resume [far] resumes the first one
+    hint: to resume the first: cd /home/dev/文書検索 && claude --resume [far]
     ");
     assert_snapshot!(shown(&["find", "unobtainium"]), @r#"
     exit code: 0

@@ -144,7 +144,7 @@ fn a_prompt_that_stays_and_a_target_that_is_missed_are_told() {
     ----- standard error
     warning: without an archive, removed content cannot be restored
     removed the oldest 6 of 9 messages; model calls: 0
-    kept the prompt of the turn that was cut: line 10
+    kept the prompt of the truncated turn: line 10
     target not reachable: the 4 messages left use 16,954 tokens, the target is 90
     context   17.2k -> 17k tokens (9 % -> 8 % of 200k)
     removed   thinking in 1 entry (the API rejects it after an edit)
