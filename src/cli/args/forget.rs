@@ -2,9 +2,10 @@
 
 use clap::builder::NonEmptyStringValueParser;
 
+use super::removal::RemovalArgs;
 use crate::cli::commands::forget::{Settings, What};
 use crate::cli::error::CommandError;
-use crate::cli::settings::{Context, Mode};
+use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
 Replaces a text by a mask of the same length in all that ctxc stores: the archive with its index, results, and backups. \
@@ -26,25 +27,18 @@ pub(crate) struct Args {
     /// Purge what this operation removed, as listed by `ctxc log`
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     op: Option<String>,
-    /// Show what would be purged
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(short, long)]
-    yes: bool,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    removal: RemovalArgs,
 }
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
         Ok(Settings {
             what: self.op.map_or(What::Secret, What::Operation),
-            archive: context.environment.archive_url(self.archive.as_deref())?,
+            archive: context.environment.archive_url(self.removal.archive.as_deref())?,
             places: context.environment.places().ok(),
-            mode: if self.dry_run { Mode::Show } else { Mode::Do },
-            is_confirmed: self.yes,
+            mode: self.removal.mode(),
+            is_confirmed: self.removal.yes,
             reporting: context.reporting,
         })
     }

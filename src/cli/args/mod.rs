@@ -29,6 +29,7 @@ pub(super) mod mcp;
 mod meaning;
 pub(super) mod prune;
 pub(super) mod refs;
+mod removal;
 pub(super) mod restore;
 mod root;
 pub(super) mod run;
