@@ -51,8 +51,19 @@ pub fn take_up_file(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), FindError> {
+    at_once(index, |index| take_up(index, session, stop, progress))
+}
+
+/// Does `work` in one transaction of `index`: nothing of it stays where it fails.
+///
+/// # Errors
+/// As `work`, and when the index cannot be written.
+pub(super) fn at_once(
+    index: &mut FindIndex,
+    work: impl FnOnce(&mut FindIndex) -> Result<(), FindError>,
+) -> Result<(), FindError> {
     index.begin()?;
-    let done = take_up(index, session, stop, progress);
+    let done = work(index);
     match done {
         Ok(()) => index.commit()?,
         Err(_) => index.rollback(),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 use super::error::FindError;
+use super::file::at_once;
 use super::said::Indexer;
 use crate::version::{KeptSession, State, VersionError};
 use ctxc_store::{Archive, ArchiveError, FindIndex, FindSource, LineId};
@@ -29,13 +30,7 @@ pub fn take_up_kept(
     project: &str,
     stop: &AtomicBool,
 ) -> Result<(), FindError> {
-    index.begin()?;
-    let done = take_up(index, archive, session, project, stop);
-    match done {
-        Ok(()) => index.commit()?,
-        Err(_) => index.rollback(),
-    }
-    done
+    at_once(index, |index| take_up(index, archive, session, project, stop))
 }
 
 fn take_up(
