@@ -230,6 +230,9 @@ impl<'a> Work<'a> {
             Some(rebased) => self.told(rebased, &rewrite, consequences, left)?,
             None => consequences,
         };
+        // What was there before is as large as the client recorded it then.
+        let comes_back = rebased.as_ref().filter(|_| !edits.changes_something()).map(|rebased| &rebased.composed);
+        let of_result = comes_back.map_or(self.calibration, |it| Calibration::learn(&it.index, &it.stored));
         let Self { settings, ui, reading, calibration, .. } = self;
         rewritten.set_consequences(&told);
         let is_nothing = rewrite.is_nothing() && rebased.is_none();
@@ -241,7 +244,7 @@ impl<'a> Work<'a> {
             );
         }
         if settings.mode == Mode::Show {
-            rewritten.set_totals(calibration, consequences.expected(left));
+            rewritten.set_totals_by(calibration, &of_result, consequences.expected(left));
             return Ok(());
         }
         // Without a place of its own a result that is the source is not written again.
@@ -255,7 +258,7 @@ impl<'a> Work<'a> {
             into_session(rewritten.verb(), fresh, &title, &mut rewrite);
             rewritten.session_id = Some(fresh.id.to_string());
         }
-        rewritten.set_totals(calibration, consequences.expected(left));
+        rewritten.set_totals_by(calibration, &of_result, consequences.expected(left));
         let landing = Landing {
             cost: rewritten.cost(),
             verb: rewritten.verb(),
@@ -268,7 +271,7 @@ impl<'a> Work<'a> {
         let (done, deposit) = landing.land(reading, Landed { rewrite: &rewrite, edits, saved, rebased }, ui)?;
         let mut after = Totals::of(&reading.index, &reading.chain);
         rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
-        rewritten.set_totals(calibration, after);
+        rewritten.set_totals_by(calibration, &of_result, after);
         // A path is told as it was typed.
         let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
         rewritten.output = typed.map(|path| path.display().to_string());

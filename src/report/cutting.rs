@@ -149,16 +149,11 @@ const N_ROWS: usize = 24;
 impl fmt::Display for CuttingReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tool_results, messages, done, .. } = self;
-        let would = if self.rewritten.dry_run { "would have " } else { "" };
+        let done = if self.rewritten.dry_run { &format!("would {}", self.rewritten.verb()) } else { *done };
         match (tool_results, messages) {
-            (0, _) => write!(f, "{would}{done} {}", counted(*messages, "message"))?,
-            (_, 0) => write!(f, "{would}{done} {}", counted(*tool_results, "tool result"))?,
-            _ => write!(
-                f,
-                "{would}{done} {} and {}",
-                counted(*tool_results, "tool result"),
-                counted(*messages, "message")
-            )?,
+            (0, _) => write!(f, "{done} {}", counted(*messages, "message"))?,
+            (_, 0) => write!(f, "{done} {}", counted(*tool_results, "tool result"))?,
+            _ => write!(f, "{done} {} and {}", counted(*tool_results, "tool result"), counted(*messages, "message"))?,
         }
         if self.inputs > 0 {
             write!(f, ", and shortened the parameters of {}", counted(self.inputs, "call"))?;

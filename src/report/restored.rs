@@ -131,8 +131,8 @@ const N_ROWS: usize = 24;
 
 impl fmt::Display for RestoredReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let would = if self.rewritten.dry_run { "would have " } else { "" };
-        write!(f, "{would}restored {}", counted(self.restored, "item"))?;
+        let restored = if self.rewritten.dry_run { "would restore" } else { "restored" };
+        write!(f, "{restored} {}", counted(self.restored, "item"))?;
         if self.restored > 0 {
             let sign = if self.tokens_given_back < 0 { "-" } else { "" };
             write!(f, ": {sign}{} tokens restored", count(self.tokens_given_back.unsigned_abs()))?;

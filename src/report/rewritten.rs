@@ -178,12 +178,17 @@ impl Rewritten {
 
     /// Takes what the model sees after the run.
     pub fn set_totals(&mut self, calibration: &Calibration, after: Totals) {
+        self.set_totals_by(calibration, calibration, after);
+    }
+
+    /// As [`Self::set_totals`], of a result that is estimated by what the client recorded in it.
+    pub fn set_totals_by(&mut self, calibration: &Calibration, result: &Calibration, after: Totals) {
         let before = self.tokens.chars4.before;
         self.tokens = LiveTokens {
             chars4: BeforeAfter { before, after },
             calibrated: BeforeAfter {
                 before: calibration.context(before.context()),
-                after: calibration.context(after.context()),
+                after: result.context(after.context()),
             },
             factor: calibration.factor,
             overhead: calibration.overhead,

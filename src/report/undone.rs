@@ -56,10 +56,10 @@ pub struct KeptRow {
 impl fmt::Display for UndoneReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { undone, command, later, restored, cut_again, kept, appended_lines, .. } = self;
-        let would = if self.rewritten.dry_run { "would have " } else { "" };
+        let undone_or_would = if self.rewritten.dry_run { "would undo" } else { "undone" };
         match undone.as_slice() {
-            [only] => write!(f, "{would}undone {only}, `{command}`")?,
-            several => write!(f, "{would}undone {}", counted(several.len() as u64, "operation"))?,
+            [only] => write!(f, "{undone_or_would} {only}, `{command}`")?,
+            several => write!(f, "{undone_or_would} {}", counted(several.len() as u64, "operation"))?,
         }
         if *later > 0 {
             write!(f, "; {} after it kept", counted(*later, "operation"))?;

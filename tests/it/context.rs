@@ -258,7 +258,7 @@ fn what_people_read() {
     insta::assert_snapshot!(scene.stage.run(["discard", "out.jsonl", read, glob, "--dry-run"]).text, @"
     exit code: 0
     ----- standard output
-    would have discarded 1 tool result: 2 tokens saved
+    would discard 1 tool result: 2 tokens saved
       r_9f92f: already removed
       g_19f55: Glob **/*.ts, line 5, 7 -> 5 tokens
     context   212 -> 209 tokens (<1 % -> <1 % of 200k)

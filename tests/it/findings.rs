@@ -142,6 +142,20 @@ fn n_06_a_truncation_below_a_later_compaction_is_undone_with_it_where_it_would_s
     assert!(n_refused > 0, "no truncation was refused");
 }
 
+// W-04, N-11
+#[test]
+fn w_04_an_undo_tells_the_size_that_the_client_recorded_of_what_comes_back() {
+    let stage = Stage::new().file("in.jsonl", fixture("session-small"));
+    let source = stage.run(["stats", "in.jsonl", "--json"]).ended(0).json();
+    let id = compact(&stage, "in.jsonl", "4", "1.jsonl");
+    for args in
+        [&["undo", "1.jsonl", "--op", &id, "--dry-run", "--json"][..], &["undo", "1.jsonl", "-o", "2.jsonl", "--json"]]
+    {
+        let report = stage.run(args).ended(0).json();
+        assert_eq!(report["context"]["after"], source["context"]["before"], "{args:?}");
+    }
+}
+
 // N-03, N-04: finding 3
 #[test]
 fn finding_3_a_source_without_a_final_newline_comes_back_from_a_result_that_grew() {

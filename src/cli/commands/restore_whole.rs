@@ -64,8 +64,7 @@ pub(crate) fn run(
     if *which == Which::All && has_lost_past(&work.reading, &*archive)? {
         ui.warning(format_args!("{}: {LOST_PAST}; restored to the oldest state in the archive", work.reading.name));
     }
-    drop(archive);
-    match without(verb, work, url, which, &ids, ui) {
+    match without(verb, work, archive, which, &ids, ui) {
         Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
             // What comes back answers something that a later operation left out, or summarised.
             let removing = history.removing_after(&ids);
@@ -80,7 +79,7 @@ pub(crate) fn run(
             }
             let mut ids = [ids, removing].concat();
             ids.extend(history.standing_on(&ids).into_iter().map(|it| it.later));
-            without(verb, Work::open(rewriting, ui)?, url, which, &ids, ui)
+            without(verb, Work::open(rewriting, ui)?, stored::open_existing(url)?, which, &ids, ui)
         }
         done => done,
     }
@@ -90,12 +89,11 @@ pub(crate) fn run(
 fn without(
     verb: &'static str,
     work: Work<'_>,
-    url: &str,
+    archive: Box<dyn Archive>,
     which: &Which,
     ids: &[String],
     ui: &Ui,
 ) -> Result<Completion, CommandError> {
-    let archive = stored::open_existing(url)?;
     let rewriting = work.settings;
     let history = work.reading.past.history.clone();
     let operations = lineage(&history, &*archive)?;
