@@ -4,7 +4,7 @@
 //! moment leaves the old file or the new one.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -84,12 +84,32 @@ impl Staged {
             Existing::Respect => temporary.persist_noclobber(&target),
             Existing::Overwrite => temporary.persist(&target),
         };
-        persisted.map_err(|failure| match failure.error.kind() {
+        let file = persisted.map_err(|failure| match failure.error.kind() {
             io::ErrorKind::AlreadyExists => ApplyError::Exists(target.clone()),
             _ => ApplyError::Write(target.clone(), failure.error),
         })?;
+        drop(Held(&file));
         sync_folder(&folder_of(&target)).map_err(|error| ApplyError::Write(target.clone(), error))?;
         Ok(target)
+    }
+}
+
+/// The lock on a file. It is released with this value, and not with the last copy of the handle: a process that another
+/// thread is just starting has one.
+#[derive(Debug)]
+pub(super) struct Held<'a>(&'a File);
+
+impl<'a> Held<'a> {
+    /// Locks `file`; `None` while somebody else holds the lock. Where files cannot be locked, nobody does.
+    pub(super) fn lock(file: &'a File) -> Option<Self> {
+        let is_held = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        (!is_held).then_some(Self(file))
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
     }
 }
 
@@ -410,6 +430,17 @@ mod tests {
         staged.commit(Existing::Overwrite).unwrap();
         assert_eq!(fs::read(&real).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    //
+    #[test]
+    fn x_04_a_result_that_has_its_place_is_locked_by_no_copy_of_its_handle() {
+        let folder = folder();
+        let path = folder.path().join("out.jsonl");
+        let staged = Staged::beside(&path, Existing::Respect, None).unwrap();
+        let _copy = staged.temporary.as_file().try_clone().unwrap();
+        staged.commit(Existing::Respect).unwrap();
+        assert!(Held::lock(&File::open(path).unwrap()).is_some());
     }
 
     //

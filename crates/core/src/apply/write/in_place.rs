@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::file::{Existing, Guard, Staged, back_up, discard};
+use super::file::{Existing, Guard, Held, Staged, back_up, discard};
 use crate::apply::error::ApplyError;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::Scan;
@@ -47,9 +47,9 @@ pub(super) fn replace(
     at: &mut dyn FnMut(Point),
 ) -> Result<Replaced, ApplyError> {
     // Another ctxc on the same file, from here to its end. Where files cannot be locked, the guard alone tells.
-    if matches!(source.try_lock(), Err(std::fs::TryLockError::WouldBlock)) {
+    let Some(_held) = Held::lock(source) else {
         return Err(ApplyError::Locked(staged.target().to_owned()));
-    }
+    };
     at(Point::BeforeBackup);
     let backup = back_up(staged.target())?;
     // The picker sorts by this time, and the client's own clean-up goes by it.
@@ -241,6 +241,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    //
+    #[test]
+    fn x_04_a_file_that_was_not_replaced_is_locked_by_no_copy_of_its_handle() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        fs::write(&path, old()).unwrap();
+        let source = File::open(&path).unwrap();
+        let _copy = source.try_clone().unwrap();
+        let guard = Guard::new(&path, &source).unwrap();
+        append(&appending(&path), &line("d", Some("c")));
+        let staged = Staged::beside(&path, Existing::Overwrite, None).unwrap();
+        let replaced = replace(staged, &source, &guard, &mut |_| ());
+        assert!(matches!(replaced, Err(ApplyError::SourceChanged(_))));
+        assert!(Held::lock(&File::open(path).unwrap()).is_some());
     }
 
     //
