@@ -375,7 +375,7 @@ impl Figures {
     fn good_view(&self, work: &Work<'_>, start: usize) -> u64 {
         let before = |sums: &[u64]| sums.get(..start).unwrap_or_default().iter().sum::<u64>();
         let prompts = before(&self.prompts);
-        let most = work.calibration.window().0 / WINDOW_PART;
+        let most = work.calibration.window.0 / WINDOW_PART;
         FRAME + prompts * 5 / 4 + (before(&self.sizes).saturating_sub(prompts) / SUMMARY_PART).min(most)
     }
 

@@ -92,7 +92,7 @@ impl<'a> Work<'a> {
     pub(super) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
         refuse_unless_transcript(&reading)?;
         warn_of_chain(&reading, ui);
-        let calibration = Calibration::learn(&reading.index, &reading.chain);
+        let calibration = Calibration::learn(&reading.index, &reading.chain).with_window(settings.window);
         let totals = Totals::of(&reading.index, &reading.chain);
         let mut archive = match &settings.keep {
             Keep::In(url) => stored::open_if_there(url)?,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use uuid::Uuid;
 
-use super::args::Estimate;
+use super::args::{Estimate, Share};
 use super::places::Environment;
 use super::ui::Ui;
 use ctxc_core::apply::Shelf;
@@ -18,7 +18,7 @@ use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Tokens;
 
 /// What every command that rewrites a session needs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rewriting {
     pub(crate) source: Found,
     /// The estimate that was asked for; without one it follows the purpose.
@@ -35,7 +35,16 @@ pub(crate) struct Rewriting {
     /// The `--archive` that a later command has to repeat, without a password.
     pub(crate) typed_archive: Option<String>,
     pub(crate) mode: Mode,
+    /// The context window that was named or is configured; without it the session tells.
+    pub(crate) window: Option<Tokens>,
     pub(crate) reporting: Reporting,
+}
+
+impl Rewriting {
+    /// With the context window that was named, if any was.
+    pub(crate) fn in_window(self, named: Option<Tokens>) -> Self {
+        Self { window: named.or(self.window), ..self }
+    }
 }
 
 /// Where a rewritten transcript goes.
@@ -129,6 +138,48 @@ impl Summaries {
         match trigger {
             Trigger::OverBudget => size > self.budget,
             Trigger::Always => true,
+        }
+    }
+}
+
+/// How a conversation is compacted, before its context window is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Compacting {
+    /// What does not depend on the window.
+    pub(crate) summaries: Summaries,
+    /// The part of the window that the context has to be over; `None` where it is always compacted.
+    pub(crate) budget: Option<Share>,
+    /// The most that a summary may have; without it 2 % of the window.
+    pub(crate) limit: Option<Tokens>,
+}
+
+impl Compacting {
+    /// How it is compacted in a context window of `window`. 2 % of it, in steps of 1,024, are 4,096 for 200,000 (K-05).
+    pub(crate) fn in_window(&self, window: Tokens) -> Summaries {
+        const STEP: u64 = 1024;
+        let mut summaries = self.summaries.clone();
+        summaries.budget = self.budget.map_or(Tokens::ZERO, |budget| Tokens(budget.of(window.0)));
+        summaries.summarizing.limit =
+            self.limit.unwrap_or_else(|| Tokens((window.0 / 50).div_ceil(STEP).max(1) * STEP));
+        summaries
+    }
+}
+
+/// A size of the context.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Target {
+    /// A part of the context window.
+    Share(Share),
+    /// So many tokens.
+    Tokens(Tokens),
+}
+
+impl Target {
+    /// The size in a context window of `window`.
+    pub(crate) fn of(self, window: Tokens) -> Tokens {
+        match self {
+            Self::Share(share) => Tokens(share.of(window.0)),
+            Self::Tokens(tokens) => tokens,
         }
     }
 }

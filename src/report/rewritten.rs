@@ -128,7 +128,7 @@ impl Rewritten {
             deposit: None,
             backup: None,
             calls: OperationCost::default(),
-            window: calibration.window(),
+            window: calibration.window,
             resume: None,
             undo: None,
         };

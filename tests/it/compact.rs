@@ -100,7 +100,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     ----- standard error
     engine    extract (built in, offline)
     compacted the oldest 75 of 80 messages into 4 summaries (engine: extract)
-    context   31.7k -> 22.6k tokens (16 % -> 11 % of 200k)
+    context   31.7k -> 22.6k tokens (106 % -> 75 % of 30k)
     removed   thinking in 1 entry (the API rejects it after an edit)
     cache     5.7k tokens re-cached; breaks even after 8 steps
     file      179.8 kB -> 24.0 kB

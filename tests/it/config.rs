@@ -41,7 +41,7 @@ fn u_04_config_prints_each_value_and_where_it_comes_from() {
     protect_steps = 6  # [HOME]/shop/ctxc.toml
     protected_tools = ["Task"]  # [HOME]/shop/ctxc.toml
     protected_files = ["docs/**", "*.md"]  # environment
-    context_window = 200000  # default
+    # context_window is not set  # default
     threshold = 0.8  # [HOME]/config/ctxc/ctxc.toml
     headroom = 1.0  # default
     prices = {}  # default

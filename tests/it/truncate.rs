@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::oracle::{Truncated, hold_truncated};
 use crate::promise::{each, fixtures, real_transcripts};
 use crate::random::{config, piece, transcript};
-use crate::stage::{Stage, fixture};
+use crate::stage::{Run, Stage, fixture};
 use crate::talk::{Talk, tool};
 
 const ID: &str = "5e551011-0000-4000-8000-00000000000c";
@@ -68,6 +68,43 @@ fn the_target_is_a_part_of_the_context_window_or_what_was_given() {
             .collect();
         let report = stage.run(&args).ended(0).json();
         assert_eq!(report["target"], target, "{args:?}");
+    }
+}
+
+// W-04: one context window for all verbs: what was named, what is configured, what the session tells, in this order.
+#[test]
+fn w_04_the_context_window_is_named_configured_or_told_by_the_session() {
+    let small = String::from_utf8(fixture("session-small")).unwrap();
+    let large = small.replace(r#""model":"claude-opus-4-6""#, r#""model":"claude-opus-4-6[1m]""#);
+    assert_ne!(small, large);
+    let target = |run: &Run| run.json()["target"].clone();
+    let window = |run: &Run| run.json()["context"]["window"].clone();
+    let verbs: [&[&str]; 7] = [
+        &["stats", "in.jsonl"],
+        &["map", "in.jsonl", "-o", "map.html", "--force"],
+        &["prune", "in.jsonl", "--dry-run"],
+        &["fit", "in.jsonl", "--dry-run"],
+        &["compact", "in.jsonl", "--dry-run"],
+        &["run", "in.jsonl", "--steps", "compact,truncate", "--dry-run"],
+        &["truncate", "in.jsonl", "--dry-run", "--best-effort"],
+    ];
+    for (session, config, expected) in
+        [(&small, "", 200_000), (&large, "", 1_000_000), (&large, "context_window = 50000\n", 50_000)]
+    {
+        let stage = Stage::new().file("in.jsonl", session).file("ctxc.toml", config);
+        for verb in verbs {
+            let run = stage.run([verb, &["--json"]].concat()).ended(0);
+            assert_eq!(window(&run), expected, "{}", run.text);
+        }
+        let truncated = stage.run(["truncate", "in.jsonl", "--dry-run", "--best-effort", "--json"]).ended(0);
+        assert_eq!(target(&truncated), expected / 20 * 17);
+        let compacted = stage.run(["compact", "in.jsonl", "--dry-run", "--json"]).ended(0).json();
+        assert_eq!(compacted["budget"], expected / 5 * 4);
+        let named = ["--context-window", "60k", "--dry-run", "--json"];
+        for verb in ["fit", "compact", "run", "truncate"] {
+            let run = stage.run([&[verb, "in.jsonl"][..], &named].concat()).ended(0);
+            assert_eq!(window(&run), 60_000, "{}", run.text);
+        }
     }
 }
 

@@ -34,8 +34,8 @@ pub struct Calibration {
     pub lost_head: bool,
     /// Whether the estimate of the whole context rests on a usage that the client recorded.
     pub is_anchored: bool,
-    /// Whether the model has the large context window, by its name or by a recorded usage.
-    pub large_window: bool,
+    /// The context window of the model: 200,000 tokens, or 1,000,000 where the model's name or a recorded usage says so.
+    pub window: Tokens,
 }
 
 /// What was recorded along a chain.
@@ -102,14 +102,8 @@ impl Steps {
 
 impl Calibration {
     /// Plain `chars4`, nothing learnt.
-    pub const CHARS4: Self = Self {
-        factor: 1.0,
-        overhead: Tokens::ZERO,
-        n_steps: 0,
-        lost_head: false,
-        is_anchored: false,
-        large_window: false,
-    };
+    pub const CHARS4: Self =
+        Self { factor: 1.0, overhead: Tokens::ZERO, n_steps: 0, lost_head: false, is_anchored: false, window: WINDOW };
 
     /// Learns from the usage that the client recorded along `chain`. The estimate of the whole chain is anchored: up to the
     /// last recorded usage it is that figure, and only what came after, or changes, is estimated (W-04).
@@ -122,8 +116,8 @@ impl Calibration {
         let Steps { ratios, first, last, highest, anchor, .. } = steps;
         let n_steps = ratios.len();
         let learnt = median(ratios).map_or(DEFAULT_FACTOR, |median| median.clamp(FACTORS.0, FACTORS.1));
-        let large_window = index.has_large_window || highest > WINDOW.0;
-        let mut calibration = Self { factor: learnt, n_steps, large_window, ..Self::CHARS4 };
+        let window = if index.has_large_window || highest > WINDOW.0 { LARGE_WINDOW } else { WINDOW };
+        let mut calibration = Self { factor: learnt, n_steps, window, ..Self::CHARS4 };
         let (Some(first), Some(last)) = (first, last) else { return calibration };
         if last.0 < highest {
             // Texts were shortened after they had been measured, so that steps tell nothing; the last figure does.
@@ -163,10 +157,10 @@ impl Calibration {
         self.is_anchored = true;
     }
 
-    /// The context window of the model: 200,000 tokens, or 1,000,000 where the model's name or a recorded usage says so.
+    /// With the context window that somebody named, if anybody did.
     #[must_use]
-    pub fn window(&self) -> Tokens {
-        if self.large_window { LARGE_WINDOW } else { WINDOW }
+    pub fn with_window(self, named: Option<Tokens>) -> Self {
+        Self { window: named.unwrap_or(self.window), ..self }
     }
 
     /// `tokens` of `chars4` as tokens of the API, without the overhead.

@@ -242,7 +242,7 @@ impl LimitArgs {
                 summary_tokens: self.summary_tokens.map(|n| Tokens(n.get())),
             },
             // The limit is that of the buffer.
-            how: self.wording.resolve(engine, Tokens::ZERO, context.environment)?,
+            how: self.wording.resolve(engine, context.environment)?,
             strictness: if self.strict { Strictness::Strict } else { Strictness::Lenient },
         })
     }

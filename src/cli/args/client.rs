@@ -4,12 +4,11 @@ use std::num::NonZeroUsize;
 
 use clap::Subcommand;
 
-use super::summarizing::share_of;
 use crate::cli::client::{Doing, How, skills_folder};
 use crate::cli::commands::client::{Measure, Place, Settings, Upkeep};
 use crate::cli::error::CommandError;
 use crate::cli::places::data_dir;
-use crate::cli::settings::{Context, EngineChoice, Keep, Mode, Output, Rewriting, Summaries, Summarizing};
+use crate::cli::settings::{Compacting, Context, EngineChoice, Keep, Mode, Output, Rewriting, Summaries, Summarizing};
 use crate::cli::shelf::shelf;
 use ctxc_core::plan::{Preset, PruneStage};
 use ctxc_core::version::ThinkingPolicy;
@@ -143,7 +142,7 @@ fn upkeep(context: &Context<'_>, settle: bool) -> Result<Upkeep, CommandError> {
         archive: environment.archive_url(None)?,
         on_server: environment.server_consent(),
         keeps: environment.config.client.keep,
-        window: Tokens(environment.config.context_window),
+        window: environment.config.window(),
         part: environment.config.client.target,
         settle,
     })
@@ -178,24 +177,29 @@ fn how(context: &Context<'_>) -> Result<How, CommandError> {
             keep_max: None,
             typed_archive: None,
             mode: Mode::Do,
+            window: config.window(),
             reporting: context.reporting.clone(),
         },
-        summaries: Summaries {
-            summarizing: Summarizing {
-                engine: EngineChoice::Extract,
-                limit: summarization.max_summary_tokens.map_or_else(|| share_of(config.context_window), Tokens),
-                prompts: Prompts::Whole,
-                persona: String::new(),
-                prompt: None,
+        compacting: Compacting {
+            summaries: Summaries {
+                summarizing: Summarizing {
+                    engine: EngineChoice::Extract,
+                    limit: Tokens::ZERO,
+                    prompts: Prompts::Whole,
+                    persona: String::new(),
+                    prompt: None,
+                },
+                chunk_size: NonZeroUsize::new(size(summarization.chunk_size)).unwrap_or(NonZeroUsize::MIN),
+                keep_recent: size(summarization.keep_recent),
+                clip_first: summarization.clip_first,
+                clip_last: summarization.clip_last.max(u32::from(summarization.clip_first == 0)),
+                budget: Tokens::ZERO,
             },
-            chunk_size: NonZeroUsize::new(size(summarization.chunk_size)).unwrap_or(NonZeroUsize::MIN),
-            keep_recent: size(summarization.keep_recent),
-            clip_first: summarization.clip_first,
-            clip_last: summarization.clip_last.max(u32::from(summarization.clip_first == 0)),
-            budget: Tokens::ZERO,
+            budget: None,
+            limit: summarization.max_summary_tokens.map(Tokens),
         },
         prunings: vec![stage(Preset::Gentle), stage(Preset::Standard)],
-        window: Tokens(config.context_window),
+        window: config.window(),
         part: config.client.target,
     })
 }

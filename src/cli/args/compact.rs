@@ -36,7 +36,9 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
         let trigger = if self.rewrite.is_forced() { Trigger::Always } else { Trigger::OverBudget };
-        let summaries = self.summarizing.resolve(self.engine, context.environment)?;
-        Ok(Settings { summaries, trigger, rewriting: self.rewrite.resolve(&self.session, context)? })
+        let window = self.summarizing.window();
+        let compacting = self.summarizing.resolve(self.engine, context.environment)?;
+        let rewriting = self.rewrite.resolve(&self.session, context)?.in_window(window);
+        Ok(Settings { rewriting, compacting, trigger })
     }
 }

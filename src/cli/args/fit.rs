@@ -5,10 +5,10 @@ use std::num::NonZeroU64;
 use super::prune::ProtectArgs;
 use super::share::share;
 use super::shared::{RewriteArgs, SessionArg};
-use crate::cli::commands::fit::{Effort, Settings, Target};
+use crate::cli::commands::fit::{Effort, Settings};
 use crate::cli::error::CommandError;
 use crate::cli::quantity::some_tokens;
-use crate::cli::settings::Context;
+use crate::cli::settings::{Context, Target};
 use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
@@ -68,7 +68,6 @@ impl Args {
         let config = &context.environment.config;
         Ok(Settings {
             target: to,
-            window: context_window.map(|window| Tokens(window.get())),
             effort: match (truncate, best_effort) {
                 (true, _) => Effort::Truncate,
                 (false, true) => Effort::Best,
@@ -76,7 +75,10 @@ impl Args {
             },
             protections: self.protect.stage(config),
             clip: (config.summarization.clip_first, config.summarization.clip_last),
-            rewriting: self.rewrite.resolve(&self.session, context)?,
+            rewriting: self
+                .rewrite
+                .resolve(&self.session, context)?
+                .in_window(context_window.map(|window| Tokens(window.get()))),
         })
     }
 }

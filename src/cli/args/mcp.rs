@@ -63,12 +63,12 @@ impl Args {
             on_server: environment.server_consent(),
             shelf: kept,
             estimate: environment.config.tokens,
-            context_window: self.summarizing.window(environment),
+            window: self.summarizing.window().or(environment.config.window()),
             pruning: configured(&environment.config),
             clip: (environment.config.summarization.clip_first, environment.config.summarization.clip_last),
             meaning: MeaningArgs::beside(&self.engine).resolve(environment),
             // All but compacting goes on without an engine.
-            summaries: self.summarizing.resolve(self.engine, environment),
+            compacting: self.summarizing.resolve(self.engine, environment),
         })
     }
 }

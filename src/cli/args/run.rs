@@ -8,15 +8,17 @@ use clap::ValueEnum;
 
 use super::engine::EngineArgs;
 use super::prune::{ExtraArgs, ProtectArgs, SelectArgs};
+use super::share::Share;
 use super::shared::{RewriteArgs, SessionArg};
 use super::summarizing::SummarizingArgs;
 use super::{Include, Only};
-use crate::cli::commands::run::Settings;
+use crate::cli::commands::run::{Asked, Settings};
 use crate::cli::error::CommandError;
 use crate::cli::plan_file;
 use crate::cli::quantity::{some_tokens, tokens};
-use crate::cli::settings::{Context, EngineChoice, Summaries};
-use ctxc_core::plan::{CompactStage, CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
+use crate::cli::settings::{Context, EngineChoice, Target};
+use ctxc_core::plan::{CompressStage, Preset, PruneStage, Stage, Step};
+use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
 Presets:
@@ -105,9 +107,8 @@ enum PresetName {
     Aggressive,
 }
 
-/// The engine for `stages`; where none of them shortens a text, nothing has to be configured for one.
-fn engine_of(stages: &[Stage], typed: EngineArgs, context: &Context<'_>) -> Result<EngineChoice, CommandError> {
-    let shortens = stages.iter().any(|stage| matches!(stage, Stage::Compress(_)));
+/// The engine; where no stage shortens a text, nothing has to be configured for one.
+fn engine_of(shortens: bool, typed: EngineArgs, context: &Context<'_>) -> Result<EngineChoice, CommandError> {
     if shortens { typed.resolve(context.environment) } else { Ok(EngineChoice::Extract) }
 }
 
@@ -122,36 +123,47 @@ impl Args {
                     .hint("put the session before --plan")
             })?;
             let fingerprint = Some(plan.fingerprint);
+            let window = self.summarizing.window();
             let is_compact = |stage: &Stage| matches!(stage, Stage::Compact(_));
-            let summaries = if plan.stages.iter().any(is_compact) {
+            let compacting = if plan.stages.iter().any(is_compact) {
                 Some(self.summarizing.resolve(engine.clone(), context.environment)?)
             } else {
                 None
             };
-            let engine = engine_of(&plan.stages, engine, &context)?;
-            let rewriting = self.rewrite.resolve(&SessionArg { session: Some(session) }, context)?;
-            return Ok(Settings { rewriting, stages: plan.stages, engine, summaries, target: None, fingerprint });
+            let engine =
+                engine_of(plan.stages.iter().any(|stage| matches!(stage, Stage::Compress(_))), engine, &context)?;
+            let rewriting = self.rewrite.resolve(&SessionArg { session: Some(session) }, context)?.in_window(window);
+            let stages = plan.stages.into_iter().map(Asked::Stage).collect();
+            return Ok(Settings { rewriting, stages, engine, compacting, target: None, fingerprint });
         }
         let steps = self.steps();
         let summarizing = std::mem::take(&mut self.summarizing);
-        let summaries = if steps.contains(&Step::Compact) {
-            Some(summarizing.resolve(engine.clone(), context.environment)?)
+        let window = summarizing.window();
+        let compacting = if steps.contains(&Step::Compact) {
+            let mut compacting = summarizing.resolve(engine.clone(), context.environment)?;
+            // Towards a target, and with `--force`, the size of the context does not matter.
+            if self.what.target_tokens.is_some() || self.rewrite.is_forced() {
+                compacting.budget = None;
+            }
+            Some(compacting)
         } else {
             None
         };
         let mut stages = Vec::new();
         for step in Step::in_order(&steps) {
             match step {
-                Step::Prune => stages.extend(self.prunings(&context)?.into_iter().map(Stage::Prune)),
-                Step::Compress => stages.push(Stage::Compress(self.compression(&context)?)),
-                Step::Compact => stages.extend(summaries.as_ref().map(|it| Stage::Compact(self.compaction(it)))),
-                Step::Truncate => stages.push(Stage::Truncate(self.truncation(&context))),
+                Step::Prune => {
+                    stages.extend(self.prunings(&context)?.into_iter().map(|it| Asked::Stage(Stage::Prune(it))));
+                }
+                Step::Compress => stages.push(Asked::Stage(Stage::Compress(self.compression(&context)?))),
+                Step::Compact => stages.push(Asked::Compact),
+                Step::Truncate => stages.push(Asked::Truncate(self.truncation(&context))),
             }
         }
-        let target = self.what.target_tokens.map(|target| ctxc_transcript::text::Tokens(target.get()));
-        let engine = engine_of(&stages, engine, &context)?;
-        let rewriting = self.rewrite.resolve(&self.session, context)?;
-        Ok(Settings { rewriting, stages, engine, summaries, target, fingerprint: None })
+        let target = self.what.target_tokens.map(|target| Tokens(target.get()));
+        let engine = engine_of(steps.contains(&Step::Compress), engine, &context)?;
+        let rewriting = self.rewrite.resolve(&self.session, context)?.in_window(window);
+        Ok(Settings { rewriting, stages, engine, compacting, target, fingerprint: None })
     }
 
     fn steps(&self) -> Vec<Step> {
@@ -218,25 +230,10 @@ impl Args {
         })
     }
 
-    /// The stage that compacts: towards a target, and with `--force`, whatever the size of the context.
-    fn compaction(&self, summaries: &Summaries) -> CompactStage {
-        let is_due = self.what.target_tokens.is_some() || self.rewrite.is_forced();
-        CompactStage {
-            name: "compact".to_owned(),
-            budget_tokens: (!is_due).then_some(summaries.budget.0),
-            keep_recent: summaries.keep_recent,
-            chunk_size: summaries.chunk_size.get(),
-            max_summary_tokens: summaries.summarizing.limit.0,
-            clip_first: summaries.clip_first,
-            clip_last: summaries.clip_last,
-        }
-    }
-
-    fn truncation(&self, context: &Context<'_>) -> TruncateStage {
-        let target = self.what.target_tokens.map(NonZeroU64::get);
-        TruncateStage {
-            name: "truncate".to_owned(),
-            target_tokens: target.unwrap_or_else(|| context.environment.config.target_tokens()),
-        }
+    fn truncation(&self, context: &Context<'_>) -> Target {
+        let config = &context.environment.config;
+        self.what.target_tokens.map_or(Target::Share(Share(config.threshold).times(Share(config.headroom))), |target| {
+            Target::Tokens(Tokens(target.get()))
+        })
     }
 }

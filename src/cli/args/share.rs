@@ -2,7 +2,7 @@
 
 /// A part of a whole: above 0 and up to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Share(pub(super) f64);
+pub(crate) struct Share(pub(crate) f64);
 
 /// Reads a part: `0.6` or `60%`.
 pub(crate) fn share(text: &str) -> Result<Share, String> {
@@ -22,6 +22,11 @@ impl Share {
     )]
     pub(crate) fn of(self, whole: u64) -> u64 {
         ((whole as f64 * self.0).round() as u64).max(1)
+    }
+
+    /// The part of this part.
+    pub(crate) fn times(self, part: Self) -> Self {
+        Self(self.0 * part.0)
     }
 }
 

@@ -140,6 +140,7 @@ impl RewriteArgs {
             on_server: context.environment.server_consent(),
             keep_max: context.environment.config.keep_max(),
             mode: if self.dry_run { Mode::Show } else { Mode::Do },
+            window: context.environment.config.window(),
             reporting: context.reporting,
         })
     }

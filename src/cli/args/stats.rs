@@ -30,6 +30,7 @@ impl Args {
         let source = self.session.find(&context)?;
         // Statistics go on without an archive, also where there is no home folder for one.
         let archive = context.environment.archive_url(self.archive.as_deref()).ok();
-        Ok(Settings { source, bands: self.bands, archive, reporting: context.reporting })
+        let window = context.environment.config.window();
+        Ok(Settings { source, bands: self.bands, archive, window, reporting: context.reporting })
     }
 }

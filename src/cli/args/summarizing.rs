@@ -8,12 +8,12 @@ use anyhow::{Context as _, anyhow};
 
 use super::engine::EngineArgs;
 use super::share::{Share, share};
-use crate::cli::config::{Config, LEAST_SUMMARY_TOKENS};
+use crate::cli::config::LEAST_SUMMARY_TOKENS;
 use crate::cli::error::CommandError;
 use crate::cli::interrupt::while_waiting;
 use crate::cli::places::Environment;
 use crate::cli::quantity::{some_tokens, tokens};
-use crate::cli::settings::{EngineChoice, Summaries, Summarizing};
+use crate::cli::settings::{Compacting, EngineChoice, Summaries, Summarizing};
 use ctxc_engine::Prompts;
 use ctxc_transcript::text::Tokens;
 
@@ -24,7 +24,7 @@ pub(crate) struct SummarizingArgs {
     /// Part of the context window that triggers compaction [default: 0.8]
     #[arg(long, value_name = "PART", value_parser = share)]
     context_budget: Option<Share>,
-    /// Context window in tokens [default: 200000]
+    /// Context window in tokens [default: inferred, 200000 or 1000000]
     #[arg(long, value_name = "N", value_parser = some_tokens)]
     context_window: Option<NonZeroU64>,
     /// Number of newest messages to keep [default: 5]
@@ -59,18 +59,16 @@ pub(crate) struct WordingArgs {
 }
 
 impl SummarizingArgs {
-    /// The size of the context window: what was asked for, else what is configured.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn window(&self, environment: &Environment) -> Tokens {
-        Tokens(self.context_window.map_or(environment.config.context_window, NonZeroU64::get))
+    /// The context window that was named; nothing where the configuration or the session tells.
+    pub(crate) fn window(&self) -> Option<Tokens> {
+        self.context_window.map(|window| Tokens(window.get()))
     }
 
     /// What was asked for, else what is configured, with the engine that `engine` and `[summarization]` name.
-    pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Summaries, CommandError> {
-        let Config { summarization: configured, context_window, .. } = &environment.config;
+    pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Compacting, CommandError> {
+        let configured = &environment.config.summarization;
         let given = self.max_summary_tokens.or(configured.max_summary_tokens).map(Tokens);
         let chunk_size = self.chunk_size.map_or(configured.chunk_size, NonZeroU64::get);
-        let window = self.context_window.map_or(*context_window, NonZeroU64::get);
         let budget = self.context_budget.unwrap_or(Share(configured.context_budget));
         let (clip_first, clip_last) =
             (self.clip_first.unwrap_or(configured.clip_first), self.clip_last.unwrap_or(configured.clip_last));
@@ -78,30 +76,26 @@ impl SummarizingArgs {
             return Err(CommandError::usage(anyhow!("--clip-first and --clip-last cannot both be 0"))
                 .hint("use at least --clip-last 1"));
         }
-        let mut summarizing = self.wording.resolve(engine, given.unwrap_or(share_of(window)), environment)?;
+        let mut summarizing = self.wording.resolve(engine, environment)?;
         if given.is_none() && matches!(summarizing.engine, EngineChoice::Extract) {
             summarizing.prompts = Prompts::Whole;
         }
-        Ok(Summaries {
+        let summaries = Summaries {
             summarizing,
             chunk_size: to_size(chunk_size).try_into().unwrap_or(NonZeroUsize::MIN),
             keep_recent: to_size(self.keep_recent.unwrap_or(configured.keep_recent)),
             clip_first,
             clip_last,
-            budget: Tokens(budget.of(window)),
-        })
+            budget: Tokens::ZERO,
+        };
+        Ok(Compacting { summaries, budget: Some(budget), limit: given })
     }
 }
 
 impl WordingArgs {
-    /// How summaries of at most `limit` are made: by the engine that `engine` and `[summarization]` name, in the words
+    /// How summaries are made, whose limit is still to be said: by the engine that `engine` and `[summarization]` name, in the words
     /// that were asked for or are configured.
-    pub(crate) fn resolve(
-        self,
-        engine: EngineArgs,
-        limit: Tokens,
-        environment: &Environment,
-    ) -> Result<Summarizing, CommandError> {
+    pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Summarizing, CommandError> {
         let configured = &environment.config.summarization;
         let engine = engine.resolve(&environment.for_summarizing())?;
         let prompt = match &engine {
@@ -110,14 +104,8 @@ impl WordingArgs {
             EngineChoice::Chat(_) => self.prompt.as_ref().or(configured.prompt.as_ref()).map(|path| read(path)),
         };
         let persona = self.persona.unwrap_or_else(|| configured.persona.clone());
-        Ok(Summarizing { engine, limit, prompts: Prompts::Compete, persona, prompt: prompt.transpose()? })
+        Ok(Summarizing { engine, limit: Tokens::ZERO, prompts: Prompts::Compete, persona, prompt: prompt.transpose()? })
     }
-}
-
-/// The limit of a summary for a context window of so many tokens: 2 %, in steps of 1,024, which is 4,096 for 200,000 (K-05).
-pub(super) fn share_of(window: u64) -> Tokens {
-    const STEP: u64 = 1024;
-    Tokens((window / 50).div_ceil(STEP).max(1) * STEP)
 }
 
 /// The prompt in the file at `path`.
@@ -170,7 +158,8 @@ mod tests {
         let set = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
         let environment = Environment::of(set, user.path().join("project"), Some(user.path())).unwrap();
         let typed = Typed::try_parse_from(["ctxc"].iter().chain(typed)).unwrap();
-        typed.summaries.resolve(typed.engine, &environment)
+        let window = typed.summaries.window().or(environment.config.window()).unwrap_or(Tokens(200_000));
+        Ok(typed.summaries.resolve(typed.engine, &environment)?.in_window(window))
     }
 
     fn asking(summaries: &Summaries) -> &Asking {

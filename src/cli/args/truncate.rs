@@ -8,7 +8,7 @@ use crate::cli::commands::truncate::{Effort, Settings};
 use crate::cli::config::Config;
 use crate::cli::error::CommandError;
 use crate::cli::quantity::some_tokens;
-use crate::cli::settings::Context;
+use crate::cli::settings::{Context, Target};
 use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
@@ -37,7 +37,7 @@ struct TargetArgs {
     /// Target in tokens
     #[arg(long, value_name = "N", value_parser = some_tokens, conflicts_with_all = ["context_window", "threshold"])]
     target_tokens: Option<NonZeroU64>,
-    /// Context window in tokens [default: 200000]
+    /// Context window in tokens [default: inferred, 200000 or 1000000]
     #[arg(long, value_name = "N", value_parser = some_tokens)]
     context_window: Option<NonZeroU64>,
     /// Part of the context window to fill [default: 0.85]
@@ -52,18 +52,20 @@ struct TargetArgs {
 }
 
 impl TargetArgs {
-    fn resolve(&self, config: &Config) -> Tokens {
-        let window = || self.context_window.map_or(config.context_window, NonZeroU64::get);
+    fn resolve(&self, config: &Config) -> Target {
+        let headroom = self.headroom.unwrap_or(Share(config.headroom));
         let threshold = self.threshold.unwrap_or(Share(config.threshold));
-        let whole = self.target_tokens.map_or_else(|| threshold.of(window()), NonZeroU64::get);
-        Tokens(self.headroom.unwrap_or(Share(config.headroom)).of(whole))
+        self.target_tokens.map_or(Target::Share(threshold.times(headroom)), |target| {
+            Target::Tokens(Tokens(headroom.of(target.get())))
+        })
     }
 }
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
         let target = self.target.resolve(&context.environment.config);
+        let window = self.target.context_window.map(|window| Tokens(window.get()));
         let effort = if self.target.best_effort { Effort::Best } else { Effort::Exact };
-        Ok(Settings { target, effort, rewriting: self.rewrite.resolve(&self.session, context)? })
+        Ok(Settings { target, effort, rewriting: self.rewrite.resolve(&self.session, context)?.in_window(window) })
     }
 }

@@ -16,7 +16,7 @@ use crate::cli::error::CommandError;
 use crate::cli::input::Input;
 use crate::cli::reading::Reading;
 use crate::cli::rewriting::{Identity, Work};
-use crate::cli::settings::{Keep, Rewriting, Summaries, Trigger};
+use crate::cli::settings::{Compacting, Keep, Rewriting, Summaries, Trigger};
 use crate::cli::stored;
 use crate::cli::ui::Ui;
 use ctxc_core::apply::{Calls, Rewrite, own_edits, prior_summary, prune, pruning, read_calls};
@@ -43,11 +43,11 @@ const LEDGER: Tokens = Tokens(800);
 pub(crate) struct How {
     pub(crate) rewriting: Rewriting,
     /// How it is summarised: by the engine that is built in.
-    pub(crate) summaries: Summaries,
+    pub(crate) compacting: Compacting,
     /// How it is pruned, the gentlest first.
     pub(crate) prunings: Vec<PruneStage>,
-    /// The context window in tokens, where neither the client nor the transcript tell of a larger one.
-    pub(crate) window: Tokens,
+    /// The context window in tokens, where it is configured and the client does not tell it.
+    pub(crate) window: Option<Tokens>,
     /// Which part of the window, or of what the messages use, may be left.
     pub(crate) part: f64,
 }
@@ -131,7 +131,8 @@ impl<'a> Conversation<'a> {
         let file = linear.file.try_clone()?;
         let len = file.metadata()?.len();
         let reading = Reading::of_part(Input { file, path: None }, len, ui)?;
-        let calibration = Calibration::learn(&reading.index, &reading.chain);
+        let window = request.window.map(Tokens).or(how.window);
+        let calibration = Calibration::learn(&reading.index, &reading.chain).with_window(window);
         let totals = Totals::of(&reading.index, &reading.chain);
         let work = Work {
             settings: &how.rewriting,
@@ -144,11 +145,10 @@ impl<'a> Conversation<'a> {
             identity: Identity::File,
             rendered: Vec::new(),
         };
-        let window = request.window.map_or_else(|| how.window.max(calibration.window()), Tokens);
         let used = work.size_of_stages(&Rewrite::default());
         // What stands before the first message stays whatever is compacted.
         let fixed = calibration.context(Tokens::ZERO);
-        let target = part_of(window, how.part).min(fixed + part_of(used.saturating_sub(fixed), how.part));
+        let target = part_of(calibration.window, how.part).min(fixed + part_of(used.saturating_sub(fixed), how.part));
         let tail = tail(messages, target, &calibration);
         Ok(Self { messages, linear, work, tail, target })
     }
@@ -205,14 +205,15 @@ impl<'a> Conversation<'a> {
         if size <= self.target {
             return Ok((false, rewrite));
         }
-        let summaries = Summaries { keep_recent: self.n_kept(how, &rewrite), ..how.summaries.clone() };
+        let summaries = how.compacting.in_window(self.work.calibration.window);
+        let summaries = Summaries { keep_recent: self.n_kept(&summaries, &rewrite), ..summaries };
         ui.detail(format_args!("compacting all but the newest {} messages", summaries.keep_recent));
         let (rewrite, stats) = compact_conversation(&mut self.work, &summaries, Trigger::Always, size, rewrite)?;
         Ok((stats.reason.is_none(), rewrite))
     }
 
     /// How many of the newest messages stay: as many as there is room for beside the view.
-    fn n_kept(&self, how: &How, rewrite: &Rewrite) -> usize {
+    fn n_kept(&self, how: &Summaries, rewrite: &Rewrite) -> usize {
         let Work { reading, .. } = &self.work;
         let messages = Messages::of(&reading.index, &reading.chain, &rewrite.dropped);
         let mut tokens = vec![Tokens::ZERO; messages.len() as usize];
@@ -227,7 +228,6 @@ impl<'a> Conversation<'a> {
                 }
             }
         }
-        let how = &how.summaries;
         let room = how.clip_first.saturating_add(how.clip_last) as usize;
         let n_earlier = if self.messages.first().is_some_and(|first| is_view(&first.text)) { room } else { 0 };
         let n_shown = (n_earlier + tokens.len().div_ceil(how.chunk_size.get())).min(room);

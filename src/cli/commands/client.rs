@@ -22,6 +22,7 @@ use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::report::client::{ClientStatus, FileRow, Installed};
 use crate::report::size::count;
+use ctxc_transcript::Calibration;
 use ctxc_transcript::session::{By, Found, session_id};
 use ctxc_transcript::text::Tokens;
 
@@ -84,8 +85,8 @@ pub(crate) struct Upkeep {
     pub(crate) on_server: Consent,
     /// Whether sessions are kept when they end.
     pub(crate) keeps: bool,
-    /// The context window in tokens.
-    pub(crate) window: Tokens,
+    /// The context window in tokens, where it is configured.
+    pub(crate) window: Option<Tokens>,
     /// The part of it that a compaction may leave in use.
     pub(crate) part: f64,
     /// Whether this is the process that goes on when the hook has ended.
@@ -300,7 +301,7 @@ fn keep_session(path: &Path, upkeep: &Upkeep, ui: &Ui) -> Result<(), CommandErro
 /// Tells the person, when a large session is resumed whose prompt cache has expired, that compacting costs nothing more
 /// now (C-06).
 fn advise(hook: &Hook, upkeep: &Upkeep, ui: &Ui) -> Result<(), CommandError> {
-    let is_large = hook.context_tokens.saturating_mul(2) > upkeep.window.0;
+    let is_large = hook.context_tokens.saturating_mul(2) > upkeep.window.unwrap_or(Calibration::CHARS4.window).0;
     if hook.source != "resume" || !hook.prompt_cache_likely_expired || !is_large {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use crate::cli::compacting::compact_conversation;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::rewriting::Work;
-use crate::cli::settings::{EngineChoice, Mode, Rewriting, Summaries, Trigger};
+use crate::cli::settings::{Compacting, EngineChoice, Mode, Rewriting, Trigger};
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::report::compact::{CompactReport, Plan};
@@ -13,7 +13,7 @@ use ctxc_core::apply::{Rewrite, ThinkingReach};
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) rewriting: Rewriting,
-    pub(crate) summaries: Summaries,
+    pub(crate) compacting: Compacting,
     pub(crate) trigger: Trigger,
 }
 
@@ -43,7 +43,8 @@ pub(crate) fn compact_read<'a>(
     settings: &Settings,
     mut work: Work<'a>,
 ) -> Result<(Work<'a>, CompactReport), CommandError> {
-    let Settings { rewriting, summaries, trigger } = settings;
+    let Settings { rewriting, compacting, trigger } = settings;
+    let summaries = compacting.in_window(work.calibration.window);
     if rewriting.mode == Mode::Do {
         work.probe()?;
     }
@@ -53,7 +54,7 @@ pub(crate) fn compact_read<'a>(
     if matches!(summaries.summarizing.engine, EngineChoice::Extract) && summaries.is_called_for(size, *trigger) {
         work.ui.status("engine    extract (built in, offline)");
     }
-    let (rewrite, compacted) = compact_conversation(&mut work, summaries, *trigger, size, rewrite)?;
+    let (rewrite, compacted) = compact_conversation(&mut work, &summaries, *trigger, size, rewrite)?;
     let mut report = CompactReport { rewritten, compacted };
     let unchanged = report.compacted.why_unchanged();
     report.rewritten.note_calls(report.compacted.calls.as_ref());

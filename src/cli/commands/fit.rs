@@ -2,12 +2,11 @@
 
 use anyhow::anyhow;
 
-use crate::cli::args::Share;
 use crate::cli::error::{CommandError, Completion, too_low};
 use crate::cli::fitting::{Figures, Fitting, summaries};
 use crate::cli::pipeline::{Pipeline, Sizes};
 use crate::cli::rewriting::Work;
-use crate::cli::settings::{EngineChoice, Mode, Rewriting, Summaries};
+use crate::cli::settings::{EngineChoice, Mode, Rewriting, Summaries, Target};
 use crate::cli::ui::Ui;
 use crate::report::fit::FitReport;
 use crate::report::run::StageRow;
@@ -24,22 +23,11 @@ const MOST_PLANS: u32 = 4;
 pub(crate) struct Settings {
     pub(crate) rewriting: Rewriting,
     pub(crate) target: Target,
-    /// The context window that was named.
-    pub(crate) window: Option<Tokens>,
     pub(crate) effort: Effort,
     /// What is never removed.
     pub(crate) protections: PruneStage,
     /// How many of the earliest and of the latest summaries a view shows.
     pub(crate) clip: (u32, u32),
-}
-
-/// Where the context shall be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Target {
-    /// At a part of the context window.
-    Share(Share),
-    /// At so many tokens.
-    Tokens(Tokens),
 }
 
 /// What is done about a target that cannot be reached.
@@ -68,12 +56,8 @@ pub(crate) fn fit_read(settings: &Settings, work: &mut Work<'_>) -> Result<FitRe
     if settings.rewriting.mode == Mode::Do {
         work.probe()?;
     }
-    let mut rewritten = work.rewritten("fit");
-    rewritten.window = settings.window.unwrap_or(rewritten.window);
-    let target = match &settings.target {
-        Target::Share(share) => Tokens(share.of(rewritten.window.0)),
-        Target::Tokens(tokens) => *tokens,
-    };
+    let rewritten = work.rewritten("fit");
+    let target = settings.target.of(work.calibration.window);
     let before = work.size_of_stages(&Rewrite::default());
     let fitted = if before <= target || work.reading.chain.lines.is_empty() {
         let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);

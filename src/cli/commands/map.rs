@@ -62,7 +62,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
     let read = || format!("read {}", reading.name);
     let source = Source { file: &reading.file, index: &reading.index, chain: &reading.chain, session: &session };
-    let map = Map::read(source, reading.session(), operations, args.no_redact).with_context(read)?;
+    let mut map = Map::read(source, reading.session(), operations, args.no_redact).with_context(read)?;
+    map.usage.window = context.environment.config.window().unwrap_or(map.usage.window);
     let page = map.page()?;
     let Some(path) = &args.output else {
         tell(reporting, ui, &map, page)?;

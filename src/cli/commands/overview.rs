@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     /// The URL of the archive, which knows of figures that ctxc lowered.
     pub(crate) archive: Option<String>,
     pub(crate) shelf: Shelf,
+    /// The context window that is configured; without it the session tells.
+    pub(crate) window: Option<Tokens>,
     /// What is never removed.
     pub(crate) protections: PruneStage,
     pub(crate) reporting: Reporting,
@@ -46,6 +48,7 @@ impl Settings {
             session: of_project(&environment.places()?)?.into_iter().next(),
             archive,
             shelf: shelf.unwrap_or(Shelf::Nowhere),
+            window: config.window(),
             protections: PruneStage {
                 protect_steps: clamp(config.protect_steps),
                 protect_turns: clamp(config.protect_turns),
@@ -71,6 +74,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         source,
         bands: None,
         archive: settings.archive.clone(),
+        window: settings.window,
         reporting: settings.reporting.clone(),
     };
     let stats = stats::measure(&of_stats, &Bands::default(), &mut reading, ui)?;

@@ -160,19 +160,7 @@ fn has_lost_past(reading: &Reading, archive: &dyn Archive) -> Result<bool, Comma
 
 /// `rewriting` with another place for the result.
 fn with_output(rewriting: &Rewriting, output: Output) -> Rewriting {
-    Rewriting {
-        source: rewriting.source.clone(),
-        estimate: rewriting.estimate,
-        thinking: rewriting.thinking,
-        output,
-        keep: rewriting.keep.clone(),
-        on_server: rewriting.on_server,
-        keep_max: rewriting.keep_max,
-        shelf: rewriting.shelf.clone(),
-        typed_archive: rewriting.typed_archive.clone(),
-        mode: rewriting.mode,
-        reporting: rewriting.reporting.clone(),
-    }
+    Rewriting { output, ..rewriting.clone() }
 }
 
 /// The ids of the operations that are undone; none where none holds.

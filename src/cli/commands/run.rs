@@ -6,25 +6,61 @@ use crate::cli::error::{CommandError, Completion};
 use crate::cli::pipeline::{Pipeline, Sizes};
 use crate::cli::plan_file;
 use crate::cli::rewriting::Work;
-use crate::cli::settings::{EngineChoice, Form, Mode, Rewriting, Summaries};
+use crate::cli::settings::{Compacting, EngineChoice, Form, Mode, Rewriting, Summaries, Target};
 use crate::cli::tell::{report_file, tell_only};
 use crate::cli::ui::{Paths, Ui};
 use crate::report::run::RunReport;
-use ctxc_core::plan::Stage;
+use ctxc_core::plan::{CompactStage, Stage, TruncateStage};
 use ctxc_transcript::text::Tokens;
 
 /// The stages of a run.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) rewriting: Rewriting,
-    pub(crate) stages: Vec<Stage>,
+    pub(crate) stages: Vec<Asked>,
     pub(crate) engine: EngineChoice,
-    /// How what is compacted is summarised; nothing where no stage compacts.
-    pub(crate) summaries: Option<Summaries>,
+    /// How the conversation is compacted; nothing where no stage compacts.
+    pub(crate) compacting: Option<Compacting>,
     /// What the context shall come below; stages that are not needed for it are left out.
     pub(crate) target: Option<Tokens>,
     /// The session that a plan was made for.
     pub(crate) fingerprint: Option<String>,
+}
+
+/// A stage that was asked for.
+#[derive(Clone, Debug)]
+pub(crate) enum Asked {
+    /// As a plan file or the options say.
+    Stage(Stage),
+    /// Compact the conversation, as is configured for its context window.
+    Compact,
+    /// Truncate it to a size.
+    Truncate(Target),
+}
+
+impl Asked {
+    /// The stage in a context window of `window`, in which the conversation is compacted as `summaries` say.
+    fn stage(&self, window: Tokens, summaries: Option<&Summaries>) -> Option<Stage> {
+        match self {
+            Self::Stage(stage) => Some(stage.clone()),
+            Self::Compact => summaries.map(|summaries| Stage::Compact(compact_stage(summaries))),
+            Self::Truncate(target) => {
+                Some(Stage::Truncate(TruncateStage { name: "truncate".to_owned(), target_tokens: target.of(window).0 }))
+            }
+        }
+    }
+}
+
+fn compact_stage(summaries: &Summaries) -> CompactStage {
+    CompactStage {
+        name: "compact".to_owned(),
+        budget_tokens: (summaries.budget > Tokens::ZERO).then_some(summaries.budget.0),
+        keep_recent: summaries.keep_recent,
+        chunk_size: summaries.chunk_size.get(),
+        max_summary_tokens: summaries.summarizing.limit.0,
+        clip_first: summaries.clip_first,
+        clip_last: summaries.clip_last,
+    }
 }
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
@@ -39,14 +75,16 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     }
     // What follows from the edits takes a reading of the file to find: it is looked for where a target asks for it.
     let sizes = if settings.target.is_some() { Sizes::WithWhatFollows } else { Sizes::OfStages };
-    let mut pipeline = Pipeline::new(&mut work, &settings.engine, settings.summaries.as_ref(), sizes)?;
+    let window = work.calibration.window;
+    let summaries = settings.compacting.as_ref().map(|compacting| compacting.in_window(window));
+    let mut pipeline = Pipeline::new(&mut work, &settings.engine, summaries.as_ref(), sizes)?;
     let mut rows = Vec::new();
     let mut spared = Vec::new();
-    for stage in &settings.stages {
+    for stage in settings.stages.iter().filter_map(|asked| asked.stage(window, summaries.as_ref())) {
         if settings.target.is_some_and(|target| pipeline.size < target) {
             spared.push(stage.name().to_owned());
         } else {
-            rows.push(pipeline.take(stage)?);
+            rows.push(pipeline.take(&stage)?);
         }
     }
     let Pipeline { rewrite, reach, size, .. } = pipeline;

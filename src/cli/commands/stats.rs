@@ -21,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) bands: Option<String>,
     /// The URL of the archive, which knows of figures that ctxc lowered.
     pub(crate) archive: Option<String>,
+    /// The context window that was named or is configured; without it the session tells.
+    pub(crate) window: Option<Tokens>,
     pub(crate) reporting: Reporting,
 }
 
@@ -45,6 +47,7 @@ pub(crate) fn measure(
     let mut stats =
         session.again(ui, "counting", total, |reader, index, chain| Stats::count(name, reader, index, chain, bands))?;
     stats.session = session.session();
+    stats.window = settings.window.unwrap_or(stats.window);
     if let Some(measured) = &mut stats.measured {
         measured.lowered_from = lowered_from(settings, session, LineNo(measured.line.saturating_sub(1)))?;
     }

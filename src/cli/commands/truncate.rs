@@ -4,13 +4,12 @@ use anyhow::Context;
 
 use crate::cli::error::{CommandError, Completion, too_low};
 use crate::cli::rewriting::Work;
-use crate::cli::settings::{Mode, Rewriting};
+use crate::cli::settings::{Mode, Rewriting, Target};
 use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::report::truncate::{Plan, TruncateReport};
 use ctxc_core::apply::{Rewrite, Thinking, ThinkingReach, truncate};
 use ctxc_core::plan::TopDownTruncation;
-use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{LineSet, Messages};
 
 /// How far to truncate.
@@ -18,7 +17,7 @@ use ctxc_transcript::{LineSet, Messages};
 pub(crate) struct Settings {
     pub(crate) rewriting: Rewriting,
     /// What the context shall be below.
-    pub(crate) target: Tokens,
+    pub(crate) target: Target,
     pub(crate) effort: Effort,
 }
 
@@ -34,7 +33,8 @@ pub(crate) enum Effort {
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let mut work = Work::open(&settings.rewriting, ui)?;
     let calibration = work.estimate();
-    let strategy = TopDownTruncation::new(settings.target, calibration);
+    let target = settings.target.of(work.calibration.window);
+    let strategy = TopDownTruncation::new(target, calibration);
     let thinking = Thinking { policy: settings.rewriting.thinking, reach: ThinkingReach::BehindChange };
     let mut rewrite = Rewrite::default();
     let reading = &work.reading;
@@ -43,7 +43,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let lowest = truncated.truncation.size;
     if settings.effort == Effort::Exact && strategy.is_out_of_reach(lowest) {
         let hint = format!("use --target-tokens {}, or --best-effort to go as low as possible", lowest.0 + 1);
-        return Err(too_low(settings.target, lowest).hint(hint));
+        return Err(too_low(target, lowest).hint(hint));
     }
     let mut report = TruncateReport::new(work.rewritten("truncate"), &strategy, &truncated);
     let unchanged = report.why_unchanged();

@@ -16,6 +16,7 @@ use crate::cli::args::{EngineName, Estimate};
 use crate::cli::error::CommandError;
 use crate::cli::quantity;
 use ctxc_engine::Price;
+use ctxc_transcript::text::Tokens;
 
 /// The value of every key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -60,8 +61,8 @@ pub(crate) struct Config {
     pub(crate) protected_tools: Vec<String>,
     /// Files whose reads and edits are never pruned, as globs.
     pub(crate) protected_files: Vec<String>,
-    /// The context window of the model, in tokens.
-    pub(crate) context_window: u64,
+    /// The context window of the model, in tokens; without it what the session tells.
+    pub(crate) context_window: Option<u64>,
     /// The part of the window that may be full.
     pub(crate) threshold: f64,
     /// The part of that which truncation leaves.
@@ -110,7 +111,7 @@ impl Default for Config {
             protect_steps: 4,
             protected_tools: Vec::new(),
             protected_files: Vec::new(),
-            context_window: 200_000,
+            context_window: None,
             threshold: 0.85,
             headroom: 1.0,
             prices: BTreeMap::new(),
@@ -122,17 +123,6 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What the context is truncated to where nothing else is said: the part of the window that may be full.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "the parts are above 0 and up to 1, and no context window comes near 2^52 tokens"
-    )]
-    pub(crate) fn target_tokens(&self) -> u64 {
-        (self.context_window as f64 * self.threshold * self.headroom).round() as u64
-    }
-
     /// What `layers`, the strongest first, come to.
     ///
     /// # Errors
@@ -175,7 +165,7 @@ impl Config {
             ("min_tokens", self.min_tokens, 0, 1_000_000_000),
             ("protect_turns", self.protect_turns, 0, 1_000_000_000),
             ("protect_steps", self.protect_steps, 0, 1_000_000_000),
-            ("context_window", self.context_window, 1, 1_000_000_000),
+            ("context_window", self.context_window.unwrap_or(1), 1, 1_000_000_000),
         ] {
             if !(least..=most).contains(&number) {
                 return Err(CommandError::config(anyhow!("{name} must be from {least} to {most}, not {number}")));
@@ -187,6 +177,11 @@ impl Config {
         self.summarization.validate()?;
         self.client.validate()?;
         Ok(self)
+    }
+
+    /// The context window that is configured; without it what the session tells (W-04).
+    pub(crate) fn window(&self) -> Option<Tokens> {
+        self.context_window.map(Tokens)
     }
 
     /// At how many bytes of the archive its user is warned (N-13).

@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 
 use super::tools::Tool;
 use crate::cli::args::{Aim, fit_target};
-use crate::cli::commands::fit::{Effort, Target};
+use crate::cli::commands::fit::Effort;
 use crate::cli::commands::refs::Sort;
 use crate::cli::error::CommandError;
+use crate::cli::settings::Target;
 use ctxc_core::plan;
 
 /// A call as it came in.

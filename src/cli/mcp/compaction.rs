@@ -21,13 +21,14 @@ use ctxc_core::apply::{Rewrite, ThinkingReach};
 /// # Errors
 /// When anything fails; then nothing was written.
 pub(super) fn answer(subject: Subject, settings: &Settings, ui: &Ui) -> Result<(Answer, Rewritten), CommandError> {
-    let summaries = settings.summaries.as_ref().map_err(|error| {
+    let compacting = settings.compacting.as_ref().map_err(|error| {
         CommandError::config(anyhow!("cannot compact the session: {}", error.sentence()))
             .hint("fix the configuration, or start the server with `ctxc mcp --engine extract`, which works offline")
     })?;
     let rewriting = rewriting(&subject, settings);
-    let asked = compact::Settings { rewriting, summaries: summaries.clone(), trigger: Trigger::OverBudget };
+    let asked = compact::Settings { rewriting, compacting: compacting.clone(), trigger: Trigger::OverBudget };
     let work = Work::of(&asked.rewriting, subject.reading, ui)?;
+    let summaries = compacting.in_window(work.calibration.window);
     let size = work.size(&Rewrite::default(), ThinkingReach::BehindChange)?;
     if summaries.is_called_for(size, Trigger::OverBudget) {
         refuse_without_consent(&summaries.summarizing.engine)?;

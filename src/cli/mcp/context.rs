@@ -41,7 +41,7 @@ pub(super) fn answer(
         Change::Fit(target, effort) => {
             let (rewriting, clip) = (rewriting(&subject, settings), settings.clip);
             let protections = PruneStage { rules: Vec::new(), ..settings.pruning.clone() };
-            let asked = fit::Settings { rewriting, target: *target, window: None, effort: *effort, protections, clip };
+            let asked = fit::Settings { rewriting, target: *target, effort: *effort, protections, clip };
             let work = &mut Work::of(&asked.rewriting, subject.reading, ui)?;
             let report = fit::fit_read(&asked, work).map_err(|error| error.hint("or give `force`: true"))?;
             (report.to_string(), report.rewritten, Outcome::Done)

@@ -11,7 +11,7 @@ use super::subject::{self, Made};
 use super::{caller, compaction, context, memory, refs, stats};
 use crate::cli::args::Estimate;
 use crate::cli::error::CommandError;
-use crate::cli::settings::{Consent, Meaning, Summaries};
+use crate::cli::settings::{Compacting, Consent, Meaning};
 use crate::cli::ui::Ui;
 use crate::report::rewritten::Rewritten;
 use ctxc_core::apply::{ApplyError, Shelf};
@@ -36,8 +36,8 @@ pub(crate) struct Settings {
     pub(crate) shelf: Shelf,
     /// The estimate that was asked for.
     pub(crate) estimate: Option<Estimate>,
-    /// The size of the context window.
-    pub(crate) context_window: Tokens,
+    /// The size of the context window, where it was named or is configured.
+    pub(crate) window: Option<Tokens>,
     /// What `prune` and `fit` go by: the usual rules, and what is protected.
     pub(crate) pruning: PruneStage,
     /// How many of the earliest and of the latest summaries a view shows.
@@ -45,7 +45,7 @@ pub(crate) struct Settings {
     /// How `memory_read` finds entries by what they mean, or why it cannot; nothing where only by their words.
     pub(crate) meaning: Result<Option<Meaning>, CommandError>,
     /// When the session is compacted, and into what; or why it cannot be.
-    pub(crate) summaries: Result<Summaries, CommandError>,
+    pub(crate) compacting: Result<Compacting, CommandError>,
 }
 
 /// How often a call is begun again because the client has written to the session meanwhile.

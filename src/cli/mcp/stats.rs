@@ -22,20 +22,21 @@ pub(super) fn answer(mut subject: Subject, settings: &Settings, ui: &Ui) -> Resu
         source: subject::found(&subject.source),
         bands: None,
         archive: Some(settings.archive.clone()),
+        window: settings.window,
         reporting: Reporting { verb: String::new(), form: Form::Text, report: None },
     };
     let bands: Bands = "".parse().map_err(CommandError::usage)?;
     let stats = stats::measure(&asked, &bands, &mut subject.reading, ui)?;
-    Ok(Answer::text(told(&stats, settings.context_window)))
+    Ok(Answer::text(told(&stats)))
 }
 
-fn told(stats: &Stats, window: Tokens) -> String {
-    let Stats { counts, tokens: context, .. } = stats;
+fn told(stats: &Stats) -> String {
+    let Stats { counts, tokens: context, window, .. } = stats;
     let mut text = format!(
         "context: about {} ({} of a window of {})",
         tokens(context.calibrated),
         percent(context.calibrated.0, window.0),
-        tokens(window)
+        tokens(*window)
     );
     match stats.measured {
         Some(Measured { tokens: measured, lowered_from: None, .. }) => {

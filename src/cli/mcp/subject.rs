@@ -97,6 +97,7 @@ pub(super) fn rewriting(subject: &Subject, settings: &super::Settings) -> Rewrit
             Shelf::Default | Shelf::Nowhere => None,
         },
         mode: Mode::Do,
+        window: settings.window,
         reporting: Reporting { verb: String::new(), form: Form::Text, report: None },
     }
 }

@@ -270,7 +270,7 @@ impl Map {
             usage: ContextUsage {
                 before,
                 after: None,
-                window: calibration.window(),
+                window: calibration.window,
                 measured: recorded_context(file, index, chain)?,
             },
             n_steps,

@@ -264,7 +264,7 @@ impl Stats {
         let SecondPass { turns, parts, recorded, recorded_by, .. } = second;
         Ok(Self {
             session: SessionRef::default(),
-            window: calibration.window(),
+            window: calibration.window,
             file: name,
             size: size(index, chain),
             counts: counts(index, chain, turns.len()),
