@@ -247,6 +247,18 @@ fn n_12_what_an_operation_removed_can_be_forgotten() {
     assert!(again.stderr.contains("no operation nope"), "{}", again.text);
 }
 
+// N-12, S-09: thinking is bound to all that stands before it.
+#[test]
+fn n_12_a_result_with_masked_text_and_with_thinking_is_named() {
+    let stage = Stage::new().session("session-small").stdin("About 41 million rows, 38 GB with indexes");
+    let path = stage.run(["prune", "latest", "--keep-thinking", "--mask", "0", "--protect-steps", "0"]).ended(0).path();
+    let done = stage.run(["forget", "--secret", "--yes"]).ended(0);
+    assert!(done.stderr.contains("which the API may reject behind a mask"), "{}", done.text);
+    assert!(fs::read_to_string(&path).unwrap().contains(r#""type":"thinking""#));
+    stage.run(["prune", path.to_str().unwrap(), "--thinking", "--in-place", "--force"]).ended(0);
+    assert!(!fs::read_to_string(&path).unwrap().contains(r#""type":"thinking""#));
+}
+
 // N-12
 #[test]
 fn n_12_discard_says_that_it_is_no_erasure() {

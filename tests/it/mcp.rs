@@ -770,6 +770,11 @@ fn x_09_an_agent_reaches_no_other_project_whatever_ids_are_shared() {
     assert!(String::from_utf8_lossy(&found.stdout).contains("KEY"), "the archive has both: {}", found.text);
     let agent = Agent::start(&stage, &["--session", own.to_str().unwrap()]);
     agent.call("context", json!({"action": "discard", "targets": [[handle(&stage, "latest", "Read")]]})).done();
+    let read = handle(&stage, "latest", "Read");
+    let restored = agent.call("context", json!({"action": "restore", "targets": [[read]]})).done().text;
+    let id = restored.split("new session: ").nth(1).unwrap().lines().next().unwrap();
+    let restored = fs::read_to_string(project.join(format!("{id}.jsonl"))).unwrap();
+    assert!(restored.contains(r#"\"name\": \"shop\""#) && !restored.contains("KEY"), "{restored}");
     let own_text = agent.call("memory_read", json!({"query": "shop version"})).done().text;
     assert!(own_text.contains("\"name\": \"shop\""), "{own_text}");
     for query in ["ZEBRAKEY", "QUAGGAKEY", "other project"] {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 
@@ -16,11 +16,13 @@ use crate::cli::taking_up::index_path;
 use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::forget::{File, ForgetReport};
-use ctxc_core::apply::{n_masked, overwrite};
+use crate::report::size::counted;
+use ctxc_core::apply::{n_masked, overwrite, shell_word};
 use ctxc_core::version::{Purge, Purged, Secret, files_in, kept_sessions, purge, taken_out};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, hide_password};
 use ctxc_transcript::session::{Places, sidecar_dir};
 use ctxc_transcript::text::Stopped;
+use ctxc_transcript::{Chain, Flags, Index};
 
 /// A secret is no longer; who pipes a whole file in has made a mistake.
 const LONGEST: u64 = 1 << 20;
@@ -99,7 +101,17 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         }
     }
     archive.erase()?;
-    finish(settings, report, &mut *archive, &secret, ui)
+    let masked: Vec<String> = report.files.iter().map(|file| file.path.clone()).collect();
+    let done = finish(settings, report, &mut *archive, &secret, ui)?;
+    let bound: Vec<&String> = masked.iter().filter(|path| has_thinking(Path::new(path))).collect();
+    if let Some(first) = bound.first() {
+        ui.warning(format_args!(
+            "{} with masked text and with thinking, which the API may reject behind a mask",
+            counted(bound.len() as u64, "session")
+        ));
+        ui.hint(format_args!("remove it with `ctxc prune {} --thinking --in-place`", shell_word(first)));
+    }
+    Ok(done)
 }
 
 /// Looks again, and says what is left.
@@ -157,6 +169,16 @@ fn secret(what: &What, archive: &dyn Archive, ui: &Ui) -> Result<Secret, Command
                 .ok_or_else(|| anyhow!("operation {} removed no text of at least 16 bytes", operation.id).into())
         }
     }
+}
+
+/// Whether the file at `path` is a session that has thinking in its active entries.
+fn has_thinking(path: &Path) -> bool {
+    let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
+    let index = || Index::build(std::fs::File::open(path)?);
+    is_session
+        && index().is_ok_and(|index| {
+            Chain::find(&index).lines.iter().any(|line| index.record(*line).flags.any(Flags::THINKING))
+        })
 }
 
 /// Files that may hold the text.
