@@ -235,7 +235,7 @@ impl RunReport {
             let _ = write!(plan, "\n[[stage]]\n{}", toml::to_string(&row.stage)?);
             match &row.did {
                 Did::Pruned { calls, .. } => {
-                    list(&mut plan, "cut", calls.iter().map(|call| (call.as_item(), call.as_comment())));
+                    list(&mut plan, "cut", calls.iter().map(|call| (call.as_item(), call.as_comment(&self.rewritten))));
                 }
                 Did::Compressed { texts, calls, .. } => {
                     if let Some(calls) = calls {
@@ -267,6 +267,7 @@ impl TextRow {
     }
 
     fn as_comment(&self) -> String {
-        format!("{} tokens: {}", count(self.tokens.0), self.begins)
+        // In the measure of the target beside it.
+        format!("{} chars4 tokens: {}", count(self.tokens.0), self.begins)
     }
 }
