@@ -16,7 +16,7 @@ use super::error::CommandError;
 use super::interrupt::while_waiting;
 use super::sanitizer::Sanitizer;
 use super::screen;
-use crate::report::look::Look;
+use crate::report::look::{Look, wrapped};
 use ctxc_transcript::text::printable;
 
 /// How much is said on standard error.
@@ -37,6 +37,15 @@ pub enum Paths {
     Short,
     /// As they stand: the text is quoted from a session.
     Whole,
+}
+
+/// Whether the lines of a message are broken to fit a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrap {
+    /// Between words: it is prose.
+    Words,
+    /// Never: it has commands and paths to copy.
+    Never,
 }
 
 /// Where everything that a command says goes through.
@@ -235,14 +244,21 @@ impl Ui {
     /// Says what was done. Silent with `-q`.
     pub fn status(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Normal {
-            self.say(Style::new(), "", text);
+            self.say(Style::new(), Wrap::Never, "", text);
+        }
+    }
+
+    /// Says what is about to be done, in prose. Silent with `-q`.
+    pub fn notice(&self, text: impl Display) {
+        if self.verbosity >= Verbosity::Normal {
+            self.say(Style::new(), Wrap::Words, "", text);
         }
     }
 
     /// Says one step of the work. Silent without `-v`.
     pub fn detail(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Verbose {
-            self.say(Style::new().dimmed(), "", text);
+            self.say(Style::new().dimmed(), Wrap::Words, "", text);
         }
     }
 
@@ -252,7 +268,7 @@ impl Ui {
             warnings.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_string());
         }
         if self.verbosity >= Verbosity::Normal {
-            self.say(AnsiColor::Yellow.on_default().bold(), "warning: ", text);
+            self.say(AnsiColor::Yellow.on_default().bold(), Wrap::Words, "warning: ", text);
         }
     }
 
@@ -265,12 +281,12 @@ impl Ui {
 
     /// Says what failed. Never silent.
     pub fn error(&self, text: impl Display) {
-        self.say(AnsiColor::Red.on_default().bold(), "error: ", text);
+        self.say(AnsiColor::Red.on_default().bold(), Wrap::Words, "error: ", text);
     }
 
     /// Says what to do about an error. Never silent.
     pub fn error_hint(&self, text: impl Display) {
-        self.say(AnsiColor::Cyan.on_default().bold(), "hint: ", text);
+        self.say(AnsiColor::Cyan.on_default().bold(), Wrap::Words, "hint: ", text);
     }
 
     /// Asks a question that is answered with yes or no; nothing where nobody is there to be asked.
@@ -282,7 +298,7 @@ impl Ui {
         if !is_streams || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
             return Ok(None);
         }
-        self.say(Style::new(), "", format_args!("{question} [y/N]"));
+        self.say(Style::new(), Wrap::Words, "", format_args!("{question} [y/N]"));
         let mut answer = String::new();
         while_waiting(|| io::stdin().read_line(&mut answer))?;
         Ok(Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")))
@@ -310,8 +326,8 @@ impl Ui {
         is_streams && self.verbosity == Verbosity::Normal && io::stderr().is_terminal()
     }
 
-    /// One line on standard error; the style goes to the prefix, or to the whole where there is none.
-    fn say(&self, style: Style, prefix: &str, text: impl Display) {
+    /// One message on standard error; the style goes to the prefix, or to the whole where there is none.
+    fn say(&self, style: Style, wrap: Wrap, prefix: &str, text: impl Display) {
         if matches!(self.listener, Listener::Agent(_)) && self.verbosity < Verbosity::Verbose {
             return;
         }
@@ -319,7 +335,10 @@ impl Ui {
         let text = printable(&text);
         let is_shown = matches!(self.listener, Listener::Streams) && io::stderr().is_terminal();
         let look = Look { home: is_shown.then(screen::home), ..Look::PLAIN };
-        let text = look.paths(&text);
+        let mut text = look.paths(&text);
+        if wrap == Wrap::Words && is_shown {
+            text = wrapped(&text, prefix.len(), screen::size().0).into();
+        }
         let (mut stderr, style): (Box<dyn Write>, _) = match &self.listener {
             Listener::Kept(streams) => (Box::new(streams.stderr.clone()), Style::new()),
             Listener::Streams | Listener::Agent(_) => {

@@ -130,9 +130,65 @@ pub fn clip(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", text.split_at(n_bytes).0))
 }
 
+/// `text` with its lines broken between words so that they fit into `width` columns. Lines that go on are indented by
+/// `indent` more than the line that they go on from. A command between backquotes is one word, and so is what has no space:
+/// where that is longer than a line, it is left whole, so that it can be copied.
+#[must_use]
+pub fn wrapped(text: &str, indent: usize, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for (at, line) in text.split('\n').enumerate() {
+        let own = line.len() - line.trim_start_matches(' ').len();
+        // The prefix of the message is on its first line.
+        let prefix = if at == 0 { indent } else { 0 };
+        let mut current = " ".repeat(own);
+        let mut used = prefix + own;
+        let mut is_fresh = true;
+        for word in words(line.trim_start_matches(' ')) {
+            let gap = usize::from(!is_fresh);
+            if !is_fresh && used + gap + word.width() > width {
+                lines.push(std::mem::replace(&mut current, " ".repeat(indent + own)));
+                used = indent + own;
+            } else if !is_fresh {
+                current.push(' ');
+                used += 1;
+            }
+            current += word;
+            used += word.width();
+            is_fresh = false;
+        }
+        lines.push(current);
+    }
+    lines.join("\n")
+}
+
+/// The words of `line`, of which one between backquotes may have spaces.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    line.split(move |c| {
+        is_quoted ^= c == '`';
+        c == ' ' && !is_quoted
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // W-09
+    #[test]
+    fn w_09_messages_are_wrapped_between_words_and_commands_stay_whole() {
+        let cases = [
+            (0, 20, "short enough", "short enough"),
+            (6, 20, "a hint that is longer than that", "a hint that is\n      longer than\n      that"),
+            (0, 16, "run `ctxc restore --op 1` now", "run\n`ctxc restore --op 1`\nnow"),
+            (0, 12, "one of these:\n  line 9: Go on", "one of\nthese:\n  line 9: Go\n  on"),
+            (0, 8, "日本語 日本語", "日本語\n日本語"),
+            (0, 8, "/a/long/path/that/is/one word", "/a/long/path/that/is/one\nword"),
+        ];
+        for (indent, width, text, lines) in cases {
+            assert_eq!(wrapped(text, indent, width), lines);
+        }
+    }
 
     // W-09
     #[test]

@@ -260,6 +260,24 @@ fn w_09_what_is_longer_than_the_terminal_goes_through_the_pager() {
 
 // W-09
 #[test]
+fn w_09_messages_on_standard_error_are_wrapped_on_a_terminal_alone() {
+    let server = Server::start(shortened);
+    let stage = stage(&server);
+    let commands: [&[&str]; 3] = [&["stats", "no-such"], &["discard", "-s", "in.jsonl", "no such text"], &COMPRESS];
+    for command in commands {
+        let piped = stage.run(command).stderr;
+        assert!(piped.lines().any(|line| line.width() > 40), "{piped}");
+        let mut process = stage.process();
+        process.args(command).env("NO_COLOR", "1");
+        let screen = on_a_terminal(process, (40, 24), Output::Away, "n\n").screen;
+        for line in screen.lines().filter(|line| line.contains(' ') && !line.contains('/')) {
+            assert!(line.width() <= 40, "{command:?}: {line:?} in\n{screen}");
+        }
+    }
+}
+
+// W-09
+#[test]
 fn w_09_a_reader_that_goes_away_is_no_error() {
     let stage = stage_of_titles();
     let mut child = stage.process().args(["show", "-q"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
