@@ -41,7 +41,7 @@ pub(super) fn offer(what: &Offer<'_>, asking: &Asking, ui: &Ui) -> Result<(), Co
         Some(range) => format!("about {} to {}", range.low, range.high),
         None => "unknown cost".to_owned(),
     };
-    ui.notice(format_args!(
+    ui.status(format_args!(
         "engine    chat: sends {} ({} tokens) to {} ({}), {secrets}, {cost}",
         counted(expected.calls, noun),
         count(tokens.0),

@@ -129,7 +129,7 @@ fn announce(
         let n_entries = entries.len() as u64;
         format!("the query and {} {}", count(n_entries), if n_entries == 1 { "entry" } else { "entries" })
     };
-    ui.notice(format_args!(
+    ui.status(format_args!(
         "embeddings: sends {what}, {} tokens, to {} ({}), {secrets}, {cost}",
         count(tokens.0),
         server.endpoint.host(),

@@ -14,7 +14,7 @@ use super::settings::{Asking, EngineChoice, Keep};
 use super::stored;
 use super::ui::Ui;
 use crate::report::calls::{Calls, CallsReport};
-use crate::report::size::{count, counted};
+use crate::report::size::{count, counted, retries};
 use ctxc_engine::chat::Chat;
 use ctxc_engine::run::Task;
 use ctxc_engine::run::{Cache, End, Event, Outcome, Questions, Ran, Spent, run, run_at_once};
@@ -166,7 +166,8 @@ impl<'a> Running<'a> {
     fn draw(&self) {
         let Self { n_done, n_tasks, n_again, cost, .. } = self;
         let saved = self.measure.scale(self.saved).0;
-        self.progress.note(|| format!("{n_done}/{n_tasks}, {} tokens saved, {cost}, {n_again} retries", count(saved)));
+        self.progress
+            .note(|| format!("{n_done}/{n_tasks}, {} tokens saved, {cost}, {}", count(saved), retries(*n_again)));
     }
 }
 

@@ -39,15 +39,6 @@ pub enum Paths {
     Whole,
 }
 
-/// Whether the lines of a message are broken to fit a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wrap {
-    /// Between words: it is prose.
-    Words,
-    /// Never: it has commands and paths to copy.
-    Never,
-}
-
 /// Where everything that a command says goes through.
 #[derive(Debug)]
 pub struct Ui {
@@ -244,21 +235,14 @@ impl Ui {
     /// Says what was done. Silent with `-q`.
     pub fn status(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Normal {
-            self.say(Style::new(), Wrap::Never, "", text);
-        }
-    }
-
-    /// Says what is about to be done, in prose. Silent with `-q`.
-    pub fn notice(&self, text: impl Display) {
-        if self.verbosity >= Verbosity::Normal {
-            self.say(Style::new(), Wrap::Words, "", text);
+            self.say(Style::new(), "", text);
         }
     }
 
     /// Says one step of the work. Silent without `-v`.
     pub fn detail(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Verbose {
-            self.say(Style::new().dimmed(), Wrap::Words, "", text);
+            self.say(Style::new().dimmed(), "", text);
         }
     }
 
@@ -268,7 +252,7 @@ impl Ui {
             warnings.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_string());
         }
         if self.verbosity >= Verbosity::Normal {
-            self.say(AnsiColor::Yellow.on_default().bold(), Wrap::Words, "warning: ", text);
+            self.say(AnsiColor::Magenta.on_default().bold(), "warning: ", text);
         }
     }
 
@@ -281,12 +265,12 @@ impl Ui {
 
     /// Says what failed. Never silent.
     pub fn error(&self, text: impl Display) {
-        self.say(AnsiColor::Red.on_default().bold(), Wrap::Words, "error: ", text);
+        self.say(AnsiColor::Red.on_default().bold(), "error: ", text);
     }
 
     /// Says what to do about an error. Never silent.
     pub fn error_hint(&self, text: impl Display) {
-        self.say(AnsiColor::Cyan.on_default().bold(), Wrap::Words, "hint: ", text);
+        self.say(Style::new().bold(), "hint: ", text);
     }
 
     /// Asks a question that is answered with yes or no; nothing where nobody is there to be asked.
@@ -298,7 +282,7 @@ impl Ui {
         if !is_streams || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
             return Ok(None);
         }
-        self.say(Style::new(), Wrap::Words, "", format_args!("{question} [y/N]"));
+        self.say(Style::new(), "", format_args!("{question} [y/N]"));
         let mut answer = String::new();
         while_waiting(|| io::stdin().read_line(&mut answer))?;
         Ok(Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")))
@@ -319,15 +303,15 @@ impl Ui {
         Look { width: is_terminal.then(|| screen::size().0), is_styled, home: is_terminal.then(screen::home) }
     }
 
-    /// Whether progress may be drawn: standard error is a terminal, and neither `-q` nor `-v` was given.
+    /// Whether progress may be drawn: standard error is a terminal that can move its cursor, and neither `-q` nor `-v` was given.
     #[must_use]
     pub fn draws_progress(&self) -> bool {
         let is_streams = matches!(self.listener, Listener::Streams);
-        is_streams && self.verbosity == Verbosity::Normal && io::stderr().is_terminal()
+        is_streams && self.verbosity == Verbosity::Normal && io::stderr().is_terminal() && !screen::is_dumb()
     }
 
     /// One message on standard error; the style goes to the prefix, or to the whole where there is none.
-    fn say(&self, style: Style, wrap: Wrap, prefix: &str, text: impl Display) {
+    fn say(&self, style: Style, prefix: &str, text: impl Display) {
         if matches!(self.listener, Listener::Agent(_)) && self.verbosity < Verbosity::Verbose {
             return;
         }
@@ -336,8 +320,8 @@ impl Ui {
         let is_shown = matches!(self.listener, Listener::Streams) && io::stderr().is_terminal();
         let look = Look { home: is_shown.then(screen::home), ..Look::PLAIN };
         let mut text = look.paths(&text);
-        if wrap == Wrap::Words && is_shown {
-            text = wrapped(&text, prefix.len(), screen::size().0).into();
+        if is_shown {
+            text = wrapped(&text, prefix, screen::size().0).into();
         }
         let (mut stderr, style): (Box<dyn Write>, _) = match &self.listener {
             Listener::Kept(streams) => (Box::new(streams.stderr.clone()), Style::new()),

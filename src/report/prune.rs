@@ -143,7 +143,7 @@ impl CallRow {
     pub(super) fn as_comment(&self, rewritten: &Rewritten) -> String {
         let change = rewritten.shown_change(BeforeAfter { before: self.tokens_before, after: self.tokens_after });
         let named = format!("{} {}", self.tool, shortened(&self.argument, ARGUMENT_LEN));
-        format!("{}, line {}: {change}, {}", named.trim_end(), count(self.line.into()), self.rule)
+        format!("{change}, {}: {}, line {}", self.rule, named.trim_end(), count(self.line.into()))
     }
 }
 

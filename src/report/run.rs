@@ -216,8 +216,8 @@ impl RunReport {
     /// When a stage cannot be written as TOML.
     pub fn plan(&self, session: Option<&str>, fingerprint: &str) -> Result<String, toml::ser::Error> {
         let mut plan = String::from(
-            "# A plan of `ctxc run`. A line of a list can be removed, to leave that item as it is; numbers can be\n\
-             # changed. Then: ctxc run --plan FILE\n\nplan = 1\n",
+            "# A plan of `ctxc run`. Remove a line of a list to leave that item unchanged;\n\
+             # numbers can be changed. Then: ctxc run --plan FILE\n\nplan = 1\n",
         );
         // Writing to a string does not fail.
         if let Some(session) = session {

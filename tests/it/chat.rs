@@ -164,7 +164,7 @@ fn b_08_each_task_tells_what_came_of_it() {
     warning: 3 messages got no reply; last error: the server has trouble (500): overloaded
     compressed 3 messages in 5 of 5 turns; 0 too short, 4 kept, 3 failed
       compress: 3 of 10 messages, 188 -> 66 tokens (35.2 %, target 68 or 35 %)
-    13 calls to [server], 3 of them retries; 4,000 tokens in, 250 out; 0.0015 USD
+    13 calls to [server], with 3 retries; 4,000 tokens in, 250 out; 0.0015 USD
     facts kept: 6 of 6 (100 %): paths 3 of 3, versions 3 of 3
     context   623 -> 501 tokens (<1 % -> <1 % of 200k)
     cache     66 tokens re-cached; breaks even after 7 steps
