@@ -46,7 +46,7 @@ pub(super) fn shorten(
     rewrite: &mut Rewrite,
 ) -> Result<Shortened, CommandError> {
     let reading = &work.reading;
-    let Shrunk { ran, calls } = shrink(tasks, engine, &work.settings.keep, reading.stem.as_deref(), work.ui)?;
+    let Shrunk { ran, calls } = shrink(tasks, engine, work)?;
     let outcomes = tasks.iter().zip(ran.outcomes).map(|(task, outcome)| match min_kept {
         Some(min_kept) => min_kept.judge(task, outcome),
         None => outcome,

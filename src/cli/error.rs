@@ -242,14 +242,19 @@ fn apply_hint(error: &ApplyError) -> Option<&'static str> {
 
 fn session_hints(error: &SessionError) -> Vec<String> {
     let list = |head: &str| {
-        let rows = error.candidates().iter().map(|candidate| format!("\n  {}", describe(candidate)));
+        // The id is enough where it is found by it.
+        let is_by_id = matches!(error, SessionError::Unknown { .. });
+        let rows = error.candidates().iter().map(|it| match it.path.file_stem() {
+            Some(id) if is_by_id => format!("\n  {}  {}", modified(it), id.to_string_lossy()),
+            Some(_) | None => format!("\n  {}", describe(it)),
+        });
         rows.fold(head.to_owned(), |list, row| list + &row)
     };
     match error {
         SessionError::Unknown { candidates, .. } if candidates.is_empty() => {
             vec!["use a path, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned()]
         }
-        SessionError::Unknown { .. } => vec![list("the newest sessions are")],
+        SessionError::Unknown { .. } => vec![list("the newest sessions are:")],
         SessionError::Ambiguous { .. } => vec![list("use a longer prefix or a path:")],
         SessionError::NoneHere { .. } => {
             vec!["name a session; `ctxc list --all` lists those of all projects".to_owned()]
@@ -260,16 +265,20 @@ fn session_hints(error: &SessionError) -> Vec<String> {
         SessionError::Folder { candidates, .. } if candidates.is_empty() => {
             vec!["use the path of a file in it".to_owned()]
         }
-        SessionError::Folder { .. } => vec![list("use the path of a file in it, such as")],
+        SessionError::Folder { .. } => vec![list("use the path of a file in it, such as:")],
         SessionError::Unreadable { .. } => vec!["check its permissions, or use a path".to_owned()],
     }
 }
 
 /// When it was last written, to the second and in UTC, and its path.
 pub(super) fn describe(candidate: &Candidate) -> String {
+    format!("{}  {}", modified(candidate), candidate.path.display())
+}
+
+/// When it was last written, to the second and in UTC.
+fn modified(candidate: &Candidate) -> String {
     let modified = Timestamp::try_from(candidate.modified).and_then(|time| time.round(Unit::Second));
-    let modified = modified.map_or_else(|_| "-".to_owned(), |time| time.to_string());
-    format!("{modified}  {}", candidate.path.display())
+    modified.map_or_else(|_| "-".to_owned(), |time| time.to_string())
 }
 
 #[cfg(test)]

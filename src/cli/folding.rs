@@ -13,7 +13,7 @@ use super::settings::{Asking, EngineChoice, Keep, Summarizing};
 use super::stored;
 use super::ui::Ui;
 use crate::report::calls::CallsReport;
-use crate::report::size::count;
+use crate::report::size::retries;
 use ctxc_engine::chat::Chat;
 use ctxc_engine::run::{
     Cache, FoldEvent, FoldFailure, Folded, Folding, Precautions, PriceOf, Terms, expect_folds, fold_at_once, fold_with,
@@ -167,7 +167,7 @@ impl<'a> Running<'a> {
     /// done and all, and calls made again; the bar itself has the time left.
     fn draw(&self) {
         let Self { n_done, sizes, n_again, .. } = self;
-        self.progress.note(|| format!("summarizing {n_done}/{}, {} retries", sizes.len(), count(*n_again)));
+        self.progress.note(|| format!("summarizing {n_done}/{}, {}", sizes.len(), retries(*n_again)));
     }
 
     /// The summaries, or why there are none and what is kept all the same.

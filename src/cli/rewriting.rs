@@ -112,7 +112,7 @@ impl<'a> Work<'a> {
     /// What is known before anything has been done.
     pub(super) fn rewritten(&self, verb: &'static str) -> Rewritten {
         let mut rewritten = Rewritten::new(verb, self.reading.name.clone(), &self.calibration, self.totals);
-        rewritten.shows_calibrated = self.settings.estimate != Some(Estimate::Chars4);
+        rewritten.measure = self.estimate();
         rewritten.dry_run = self.settings.mode == Mode::Show;
         rewritten.session = self.reading.session();
         rewritten.measured = self.reading.measured();

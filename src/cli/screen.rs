@@ -35,14 +35,20 @@ pub(super) fn colored(text: &str) -> String {
     painted(text, |style| ansi(style).render().to_string(), &Ansi::new().bold().render_reset().to_string())
 }
 
+/// Of the 16 colors those that are legible on a dark and on a light background: yellow and cyan are not on white.
 const fn ansi(style: Style) -> Ansi {
     match style {
         Style::Heading => Ansi::new().bold(),
         Style::Added => AnsiColor::Green.on_default(),
         Style::Removed => AnsiColor::Red.on_default(),
-        Style::Changed => AnsiColor::Yellow.on_default(),
+        Style::Changed => AnsiColor::Magenta.on_default(),
         Style::Dim => Ansi::new().dimmed(),
     }
+}
+
+/// Whether the terminal cannot move its cursor, by `TERM`.
+pub(super) fn is_dumb() -> bool {
+    env::var_os("TERM").is_none_or(|term| term == "dumb")
 }
 
 /// Whether `text` has more lines than fit on a screen of this size with the prompt of the shell.
@@ -60,10 +66,9 @@ pub(super) fn is_long(text: &str, (columns, rows): (usize, usize)) -> bool {
 /// # Errors
 /// When the pager cannot be written to, but for one that was left before the end.
 pub(super) fn page(text: &str) -> io::Result<bool> {
-    let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
     let typed = env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
     let mut words = typed.split_whitespace();
-    let Some(program) = words.next().filter(|program| *program != "cat" && !is_dumb) else { return Ok(false) };
+    let Some(program) = words.next().filter(|program| *program != "cat" && !is_dumb()) else { return Ok(false) };
     let mut pager = Command::new(program);
     pager.args(words).stdin(Stdio::piped());
     // As `git` does: leave at once what fits, let colors through, and keep the text on the screen.

@@ -9,16 +9,18 @@ use jiff::Timestamp;
 use super::asking::{Offer, left_behind, offer, warn_not_cached, were};
 use super::error::{CommandError, remedy_hint};
 use super::progress::Progress;
+use super::rewriting::Work;
 use super::settings::{Asking, EngineChoice, Keep};
 use super::stored;
 use super::ui::Ui;
 use crate::report::calls::{Calls, CallsReport};
-use crate::report::size::{count, counted};
+use crate::report::size::{count, counted, retries};
 use ctxc_engine::chat::Chat;
 use ctxc_engine::run::Task;
 use ctxc_engine::run::{Cache, End, Event, Outcome, Questions, Ran, Spent, run, run_at_once};
 use ctxc_engine::{EngineError, Extract, Usd};
-use ctxc_transcript::text::Stopped;
+use ctxc_transcript::Calibration;
+use ctxc_transcript::text::{Stopped, Tokens};
 
 /// What came of tasks.
 pub(super) struct Shrunk {
@@ -38,21 +40,15 @@ pub(super) fn expect(tasks: &[Task], choice: &EngineChoice, keep: &Keep) -> Resu
     Ok(Some(Calls::expected(&questions, asking.server.endpoint.host())))
 }
 
-/// Shortens the texts of `tasks` through the engine of `choice`. Results are cached where originals are kept, as of
-/// `session`.
+/// Shortens the texts of `tasks` of the session of `work` through the engine of `choice`. Results are cached where originals
+/// are kept.
 ///
 /// # Errors
 /// When the run was broken off, or ended in a way after which nothing is to be written.
-pub(super) fn shrink(
-    tasks: &[Task],
-    choice: &EngineChoice,
-    keep: &Keep,
-    session: Option<&str>,
-    ui: &Ui,
-) -> Result<Shrunk, CommandError> {
+pub(super) fn shrink(tasks: &[Task], choice: &EngineChoice, work: &Work<'_>) -> Result<Shrunk, CommandError> {
     match choice {
-        EngineChoice::Extract => at_once(tasks, ui),
-        EngineChoice::Chat(asking) => by_server(tasks, asking, keep, session, ui),
+        EngineChoice::Extract => at_once(tasks, work.ui),
+        EngineChoice::Chat(asking) => by_server(tasks, asking, work),
     }
 }
 
@@ -71,21 +67,16 @@ fn at_once(tasks: &[Task], ui: &Ui) -> Result<Shrunk, CommandError> {
     Ok(Shrunk { ran, calls: None })
 }
 
-fn by_server(
-    tasks: &[Task],
-    asking: &Asking,
-    keep: &Keep,
-    session: Option<&str>,
-    ui: &Ui,
-) -> Result<Shrunk, CommandError> {
+fn by_server(tasks: &[Task], asking: &Asking, work: &Work<'_>) -> Result<Shrunk, CommandError> {
+    let (ui, session) = (work.ui, work.reading.stem.as_deref());
     let engine = Chat::new(asking.server.clone());
     let host = asking.server.endpoint.host();
-    let mut archive = if tasks.is_empty() { None } else { stored::open_for_results(keep)? };
+    let mut archive = if tasks.is_empty() { None } else { stored::open_for_results(&work.settings.keep)? };
     let cache = |archive| Cache::new(archive, session.map(str::to_owned), Timestamp::now());
     let mut cache = archive.as_mut().map(|archive| cache(&mut **archive));
     let questions = questions(tasks, asking, &engine, cache.as_ref())?;
     announce(&questions, asking, ui)?;
-    let mut running = Running::start(tasks, ui);
+    let mut running = Running::start(tasks, work.estimate(), ui);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
     let mut has_cache = cache.is_some();
     let ran =
@@ -122,20 +113,31 @@ fn announce(questions: &Questions, asking: &Asking, ui: &Ui) -> Result<(), Comma
 /// A run under way, as it is drawn.
 struct Running<'a> {
     ui: &'a Ui,
+    measure: Calibration,
     progress: Progress,
     n_tasks: usize,
     n_done: usize,
     n_again: u64,
-    saved: u64,
+    saved: Tokens,
     cost: Usd,
     not_cached: Option<String>,
 }
 
 impl<'a> Running<'a> {
-    fn start(tasks: &[Task], ui: &'a Ui) -> Self {
+    fn start(tasks: &[Task], measure: Calibration, ui: &'a Ui) -> Self {
         let progress = Progress::start(ui, "asking", tasks.iter().map(|task| task.tokens.0).sum());
         let n_tasks = tasks.len();
-        Self { ui, progress, n_tasks, n_done: 0, n_again: 0, saved: 0, cost: Usd::ZERO, not_cached: None }
+        Self {
+            ui,
+            measure,
+            progress,
+            n_tasks,
+            n_done: 0,
+            n_again: 0,
+            saved: Tokens::ZERO,
+            cost: Usd::ZERO,
+            not_cached: None,
+        }
     }
 
     fn take(&mut self, event: &Event<'_>) -> ControlFlow<()> {
@@ -144,7 +146,7 @@ impl<'a> Running<'a> {
                 self.n_done += 1;
                 self.cost += spent.cost;
                 if let Outcome::Compressed { tokens, .. } = outcome {
-                    self.saved += task.tokens.saturating_sub(*tokens).0;
+                    self.saved += task.tokens.saturating_sub(*tokens);
                 }
                 self.progress.advance(task.tokens.0);
                 self.draw();
@@ -162,8 +164,10 @@ impl<'a> Running<'a> {
 
     /// done and all, tokens saved, cost, calls made again; the bar itself has the time left.
     fn draw(&self) {
-        let Self { n_done, n_tasks, n_again, saved, cost, .. } = self;
-        self.progress.note(|| format!("{n_done}/{n_tasks}, {} tokens saved, {cost}, {n_again} retries", count(*saved)));
+        let Self { n_done, n_tasks, n_again, cost, .. } = self;
+        let saved = self.measure.scale(self.saved).0;
+        self.progress
+            .note(|| format!("{n_done}/{n_tasks}, {} tokens saved, {cost}, {}", count(saved), retries(*n_again)));
     }
 }
 

@@ -16,7 +16,7 @@ use super::error::CommandError;
 use super::interrupt::while_waiting;
 use super::sanitizer::Sanitizer;
 use super::screen;
-use crate::report::look::Look;
+use crate::report::look::{Look, wrapped};
 use ctxc_transcript::text::printable;
 
 /// How much is said on standard error.
@@ -252,7 +252,7 @@ impl Ui {
             warnings.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_string());
         }
         if self.verbosity >= Verbosity::Normal {
-            self.say(AnsiColor::Yellow.on_default().bold(), "warning: ", text);
+            self.say(AnsiColor::Magenta.on_default().bold(), "warning: ", text);
         }
     }
 
@@ -270,7 +270,7 @@ impl Ui {
 
     /// Says what to do about an error. Never silent.
     pub fn error_hint(&self, text: impl Display) {
-        self.say(AnsiColor::Cyan.on_default().bold(), "hint: ", text);
+        self.say(Style::new().bold(), "hint: ", text);
     }
 
     /// Asks a question that is answered with yes or no; nothing where nobody is there to be asked.
@@ -303,14 +303,14 @@ impl Ui {
         Look { width: is_terminal.then(|| screen::size().0), is_styled, home: is_terminal.then(screen::home) }
     }
 
-    /// Whether progress may be drawn: standard error is a terminal, and neither `-q` nor `-v` was given.
+    /// Whether progress may be drawn: standard error is a terminal that can move its cursor, and neither `-q` nor `-v` was given.
     #[must_use]
     pub fn draws_progress(&self) -> bool {
         let is_streams = matches!(self.listener, Listener::Streams);
-        is_streams && self.verbosity == Verbosity::Normal && io::stderr().is_terminal()
+        is_streams && self.verbosity == Verbosity::Normal && io::stderr().is_terminal() && !screen::is_dumb()
     }
 
-    /// One line on standard error; the style goes to the prefix, or to the whole where there is none.
+    /// One message on standard error; the style goes to the prefix, or to the whole where there is none.
     fn say(&self, style: Style, prefix: &str, text: impl Display) {
         if matches!(self.listener, Listener::Agent(_)) && self.verbosity < Verbosity::Verbose {
             return;
@@ -319,7 +319,10 @@ impl Ui {
         let text = printable(&text);
         let is_shown = matches!(self.listener, Listener::Streams) && io::stderr().is_terminal();
         let look = Look { home: is_shown.then(screen::home), ..Look::PLAIN };
-        let text = look.paths(&text);
+        let mut text = look.paths(&text);
+        if is_shown {
+            text = wrapped(&text, prefix, screen::size().0).into();
+        }
         let (mut stderr, style): (Box<dyn Write>, _) = match &self.listener {
             Listener::Kept(streams) => (Box::new(streams.stderr.clone()), Style::new()),
             Listener::Streams | Listener::Agent(_) => {

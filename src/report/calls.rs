@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::size::{count, counted};
+use super::size::{count, counted, retries};
 use ctxc_engine::run::{Asked, Folded, Questions, Ran, Spent};
 use ctxc_engine::{CostRange, Usd};
 use ctxc_transcript::text::Tokens;
@@ -197,7 +197,7 @@ impl fmt::Display for CallsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} to {}", counted(self.calls, "call"), self.host)?;
         if self.repeated > 0 {
-            write!(f, ", {} of them retries", count(self.repeated))?;
+            write!(f, ", with {}", retries(self.repeated))?;
         }
         if self.cached > 0 {
             write!(f, ", {} from the cache", counted(self.cached, "result"))?;

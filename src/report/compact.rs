@@ -253,7 +253,7 @@ impl fmt::Display for Plan<'_> {
                 counted(chunk.messages, "message"),
                 time(chunk.start),
                 time(chunk.end),
-                count(chunk.tokens.0)
+                count(self.0.rewritten.shown(chunk.tokens).0)
             )?;
         }
         writeln!(f, "{}", self.0.to_string().trim_end())

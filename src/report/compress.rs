@@ -265,14 +265,13 @@ impl fmt::Display for CompressReport {
         for row in &self.levels {
             writeln!(
                 f,
-                "  {}: {} of {}, {} -> {} tokens ({}, target {} or {} %)",
+                "  {}: {} of {}, {} ({}, target {} or {} %)",
                 row.level,
                 count(row.compressed),
                 counted(row.tasks, "message"),
-                count(row.tokens.before.0),
-                count(row.tokens.after.0),
+                self.rewritten.shown_change(row.tokens),
                 percent(row.tokens.after.0, row.tokens.before.0),
-                count(row.target_tokens.0),
+                count(self.rewritten.shown(row.target_tokens).0),
                 row.target_percent,
             )?;
         }
@@ -304,6 +303,7 @@ pub struct Plan<'a> {
 impl fmt::Display for Plan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { report, bands, look } = self;
+        let figure = |tokens| Cell::Count(report.rewritten.shown(tokens).0);
         let n_turns = usize::try_from(report.turns).unwrap_or(usize::MAX);
         let mut by_turn = Table::new(&["turn", "position", "band", "tasks", "tokens", "expected"]);
         for turn in 0..n_turns {
@@ -320,8 +320,8 @@ impl fmt::Display for Plan<'_> {
                 Cell::Share(turn as u64, report.turns),
                 Cell::Text(band),
                 Cell::Count(n_tasks),
-                Cell::Count(before.0),
-                Cell::Count(after.0),
+                figure(before),
+                figure(after),
             ]);
         }
         if n_turns > 0 {
@@ -335,8 +335,8 @@ impl fmt::Display for Plan<'_> {
                 Cell::from(row.role),
                 Cell::from(row.part),
                 Cell::Text(row.level.clone()),
-                Cell::Count(row.tokens_before.0),
-                Cell::Count(row.target.0),
+                figure(row.tokens_before),
+                figure(row.target),
             ]);
         }
         if !report.tasks.is_empty() {
@@ -347,8 +347,8 @@ impl fmt::Display for Plan<'_> {
             f,
             "would compress {} from {} to about {} tokens; {} too short; {} (engine {})",
             counted(report.tasks.len() as u64, "message"),
-            count(before.0),
-            count(after.0),
+            count(report.rewritten.shown(before).0),
+            count(report.rewritten.shown(after).0),
             count(report.messages.skipped),
             expected_calls(report.calls.as_ref()),
             report.engine,

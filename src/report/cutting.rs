@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::envelope::{ContextUsage, Report, SessionRef};
 use super::rewritten::{BeforeAfter, Rewritten};
-use super::size::{count, counted};
+use super::size::counted;
 use ctxc_store::Cut;
 use ctxc_transcript::text::Tokens;
 
@@ -159,8 +159,7 @@ impl fmt::Display for CuttingReport {
             write!(f, ", and shortened the parameters of {}", counted(self.inputs, "call"))?;
         }
         if tool_results + messages > 0 {
-            let sign = if self.tokens_saved < 0 { "-" } else { "" };
-            write!(f, ": {sign}{} tokens saved", count(self.tokens_saved.unsigned_abs()))?;
+            write!(f, ": {} saved", self.rewritten.shown_saving(self.tokens_saved))?;
         }
         writeln!(f)?;
         let mut n_left = 0;
@@ -168,8 +167,8 @@ impl fmt::Display for CuttingReport {
             if *outcome != TargetOutcome::Cut {
                 writeln!(f, "  {target}: {}", outcome.words())?;
             } else if at < N_ROWS {
-                for ItemRow { what, line, tokens: BeforeAfter { before, after }, .. } in items {
-                    writeln!(f, "  {target}: {what}, line {line}, {} -> {} tokens", count(before.0), count(after.0))?;
+                for ItemRow { what, line, tokens, .. } in items {
+                    writeln!(f, "  {target}: {what}, line {line}, {}", self.rewritten.shown_change(*tokens))?;
                 }
             } else {
                 n_left += 1;

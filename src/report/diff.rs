@@ -7,6 +7,7 @@ use super::envelope::Report;
 use super::look::{Look, Style};
 use super::show::printable;
 use super::size::{count, tokens};
+use ctxc_transcript::Calibration;
 use ctxc_transcript::text::Tokens;
 
 /// The differences between two sessions.
@@ -28,6 +29,9 @@ pub struct Diff {
     pub added: Sum,
     /// The differences, in the order of the conversation.
     pub entries: Vec<Entry>,
+    /// The estimate of the figures that people are told of entries: that of the first session.
+    #[serde(skip)]
+    measure: Calibration,
 }
 
 impl Report for Diff {}
@@ -44,6 +48,9 @@ pub struct Side {
     pub entries: u64,
     /// `chars4` tokens without signatures.
     pub tokens: Tokens,
+    /// The context usage, as people are told it.
+    #[serde(skip)]
+    pub usage: Tokens,
 }
 
 /// Entries.
@@ -94,7 +101,7 @@ pub struct Entry {
 impl Diff {
     /// The difference of `before` and `after`, of which `unchanged` entries are alike.
     #[must_use]
-    pub fn new(before: Side, after: Side, unchanged: u64, entries: Vec<Entry>) -> Self {
+    pub fn new(before: Side, after: Side, unchanged: u64, entries: Vec<Entry>, measure: Calibration) -> Self {
         let sum = |became: Became| {
             let of = entries.iter().filter(|entry| entry.became == became);
             of.fold(Sum::default(), |sum, entry| Sum {
@@ -112,6 +119,7 @@ impl Diff {
             before,
             after,
             entries,
+            measure,
         }
     }
 
@@ -119,12 +127,13 @@ impl Diff {
     #[must_use]
     pub fn summary(&self) -> String {
         let entries = |n: u64| format!("{} {}", count(n), if n == 1 { "entry" } else { "entries" });
-        let changed_from = format!("{} -> ", count(self.changed_from.0));
+        let size = |n| tokens(self.measure.scale(n));
+        let changed_from = format!("{} -> ", count(self.measure.scale(self.changed_from).0));
         let kinds =
             [("removed", self.dropped, ""), ("changed", self.changed, &changed_from), ("added", self.added, "")];
         let told = kinds.into_iter().filter(|(_, sum, _)| sum.entries > 0);
         let mut lines: Vec<String> = told
-            .map(|(kind, sum, from)| format!("{kind:<10}{}, {from}{}", entries(sum.entries), tokens(sum.tokens)))
+            .map(|(kind, sum, from)| format!("{kind:<10}{}, {from}{}", entries(sum.entries), size(sum.tokens)))
             .collect();
         lines.push(format!("unchanged {}", entries(self.unchanged)));
         lines.join("\n")
@@ -136,22 +145,22 @@ impl Diff {
     #[must_use]
     pub fn text(&self, look: Look) -> String {
         let mut text = String::new();
-        for (mark, Side { label, entries, tokens: n, .. }) in [("---", &self.before), ("+++", &self.after)] {
+        for (mark, Side { label, entries, usage, .. }) in [("---", &self.before), ("+++", &self.after)] {
             let noun = if *entries == 1 { "entry" } else { "entries" };
-            let side = format!("{mark} {}  {} active {noun}, {}", look.paths(label), count(*entries), tokens(*n));
+            let side = format!("{mark} {}  {} active {noun}, {}", look.paths(label), count(*entries), tokens(*usage));
             text += &look.style(Style::Heading, &side);
             text.push('\n');
         }
-        self.entries.iter().for_each(|entry| entry.write(&mut text, look));
+        self.entries.iter().for_each(|entry| entry.write(&mut text, self.measure, look));
         text
     }
 }
 
 impl Entry {
-    fn write(&self, text: &mut String, look: Look) {
+    fn write(&self, text: &mut String, measure: Calibration, look: Look) {
         let number = |line: Option<u32>| line.map_or_else(String::new, |line| line.to_string());
-        let size = |n: Option<Tokens>| n.map_or_else(String::new, tokens);
-        let figure = |n: Option<Tokens>| n.map_or_else(String::new, |n| count(n.0));
+        let size = |n: Option<Tokens>| n.map_or_else(String::new, |n| tokens(measure.scale(n)));
+        let figure = |n: Option<Tokens>| n.map_or_else(String::new, |n| count(measure.scale(n).0));
         let (mark, style, line, size) = match self.became {
             Became::Dropped => ("-", Style::Removed, number(self.line_before), size(self.tokens_before)),
             Became::Added => ("+", Style::Added, number(self.line_after), size(self.tokens_after)),

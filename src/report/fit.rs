@@ -128,7 +128,11 @@ impl fmt::Display for FitReport {
             let item = handle
                 .as_ref()
                 .map_or("the newest message compacted".to_owned(), |it| format!("the smallest result, {it},"));
-            writeln!(f, "below     {below} tokens below the target: {item} has {}", short(*tokens))?;
+            writeln!(
+                f,
+                "below     {below} tokens below the target: {item} has {}",
+                short(self.rewritten.shown(*tokens))
+            )?;
         }
         self.rewritten.fmt(f)
     }

@@ -27,6 +27,8 @@ pub struct OperationCost {
     pub tokens_before: u64,
     /// The context after.
     pub tokens_after: u64,
+    /// Tokens of the API for one of `chars4`; 0 where it was not noted.
+    pub factor: f64,
     /// What was written to the prompt cache again.
     pub tokens_recached: u64,
     /// Calls to a server.
@@ -38,6 +40,12 @@ pub struct OperationCost {
 }
 
 impl OperationCost {
+    /// What `operation` noted; nothing where it noted nothing that can be read.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Option<Self> {
+        serde_json::from_str(operation.report.as_deref()?).ok()
+    }
+
     /// Adds what was asked of a server.
     pub fn add_calls(&mut self, calls: &CallsReport) {
         self.calls += calls.calls;
@@ -124,8 +132,7 @@ impl Gain {
 
     /// Adds an operation, of the project in this folder.
     pub fn add(&mut self, operation: &Operation, project: &str, is_undone: bool) {
-        let noted: Option<OperationCost> =
-            operation.report.as_deref().and_then(|report| serde_json::from_str(report).ok());
+        let noted = OperationCost::of(operation);
         let cost = noted.unwrap_or_default();
         let (before, after) = match (noted, operation.tokens) {
             (Some(cost), _) => (cost.tokens_before, cost.tokens_after),

@@ -130,9 +130,80 @@ pub fn clip(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", text.split_at(n_bytes).0))
 }
 
+/// The column that the values of a result begin at.
+const VALUES: usize = 10;
+/// The lines of a result that hold a command or a path to copy.
+const COPIED: [&str; 3] = ["resume ", "undo ", "backup "];
+
+/// `text`, which `prefix` stands before, with its lines broken between words so that they fit into `width` columns. A
+/// command between backquotes is one word, and so is what has no space: where that is longer than a line, it is left whole,
+/// so that it can be copied, and so are the commands and paths of a result.
+#[must_use]
+pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
+    let hang = if prefix.is_empty() { VALUES } else { prefix.len() };
+    let mut before = prefix.len();
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.split('\n') {
+        let own = line.len() - line.trim_start_matches(' ').len();
+        if before + line.width() <= width || COPIED.iter().any(|label| line.starts_with(label)) {
+            lines.push(line.to_owned());
+        } else {
+            wrap(&mut lines, line, before, own + hang, width);
+        }
+        // The prefix is on the first line alone.
+        before = 0;
+    }
+    lines.join("\n")
+}
+
+/// Adds `line`, whose first line begins behind `before` columns and whose others at `hang`.
+fn wrap(lines: &mut Vec<String>, line: &str, before: usize, hang: usize, width: usize) {
+    let mut current = String::new();
+    let mut used = before;
+    for (at, word) in words(line).enumerate() {
+        if at > 0 && used + 1 + word.width() > width && !current.trim().is_empty() {
+            lines.push(std::mem::replace(&mut current, " ".repeat(hang)));
+            used = hang;
+        } else if at > 0 {
+            current.push(' ');
+            used += 1;
+        }
+        current += word;
+        used += word.width();
+    }
+    lines.push(current);
+}
+
+/// The words of `line`, of which one between backquotes may have spaces.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    line.split(move |c| {
+        is_quoted ^= c == '`';
+        c == ' ' && !is_quoted
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // W-09
+    #[test]
+    fn w_09_messages_are_wrapped_between_words_and_commands_stay_whole() {
+        let cases = [
+            ("", 20, "short enough", "short enough"),
+            ("hint: ", 20, "a hint that is longer than that", "a hint that is\n      longer than\n      that"),
+            ("hint: ", 22, "run `ctxc restore --op 1` now", "run\n      `ctxc restore --op 1`\n      now"),
+            ("hint: ", 16, "one of:\n  line 9: Go on", "one of:\n  line 9: Go on"),
+            ("", 16, "日本語 日本語 日本語", "日本語 日本語\n          日本語"),
+            ("", 16, "/a/long/path/that/is/one word", "/a/long/path/that/is/one\n          word"),
+            ("", 22, "context   31k -> 29k (16 %)", "context   31k -> 29k\n          (16 %)"),
+            ("", 22, "undo      ctxc undo 12345678 --all", "undo      ctxc undo 12345678 --all"),
+        ];
+        for (prefix, width, text, lines) in cases {
+            assert_eq!(wrapped(text, prefix, width), lines);
+        }
+    }
 
     // W-09
     #[test]

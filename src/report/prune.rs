@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::envelope::{ContextUsage, Report, SessionRef};
 use super::look::Look;
-use super::rewritten::Rewritten;
+use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{bytes, count, counted};
 use super::table::{Cell, Table};
 use ctxc_core::apply::{Pruned, PrunedCall, PrunedRow, shortened};
@@ -140,10 +140,10 @@ impl CallRow {
     }
 
     /// What it is, for a person who reads the plan.
-    pub(super) fn as_comment(&self) -> String {
-        let (before, after) = (count(self.tokens_before.0), count(self.tokens_after.0));
+    pub(super) fn as_comment(&self, rewritten: &Rewritten) -> String {
+        let change = rewritten.shown_change(BeforeAfter { before: self.tokens_before, after: self.tokens_after });
         let named = format!("{} {}", self.tool, shortened(&self.argument, ARGUMENT_LEN));
-        format!("{}, line {}: {before} -> {after} tokens, {}", named.trim_end(), count(self.line.into()), self.rule)
+        format!("{change}, {}: {}, line {}", self.rule, named.trim_end(), count(self.line.into()))
     }
 }
 
@@ -197,7 +197,7 @@ impl<'a> Told<'a> {
     }
 
     fn rules(&self) -> String {
-        let PruneReport { rules, total, .. } = self.report;
+        let PruneReport { rewritten, rules, total, .. } = self.report;
         let heads = ["rule", "removed", "tokens saved", "too small", "bytes saved"];
         let n_heads = if total.bytes_saved > 0 { heads.len() } else { heads.len() - 1 };
         let mut table = Table::new(heads.get(..n_heads).unwrap_or_default());
@@ -206,7 +206,7 @@ impl<'a> Told<'a> {
                 row.rule.into(),
                 Cell::Count(row.count),
                 // Whatever is cut is shorter than it was.
-                Cell::Count(row.tokens_saved.unsigned_abs()),
+                Cell::Count(rewritten.shown(Tokens(row.tokens_saved.unsigned_abs())).0),
                 Cell::Count(row.too_small),
             ];
             if row.bytes_saved > 0 {
@@ -227,8 +227,8 @@ impl<'a> Told<'a> {
                 named.trim_end().into(),
                 Cell::Count(call.line.into()),
                 call.rule.as_str().into(),
-                Cell::Count(call.tokens_before.0),
-                Cell::Count(call.tokens_after.0),
+                Cell::Count(self.report.rewritten.shown(call.tokens_before).0),
+                Cell::Count(self.report.rewritten.shown(call.tokens_after).0),
                 by.map_or(Cell::Empty, |by| format!("{}, line {}", by.handle, count(by.line.into())).into()),
             ]);
         }

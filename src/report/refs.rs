@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::envelope::{Report, SessionRef};
 use super::look::Look;
 use super::table::{Cell, Table};
+use ctxc_transcript::Calibration;
 use ctxc_transcript::text::Tokens;
 
 /// The tool calls and messages that commands can select.
@@ -14,6 +15,9 @@ pub struct Refs {
     /// The session that was read.
     #[serde(skip)]
     pub read: SessionRef,
+    /// The estimate of the figures that people are told.
+    #[serde(skip)]
+    pub measure: Calibration,
     /// The calls.
     pub calls: Vec<CallRow>,
     /// The messages; null without `--messages`.
@@ -97,8 +101,13 @@ pub const ARGUMENT_LEN: usize = 60;
 impl Refs {
     /// What can be named in the session `read`.
     #[must_use]
-    pub const fn new(read: SessionRef, calls: Vec<CallRow>, messages: Option<Vec<MessageRow>>) -> Self {
-        Self { read, calls, messages }
+    pub const fn new(
+        read: SessionRef,
+        measure: Calibration,
+        calls: Vec<CallRow>,
+        messages: Option<Vec<MessageRow>>,
+    ) -> Self {
+        Self { read, measure, calls, messages }
     }
 
     /// The tables as text.
@@ -111,7 +120,7 @@ impl Refs {
                 row.tool.as_str().into(),
                 ctxc_core::apply::shortened(&row.argument, ARGUMENT_LEN).into(),
                 Cell::Count(row.age.into()),
-                Cell::Count(row.tokens.0),
+                Cell::Count(self.measure.scale(row.tokens).0),
                 row.state.word().into(),
             ]);
         }
@@ -122,7 +131,7 @@ impl Refs {
             table.push(vec![
                 Cell::Count(row.line.into()),
                 row.role.into(),
-                Cell::Count(row.tokens.0),
+                Cell::Count(self.measure.scale(row.tokens).0),
                 row.state.word().into(),
                 row.pattern.as_deref().unwrap_or("-").into(),
             ]);

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::envelope::{ContextUsage, Report, SessionRef};
 use super::rewritten::{BeforeAfter, Rewritten};
-use super::size::{count, counted};
+use super::size::counted;
 use ctxc_transcript::text::Tokens;
 
 /// The items that were restored.
@@ -134,8 +134,7 @@ impl fmt::Display for RestoredReport {
         let restored = if self.rewritten.dry_run { "would restore" } else { "restored" };
         write!(f, "{restored} {}", counted(self.restored, "item"))?;
         if self.restored > 0 {
-            let sign = if self.tokens_given_back < 0 { "-" } else { "" };
-            write!(f, ": {sign}{} tokens restored", count(self.tokens_given_back.unsigned_abs()))?;
+            write!(f, ": {} restored", self.rewritten.shown_saving(self.tokens_given_back))?;
         }
         writeln!(f)?;
         let mut n_left = 0;
@@ -149,7 +148,7 @@ impl fmt::Display for RestoredReport {
                 }
                 RestoredOutcome::Restored | RestoredOutcome::Failed => {
                     for item in items {
-                        writeln!(f, "  {target}: {item}")?;
+                        writeln!(f, "  {target}: {}", item.text(&self.rewritten))?;
                     }
                 }
             }
@@ -164,20 +163,18 @@ impl fmt::Display for RestoredReport {
     }
 }
 
-impl fmt::Display for RestoredItem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl RestoredItem {
+    fn text(&self, rewritten: &Rewritten) -> String {
         let Self { rule, operation, outcome, tokens, .. } = self;
         match outcome {
             ItemOutcome::Restored => {
-                let BeforeAfter { before, after } = tokens.unwrap_or_default();
-                write!(f, "{} -> {} tokens, removed by {rule} in {operation}", count(before.0), count(after.0))
+                let change = rewritten.shown_change(tokens.unwrap_or_default());
+                format!("{change}, removed by {rule} in {operation}")
             }
             ItemOutcome::Gone { by: Some(by) } => {
-                write!(f, "its entry was removed by operation {by}; run `ctxc restore --op {by}`, or --all")
+                format!("its entry was removed by operation {by}; run `ctxc restore --op {by}`, or --all")
             }
-            ItemOutcome::Gone { by: None } => {
-                write!(f, "its entry no longer exists, and ctxc did not remove it")
-            }
+            ItemOutcome::Gone { by: None } => "its entry no longer exists, and ctxc did not remove it".to_owned(),
         }
     }
 }

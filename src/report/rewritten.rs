@@ -10,7 +10,7 @@ use super::calls::CallsReport;
 use super::envelope::{ContextUsage, SessionRef};
 use super::gain::OperationCost;
 use super::keep::DepositSize;
-use super::size::{bytes, count, short, whole_percent};
+use super::size::{bytes, count, counted, short, whole_percent};
 use ctxc_core::apply::{Consequences, Gauge, ThinkingRemoved};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals};
@@ -38,9 +38,9 @@ pub struct Rewritten {
     pub dry_run: bool,
     /// Context usage before and after; expected usage for a dry run.
     pub tokens: LiveTokens,
-    /// Whether people are told the calibrated figures too.
+    /// The estimate of all figures that people are told: calibrated, or `chars4` where that was asked for.
     #[serde(skip)]
-    pub shows_calibrated: bool,
+    pub measure: Calibration,
     /// Thinking that was removed as a consequence; not part of what the verb saved.
     pub thinking_removed: ThinkingRemoved,
     /// The cost in the prompt cache; null where no active entry changed.
@@ -115,7 +115,7 @@ impl Rewritten {
             unchanged: None,
             dry_run: false,
             tokens: LiveTokens { chars4: BeforeAfter { before: totals, after: totals }, ..LiveTokens::default() },
-            shows_calibrated: true,
+            measure: *calibration,
             thinking_removed: ThinkingRemoved::default(),
             prompt_cache: None,
             unchanged_tokens: None,
@@ -166,6 +166,7 @@ impl Rewritten {
         OperationCost {
             tokens_before: before.0,
             tokens_after: after.0,
+            factor: self.tokens.factor,
             tokens_recached: self.prompt_cache.map_or(0, |cost| cost.written_again.0),
             ..self.calls
         }
@@ -204,11 +205,35 @@ impl Rewritten {
     /// The context usage before and after, by the one estimate that all verbs tell (W-04).
     fn usage(&self) -> BeforeAfter<Tokens> {
         let LiveTokens { chars4, calibrated, .. } = self.tokens;
-        if self.shows_calibrated {
-            calibrated
-        } else {
+        if self.is_in_chars4() {
             BeforeAfter { before: chars4.before.context(), after: chars4.after.context() }
+        } else {
+            calibrated
         }
+    }
+
+    fn is_in_chars4(&self) -> bool {
+        self.measure == Calibration::CHARS4
+    }
+
+    /// `tokens` of `chars4` of one item in the measure of the context usage, as people are told it: so the items add up
+    /// to its difference (W-04).
+    #[must_use]
+    pub fn shown(&self, tokens: Tokens) -> Tokens {
+        self.measure.scale(tokens)
+    }
+
+    /// The size of an item before and after, as [`Self::shown`]: `1,234 -> 56 tokens`.
+    #[must_use]
+    pub fn shown_change(&self, BeforeAfter { before, after }: BeforeAfter<Tokens>) -> String {
+        format!("{} -> {} tokens", count(self.shown(before).0), count(self.shown(after).0))
+    }
+
+    /// A saving, as [`Self::shown`]: `1,234 tokens`, with a minus sign where more was added than removed.
+    #[must_use]
+    pub fn shown_saving(&self, saved: i64) -> String {
+        let sign = if saved < 0 { "-" } else { "" };
+        format!("{sign}{}", counted(self.shown(Tokens(saved.unsigned_abs())).0, "token"))
     }
 
     /// The context usage as every result tells it.
@@ -241,20 +266,19 @@ impl fmt::Display for Rewritten {
         }
         let (BeforeAfter { before, after }, window) = (self.usage(), self.window);
         write!(f, "context   {} -> {} tokens", short(before), short(after))?;
-        if self.shows_calibrated {
+        if self.is_in_chars4() {
+            f.write_str(" (chars4)")?;
+        } else {
             let (before, after) = (whole_percent(before, window), whole_percent(after, window));
             write!(f, " ({before} -> {after} of {})", short(window))?;
-        } else {
-            f.write_str(" (chars4)")?;
         }
         let ThinkingRemoved { entries, kept_in_open_loop, .. } = self.thinking_removed;
+        let in_entries = |n: u64| format!("{} {}", count(n), if n == 1 { "entry" } else { "entries" });
         if entries > 0 {
-            let plural = if entries == 1 { "entry" } else { "entries" };
-            write!(f, "\nremoved   thinking in {} {plural} (the API rejects it after an edit)", count(entries))?;
+            write!(f, "\nthinking  removed in {} (the API rejects it after an edit)", in_entries(entries))?;
         }
         if kept_in_open_loop > 0 {
-            let plural = if kept_in_open_loop == 1 { "entry" } else { "entries" };
-            write!(f, "\nkept      thinking in {} {plural} of the open tool loop", count(kept_in_open_loop))?;
+            write!(f, "\nthinking  kept in {} of the open tool loop", in_entries(kept_in_open_loop))?;
         }
         if self.closed_loop {
             f.write_str("\nclosed    the open tool loop, with a short assistant message")?;

@@ -216,8 +216,8 @@ impl RunReport {
     /// When a stage cannot be written as TOML.
     pub fn plan(&self, session: Option<&str>, fingerprint: &str) -> Result<String, toml::ser::Error> {
         let mut plan = String::from(
-            "# A plan of `ctxc run`. A line of a list can be removed, to leave that item as it is; numbers can be\n\
-             # changed. Then: ctxc run --plan FILE\n\nplan = 1\n",
+            "# A plan of `ctxc run`. Remove a line of a list to leave that item unchanged;\n\
+             # numbers can be changed. Then: ctxc run --plan FILE\n\nplan = 1\n",
         );
         // Writing to a string does not fail.
         if let Some(session) = session {
@@ -235,7 +235,7 @@ impl RunReport {
             let _ = write!(plan, "\n[[stage]]\n{}", toml::to_string(&row.stage)?);
             match &row.did {
                 Did::Pruned { calls, .. } => {
-                    list(&mut plan, "cut", calls.iter().map(|call| (call.as_item(), call.as_comment())));
+                    list(&mut plan, "cut", calls.iter().map(|call| (call.as_item(), call.as_comment(&self.rewritten))));
                 }
                 Did::Compressed { texts, calls, .. } => {
                     if let Some(calls) = calls {
@@ -267,6 +267,7 @@ impl TextRow {
     }
 
     fn as_comment(&self) -> String {
-        format!("{} tokens: {}", count(self.tokens.0), self.begins)
+        // In the measure of the target beside it.
+        format!("{} chars4 tokens: {}", count(self.tokens.0), self.begins)
     }
 }

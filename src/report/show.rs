@@ -9,6 +9,7 @@ use super::size::{self, counted};
 use super::when::to_second;
 use ctxc_core::apply::{Shown, Speaker};
 use ctxc_store::Kind;
+use ctxc_transcript::Calibration;
 use ctxc_transcript::text::{Tokens, chars4, without_colors};
 
 /// How many lines are shown of what is no prompt and no answer.
@@ -36,6 +37,9 @@ pub struct Show {
     /// How much is shown of each as text.
     #[serde(skip)]
     length: Length,
+    /// The estimate of the figures that people are told.
+    #[serde(skip)]
+    measure: Calibration,
 }
 
 impl Report for Show {
@@ -98,8 +102,8 @@ impl Message {
 impl Show {
     /// These messages of the session `read`.
     #[must_use]
-    pub const fn new(read: SessionRef, messages: Vec<Message>, length: Length) -> Self {
-        Self { read, messages, length }
+    pub const fn new(read: SessionRef, messages: Vec<Message>, length: Length, measure: Calibration) -> Self {
+        Self { read, messages, length, measure }
     }
 }
 
@@ -112,7 +116,7 @@ impl Show {
             let gap = if at == 0 { "" } else { "\n" };
             let text = printable(message.text.trim_end());
             let (text, more) = match self.length {
-                Length::Short if !message.is_said() => beginning(&text, message.tokens),
+                Length::Short if !message.is_said() => beginning(&text, self.measure.scale(message.tokens)),
                 Length::Short | Length::Full => (text.as_str(), None),
             };
             let heading = look.style(Style::Heading, &message.heading());

@@ -11,6 +11,12 @@ pub fn counted(n: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", count(n))
 }
 
+/// `1 retry`, `12 retries`.
+#[must_use]
+pub fn retries(n: u64) -> String {
+    if n == 1 { "1 retry".to_owned() } else { format!("{} retries", count(n)) }
+}
+
 /// `1,234 tokens`.
 #[must_use]
 pub fn tokens(n: Tokens) -> String {

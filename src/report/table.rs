@@ -1,7 +1,8 @@
 //! Aligned tables with bars.
 //!
 //! In: rows of [`Cell`]s. Out: text, each line ended, without trailing blanks. Columns of text stand to the left,
-//! columns of figures to the right. Where a [`Look`] has a width, bars and then the widest texts are shortened to it.
+//! columns of figures to the right. Where a [`Look`] has a width, bars and then the widest texts are shortened to it, and bars
+//! left out where that is not enough.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -125,6 +126,10 @@ impl Table {
                 excess -= 1;
             }
         }
+        // A bar says nothing that the figures beside it do not.
+        for bar in columns.iter_mut().filter(|column| excess > 0 && column.content == Content::Bar) {
+            bar.width = 0;
+        }
         columns
     }
 }
@@ -169,7 +174,7 @@ impl Cell {
 
 /// A bar of up to `widest` characters, drawn to an eighth of one. Whatever is more than nothing shows.
 fn bar(part: u64, whole: u64, widest: usize, look: Look) -> String {
-    if whole == 0 || part == 0 {
+    if whole == 0 || part == 0 || widest == 0 {
         return String::new();
     }
     let eighths_of_whole = (widest * 8) as u128;

@@ -80,11 +80,11 @@ fn r_15_b_12_what_goes_where_is_said_and_a_dry_run_agrees() {
     hint: use --protect-turns 1 to protect it
     engine    chat: sends 22 texts (4,182 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0026 USD to 0.0140 USD
     compressed 22 messages in 9 of 9 turns; 1 too short, 0 kept, 0 failed
-      compress: 22 of 22 messages, 4,182 -> 1,588 tokens (38.0 %, target 1,482 or 35 %)
+      compress: 22 of 22 messages, 6,092 -> 2,313 tokens (38.0 %, target 2,159 or 35 %)
     22 calls to [server]; 8,800 tokens in, 550 out; 0.0033 USD
     facts kept: 202 of 227 (89.0 %): paths 15 of 15, identifiers 80 of 81, numbers 90 of 90, versions 3 of 3, hashes 1 of 1, error lines 0 of 2, quoted strings 13 of 35
     context   31.7k -> 27.2k tokens (16 % -> 14 % of 200k)
-    removed   thinking in 9 entries (the API rejects it after an edit)
+    thinking  removed in 9 entries (the API rejects it after an edit)
     cache     10.3k tokens re-cached; breaks even after 27 steps
     file      179.8 kB -> 156.0 kB
     undo      ctxc undo out.jsonl
@@ -118,11 +118,11 @@ fn r_10_what_was_paid_for_is_not_asked_for_again() {
     hint: use --protect-turns 1 to protect it
     22 results were from the cache
     compressed 22 messages in 9 of 9 turns; 1 too short, 0 kept, 0 failed
-      compress: 22 of 22 messages, 4,182 -> 1,588 tokens (38.0 %, target 1,482 or 35 %)
+      compress: 22 of 22 messages, 6,092 -> 2,313 tokens (38.0 %, target 2,159 or 35 %)
     0 calls to [server], 22 results from the cache
     facts kept: 202 of 227 (89.0 %): paths 15 of 15, identifiers 80 of 81, numbers 90 of 90, versions 3 of 3, hashes 1 of 1, error lines 0 of 2, quoted strings 13 of 35
     context   31.7k -> 27.2k tokens (16 % -> 14 % of 200k)
-    removed   thinking in 9 entries (the API rejects it after an edit)
+    thinking  removed in 9 entries (the API rejects it after an edit)
     cache     10.3k tokens re-cached; breaks even after 27 steps
     file      179.8 kB -> 156.0 kB
     undo      ctxc undo out.jsonl
@@ -163,24 +163,24 @@ fn b_08_each_task_tells_what_came_of_it() {
     engine    chat: sends 10 texts (415 tokens) to [server] (openai/gpt-5-mini), 0 secrets replaced, about 0.0007 USD to 0.0039 USD
     warning: 3 messages got no reply; last error: the server has trouble (500): overloaded
     compressed 3 messages in 5 of 5 turns; 0 too short, 4 kept, 3 failed
-      compress: 3 of 10 messages, 125 -> 44 tokens (35.2 %, target 45 or 35 %)
-    13 calls to [server], 3 of them retries; 4,000 tokens in, 250 out; 0.0015 USD
+      compress: 3 of 10 messages, 188 -> 66 tokens (35.2 %, target 68 or 35 %)
+    13 calls to [server], with 3 retries; 4,000 tokens in, 250 out; 0.0015 USD
     facts kept: 6 of 6 (100 %): paths 3 of 3, versions 3 of 3
     context   623 -> 501 tokens (<1 % -> <1 % of 200k)
     cache     66 tokens re-cached; breaks even after 7 steps
     file      5.1 kB -> 4.8 kB
     undo      ctxc undo out.jsonl
     line  turn  role       part  level     tokens  target  after  facts lost  outcome                                                                   attempts  time   model              cost
-       1     0  user       text  compress      41      15  -      -           kept: the reply is not shorter                                                   1  [time] openai/gpt-5-mini  0.0002 USD
-       2     0  assistant  text  compress      42      15  -      -           kept: the reply is blank                                                         2  [time] openai/gpt-5-mini  0.0003 USD
-       3     1  user       text  compress      41      15  -      -           failed: the server refuses the request (400): this content is not for us         1  [time] openai/gpt-5-mini  -
-       4     1  assistant  text  compress      42      15  -      -           failed: the model wrote no JSON object with a text                               2  [time] openai/gpt-5-mini  0.0003 USD
-       5     2  user       text  compress      41      15  -      -           failed: the server has trouble (500): overloaded                                 2  [time] openai/gpt-5-mini  -
-       6     2  assistant  text  compress      42      15  -      -           kept: the reply is an error text                                                 1  [time] openai/gpt-5-mini  0.0002 USD
-       7     3  user       text  compress      41      15  -      -           kept: the reply has a placeholder that it was not given                          1  [time] openai/gpt-5-mini  0.0002 USD
-       8     3  assistant  text  compress      42      15  15     0           compressed                                                                       1  [time] openai/gpt-5-mini  0.0002 USD
-       9     4  user       text  compress      41      15  14     0           compressed                                                                       1  [time] openai/gpt-5-mini  0.0002 USD
-      10     4  assistant  text  compress      42      15  15     0           compressed                                                                       1  [time] openai/gpt-5-mini  0.0002 USD
+       1     0  user       text  compress      62      23  -      -           kept: the reply is not shorter                                                   1  [time] openai/gpt-5-mini  0.0002 USD
+       2     0  assistant  text  compress      63      23  -      -           kept: the reply is blank                                                         2  [time] openai/gpt-5-mini  0.0003 USD
+       3     1  user       text  compress      62      23  -      -           failed: the server refuses the request (400): this content is not for us         1  [time] openai/gpt-5-mini  -
+       4     1  assistant  text  compress      63      23  -      -           failed: the model wrote no JSON object with a text                               2  [time] openai/gpt-5-mini  0.0003 USD
+       5     2  user       text  compress      62      23  -      -           failed: the server has trouble (500): overloaded                                 2  [time] openai/gpt-5-mini  -
+       6     2  assistant  text  compress      63      23  -      -           kept: the reply is an error text                                                 1  [time] openai/gpt-5-mini  0.0002 USD
+       7     3  user       text  compress      62      23  -      -           kept: the reply has a placeholder that it was not given                          1  [time] openai/gpt-5-mini  0.0002 USD
+       8     3  assistant  text  compress      63      23  23     0           compressed                                                                       1  [time] openai/gpt-5-mini  0.0002 USD
+       9     4  user       text  compress      62      23  21     0           compressed                                                                       1  [time] openai/gpt-5-mini  0.0002 USD
+      10     4  assistant  text  compress      63      23  23     0           compressed                                                                       1  [time] openai/gpt-5-mini  0.0002 USD
     ");
     // With --strict what is kept or failed is an exit code.
     let strict = [&args[..], &["--strict", "--force"]].concat();

@@ -101,7 +101,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     engine    extract (built in, offline)
     compacted the oldest 75 of 80 messages into 4 summaries (engine: extract)
     context   31.7k -> 22.6k tokens (106 % -> 75 % of 30k)
-    removed   thinking in 1 entry (the API rejects it after an edit)
+    thinking  removed in 1 entry (the API rejects it after an edit)
     cache     5.7k tokens re-cached; breaks even after 8 steps
     file      179.8 kB -> 24.0 kB
     resume    claude --resume [ID] (after moving it into its project folder in ~/.claude/projects)
@@ -187,9 +187,9 @@ fn a_dry_run_tells_what_would_be_done() {
     assert_snapshot!(stage.run([&args[..], &["--dry-run"]].concat()).text, @"
     exit code: 0
     ----- standard output
-    chunk 1: 20 messages, 2026-03-02T09:00:00Z to 2026-03-02T09:04:03Z, 259 tokens to read
-    chunk 2: 20 messages, 2026-03-02T09:05:00Z to 2026-03-02T09:09:03Z, 245 tokens to read
-    chunk 3: 4 messages, 2026-03-02T09:10:00Z to 2026-03-02T09:10:03Z, 51 tokens to read
+    chunk 1: 20 messages, 2026-03-02T09:00:00Z to 2026-03-02T09:04:03Z, 328 tokens to read
+    chunk 2: 20 messages, 2026-03-02T09:05:00Z to 2026-03-02T09:09:03Z, 310 tokens to read
+    chunk 3: 4 messages, 2026-03-02T09:10:00Z to 2026-03-02T09:10:03Z, 65 tokens to read
     would compact the oldest 44 of 48 messages into 3 summaries (engine: extract)
     context   6.4k -> 2.9k tokens (3 % -> 1 % of 200k)
     cache     980 tokens re-cached; breaks even after 4 steps

@@ -44,7 +44,7 @@ fn lost_facts_are_named_without_their_secrets() {
     hint: use --protect-turns 1 to protect it
     engine    extract (built in, offline)
     compressed 1 message in 1 of 1 turn; 1 too short, 0 kept, 0 failed
-      25%: 1 of 1 message, 111 -> 24 tokens (21.6 %, target 28 or 25 %)
+      25%: 1 of 1 message, 167 -> 36 tokens (21.6 %, target 42 or 25 %)
     facts kept: 2 of 8 (25.0 %): paths 0 of 2, URLs 0 of 1, identifiers 0 of 1, numbers 0 of 1, versions 1 of 1, hashes 1 of 1, quoted strings 0 of 1
       line 1, text:
         lost paths: deploy/start.sh | settings.env

@@ -89,7 +89,7 @@ fn w_06_results_are_shown_for_people() {
       benches/read.rs, fixed by the re-export. 4. Pending: the note in CH…
       ctxc show 3300bb55 --line 12
     ----- standard error
-    hint: to resume the first: cd /home/dev/atlas && claude --resume [compact-boundary]
+    hint: to resume the first, run `cd /home/dev/atlas && claude --resume [compact-boundary]`
     ");
     assert_snapshot!(shown(&["find", "查询延迟是多少", "--all-projects", "--limit", "1"]), @"
     exit code: 0
@@ -100,7 +100,7 @@ fn w_06_results_are_shown_for_people() {
       毫秒。日志在 /var/log/search/query.log。请先找出原因，不要修…
       ctxc show dd098e47 --line 2
     ----- standard error
-    hint: to resume the first: cd /home/dev/文書検索 && claude --resume [far]
+    hint: to resume the first, run `cd /home/dev/文書検索 && claude --resume [far]`
     ");
     assert_snapshot!(shown(&["find", "unobtainium"]), @r#"
     exit code: 0

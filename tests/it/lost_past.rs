@@ -39,8 +39,8 @@ fn n_05_what_another_archive_knows_may_be_rewritten_as_a_new_base() {
     let stage = shortened(&ELSEWHERE);
     insta::assert_snapshot!(shorten_again(&stage), @"
     warning: short.jsonl: already edited by ctxc, and its original is not in this archive; it can only be restored to its current state
-    discarded 1 tool result: 7 tokens saved
-      b_53912: Bash npm test, line 7, 12 -> 5 tokens
+    discarded 1 tool result: 11 tokens saved
+      b_53912: Bash npm test, line 7, 18 -> 8 tokens
     context   233 -> 222 tokens (<1 % -> <1 % of 200k)
     cache     120 tokens re-cached; breaks even after 126 steps
     file      5.3 kB -> 5.3 kB
@@ -49,8 +49,8 @@ fn n_05_what_another_archive_knows_may_be_rewritten_as_a_new_base() {
     // It is a version of this archive by now, and nothing is odd about that.
     let glob = handle(&stage, "shorter.jsonl", "Glob");
     insta::assert_snapshot!(stage.run(["discard", "shorter.jsonl", &glob, "-o", "shortest.jsonl"]).stderr, @"
-    discarded 1 tool result: 2 tokens saved
-      g_19f55: Glob **/*.ts, line 5, 7 -> 5 tokens
+    discarded 1 tool result: 3 tokens saved
+      g_19f55: Glob **/*.ts, line 5, 11 -> 8 tokens
     context   222 -> 219 tokens (<1 % -> <1 % of 200k)
     cache     136 tokens re-cached; breaks even after 522 steps
     file      5.3 kB -> 5.3 kB
@@ -89,8 +89,8 @@ fn n_05_what_was_shortened_without_an_archive_may_be_rewritten_as_a_new_base() {
     let stage = shortened(&["--no-archive"]);
     insta::assert_snapshot!(shorten_again(&stage), @"
     warning: short.jsonl: already edited by ctxc, and its original is not in this archive; it can only be restored to its current state
-    discarded 1 tool result: 7 tokens saved
-      b_53912: Bash npm test, line 7, 12 -> 5 tokens
+    discarded 1 tool result: 11 tokens saved
+      b_53912: Bash npm test, line 7, 18 -> 8 tokens
     context   200 -> 189 tokens (<1 % -> <1 % of 200k)
     cache     120 tokens re-cached; breaks even after 126 steps
     file      5.2 kB -> 5.2 kB
@@ -122,8 +122,8 @@ fn n_05_a_fork_of_a_result_may_be_rewritten_as_a_new_base() {
     let stage = stage.file("short.jsonl", text.lines().map(fork).collect::<String>());
     insta::assert_snapshot!(shorten_again(&stage), @"
     warning: short.jsonl: already edited by ctxc, and its original is not in this archive; it can only be restored to its current state
-    discarded 1 tool result: 7 tokens saved
-      b_53912: Bash npm test, line 7, 12 -> 5 tokens
+    discarded 1 tool result: 11 tokens saved
+      b_53912: Bash npm test, line 7, 18 -> 8 tokens
     context   230 -> 219 tokens (<1 % -> <1 % of 200k)
     cache     120 tokens re-cached; breaks even after 126 steps
     file      6.2 kB -> 6.2 kB

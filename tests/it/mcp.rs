@@ -179,13 +179,13 @@ fn m_01_stats_and_refs_tell_what_there_is() {
     assert_snapshot!(head.join("\n"), @"
     31 tool calls, newest first; page 1 of 1
     handle  age in steps  tokens  state  call
-    b_36327  1  133  active  Bash git status --short && git diff --stat main
-    e_15b9c  3  21  active  Edit docs/operations.md
+    b_36327  1  194  active  Bash git status --short && git diff --stat main
+    e_15b9c  3  31  active  Edit docs/operations.md
     ");
     assert_eq!(refs.lines().count(), 2 + 31);
     let messages = agent.call("context_refs", json!({"list": "messages"})).done().text;
     assert!(
-        messages.contains("assistant  204  active  Three names had no unit, and...a particular order"),
+        messages.contains("assistant  297  active  Three names had no unit, and...a particular order"),
         "{messages}"
     );
     let beyond = agent.call("context_refs", json!({"page": 9})).done().text;
@@ -208,7 +208,8 @@ fn c_05_an_agent_prunes_and_fits_its_session_and_reads_what_went_by_its_id() {
     let agent = Agent::start(&stage, &["--session", "latest"]);
     let refs = agent.call("context_refs", json!({"sort": "size"})).done().text;
     assert!(refs.starts_with("8 tool calls, largest first"), "{refs}");
-    let sizes: Vec<u64> = refs.lines().skip(2).map(|row| row.split("  ").nth(2).unwrap().parse().unwrap()).collect();
+    let sizes: Vec<u64> =
+        refs.lines().skip(2).map(|row| row.split("  ").nth(2).unwrap().replace(',', "").parse().unwrap()).collect();
     assert!(sizes.is_sorted_by(|one, other| one >= other), "{refs}");
 
     let reply = agent.call("context", json!({"action": "prune"})).done();

@@ -254,15 +254,15 @@ fn test_18_combined_auto_supersede_stats() {
     out.jsonl
     ----- standard error
     rule   removed  tokens saved  too small
-    hash         1           568          0
-    file         1           577          0
-    todo         1            19          0
-    total        3         1,164          0
+    hash         1           852          0
+    file         1           866          0
+    todo         1            29          0
+    total        3         1,746          0
 
     handle   call                line  rule  tokens  now  superseded by
-    r_94955  Read package.json      5  hash     588   20  r_f6963, line 9
-    r_4102f  Read test-file.txt     6  file     598   21  w_72c01, line 11
-    t_b30b4  TodoWrite              7  todo      27    8  t_8766c, line 13
+    r_94955  Read package.json      5  hash     882   30  r_f6963, line 9
+    r_4102f  Read test-file.txt     6  file     897   32  w_72c01, line 11
+    t_b30b4  TodoWrite              7  todo      41   12  t_8766c, line 13
 
     context   2.9k -> 1.1k tokens (1 % -> 1 % of 200k)
     cache     1.1k tokens re-cached; breaks even after 8 steps
@@ -466,13 +466,13 @@ fn p_10_a_dry_run_names_every_call() {
     exit code: 0
     ----- standard output
     rule   removed  tokens saved  too small
-    hash         1           490          0
+    hash         1           735          0
     file         0             0          0
     todo         0             0          0
-    total        1           490          0
+    total        1           735          0
 
     handle   call       line  rule  tokens  now  superseded by
-    r_94955  Read a.rs     4  hash     508   18  r_83cd9, line 6
+    r_94955  Read a.rs     4  hash     762   27  r_83cd9, line 6
 
     context   1.6k -> 879 tokens (1 % -> <1 % of 200k)
     cache     840 tokens re-cached; breaks even after 14 steps

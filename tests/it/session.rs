@@ -15,8 +15,8 @@ fn an_unknown_session_lists_the_newest() {
     ----- standard output
     ----- standard error
     error: cannot find the session "zzz": no such file, and no session id under [HOME]/.claude/projects starts with it
-    hint: the newest sessions are
-      2026-03-02T09:00:00Z  [HOME]/.claude/projects/[HOME]-shop/[small].jsonl
+    hint: the newest sessions are:
+      2026-03-02T09:00:00Z  [small]
     "#);
     assert_snapshot!(Stage::new().run(["stats", "zzz"]).text, @r#"
     exit code: 1

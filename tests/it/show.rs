@@ -27,7 +27,7 @@ fn u_06_the_newest_messages_are_shown() {
      parcel_hooks/settings.py | 13 +++++++++-
      parcel_hooks/store.py    | 29 ++++++++++++++--------
      parcel_hooks/worker.py   | 32 ++++++++++++++----------
-    [... 2 more lines, 133 tokens in total; use --full to show all]
+    [... 2 more lines, 194 tokens in total; use --full to show all]
 
     --- line 125  turn 8  2026-03-02T09:39:04Z  assistant, thinking
     Collect the facts from the whole session: two causes, lease, owner, names, migrations, measurements. Left to do: old index, NULL lease case, idempotency key, async client. Say that three files are untracked.
@@ -124,7 +124,7 @@ fn u_06_a_turn_is_shown_with_the_beginnings_of_what_tools_gave() {
         10→from parcel_hooks.settings import settings
         11→
         12→log = logging.getLogger(__name__)
-    [... 51 more lines, 520 tokens in total; use --full to show all]
+    [... 51 more lines, 758 tokens in total; use --full to show all]
 
     --- line 10  turn 0  2026-03-02T09:17:25Z  assistant, call
     Bash
@@ -144,7 +144,7 @@ fn u_06_a_turn_is_shown_with_the_beginnings_of_what_tools_gave() {
     def depth(conn):
         return conn.execute("SELECT count(*) FROM deliveries WHERE state = 'pending'").fetchone()[0]
     9c41d07 Run eight workers per host
-    [... 5 more lines, 169 tokens in total; use --full to show all]
+    [... 5 more lines, 246 tokens in total; use --full to show all]
 
     --- line 12  turn 0  2026-03-02T09:17:34Z  assistant, thinking
     Two causes. The race in claim() is obvious. The requeue: claimed_at is never set in claim, so the comparison is against the insert time. That explains the slow endpoints: the longer the POST takes, the likelier the requeue job sees it in 'sending'. I should say which of the two I am certain of and where it comes from.

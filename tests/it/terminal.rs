@@ -139,7 +139,7 @@ fn r_13_a_bar_is_drawn_on_a_terminal_alone() {
     let drawing = stage(&server);
     let seen = at_a_terminal(&drawing, &slow, "");
     assert_eq!(seen.code, Some(0), "{}", seen.screen);
-    for part in ["3/4, ", " tokens saved, 0 USD, 1 retries", " left"] {
+    for part in ["3/4, ", " tokens saved, 0 USD, 1 retry", " left"] {
         assert!(seen.screen.contains(part), "{part:?} is not in {:?}", seen.screen);
     }
     let server = Server::start(|request| Answer::Late(Duration::from_millis(450), Box::new(shortened(request))));
@@ -256,6 +256,24 @@ fn w_09_what_is_longer_than_the_terminal_goes_through_the_pager() {
     let piped = stage.run(["show", "latest"]);
     let stage = stage.env("PAGER", "sed s/^/|/");
     assert_eq!(stage.run(["show", "latest"]).text, piped.text);
+}
+
+// W-09
+#[test]
+fn w_09_messages_on_standard_error_are_wrapped_on_a_terminal_alone() {
+    let server = Server::start(shortened);
+    let stage = stage(&server);
+    let commands: [&[&str]; 3] = [&["stats", "no-such"], &["discard", "-s", "in.jsonl", "no such text"], &COMPRESS];
+    for command in commands {
+        let piped = stage.run(command).stderr;
+        assert!(piped.lines().any(|line| line.width() > 40), "{piped}");
+        let mut process = stage.process();
+        process.args(command).env("NO_COLOR", "1");
+        let screen = on_a_terminal(process, (40, 24), Output::Away, "n\n").screen;
+        for line in screen.lines().filter(|line| line.contains(' ') && !line.contains('/')) {
+            assert!(line.width() <= 40, "{command:?}: {line:?} in\n{screen}");
+        }
+    }
 }
 
 // W-09

@@ -118,7 +118,7 @@ fn a_cut_is_told_with_its_messages_and_tokens() {
     ----- standard output
     would remove the oldest 8 of 80 messages; model calls: 0
     context   31.7k -> 28.7k tokens (16 % -> 14 % of 200k)
-    removed   thinking in 7 entries (the API rejects it after an edit)
+    thinking  removed in 7 entries (the API rejects it after an edit)
     cache     11.9k tokens re-cached; breaks even after 46 steps
     ----- standard error
     ");
@@ -130,7 +130,7 @@ fn a_cut_is_told_with_its_messages_and_tokens() {
     warning: without an archive, removed content cannot be restored
     removed the oldest 8 of 80 messages; model calls: 0
     context   31.7k -> 28.7k tokens (16 % -> 14 % of 200k)
-    removed   thinking in 7 entries (the API rejects it after an edit)
+    thinking  removed in 7 entries (the API rejects it after an edit)
     cache     11.9k tokens re-cached; breaks even after 46 steps
     file      179.8 kB -> 149.1 kB
     resume    claude --resume [ID] (after moving it into its project folder in ~/.claude/projects)
@@ -168,7 +168,7 @@ fn a_prompt_that_stays_and_a_target_that_is_missed_are_told() {
     removed the oldest 6 of 9 messages; model calls: 0
     kept the prompt of the truncated turn: line 10
     context   169 -> 55 tokens (chars4)
-    removed   thinking in 1 entry (the API rejects it after an edit)
+    thinking  removed in 1 entry (the API rejects it after an edit)
     closed    the open tool loop, with a short assistant message
     cache     109 tokens re-cached; breaks even after 6 steps
     file      13.9 kB -> 3.1 kB
@@ -184,7 +184,7 @@ fn a_prompt_that_stays_and_a_target_that_is_missed_are_told() {
     kept the prompt of the truncated turn: line 10
     target not reachable: the 4 messages left use 16,954 tokens, the target is 90
     context   17.2k -> 17k tokens (9 % -> 8 % of 200k)
-    removed   thinking in 1 entry (the API rejects it after an edit)
+    thinking  removed in 1 entry (the API rejects it after an edit)
     closed    the open tool loop, with a short assistant message
     cache     109 tokens re-cached; breaks even after 6 steps
     file      13.9 kB -> 3.1 kB

@@ -49,7 +49,7 @@ pub(crate) struct RewriteArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Rewrite options")]
 struct HowArgs {
-    /// How to estimate tokens [default: calibrated for totals, chars4 per text]
+    /// How to estimate tokens [default: calibrated]
     #[arg(long, value_enum, value_name = "ESTIMATE")]
     tokens: Option<Estimate>,
     /// Keep thinking blocks that the API may reject

@@ -14,6 +14,7 @@ use crate::report::look::Look;
 use crate::report::show::{Length, Message};
 use crate::report::when::to_second;
 use ctxc_core::apply::{Change, Outline, Outlined, Shown, shown_in};
+use ctxc_transcript::Calibration;
 use ctxc_transcript::session::{By, Found};
 use ctxc_transcript::text::{Stopped, clipped, on_one_line};
 
@@ -59,9 +60,11 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         label: if is_own(reading) { reading.session().label_within(TITLE_WIDTH) } else { "its source".to_owned() },
         entries: outline.len() as u64,
         tokens: outline.tokens(),
+        usage: Calibration::learn(&reading.index, &reading.chain).context(outline.tokens()),
     };
+    let measure = Calibration::learn(&before.index, &before.chain);
     let unchanged = outline.len().saturating_sub(n_gone) as u64;
-    let diff = Diff::new(side(&before, &outline), side(&after, &other), unchanged, entries);
+    let diff = Diff::new(side(&before, &outline), side(&after, &other), unchanged, entries, measure);
     let look = match settings.length {
         Length::Short => ui.look(),
         Length::Full => Look { width: None, ..ui.look() },

@@ -95,7 +95,7 @@ fn say_next(report: &FindReport, settings: &Settings, ui: &Ui) {
         (None, Projects::All) => ui.status(format_args!("no match for {:?}", settings.query)),
         (Some(first), _) => {
             if let Some(resume) = &first.resume {
-                ui.hint(format_args!("to resume the first: {resume}"));
+                ui.hint(format_args!("to resume the first, run `{resume}`"));
             }
         }
     }

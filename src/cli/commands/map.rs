@@ -13,6 +13,7 @@ use crate::cli::reading::Reading;
 use crate::cli::settings::{Context, Form};
 use crate::cli::stored;
 use crate::cli::tell::{self, tell};
+use crate::report::gain::OperationCost;
 use crate::report::map::{Map, OperationRow, Source};
 use ctxc_core::apply::{shell_word, write_report};
 
@@ -108,13 +109,14 @@ fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<Ope
     let mut rows = Vec::new();
     for edits in reading.past.history.operations() {
         let Some(operation) = archive.operation(&edits.operation)? else { continue };
+        let noted = OperationCost::of(&operation);
         rows.push(OperationRow {
             command: format!("ctxc undo {session} --op {}", operation.id),
             is_undone: undone.contains(operation.id.as_str()),
             id: operation.id,
             verb: operation.verb,
             time: operation.time,
-            tokens: operation.tokens.map(|(before, after)| (before.0, after.0)),
+            tokens: noted.map(|cost| (cost.tokens_before, cost.tokens_after)),
         });
     }
     Ok(rows)

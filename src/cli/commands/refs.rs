@@ -18,7 +18,7 @@ use ctxc_core::plan::{Access, Answer, Protected, Roles};
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::{Pattern, chars4};
-use ctxc_transcript::{IdHash, Index, LineNo};
+use ctxc_transcript::{Calibration, IdHash, Index, LineNo};
 
 /// What to list.
 #[derive(Debug)]
@@ -65,7 +65,8 @@ pub(crate) fn list(settings: &Settings, mut reading: Reading) -> Result<Refs, Co
         rows.sort_by_key(|row| Reverse(row.tokens));
         messages.sort_by_key(|row| Reverse(row.tokens));
     }
-    Ok(Refs::new(reading.session(), rows, settings.lists_messages.then_some(messages)))
+    let measure = Calibration::learn(&reading.index, &reading.chain);
+    Ok(Refs::new(reading.session(), measure, rows, settings.lists_messages.then_some(messages)))
 }
 
 /// What stands in the place of something else and does not look like it, as far as the archive tells.

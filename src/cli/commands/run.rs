@@ -9,6 +9,7 @@ use crate::cli::rewriting::Work;
 use crate::cli::settings::{Compacting, EngineChoice, Form, Mode, Rewriting, Summaries, Target};
 use crate::cli::tell::{report_file, tell_only};
 use crate::cli::ui::{Paths, Ui};
+use crate::report::look::Look;
 use crate::report::run::RunReport;
 use ctxc_core::plan::{CompactStage, Stage, TruncateStage};
 use ctxc_transcript::text::Tokens;
@@ -63,6 +64,12 @@ fn compact_stage(summaries: &Summaries) -> CompactStage {
     }
 }
 
+/// A plan whose comments behind items fit a terminal; unchanged for a file.
+fn with_short_comments(plan: &str, look: Look) -> String {
+    let line = |line: &str| if line.contains("},  # ") { look.line(line).into_owned() } else { line.to_owned() };
+    plan.lines().fold(String::new(), |plan, it| plan + &line(it) + "\n")
+}
+
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
     let mut work = Work::open(&settings.rewriting, ui)?;
     let fingerprint = plan_file::name_of(work.reading.index.fingerprint);
@@ -113,7 +120,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         Form::Text => {
             let path = work.reading.path.as_deref().map(|path| std::path::absolute(path).unwrap_or(path.to_owned()));
             let session = path.and_then(|path| path.to_str().map(str::to_owned));
-            ui.text(report.plan(session.as_deref(), &fingerprint)?, Paths::Whole)?;
+            let plan = report.plan(session.as_deref(), &fingerprint)?;
+            ui.text(with_short_comments(&plan, ui.look()), Paths::Whole)?;
         }
     }
     ui.status(report.to_string().trim_end());

@@ -13,7 +13,7 @@ use crate::report::show::{Length, Message, Show};
 use ctxc_core::apply::{Order, Shown, Speaker, each_shown, shown_in};
 use ctxc_transcript::session::Found;
 use ctxc_transcript::text::{Stopped, on_one_line};
-use ctxc_transcript::{LineNo, turn_at, turns};
+use ctxc_transcript::{Calibration, LineNo, turn_at, turns};
 
 /// What to show.
 #[derive(Debug)]
@@ -66,7 +66,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         return Err(CommandError::interrupted());
     }
     messages.reverse();
-    let show = Show::new(reading.session(), messages, settings.length);
+    let measure = Calibration::learn(&reading.index, &reading.chain);
+    let show = Show::new(reading.session(), messages, settings.length, measure);
     tell_quoted(&settings.reporting, ui, &show, show.text(ui.look()))?;
     if show.messages.is_empty() {
         ui.status(format_args!("no matching messages in {}", reading.name));
@@ -84,7 +85,7 @@ fn show_line(settings: &Settings, reading: Reading, line: LineNo, ui: &Ui) -> Re
     let place = chain.lines.iter().position(|it| *it == line);
     let turn = place.and_then(|place| turn_at(&turns(&index, &chain), place));
     let messages = shown.into_iter().map(|shown| Message::new(Shown { turn, ..shown })).collect();
-    let show = Show::new(session, messages, settings.length);
+    let show = Show::new(session, messages, settings.length, Calibration::learn(&index, &chain));
     tell_quoted(&settings.reporting, ui, &show, show.text(ui.look()))?;
     if show.messages.is_empty() {
         ui.status(format_args!("line {} of {} has no text", line.number(), name));

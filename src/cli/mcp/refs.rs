@@ -12,6 +12,7 @@ use crate::cli::settings::{Form, Reporting};
 use crate::report::refs::{ARGUMENT_LEN, CallRow, MessageRow};
 use crate::report::size::count;
 use ctxc_core::apply::shortened;
+use ctxc_transcript::Calibration;
 
 /// How many rows a page has: what a model can do without more than it can bear.
 const PAGE: usize = 40;
@@ -31,10 +32,13 @@ pub(super) fn answer(list: &List, subject: Subject, settings: &Settings) -> Resu
     // What has no result yet can neither be cut nor brought back.
     refs.calls.retain(|row| !subject.under_way.contains(&row.id));
     let (head, mut rows): (&str, Vec<String>) = match listed {
-        Listed::Calls => ("handle  age in steps  tokens  state  call", refs.calls.iter().map(call_row).collect()),
+        Listed::Calls => (
+            "handle  age in steps  tokens  state  call",
+            refs.calls.iter().map(|row| call_row(row, refs.measure)).collect(),
+        ),
         Listed::Messages => {
             let rows = refs.messages.unwrap_or_default();
-            ("role  tokens  state  pattern", rows.iter().map(message_row).collect())
+            ("role  tokens  state  pattern", rows.iter().map(|row| message_row(row, refs.measure)).collect())
         }
     };
     let order = match sort {
@@ -64,13 +68,15 @@ pub(super) fn answer(list: &List, subject: Subject, settings: &Settings) -> Resu
     Ok(Answer::text(text))
 }
 
-fn call_row(row: &CallRow) -> String {
+fn call_row(row: &CallRow, measure: Calibration) -> String {
     let CallRow { handle, tool, argument, age, tokens, state, .. } = row;
     let argument = shortened(argument, ARGUMENT_LEN);
-    format!("{handle}  {age}  {}  {}  {tool} {argument}", count(tokens.0), state.word()).trim_end().to_owned()
+    format!("{handle}  {age}  {}  {}  {tool} {argument}", count(measure.scale(*tokens).0), state.word())
+        .trim_end()
+        .to_owned()
 }
 
-fn message_row(row: &MessageRow) -> String {
+fn message_row(row: &MessageRow, measure: Calibration) -> String {
     let MessageRow { role, tokens, state, pattern, .. } = row;
-    format!("{role}  {}  {}  {}", count(tokens.0), state.word(), pattern.as_deref().unwrap_or("-"))
+    format!("{role}  {}  {}  {}", count(measure.scale(*tokens).0), state.word(), pattern.as_deref().unwrap_or("-"))
 }

@@ -12,6 +12,7 @@ use crate::report::size::{bytes, counted};
 use crate::report::table::{Cell, Table};
 use ctxc_core::version::SessionSize;
 use ctxc_store::Contents;
+use ctxc_transcript::text::Tokens;
 
 /// What an archive holds, in short, and its newest operations or entries.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -97,13 +98,14 @@ impl fmt::Display for Holdings {
         if !self.operations.is_empty() {
             let mut table = Table::new(&["operation", "time", "verb", "before", "after", "items", "session"]);
             for row in &self.operations {
-                let tokens = |tokens: Option<u64>| tokens.map_or(Cell::Text("-".to_owned()), Cell::Count);
+                let tokens = |tokens: Option<Tokens>| tokens.map_or(Cell::from("-"), |tokens| Cell::Count(tokens.0));
+                let usage = row.usage();
                 table.push(vec![
                     Cell::Whole(row.id.clone()),
                     row.time.as_str().into(),
                     row.verb.as_str().into(),
-                    tokens(row.tokens.map(|it| it.before.0)),
-                    tokens(row.tokens.map(|it| it.after.0)),
+                    tokens(usage.map(|it| it.before)),
+                    tokens(usage.map(|it| it.after)),
                     Cell::Count(row.cuts),
                     short_id(&row.session).into(),
                 ]);

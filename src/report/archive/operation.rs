@@ -10,10 +10,11 @@ use crate::report::envelope::short_id;
 use crate::report::gain::OperationCost;
 use crate::report::look::Look;
 use crate::report::rewritten::BeforeAfter;
-use crate::report::size::{bytes, count, counted, short};
+use crate::report::size::{bytes, counted, short};
 use crate::report::table::{Cell, Table};
 use crate::report::when::to_second;
 use ctxc_store::{Cut, FileRef, Operation};
+use ctxc_transcript::Calibration;
 use ctxc_transcript::session::session_id;
 use ctxc_transcript::text::Tokens;
 
@@ -90,19 +91,22 @@ impl OperationRow {
             source: Transcript::new(&operation.source),
             output: Transcript::new(&operation.output),
             tokens: operation.tokens.map(|(before, after)| BeforeAfter { before, after }),
-            cost: operation.report.as_deref().and_then(|report| serde_json::from_str(report).ok()),
+            cost: OperationCost::of(operation),
             cuts: operation.cuts.len() as u64,
         }
     }
 
-    /// The tokens before and after, in words; nothing where they were not counted.
+    /// The context usage before and after, in words; nothing where it was not noted.
     #[must_use]
     pub fn tokens_text(&self) -> Option<String> {
-        if let Some(OperationCost { tokens_before, tokens_after, .. }) = self.cost {
-            return Some(format!("{} -> {} tokens", short(Tokens(tokens_before)), short(Tokens(tokens_after))));
-        }
-        let BeforeAfter { before, after } = self.tokens?;
-        Some(format!("{} -> {} tokens (chars4)", count(before.0), count(after.0)))
+        let BeforeAfter { before, after } = self.usage()?;
+        Some(format!("{} -> {} tokens", short(before), short(after)))
+    }
+
+    /// The context usage before and after, in calibrated tokens; nothing where it was not noted.
+    pub(super) fn usage(&self) -> Option<BeforeAfter<Tokens>> {
+        let OperationCost { tokens_before, tokens_after, .. } = self.cost?;
+        Some(BeforeAfter { before: Tokens(tokens_before), after: Tokens(tokens_after) })
     }
 }
 
@@ -143,13 +147,11 @@ impl fmt::Display for OperationEntry {
             return Ok(());
         }
         let mut table = Table::new(&["item", "rule", "before", "after"]);
+        let factor = self.row.cost.map_or(0.0, |cost| cost.factor);
+        let measure = Calibration { factor, ..Calibration::CHARS4 };
+        let figure = |n| if factor > 0.0 { Cell::Count(measure.scale(n).0) } else { Cell::from("-") };
         for cut in &self.items {
-            table.push(vec![
-                cut.name.as_str().into(),
-                cut.rule.as_str().into(),
-                Cell::Count(cut.before.0),
-                Cell::Count(cut.after.0),
-            ]);
+            table.push(vec![cut.name.as_str().into(), cut.rule.as_str().into(), figure(cut.before), figure(cut.after)]);
         }
         write!(f, "\n{}", table.render(self.look))
     }

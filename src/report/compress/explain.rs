@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{CompressReport, TaskRow};
 use crate::report::look::Look;
+use crate::report::rewritten::Rewritten;
 use crate::report::table::{Cell, Table};
 use ctxc_engine::Usd;
 
@@ -30,7 +31,7 @@ impl fmt::Display for Explained<'_> {
         }
         let mut table = Table::new(&head);
         for row in rows {
-            let mut cells = cells(row);
+            let mut cells = cells(row, &self.report.rewritten);
             if has_calls {
                 cells.extend(calls(row));
             }
@@ -40,7 +41,8 @@ impl fmt::Display for Explained<'_> {
     }
 }
 
-fn cells(row: &TaskRow) -> Vec<Cell> {
+fn cells(row: &TaskRow, rewritten: &Rewritten) -> Vec<Cell> {
+    let figure = |tokens| Cell::Count(rewritten.shown(tokens).0);
     let outcome = match (row.outcome, &row.reason) {
         (Some(outcome), Some(reason)) => format!("{outcome}: {reason}"),
         (Some(outcome), None) => outcome.to_owned(),
@@ -52,9 +54,9 @@ fn cells(row: &TaskRow) -> Vec<Cell> {
         Cell::from(row.role),
         Cell::from(row.part),
         Cell::Text(row.level.clone()),
-        Cell::Count(row.tokens_before.0),
-        Cell::Count(row.target.0),
-        row.tokens_after.map_or(Cell::from("-"), |tokens| Cell::Count(tokens.0)),
+        figure(row.tokens_before),
+        figure(row.target),
+        row.tokens_after.map_or(Cell::from("-"), figure),
         row.facts.as_ref().map_or(Cell::from("-"), |facts| Cell::Count(facts.n_lost())),
         Cell::Text(outcome),
     ]

@@ -14,7 +14,7 @@ const OPERATIONS: &str = r#"<section aria-labelledby="operations">
 <h2 id="operations">Operations</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="Table of operations">
 <table>
-<thead><tr><th scope="col">Operation</th><th scope="col">Time</th><th scope="col">Tokens (chars4)</th><th scope="col">State</th><th scope="col">Command</th></tr></thead>
+<thead><tr><th scope="col">Operation</th><th scope="col">Time</th><th scope="col">Tokens</th><th scope="col">State</th><th scope="col">Command</th></tr></thead>
 <tbody>
 "#;
 /// How many items stand in the table, which is what people read who cannot see the areas.

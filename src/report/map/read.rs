@@ -129,7 +129,7 @@ pub struct OperationRow {
     pub verb: String,
     /// When it was.
     pub time: Timestamp,
-    /// The `chars4` tokens before and after, where they were counted.
+    /// The context usage before and after, in calibrated tokens; null where it was not noted.
     pub tokens: Option<(u64, u64)>,
     /// Whether it was undone.
     pub is_undone: bool,

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
+use serde_json::json;
 
 use crate::apply::edit::own_edits::Lines;
 use crate::apply::error::ApplyError;
@@ -23,7 +24,7 @@ use ctxc_store::{Archive, FileRef, Operation};
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::{Digest, Tokens};
-use ctxc_transcript::{Chain, Flags, Index, LineNo, MessageIdx, Parent, Totals, read_line, revisit};
+use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, MessageIdx, Parent, Totals, read_line, revisit};
 
 /// The last compaction of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,6 +243,12 @@ impl Rendered {
     }
 }
 
+/// The context usage before and after as an operation notes it, in the form that the program reads from its reports.
+fn noted_usage(calibration: &Calibration, before: Tokens, after: Tokens) -> String {
+    let (before, after) = (calibration.context(before).0, calibration.context(after).0);
+    json!({ "tokens_before": before, "tokens_after": after, "factor": calibration.factor }).to_string()
+}
+
 /// Notes what stands before the boundary as a state, and the compaction as an operation on it.
 fn note_operation(
     archive: &mut dyn Archive,
@@ -278,6 +285,7 @@ fn note_operation(
     let insert = Edit::Insert { before: Address::Stored(n_stored), lines: inserted };
     let edits: Vec<Edit> = live.map(Edit::Drop).chain([insert]).collect();
     let before_tokens = Totals::of(&before, &chain).context();
+    let after_tokens = Tokens(tokens.max(0).unsigned_abs());
     saved += before_tokens.0.cast_signed() - tokens;
     let mut changed: Vec<(LineNo, Option<Digest>)> =
         chain.lines.iter().map(|line| (*line, replaced.get(line).copied())).collect();
@@ -299,8 +307,8 @@ fn note_operation(
         output: reference(version.key(), end),
         session_ids: Vec::new(),
         cuts: Vec::new(),
-        tokens: Some((before_tokens, Tokens(tokens.max(0).unsigned_abs()))),
-        report: None,
+        tokens: Some((before_tokens, after_tokens)),
+        report: Some(noted_usage(&Calibration::learn(&before, &chain), before_tokens, after_tokens)),
     };
     let put = |archive: &mut dyn Archive| {
         archive.put_object(&edits.object())?;
