@@ -1,10 +1,18 @@
 """A home, a project and a stand-in for the Messages API on loopback, in which the real client runs (scripts/test-client)."""
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
+import re
+import select
+import signal
+import struct
 import subprocess
+import termios
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -143,3 +151,68 @@ class Stage:
 
     def rows(self, session):
         return [json.loads(line) for line in self.transcript(session).read_text().splitlines()]
+
+    def typing(self, *args, **env):
+        """A client in a terminal, in which somebody types."""
+        state = {
+            "hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": {"approved": ["sk-ant-test"], "rejected": []},
+            "projects": {str(self.project): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}},
+        }
+        path = self.home / ".claude.json"
+        known = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps({**known, **state}))
+        allowed = ["--allowedTools", "Read", "Bash", "mcp__plugin_ctxc_ctxc"]
+        command = ["timeout", "-k", "5", "120", self.client, *allowed, *args]
+        return Terminal(command, self.project, self.env(TERM="xterm-256color", **env))
+
+    def sessions(self):
+        """The ids of all sessions, the newest last."""
+        paths = sorted(self.home.glob(".claude/projects/*/*.jsonl"), key=lambda path: path.stat().st_mtime)
+        return [path.stem for path in paths]
+
+
+class Terminal:
+    """A program in a terminal of its own. What it has drawn so far is `text()`, without colours and places."""
+
+    ESCAPES = re.compile(r"\x1b\[[0-9;:?<>=]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\\\)|\x1b[()][AB0]|\x1b[=>78]")
+
+    def __init__(self, command, folder, env):
+        self.drawn = b""
+        self.pid, self.end = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.execvpe(command[0], command, env)
+        fcntl.ioctl(self.end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
+
+    def __enter__(self):
+        self.wait(lambda: "\u276f" in self.text(), "the client shows no prompt")
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.end)
+        try:
+            os.kill(self.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass
+        os.waitpid(self.pid, 0)
+
+    def text(self):
+        return self.ESCAPES.sub("", self.drawn.decode(errors="replace"))
+
+    def wait(self, condition, failure, seconds=40):
+        """Reads what is drawn until `condition` holds."""
+        until = time.time() + seconds
+        while not condition():
+            assert time.time() < until, "%s; it shows %r" % (failure, self.text()[-1500:])
+            if select.select([self.end], [], [], 0.1)[0]:
+                try:
+                    self.drawn += os.read(self.end, 1 << 16)
+                except OSError:
+                    raise AssertionError("%s, and it has ended: %r" % (failure, self.text()[-1500:]))
+
+    def type(self, words):
+        """Types a line. What is typed is drawn before it is sent: otherwise the end of the line is taken for pasted text."""
+        before = len(self.text())
+        os.write(self.end, words.encode())
+        self.wait(lambda: words.split()[-1][-4:] in self.text()[before:], "%r is not drawn" % words)
+        os.write(self.end, b"\r")

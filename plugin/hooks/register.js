@@ -3,6 +3,13 @@ const CTXC = "@CTXC@"
 
 // The context window in tokens, as the client measured it last; 0 while it is not known.
 let contextWindow = 0
+// Whether somebody types into this client: only there a command runs once the turn is over.
+let isInteractive = false
+// What the tools of ctxc were asked to do to this conversation once the turn is over, whether that is under way, and by which
+// words it is compacted then.
+let asked = []
+let isQueued = false
+const ASKED = 'as the tools of ctxc were asked'
 // How full it was at the last measure, and when ctxc last compacted it unasked.
 let percent = -1
 let compactedAt = null
@@ -11,10 +18,30 @@ let compactedAt = null
 function compactSoon($, args) {
   $.clock.after(50, async () => {
     try { await $.command.run({ command: 'compact', args }) } catch (error) { $.ui.log('ctxc: ' + error) }
+    isQueued = isQueued && args !== ASKED
   })
 }
 
 export function register(on) {
+  on('session.start', async ($, e, next) => {
+    isInteractive = e.isInteractive
+    return next(e)
+  }).catch(async ($, e, next) => next(e))
+
+  // Calls that ctxc does not carry out in the running conversation go on to its server.
+  on('tool.call', async ($, e, next) => {
+    if (!isInteractive || e.agentId || !/^mcp__(plugin_ctxc_)?ctxc__(compact_)?context$/.test(e.tool)) return next(e)
+    const info = await $.session.info()
+    const stdin = JSON.stringify({ transcript: info.transcriptPath, call: e })
+    const ran = await $.process.run([CTXC, 'client', 'ask', '--quiet'], { stdin, timeoutMs: 20000 })
+    if (ran.exitCode !== 0) return next(e)
+    const told = JSON.parse(ran.stdout)
+    if (told.compact) asked.push(e)
+    if (told.compact && !isQueued) compactSoon($, ASKED)
+    isQueued = isQueued || told.compact
+    return told.isError ? { isError: true, result: told.text } : { result: told.text }
+  }).catch(async ($, e, next) => next(e))
+
   on('command.run', { command: 'ctxc:fit' }, async ($, e) => {
     compactSoon($, e.args ?? '')
     return { text: 'compacting with ctxc' }
@@ -40,19 +67,23 @@ export function register(on) {
     // Subagents are compacted by the client, and nothing is prepared before somebody asks for it.
     if (e.agentId) return next(e)
     if (e.trigger === 'precompute') return { skip: 'ctxc compacts when it is asked to' }
+    const isAsked = e.instructions === ASKED
+    if (isAsked && asked.length === 0) return { skip: 'ctxc has done what its tools were asked' }
     const info = await $.session.info()
     const ran = await $.process.run([CTXC, 'client', 'compact', '--quiet'], {
       stdin: JSON.stringify({
         trigger: e.trigger,
-        instructions: e.instructions ?? '',
+        instructions: isAsked ? '' : e.instructions ?? '',
         session: await $.session.id(),
         transcript: info.transcriptPath,
         window: contextWindow || null,
         messages: e.messages,
+        asked: isAsked ? asked.splice(0) : [],
       }),
       timeoutMs: 60000,
     })
-    // The client compacts by itself where ctxc has any doubt.
+    // The client compacts by itself where ctxc has any doubt; what a tool was asked to do it cannot do.
+    if (isAsked && ran.exitCode !== 0) return { skip: 'ctxc could not do what its tools were asked' }
     if (ran.exitCode !== 0 || ran.isStdoutTruncated) return next(e)
     return JSON.parse(ran.stdout)
   }).catch(async ($, e, next) => next(e))

@@ -41,3 +41,35 @@ test('shows what ctxc says of a measure', async ($, on) => {
   await $.session.measure({ context: { tokens: 142000, window: 200000, percent: 71 } } as any)
   expect(shown).toContain('71% full')
 })
+
+const discard = { tool: 'mcp__plugin_ctxc_ctxc__context', tool_use_id: 't1', action: 'discard', targets: [['r_3f9a1']] } as any
+
+async function typing($: any, on: any, isInteractive: boolean) {
+  on('session.start', async () => ({ cwd: '/' }))
+  on('tool.call', async () => ({ result: 'of the server' }))
+  await $.session.start({ cwd: '/', surface: 'terminal', isInteractive })
+}
+
+test('answers a tool call where somebody types', async ($, on) => {
+  client(on, { exitCode: 0, stdout: JSON.stringify({ text: 'later', isError: false, compact: false }) })
+  await typing($, on, true)
+  expect((await $.tool.call(discard) as any).result).toBe('later')
+})
+
+test('leaves tool calls to the server elsewhere, and where ctxc fails', async ($, on) => {
+  client(on, { exitCode: 1, stdout: '' })
+  await typing($, on, true)
+  expect((await $.tool.call(discard) as any).result).toBe('of the server')
+})
+
+test('leaves tool calls to the server where nobody types', async ($, on) => {
+  client(on, { exitCode: 0, stdout: JSON.stringify({ text: 'later', isError: false, compact: true }) })
+  await typing($, on, false)
+  expect((await $.tool.call(discard) as any).result).toBe('of the server')
+})
+
+test('compacts nothing where tools have asked for nothing', async ($, on) => {
+  client(on, { exitCode: 0, stdout: JSON.stringify({ messages: [] }) })
+  const answer = await $.session.compact({ ...asked, instructions: 'as the tools of ctxc were asked' })
+  expect(answer.skip).toContain('has done')
+})

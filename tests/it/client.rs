@@ -9,7 +9,7 @@ use crate::stage::{Run, Stage};
 const ID: &str = "sessionId";
 
 /// A session in which three files are read in each turn, as the client writes it.
-struct Written {
+pub(crate) struct Written {
     lines: Vec<Value>,
     n: u32,
 }
@@ -35,11 +35,11 @@ impl Written {
         uuid
     }
 
-    fn prompt(&mut self, text: &str) {
+    pub(crate) fn prompt(&mut self, text: &str) {
         self.row("user", &json!({"role": "user", "content": text}));
     }
 
-    fn assistant(&mut self, message: u32, block: &Value) {
+    pub(crate) fn assistant(&mut self, message: u32, block: &Value) {
         let id = format!("msg_{message:04}");
         let message = json!({"id": id, "type": "message", "role": "assistant", "model": "claude-opus-4-6", "content": [block],
             "usage": {"input_tokens": 20_000 + 900 * self.n, "output_tokens": 50}});
@@ -47,7 +47,7 @@ impl Written {
     }
 
     /// A step of two calls beside each other, with thinking before them.
-    fn step(&mut self, message: u32) {
+    pub(crate) fn step(&mut self, message: u32) {
         self.assistant(message, &json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"}));
         let calls = [0, 1].map(|at| format!("toolu_{message}_{at}"));
         for (at, call) in calls.iter().enumerate() {
@@ -64,7 +64,7 @@ impl Written {
         }
     }
 
-    fn turns(n_turns: u32) -> Self {
+    pub(crate) fn turns(n_turns: u32) -> Self {
         let mut written = Self::new();
         for turn in 0..n_turns {
             written.prompt(&format!("Look at part {turn}, and never touch config.toml"));
@@ -74,12 +74,12 @@ impl Written {
         written
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         self.lines.iter().flat_map(|line| line.to_string().into_bytes().into_iter().chain(*b"\n")).collect()
     }
 
     /// The messages as the client hands them over, with the blocks that it leaves out left out.
-    fn messages(&self) -> Vec<Value> {
+    pub(crate) fn messages(&self) -> Vec<Value> {
         self.lines.iter().map(message).collect()
     }
 }
@@ -104,11 +104,11 @@ fn message(row: &Value) -> Value {
     message
 }
 
-fn stage(written: &Written) -> Stage {
+pub(crate) fn stage(written: &Written) -> Stage {
     Stage::new().session_with("shop", &written.bytes())
 }
 
-fn request(stage: &Stage, messages: &[Value], instructions: &str) -> String {
+pub(crate) fn request(stage: &Stage, messages: &[Value], instructions: &str) -> String {
     let path = stage.path_of("shop").to_str().unwrap();
     json!({"trigger": "manual", "instructions": instructions, "session": stage.id_of("shop"), "transcript": path,
         "window": 200_000, "messages": messages})
@@ -126,12 +126,12 @@ fn compacted(stage: Stage, messages: &[Value], instructions: &str) -> (Stage, Ve
 }
 
 /// What was said on standard output.
-fn said(run: &Run) -> String {
+pub(crate) fn said(run: &Run) -> String {
     String::from_utf8(run.stdout.clone()).unwrap()
 }
 
 /// One line for each message: who, its handle, the calls and results, and how it begins.
-fn outline(messages: &[Value]) -> String {
+pub(crate) fn outline(messages: &[Value]) -> String {
     let mut out = String::new();
     for message in messages {
         let ids = |list: &str| {
@@ -218,7 +218,7 @@ fn c_02_any_doubt_ends_with_an_error() {
 }
 
 /// What the client writes when it gets `answer`: a boundary, and each message again.
-fn written_again(written: &Written, answer: &[Value], id: &str) -> Vec<u8> {
+pub(crate) fn written_again(written: &Written, answer: &[Value], id: &str) -> Vec<u8> {
     let mut out = Written { lines: Vec::new(), n: written.n + 1_000 };
     let uuid = format!("bbbbbbbb-0000-4000-8000-{:012}", written.n);
     let boundary = json!({"parentUuid": null, "logicalParentUuid": written.uuid(), "isSidechain": false, ID: id, "type": "system",
@@ -280,7 +280,7 @@ fn compacted_session() -> (Stage, Vec<u8>) {
     (stage, before)
 }
 
-fn hook(stage: &Stage, event: &str) -> String {
+pub(crate) fn hook(stage: &Stage, event: &str) -> String {
     json!({"session_id": stage.id_of("shop"), "transcript_path": stage.path_of("shop"), "hook_event_name": event, "cwd": "/"})
         .to_string()
 }

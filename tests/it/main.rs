@@ -14,6 +14,7 @@ mod chain;
 mod chat;
 mod check;
 mod client;
+mod client_asked;
 mod compact;
 mod config;
 mod context;

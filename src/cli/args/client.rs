@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 
 use clap::Subcommand;
 
+#[cfg(feature = "mcp")]
+use super::prune::configured;
 use crate::cli::client::{Doing, How, skills_folder};
 use crate::cli::commands::client::{Measure, Place, Settings, Upkeep};
 use crate::cli::error::CommandError;
@@ -66,6 +68,10 @@ enum Action {
         #[arg(long, value_name = "N")]
         compacted_at: Option<u64>,
     },
+    /// Say what a tool call will do to the running session (run by the plugin)
+    #[cfg(feature = "mcp")]
+    #[command(hide = true)]
+    Ask(Box<super::mcp::Args>),
     /// Repair and store the session named on standard input (run by the plugin)
     Repair {
         /// Only store the session
@@ -91,6 +97,8 @@ impl Args {
                 let auto = context.environment.config.client.auto()?.map(|auto| auto.of(100));
                 Ok(Settings::Measure(Measure { percent, compacted_at, auto }))
             }
+            #[cfg(feature = "mcp")]
+            Action::Ask(typed) => typed.resolve(context).map(|settings| Settings::Ask(Box::new(settings))),
             Action::Compact => how(context).map(|how| Settings::Compact(Box::new(how))),
             Action::Repair { settle } => Ok(Settings::Repair(upkeep(context, settle)?)),
         }
@@ -199,6 +207,8 @@ fn how(context: &Context<'_>) -> Result<How, CommandError> {
             limit: summarization.max_summary_tokens.map(Tokens),
         },
         prunings: vec![stage(Preset::Gentle), stage(Preset::Standard)],
+        #[cfg(feature = "mcp")]
+        superseded: PruneStage { also: Vec::new(), ..configured(config) },
         window: config.window(),
         part: config.client.target,
     })

@@ -8,6 +8,8 @@ use serde_json::value::RawValue;
 use super::linear::Linear;
 use super::messages::{Message, Role, ToolResult, ToolUse};
 use crate::cli::error::CommandError;
+#[cfg(feature = "mcp")]
+use crate::cli::mcp::Asked;
 use crate::cli::reading::Reading;
 use ctxc_core::apply::Shelf;
 use ctxc_transcript::scan::{BlockKind, Scan};
@@ -29,6 +31,20 @@ pub(crate) struct Request {
     pub(super) window: Option<u64>,
     /// The messages of the conversation, as they came.
     pub(super) messages: Vec<Box<RawValue>>,
+    /// What tools were asked to do to it, oldest first: then nothing else is done.
+    #[cfg(feature = "mcp")]
+    #[serde(default)]
+    pub(super) asked: Vec<Asked>,
+}
+
+impl Request {
+    /// Whether tools were asked to do something to it.
+    pub(super) const fn has_asked(&self) -> bool {
+        #[cfg(feature = "mcp")]
+        return !self.asked.is_empty();
+        #[cfg(not(feature = "mcp"))]
+        false
+    }
 }
 
 /// What the client is answered.
@@ -99,17 +115,23 @@ impl<'a> Given<'a> {
     /// results, and resumes with both the old and the new entries.
     pub(super) fn push_line(&mut self, at: usize, reading: &Reading, line: LineNo) -> Result<(), CommandError> {
         let Some(message) = self.messages.get(at) else { return Ok(()) };
-        if message.is_prompt() {
-            return self.push_as_it_came(at);
-        }
         let mut buffer = Vec::new();
         let bytes = read_line(&reading.file, &reading.index, line, &mut buffer)?;
         let scan = Scan::of(bytes);
+        if message.is_prompt() {
+            let text = entry::text(&scan, bytes);
+            if text == message.text {
+                return self.push_as_it_came(at);
+            }
+            // A tool was asked to take it out.
+            self.flush()?;
+            return self.push(&Message::of_user(self.linear.renamed(at, text)));
+        }
         if message.role == Role::Assistant {
             if self.step.is_answered() {
                 self.flush()?;
             }
-            let text = entry::text(&scan, bytes);
+            let text = self.linear.renamed(at, entry::text(&scan, bytes));
             self.step.texts.extend(Some(text).filter(|text| !text.trim().is_empty()));
             let inputs = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse).map(|block| block.input);
             for (call, input) in message.tool_uses.iter().zip(inputs) {

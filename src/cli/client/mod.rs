@@ -3,6 +3,8 @@
 //! `docs/decisions/0033-inside-the-client.md` has the reasons, `docs/agents.md` what was measured.
 
 mod answer;
+#[cfg(feature = "mcp")]
+mod asked;
 mod linear;
 mod messages;
 mod named;

@@ -46,6 +46,9 @@ pub(crate) struct How {
     pub(crate) compacting: Compacting,
     /// How it is pruned, the gentlest first.
     pub(crate) prunings: Vec<PruneStage>,
+    /// What a tool that prunes takes out.
+    #[cfg(feature = "mcp")]
+    pub(crate) superseded: PruneStage,
     /// The context window in tokens, where it is configured and the client does not tell it.
     pub(crate) window: Option<Tokens>,
     /// Which part of the window, or of what the messages use, may be left.
@@ -80,8 +83,16 @@ pub(crate) fn plan(request: &Request, how: &How, ui: &Ui) -> Result<Plan, Comman
     let linear = Linear::of(messages, &transcript, &request.session, head.as_ref())?;
     let mut conversation = Conversation::read(request, messages, linear, how, ui)?;
     let before = conversation.work.size_of_stages(&Rewrite::default());
-    let rewrite = conversation.prune(request, how)?;
-    let (is_compacted, rewrite) = conversation.compact(how, rewrite, ui)?;
+    #[cfg(feature = "mcp")]
+    let (fits, rewrite) = conversation.asked(request, how)?;
+    #[cfg(not(feature = "mcp"))]
+    let (fits, rewrite) = (true, Rewrite::default());
+    let (is_compacted, rewrite) = if fits {
+        let rewrite = conversation.prune(request, how, rewrite)?;
+        conversation.compact(how, rewrite, ui)?
+    } else {
+        (false, rewrite)
+    };
     if !is_compacted && rewrite.is_nothing() {
         return Ok(Plan {
             answer: Answer::Skip { skip: "ctxc found nothing to compact".to_owned() },
@@ -111,13 +122,17 @@ fn view_key(text: &str) -> Digest {
 }
 
 /// A conversation while it is planned.
-struct Conversation<'a> {
+pub(super) struct Conversation<'a> {
     messages: &'a [Message],
-    linear: Linear,
-    work: Work<'a>,
+    pub(super) linear: Linear,
+    pub(super) work: Work<'a>,
     /// The first message of what goes back untouched at the end.
-    tail: usize,
-    target: Tokens,
+    pub(super) tail: usize,
+    /// The context window.
+    #[cfg(feature = "mcp")]
+    pub(super) window: Tokens,
+    /// What the context shall come to.
+    pub(super) target: Tokens,
 }
 
 impl<'a> Conversation<'a> {
@@ -150,23 +165,41 @@ impl<'a> Conversation<'a> {
         let fixed = calibration.context(Tokens::ZERO);
         let target = part_of(calibration.window, how.part).min(fixed + part_of(used.saturating_sub(fixed), how.part));
         let tail = tail(messages, target, &calibration);
-        Ok(Self { messages, linear, work, tail, target })
+        Ok(Self {
+            messages,
+            linear,
+            work,
+            tail,
+            #[cfg(feature = "mcp")]
+            window: calibration.window,
+            target,
+        })
     }
 
     /// Prunes as far as it takes.
-    fn prune(&self, request: &Request, how: &How) -> Result<Rewrite, CommandError> {
-        let mut rewrite = Rewrite::default();
-        let Work { reading, settings, .. } = &self.work;
+    fn prune(&self, request: &Request, how: &How, mut rewrite: Rewrite) -> Result<Rewrite, CommandError> {
         for stage in &how.prunings {
             if self.work.size_of_stages(&rewrite) <= self.target {
                 break;
             }
-            let (mut pruning, _) = pruning(stage).map_err(CommandError::usage)?;
-            let calls = read_calls(&reading.file, &reading.index, &reading.chain, &Protected::default())?;
-            pruning.only = Some(self.open(&calls, &words(&request.instructions)));
-            prune(&reading.file, &reading.index, &reading.chain, &pruning, &settings.shelf, &mut rewrite)?;
+            self.prune_by(stage, request, &mut rewrite)?;
         }
         Ok(rewrite)
+    }
+
+    /// Prunes by `stage`.
+    pub(super) fn prune_by(
+        &self,
+        stage: &PruneStage,
+        request: &Request,
+        rewrite: &mut Rewrite,
+    ) -> Result<(), CommandError> {
+        let Work { reading, settings, .. } = &self.work;
+        let (mut pruning, _) = pruning(stage).map_err(CommandError::usage)?;
+        let calls = read_calls(&reading.file, &reading.index, &reading.chain, &Protected::default())?;
+        pruning.only = Some(self.open(&calls, &words(&request.instructions)));
+        prune(&reading.file, &reading.index, &reading.chain, &pruning, &settings.shelf, rewrite)?;
+        Ok(())
     }
 
     /// The handles of the results that may be cut: those before the tail whose entries the archive will have, but for those
@@ -195,7 +228,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Which message the entry at `line` is of.
-    fn message_of(&self, line: LineNo) -> Option<usize> {
+    pub(super) fn message_of(&self, line: LineNo) -> Option<usize> {
         self.linear.messages.get(&self.work.reading.index.record(line).uuid).copied()
     }
 
@@ -286,7 +319,9 @@ impl<'a> Conversation<'a> {
             given.push_as_it_came(at)?;
         }
         let after = work.calibration.context(given.tokens);
-        if after.0.saturating_mul(20) > before.0.saturating_mul(19) {
+        // What somebody asked for by name is done however little it saves.
+        let most = if request.has_asked() { 20 } else { 19 };
+        if after.0.saturating_mul(20) > before.0.saturating_mul(most) {
             return Err(anyhow!("too little would be saved: {} of {} tokens remain", after.0, before.0).into());
         }
         let answer = Answer::Compacted { messages: given.out, tokens_before: before, tokens_after: after };

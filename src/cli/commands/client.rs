@@ -16,6 +16,8 @@ use crate::cli::client::{
 use crate::cli::commands::keep;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::interrupt::while_waiting;
+#[cfg(feature = "mcp")]
+use crate::cli::mcp;
 use crate::cli::settings::{Consent, Form, Keep, Reporting};
 use crate::cli::stored;
 use crate::cli::tell::tell;
@@ -45,6 +47,9 @@ pub(crate) enum Settings {
     StatusLine(f64),
     /// Say what a measure of the context calls for.
     Measure(Measure),
+    /// Say what the tool call on standard input will do to the running session.
+    #[cfg(feature = "mcp")]
+    Ask(Box<mcp::Settings>),
     /// Compact the conversation on standard input.
     Compact(Box<How>),
     /// Look after the session on standard input.
@@ -116,6 +121,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             ui.data_line(measured(*measure))?;
             Ok(Completion::Full)
         }
+        #[cfg(feature = "mcp")]
+        Settings::Ask(settings) => ask(settings, ui),
         Settings::Compact(how) => compact(how, ui),
         Settings::Repair(upkeep) => {
             // The client takes some exit codes of a hook for a wish to stop the turn, and nobody reads its words.
@@ -214,6 +221,26 @@ fn compact(how: &How, ui: &Ui) -> Result<Completion, CommandError> {
     let mut out = ui.output();
     serde_json::to_writer(&mut out, &answer)?;
     out.flush()?;
+    Ok(Completion::Full)
+}
+
+/// A tool call in the client.
+#[cfg(feature = "mcp")]
+#[derive(Debug, serde::Deserialize)]
+struct ToolCall {
+    /// The file of the session that it comes from.
+    transcript: PathBuf,
+    call: mcp::Asked,
+}
+
+/// Says what a tool call will do to the running session. Fails where that is left to the server (C-05).
+#[cfg(feature = "mcp")]
+fn ask(settings: &mcp::Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let ToolCall { transcript, call } =
+        serde_json::from_str(&read_input()?).context("read the tool call of the client")?;
+    let later = mcp::announce(&call, &transcript, settings, ui);
+    let later = later.ok_or_else(|| anyhow::anyhow!("nothing is to be done in the running session"))?;
+    ui.data_line(serde_json::to_string(&later)?)?;
     Ok(Completion::Full)
 }
 

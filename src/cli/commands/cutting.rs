@@ -13,7 +13,7 @@ use crate::cli::ui::Ui;
 use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow};
 use crate::report::rewritten::BeforeAfter;
 use ctxc_core::apply::{Calls, cut_inputs, cut_named, find_named, read_calls};
-use ctxc_core::apply::{CutOutcome, Instead, Item, Named, Rewrite, Text, ThinkingReach};
+use ctxc_core::apply::{CutOutcome, Instead, Item, Named, Rewrite, Shelf, Text, ThinkingReach};
 use ctxc_core::plan::{Place, Protected, Roles, Target};
 
 /// What to cut, and where the result goes.
@@ -93,21 +93,9 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 pub(crate) fn cut(settings: &Settings, mut work: Work<'_>) -> Result<CuttingReport, CommandError> {
     let Settings { rewriting, action, aims, roles, matches, inputs, unmatched } = settings;
     let reading = &work.reading;
-    let calls = calls_for(aims.iter().map(|aim| &aim.target), reading)?;
-    let targets: Vec<&Target> = aims.iter().map(|aim| &aim.target).collect();
-    let named = find_named(&reading.file, &reading.index, &reading.chain, &calls, &targets, *roles)
-        .with_context(|| format!("read {}", reading.name))?;
-    let items = items(*action, aims, named, &calls, *matches)?;
+    let (calls, items) = find(*action, aims, reading, *roles, *matches)?;
     unmatched.check(aims, items.iter().map(|items| !items.is_empty()))?;
-    let cuts: Vec<(Item, Instead<'_>)> = aims
-        .iter()
-        .zip(&items)
-        .flat_map(|(aim, items)| {
-            let instead = aim.summary.as_deref().map_or(Instead::Placeholder(&rewriting.shelf), Instead::Summary);
-            items.iter().map(move |item| (*item, instead))
-        })
-        .collect();
-    refuse_two_summaries(aims, &items)?;
+    let cuts = cuts(aims, &items, &rewriting.shelf);
     let mut rewrite = Rewrite::default();
     let outcomes = cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
@@ -127,6 +115,35 @@ pub(crate) fn cut(settings: &Settings, mut work: Work<'_>) -> Result<CuttingRepo
     let unchanged = report.why_unchanged();
     work.finish(rewrite, ThinkingReach::BehindChange, unchanged, &mut report.rewritten)?;
     Ok(report)
+}
+
+/// What each of `aims` names in `reading`, with the calls there.
+///
+/// # Errors
+/// When the session cannot be read, or an aim does not tell which of several it means.
+pub(crate) fn find(
+    action: Action,
+    aims: &[Aim],
+    reading: &Reading,
+    roles: Roles,
+    matches: Matches,
+) -> Result<(Calls, Vec<Vec<Item>>), CommandError> {
+    let calls = calls_for(aims.iter().map(|aim| &aim.target), reading)?;
+    let targets: Vec<&Target> = aims.iter().map(|aim| &aim.target).collect();
+    let named = find_named(&reading.file, &reading.index, &reading.chain, &calls, &targets, roles)
+        .with_context(|| format!("read {}", reading.name))?;
+    let items = items(action, aims, named, &calls, matches)?;
+    refuse_two_summaries(aims, &items)?;
+    Ok((calls, items))
+}
+
+/// The `items` that `aims` name, each with what takes its place.
+pub(crate) fn cuts<'a>(aims: &'a [Aim], items: &[Vec<Item>], shelf: &'a Shelf) -> Vec<(Item, Instead<'a>)> {
+    let of_one = |(aim, items): (&'a Aim, &Vec<Item>)| {
+        let instead = aim.summary.as_deref().map_or(Instead::Placeholder(shelf), Instead::Summary);
+        items.iter().map(|item| (*item, instead)).collect::<Vec<_>>()
+    };
+    aims.iter().zip(items).flat_map(of_one).collect()
 }
 
 /// The place and the handle of the call whose result `item` is.

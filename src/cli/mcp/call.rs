@@ -22,7 +22,7 @@ pub(super) struct Request {
 
 /// A call that makes sense.
 #[derive(Clone, Debug)]
-pub(super) enum Call {
+pub(in crate::cli) enum Call {
     Context(Change),
     CompactContext,
     MemoryRead(Wanted),
@@ -32,7 +32,7 @@ pub(super) enum Call {
 
 /// What `context` does.
 #[derive(Clone, Debug)]
-pub(super) enum Change {
+pub(in crate::cli) enum Change {
     /// Something to what is named.
     Items(Action, Vec<Aim>),
     /// Removes what is superseded.
@@ -43,7 +43,7 @@ pub(super) enum Change {
 
 /// What `context` does to what is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(in crate::cli) enum Action {
     Discard,
     Distill,
     Restore,
@@ -51,7 +51,7 @@ pub(super) enum Action {
 
 /// What `memory_read` shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(in crate::cli) enum Wanted {
     /// At most so many of the entries that match a query best.
     Matches { query: String, limit: u32 },
     /// The entry of an id, whole: from this page on.
@@ -60,7 +60,7 @@ pub(super) enum Wanted {
 
 /// What `context_refs` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct List {
+pub(in crate::cli) struct List {
     pub(super) page: usize,
     pub(super) listed: Listed,
     pub(super) sort: Sort,
@@ -68,7 +68,7 @@ pub(super) struct List {
 
 /// What `context_refs` lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Listed {
+pub(in crate::cli) enum Listed {
     Calls,
     Messages,
 }

@@ -80,13 +80,7 @@ impl Desk {
     ) -> Result<Answer, CommandError> {
         let call = Call::of(request)?;
         let source = caller::find(&self.settings, self.started, request, ui)?;
-        let mut attempt = 1;
-        loop {
-            match self.act(&call, &source, made, ui) {
-                Err(error) if attempt < N_ATTEMPTS && has_changed(&error) => attempt += 1,
-                answer => return answer,
-            }
-        }
+        while_changing(|| self.act(&call, &source, made, ui))
     }
 
     fn act(
@@ -116,9 +110,23 @@ impl Desk {
     }
 }
 
-/// Whether the source was written to while it was read.
+/// Does `act` again where the source was written to while it was read.
+pub(super) fn while_changing<T>(mut act: impl FnMut() -> Result<T, CommandError>) -> Result<T, CommandError> {
+    let mut attempt = 1;
+    loop {
+        match act() {
+            Err(error) if attempt < N_ATTEMPTS && has_changed(&error) => attempt += 1,
+            done => return done,
+        }
+    }
+}
+
 fn has_changed(error: &CommandError) -> bool {
-    matches!(error.cause::<ApplyError>(), Some(ApplyError::SourceChanged(_) | ApplyError::Locked(_)))
+    // What is put together anew has more messages than what was read, where some came between.
+    let is_change = |error: &ApplyError| {
+        matches!(error, ApplyError::SourceChanged(_) | ApplyError::Locked(_) | ApplyError::OtherConversation(_))
+    };
+    error.cause::<ApplyError>().is_some_and(is_change)
 }
 
 /// Where the result is, and how to go on in it; nothing where nothing was written.

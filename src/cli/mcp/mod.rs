@@ -3,7 +3,8 @@
 //!
 //! A call comes in ([`server`], the only user of the protocol's library), becomes a request that makes sense (`call`),
 //! is held against the session that it comes from (`caller`, `subject`), and is answered (`desk`). A client holds its
-//! history in memory and goes on writing it, so that nothing here touches its file: results are new sessions.
+//! history in memory and goes on writing it, so that nothing here touches its file: results are new sessions. Where the
+//! plugin is at work in the client, it takes the calls that change the session, and compacts it accordingly (`running`).
 
 mod answer;
 mod call;
@@ -13,6 +14,7 @@ mod context;
 mod desk;
 mod memory;
 mod refs;
+mod running;
 mod server;
 mod stats;
 mod subject;
@@ -20,5 +22,7 @@ mod tools;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use call::reads_any_call;
+pub(super) use call::{Action, Call, Change};
 pub(super) use desk::Settings;
+pub(super) use running::{Asked, announce};
 pub(super) use server::serve;

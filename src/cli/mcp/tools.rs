@@ -74,15 +74,16 @@ impl Tool {
                  more than that takes: superseded results first, then old ones, then a summary of the oldest messages. A \
                  target is the handle of a tool call, such as \"r_3f9a1\" (see context_refs), or the start and the end of \
                  a message joined by an ellipsis, such as \"Let me explain...edge cases\"; case, white space and trailing \
-                 punctuation are ignored. One action per call, any number of targets. Originals are archived. The running \
-                 session does not change: the result is a new session, whose id and resume command are returned. Later \
-                 calls act on it."
+                 punctuation are ignored. One action per call, any number of targets. Originals are archived. The answer \
+                 says where the result is: in the running session once the turn is over, where the plugin of ctxc runs in \
+                 the client, or in a new session, whose id and resume command are returned, and on which later calls act."
             }
             Self::CompactContext => {
-                "Compact this session: older messages are replaced by summaries in a new session, whose id and resume \
-                 command are returned. The newest messages stay as they are. Use it when the context fills up; within the \
-                 budget nothing changes and all figures are zero. memory_read finds what was compacted. The running \
-                 session does not change; later calls act on the new one."
+                "Compact this session: older messages are replaced by summaries. The newest messages stay as they are. Use \
+                 it when the context fills up; within the budget nothing changes and all figures are zero. memory_read \
+                 finds what was compacted. The answer says where the result is: in the running session once the turn is \
+                 over, where the plugin of ctxc runs in the client, or in a new session, whose id and resume command are \
+                 returned, and on which later calls act."
             }
             Self::MemoryRead => {
                 "Search everything that was removed from this session and its predecessors: original messages, tool \
@@ -214,7 +215,7 @@ impl Tool {
 pub(super) const INSTRUCTIONS: &str = "\
 These tools shrink the context of this session without losing anything. Inspect it with context_stats and context_refs, remove \
 what is no longer needed with context, compact the whole with compact_context, and find removed content with memory_read. The \
-running session never changes: each result is a new session, which the user resumes with the command in the result.";
+result says whether this session changes once the turn is over, or is a new one, which the user resumes with the command given.";
 
 #[cfg(test)]
 mod tests {

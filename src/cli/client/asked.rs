@@ -1,0 +1,78 @@
+//! What the tools of the MCP server were asked to do to the running conversation (C-05): carried out in its compaction.
+
+use std::collections::HashSet;
+
+use anyhow::anyhow;
+
+use super::answer::Request;
+use super::planning::{Conversation, How};
+use crate::cli::args::{Aim, Matches};
+use crate::cli::commands::cutting;
+use crate::cli::commands::fit::Target;
+use crate::cli::error::CommandError;
+use crate::cli::mcp::{Action, Asked, Call, Change};
+use crate::cli::rewriting::Work;
+use ctxc_core::apply::{Item, Rewrite, cut_named};
+use ctxc_core::plan::Roles;
+use ctxc_transcript::text::Tokens;
+
+impl Conversation<'_> {
+    /// Takes out what tools were asked to take out, and whether the conversation shall be fitted to a target behind that:
+    /// that is so where nothing was asked, too.
+    pub(super) fn asked(&mut self, request: &Request, how: &How) -> Result<(bool, Rewrite), CommandError> {
+        let calls = request.asked.iter().map(Asked::call).collect::<Result<Vec<Call>, _>>()?;
+        let mut rewrite = Rewrite::default();
+        let (mut fits, mut target) = (calls.is_empty(), None);
+        let mut seen = HashSet::new();
+        // Of what is named twice, the last call says what takes its place.
+        for call in calls.iter().rev() {
+            match call {
+                Call::Context(Change::Items(action, aims)) => self.cut(*action, aims, &mut seen, &mut rewrite)?,
+                Call::Context(Change::Fit(to, _)) => {
+                    let to = match *to {
+                        Target::Share(share) => Tokens(share.of(self.window.0)),
+                        Target::Tokens(tokens) => tokens,
+                    };
+                    target = Some(target.map_or(to, |other: Tokens| other.min(to)));
+                    fits = true;
+                }
+                Call::CompactContext => fits = true,
+                Call::Context(Change::Prune) | Call::MemoryRead(_) | Call::ContextStats | Call::ContextRefs(_) => {}
+            }
+        }
+        if calls.iter().any(|call| matches!(call, Call::Context(Change::Prune))) {
+            self.prune_by(&how.superseded, request, &mut rewrite)?;
+        }
+        self.target = target.unwrap_or(self.target);
+        Ok((fits, rewrite))
+    }
+
+    /// Cuts what `aims` name, where the archive will have it; `seen` was cut already.
+    fn cut(
+        &self,
+        action: Action,
+        aims: &[Aim],
+        seen: &mut HashSet<Item>,
+        rewrite: &mut Rewrite,
+    ) -> Result<(), CommandError> {
+        let (action, verb) = match action {
+            Action::Discard => (cutting::Action::Discard, "discard"),
+            Action::Distill => (cutting::Action::Distill, "distill"),
+            Action::Restore => return Err(anyhow!("nothing is brought back into a running session").into()),
+        };
+        let Work { reading, settings, .. } = &self.work;
+        let (calls, items) = cutting::find(action, aims, reading, Roles::Both, Matches::One)?;
+        let line = |item: &Item| match item {
+            Item::Text(line) => Some(*line),
+            Item::Result(call_idx) => calls.calls.get(*call_idx)?.result.map(|result| result.line),
+        };
+        let is_open = |item: &Item| {
+            let at = line(item).and_then(|line| self.message_of(line));
+            at.is_some_and(|at| at < self.tail && self.linear.names.contains_key(&at))
+        };
+        let mut cuts = cutting::cuts(aims, &items, &settings.shelf);
+        cuts.retain(|(item, _)| is_open(item) && seen.insert(*item));
+        cut_named(&reading.file, &reading.index, &calls, &cuts, verb, rewrite)?;
+        Ok(())
+    }
+}
