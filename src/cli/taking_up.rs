@@ -11,7 +11,10 @@ use crate::report::list::Projects;
 use ctxc_core::apply::{FindError, SessionFile, kept_key, stamp, take_up_file, take_up_kept};
 use ctxc_core::version::{KeptSession, kept_sessions};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, hide_password};
-use ctxc_transcript::session::{Candidate, Places, of_all_projects, of_project, session_id};
+use ctxc_transcript::session::{
+    Candidate, Places, of_all_projects, of_project, session_id, session_of_subagent, subagents_of_all_projects,
+    subagents_of_project,
+};
 use ctxc_transcript::text::{Digest, Stopped};
 
 /// The sessions that are searched.
@@ -70,15 +73,16 @@ pub(super) fn index_path(url: &ArchiveUrl, data_dir: Option<&Path>) -> Option<Pa
 
 /// Takes up what is new in the files; their keys.
 fn files(index: &mut FindIndex, sessions: Sessions<'_>, ui: &Ui) -> Result<HashSet<String>, CommandError> {
-    let candidates = match sessions.projects {
-        Projects::Current => of_project(sessions.places)?,
-        Projects::All => of_all_projects(sessions.places)?,
+    let (of_sessions, of_subagents) = match sessions.projects {
+        Projects::Current => (of_project(sessions.places)?, subagents_of_project(sessions.places)?),
+        Projects::All => (of_all_projects(sessions.places)?, subagents_of_all_projects(sessions.places)?),
     };
     let known = index.sources()?;
     let mut seen = HashSet::new();
     let mut changed = Vec::new();
     let mut n_bytes = 0;
-    for Candidate { path, .. } in candidates {
+    // Of texts that have the words, the newest are ranked: those that are indexed last.
+    for path in of_subagents.into_iter().chain(of_sessions.into_iter().rev().map(|Candidate { path, .. }| path)) {
         // A name that is not UTF-8 has no session id.
         let (Some(key), Ok(metadata)) = (path.to_str().map(str::to_owned), path.metadata()) else { continue };
         if known.get(&key).is_none_or(|(_, source)| source.stamp != stamp(&metadata)) {
@@ -90,9 +94,9 @@ fn files(index: &mut FindIndex, sessions: Sessions<'_>, ui: &Ui) -> Result<HashS
     let mut bar = (!changed.is_empty()).then(|| Progress::start(ui, "indexing", n_bytes));
     for path in changed {
         Stopped::check(ui.stop())?;
-        let (Some(key), Some(session)) = (path.to_str(), session_id(&path)) else { continue };
-        let project = folder_name(&path);
-        let file = SessionFile { path: &path, key, project: &project, session };
+        let (Some(key), Some(session)) = (path.to_str(), session_of(&path)) else { continue };
+        let project = project_of(&path, sessions.places);
+        let file = SessionFile { path: &path, key, project: &project, session: &session };
         let done = take_up_file(index, file, ui.stop(), &mut |n_bytes| {
             if let Some(bar) = &mut bar {
                 bar.advance(n_bytes);
@@ -107,6 +111,17 @@ fn files(index: &mut FindIndex, sessions: Sessions<'_>, ui: &Ui) -> Result<HashS
         }
     }
     Ok(seen)
+}
+
+/// The id of the session that a file is of, or that a subagent belongs to.
+fn session_of(path: &Path) -> Option<String> {
+    session_id(path).map(str::to_owned).or_else(|| session_of_subagent(path).ok().flatten())
+}
+
+/// The name of the project folder in which a file lies, or some folder of it.
+fn project_of(path: &Path, places: &Places) -> String {
+    let within = path.strip_prefix(&places.projects).ok().and_then(|path| path.components().next());
+    within.map(|name| name.as_os_str().to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// Takes up what is new in the archive; the keys of what it keeps.

@@ -3,6 +3,10 @@
 //! In: the argument and the [`Places`] to look in. Out: what was [`Found`], or an error with the candidates.
 //! Reads folders and file times, never a transcript; knows nothing of the environment.
 
+mod subagent;
+
+pub use subagent::{session_of_subagent, subagent_id, subagents_of_all_projects, subagents_of_project};
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
