@@ -8,7 +8,6 @@ use super::answer::Request;
 use super::planning::{Conversation, How};
 use crate::cli::args::{Aim, Matches};
 use crate::cli::commands::cutting;
-use crate::cli::commands::fit::Target;
 use crate::cli::error::CommandError;
 use crate::cli::mcp::{Action, Asked, Call, Change};
 use crate::cli::rewriting::Work;
@@ -29,10 +28,7 @@ impl Conversation<'_> {
             match call {
                 Call::Context(Change::Items(action, aims)) => self.cut(*action, aims, &mut seen, &mut rewrite)?,
                 Call::Context(Change::Fit(to, _)) => {
-                    let to = match *to {
-                        Target::Share(share) => Tokens(share.of(self.window.0)),
-                        Target::Tokens(tokens) => tokens,
-                    };
+                    let to = to.of(self.window);
                     target = Some(target.map_or(to, |other: Tokens| other.min(to)));
                     fits = true;
                 }

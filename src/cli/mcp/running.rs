@@ -15,17 +15,15 @@ use super::subject::{self, Subject};
 use super::tools::Tool;
 use crate::cli::args::Matches;
 use crate::cli::commands::cutting::{self, Inputs, Unmatched};
-use crate::cli::commands::fit::Target;
 use crate::cli::commands::prune;
 use crate::cli::error::CommandError;
 use crate::cli::rewriting::Work;
-use crate::cli::settings::{Mode, Rewriting, Trigger};
+use crate::cli::settings::{Mode, Rewriting, Target, Trigger};
 use crate::cli::ui::Ui;
 use crate::report::prune::Told;
 use crate::report::size::count;
 use ctxc_core::apply::{Rewrite, ThinkingReach, pruning};
 use ctxc_core::plan::Roles;
-use ctxc_transcript::text::Tokens;
 
 /// A call as the client makes it, and as it comes back with the conversation.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -121,10 +119,7 @@ fn will_do(call: &Call, source: &Path, settings: &Settings, ui: &Ui) -> Result<O
 
 fn to_fit(target: Target, rewriting: &Rewriting, subject: Subject, ui: &Ui) -> Result<Option<String>, CommandError> {
     let work = Work::of(rewriting, subject.reading, ui)?;
-    let target = match target {
-        Target::Share(share) => Tokens(share.of(work.estimate().window().0)),
-        Target::Tokens(tokens) => tokens,
-    };
+    let target = target.of(work.calibration.window);
     let size = work.size_of_stages(&Rewrite::default());
     let (size, target) = (size.0, target.0);
     Ok((size > target).then(|| {
@@ -144,8 +139,9 @@ fn to_compact(
     ui: &Ui,
 ) -> Result<Option<String>, CommandError> {
     // What is wrong with the settings is told by the server.
-    let Ok(summaries) = &settings.summaries else { return Ok(None) };
+    let Ok(compacting) = &settings.compacting else { return Ok(None) };
     let work = Work::of(rewriting, subject.reading, ui)?;
+    let summaries = compacting.in_window(work.calibration.window);
     let size = work.size(&Rewrite::default(), ThinkingReach::BehindChange)?;
     let is_called_for = summaries.is_called_for(size, Trigger::OverBudget);
     Ok(is_called_for.then(|| {
