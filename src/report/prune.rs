@@ -245,7 +245,7 @@ impl fmt::Display for Told<'_> {
         if report.total.bytes_saved > 0 {
             writeln!(
                 f,
-                "{} of these are never sent to the model: they save bytes, no tokens\n",
+                "{} of these are never sent to the model: removing them saves bytes, not tokens\n",
                 bytes(report.total.bytes_saved)
             )?;
         }
