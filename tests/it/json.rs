@@ -323,18 +323,19 @@ Made from the types of the results (`CTXC_BLESS=1 cargo test --test it json`); c
 | `ctxc` | the version of ctxc |
 | `verb` | the command, such as `stats` or `archive list` |
 | `session` | the session that was read: `path`, `id`, `title` and `project`; null where none or several were |
-| `context` | its context usage in tokens: `before`, `after`, `window`, and what the client `measured`; null where the command does not measure it |
+| `context` | its context usage in tokens: `before`, `after`, `window`, and the usage that the client recorded (`measured`); null where the command does not measure it |
 
-What follows is the command's own. Every key is always there; null says that it does not apply. Tokens are estimates: `chars4` \
-is a quarter of the characters, `calibrated` is scaled to what the client recorded in the session. `context` is calibrated.
+The keys after these depend on the command. Every key is always present; null means that it does not apply. Tokens are estimates: `chars4` \
+is a quarter of the characters, `calibrated` is scaled to the usage that the client recorded. `context` is calibrated; figures of \
+single items are `chars4`, and text shows them scaled.
 
-A command that fails prints the same first three keys and `error`, with what failed, what to do next and the exit code. \
+A command that fails prints the same first three keys and `error`, with the message, hints and the exit code. \
 Standard error has the same as text. Only an error after the result was printed has no object of its own.
 
 `ctxc batch` prints such an object for each session, with `batch` in front: the `path` as it was given, and a `key` of its \
 content and options, null where there is no result yet.
 
-New keys may come with any version; a key that goes or changes its meaning raises `schema`. Each schema below is a JSON \
+New keys may come with any version; removing a key or changing its meaning raises `schema`. Each schema below is a JSON \
 Schema (draft 2020-12); `$ref` leads to the last section.
 ";
 
