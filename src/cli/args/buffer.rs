@@ -16,8 +16,9 @@ use crate::cli::settings::{Context, Strictness};
 use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
-A buffer keeps the newest utterances of a conversation verbatim, and a summary of the evicted ones. Buffers are stored in \
-an archive, which several processes can use at once. Evicted utterances stay there: `ctxc archive search` finds them.
+For scripts and agents that hold a conversation of their own. A buffer keeps the newest utterances verbatim, and \
+a summary of the evicted ones. Buffers are stored in an archive, which several processes can use at once. \
+Evicted utterances stay there: `ctxc archive search` finds them.
 
 Examples:
   ctxc buffer push \"Use port 8443\" --speaker user

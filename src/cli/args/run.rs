@@ -19,6 +19,8 @@ use crate::cli::settings::{Context, EngineChoice, Summaries};
 use ctxc_core::plan::{CompactStage, CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
 
 pub(super) const EXAMPLES: &str = "\
+To reach a target without choosing steps, use `ctxc fit`.
+
 Presets:
   gentle      superseded tool results, and data that is never sent
   standard    also mask results older than fifteen steps, and images

@@ -8,6 +8,8 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
+Shows tokens by role, kind of content, tool and turn.
+
 Examples:
   ctxc stats latest
   ctxc stats session.jsonl --bands 0-30:heavy,50-80:compress
