@@ -6,7 +6,7 @@ use super::state::{Slip, under_claim};
 use super::{BufferError, Change, Name, Speaker, Spoken, State, Utterance};
 use ctxc_store::Archive;
 
-/// What a push did.
+/// The result of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pushed {
     /// What was pushed, as far as the buffer still holds it.

@@ -55,7 +55,7 @@ pub(super) fn named(archive: &dyn Archive, slips: &[Slip]) -> Result<HashMap<Dig
 }
 
 impl Contents {
-    /// What `speaker` said, or everybody without one, oldest first (H-05).
+    /// The utterances of `speaker`, or of all speakers without one, oldest first (H-05).
     #[must_use]
     pub fn read(&self, speaker: Option<Speaker>) -> Vec<&Utterance> {
         self.utterances.iter().filter(|it| speaker.is_none_or(|speaker| it.speaker == speaker)).collect()

@@ -19,7 +19,7 @@ const CHUNK_TOKENS: Tokens = Tokens(16_000);
 /// How often it is tried again where others settle the same buffer. They leave less to be done each time.
 const TRIES: usize = 5;
 
-/// What is to be folded into a summary.
+/// Evicted utterances that are not in the summary yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
     /// The summary so far.

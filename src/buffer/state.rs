@@ -7,7 +7,7 @@ use super::{BufferError, Limits, Name};
 use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
 use ctxc_transcript::text::{Digest, Tokens, chars4};
 
-/// What is known of a buffer.
+/// The state of a buffer without its utterances.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// How much it holds.

@@ -7,7 +7,7 @@ use super::{Name, Speaker};
 use ctxc_store::{Document, Kind, Record};
 use ctxc_transcript::text::{Digest, Tokens, chars4};
 
-/// What somebody said, on its way into a buffer.
+/// A text to push into a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spoken {
     /// Who said it.

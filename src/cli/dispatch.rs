@@ -78,7 +78,7 @@ fn verb_of(matches: &ArgMatches) -> String {
     }
 }
 
-/// What stands for the environment of a process where a command runs within another one.
+/// The environment of a command that runs within another process.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// The current folder, by which sessions and the configuration of a project are found. Paths in arguments are those of

@@ -39,7 +39,7 @@ impl Completion {
     }
 }
 
-/// What kind of end an error is.
+/// The kind of an error, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The arguments do not make sense.
@@ -97,7 +97,7 @@ impl CommandError {
         self
     }
 
-    /// What failed, without what to do next, as a sentence.
+    /// The problem as a sentence, without hints.
     #[must_use]
     pub fn sentence(&self) -> String {
         // Only a message that was worded here is a text and nothing else.
@@ -107,33 +107,33 @@ impl CommandError {
         format!("{cannot}{:#}", self.error)
     }
 
-    /// What to do next.
+    /// The hints.
     #[must_use]
     pub fn hints(&self) -> &[String] {
         &self.hints
     }
 
-    /// What kind of end this is.
+    /// Its kind.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// What failed and what to do next, as lines of text.
+    /// The problem and the hints as lines of text.
     #[must_use]
     pub fn explained(&self) -> String {
         let hints = self.hints.iter().map(|hint| format!("\nhint: {hint}"));
         format!("error: {}{}", self.sentence(), hints.collect::<String>())
     }
 
-    /// What failed and what to do next, as data.
+    /// The problem and the hints as data.
     #[must_use]
     pub fn report(&self) -> ErrorReport {
         let hint = Some(self.hints.join("\n")).filter(|hint| !hint.is_empty());
         ErrorReport { message: self.sentence(), hint, exit: self.exit_code() }
     }
 
-    /// What is in the chain of causes, if it is there.
+    /// The first cause of type `E` in the chain, if there is one.
     #[must_use]
     pub fn cause<E: std::error::Error + Send + Sync + 'static>(&self) -> Option<&E> {
         self.error.chain().find_map(|cause| cause.downcast_ref())

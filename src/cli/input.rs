@@ -24,7 +24,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// What messages call it: its path, or `standard input`.
+    /// Its name in messages: its path, or `standard input`.
     #[must_use]
     pub fn name(&self) -> String {
         name_of(self.path.as_deref())

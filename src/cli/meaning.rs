@@ -87,7 +87,7 @@ fn by_meaning(
     };
     Stopped::check(ui.stop())?;
     if has_more {
-        ui.status("more entries are indexed by later searches");
+        ui.status("some entries are not indexed yet; later searches index them");
     }
     let Sent { entries, tokens } = sent;
     let cost = meaning.price.map(|price| price.cost(tokens + chars4(&asked), Tokens(0)));

@@ -233,7 +233,7 @@ impl Environment {
         let config_dir = match &self.claude_config_dir {
             Some(dir) => dir.clone(),
             None => etcetera::home_dir()
-                .context("tell where ~/.claude is")
+                .context("find ~/.claude")
                 .map_err(|error| CommandError::config(error).hint("set CLAUDE_CONFIG_DIR or use a path"))?
                 .join(".claude"),
         };
@@ -291,7 +291,7 @@ pub(super) fn data_dir() -> Result<PathBuf, CommandError> {
 
 fn base_folders() -> Result<impl BaseStrategy, CommandError> {
     etcetera::choose_base_strategy()
-        .context("tell where the data folder is")
+        .context("find the data folder")
         .map_err(|error| CommandError::config(error).hint("set CTXC_ARCHIVE or use --archive"))
 }
 

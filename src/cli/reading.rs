@@ -144,7 +144,7 @@ impl Reading {
         Ok(None)
     }
 
-    /// What the client recorded last as the size of its context.
+    /// The context usage that the client recorded last.
     pub(super) fn measured(&self) -> Option<Tokens> {
         recorded_context(&self.file, &self.index, &self.chain).ok().flatten()
     }

@@ -60,7 +60,7 @@ pub enum Output {
     InPlace(Existing),
 }
 
-/// What to do about a file that is there already, or about a source that changed a moment ago.
+/// The policy for a file that exists, or a source that changed a moment ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Refuse.

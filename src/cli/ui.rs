@@ -139,7 +139,7 @@ impl Ui {
         }
     }
 
-    /// What a way to an agent is made of that says as much as this one.
+    /// Verbosity, colors and the stop flag, to make a `Ui` for an agent that says as much.
     #[must_use]
     pub fn parts(&self) -> (Verbosity, ColorChoice, Arc<AtomicBool>) {
         (self.verbosity, self.color, Arc::clone(&self.stop))
@@ -151,7 +151,7 @@ impl Ui {
         self.verbosity >= Verbosity::Verbose
     }
 
-    /// What an agent was warned of so far.
+    /// The warnings for an agent so far.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         match &self.listener {

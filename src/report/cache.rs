@@ -18,7 +18,7 @@ use ctxc_transcript::text::Tokens;
 const READ: u64 = 10;
 const WRITE: u64 = 125;
 
-/// What a rewrite costs in the prompt cache, in tokens of the API.
+/// The cost of a rewrite in the prompt cache, in tokens of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CacheCost {
     /// Tokens before the first change, system prompt and tools included: still cached.

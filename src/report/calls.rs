@@ -28,7 +28,7 @@ pub struct CallsReport {
     pub secrets_replaced: u64,
     /// Input tokens, as the server counts them.
     pub input_tokens: Tokens,
-    /// Output tokens.
+    /// Output tokens, as the server counts them.
     pub output_tokens: Tokens,
     /// The expected cost without retries; null where a price is unknown.
     #[serde(rename = "expected_cost_usd")]
@@ -43,7 +43,7 @@ pub struct CallsReport {
     pub unpriced_calls: u64,
 }
 
-/// What was asked of a server, or would be: as a whole, and of each task in their order.
+/// Requests to a server, made or planned: in total, and by task in their order.
 #[derive(Clone, Debug)]
 pub struct Calls {
     /// As a whole.
@@ -53,13 +53,13 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// What would be asked of `host`.
+    /// The planned requests to `host`.
     #[must_use]
     pub fn expected(questions: &Questions, host: String) -> Self {
         Self { sum: CallsReport::expected(questions, host), of_tasks: TaskCalls::of_tasks(questions, None) }
     }
 
-    /// What was asked of `host`.
+    /// The requests made to `host`.
     #[must_use]
     pub fn made(questions: &Questions, host: String, ran: &Ran) -> Self {
         Self { sum: CallsReport::made(questions, host, ran), of_tasks: TaskCalls::of_tasks(questions, Some(ran)) }
@@ -84,7 +84,7 @@ pub struct TaskCalls {
 }
 
 impl CallsReport {
-    /// What would be asked of `host`.
+    /// The planned requests to `host`.
     #[must_use]
     pub fn expected(questions: &Questions, host: String) -> Self {
         let mut models = BTreeMap::new();
@@ -107,14 +107,14 @@ impl CallsReport {
         }
     }
 
-    /// What was asked of `host`.
+    /// The requests made to `host`.
     #[must_use]
     pub fn made(questions: &Questions, host: String, ran: &Ran) -> Self {
         let n_asked = ran.spent.iter().filter(|spent| spent.calls > 0).count() as u64;
         Self::expected(questions, host).with(ran.spent.iter().copied().sum(), n_asked)
     }
 
-    /// What would be asked of `host` for summaries.
+    /// The planned requests to `host` for summaries.
     #[must_use]
     pub fn folds_expected(asked: &[Asked], n_secrets: usize, host: String) -> Self {
         let open = || asked.iter().filter(|asked| !asked.is_cached);
@@ -136,7 +136,7 @@ impl CallsReport {
         }
     }
 
-    /// What was asked of `host` for summaries.
+    /// The requests made to `host` for summaries.
     #[must_use]
     pub fn folds_made(folded: &Folded, host: String) -> Self {
         let n_asked = folded.asked.iter().filter(|asked| asked.spent.calls > 0).count() as u64;
@@ -159,7 +159,7 @@ impl CallsReport {
 }
 
 impl CallsReport {
-    /// What a run would ask for, in one line: calls, and between what and what they are expected to cost.
+    /// The planned requests in one line: their number, and the range of their cost.
     #[must_use]
     pub fn forecast(&self) -> String {
         let cost = match &self.expected_cost {

@@ -90,7 +90,7 @@ impl Report for CheckReport {
     }
 }
 
-/// The report as it is serialized.
+/// Problems that affect a resume.
 #[derive(JsonSchema, Serialize)]
 struct Object<'a> {
     /// The path of the file as messages print it.

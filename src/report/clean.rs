@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::envelope::Report;
 use super::size::{bytes, counted};
 
-/// What was removed, or would be.
+/// The files that were removed, or would be.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CleanReport {
     /// Whether this is a dry run.
@@ -26,7 +26,7 @@ impl Report for CleanReport {}
 pub struct File {
     /// Its path.
     pub path: String,
-    /// What it is.
+    /// The kind of file.
     pub what: What,
     bytes: u64,
 }

@@ -64,7 +64,7 @@ impl fmt::Display for Installed {
     }
 }
 
-/// What is installed.
+/// The state of the plugin.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct ClientStatus {
     /// The folder of the plugin.

@@ -14,7 +14,7 @@ use ctxc_core::apply::{NamedBatch, Scope};
 use ctxc_core::plan::Batch;
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// What `ctxc compact` did, or would do.
+/// Result of `ctxc compact`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CompactReport {
     /// What every rewrite tells.
@@ -85,7 +85,7 @@ pub enum Reason {
 }
 
 impl CompactStats {
-    /// What is known before anything is done to a context of `size`.
+    /// The result before any edit, of a context of `size`.
     #[must_use]
     pub fn of(engine: &'static str, size: Tokens) -> Self {
         Self { engine, size, ..Self::default() }
@@ -239,7 +239,7 @@ fn summaries(n: u64) -> String {
     if n == 1 { "1 summary".to_owned() } else { format!("{} summaries", count(n)) }
 }
 
-/// What a dry run shows.
+/// The text of a dry run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a>(pub &'a CompactReport);
 

@@ -17,7 +17,7 @@ use ctxc_engine::run::{Author, Outcome, Task, TaskPart};
 use ctxc_transcript::Index;
 use ctxc_transcript::text::Tokens;
 
-/// What `ctxc compress` did, or would do.
+/// Result of `ctxc compress`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CompressReport {
     /// What every rewrite tells.
@@ -78,7 +78,9 @@ pub struct LevelRow {
     target_percent: u8,
     tasks: u64,
     compressed: u64,
+    /// `chars4` tokens of the compressed texts.
     tokens: BeforeAfter<Tokens>,
+    /// Their targets, in `chars4` tokens.
     target_tokens: Tokens,
 }
 
@@ -90,8 +92,11 @@ pub struct TaskRow {
     role: &'static str,
     part: &'static str,
     level: String,
+    /// `chars4` tokens of the text.
     tokens_before: Tokens,
+    /// The target, in `chars4` tokens.
     target: Tokens,
+    /// `chars4` tokens of the result; null without one.
     tokens_after: Option<Tokens>,
     outcome: Option<&'static str>,
     reason: Option<String>,
@@ -289,7 +294,7 @@ impl fmt::Display for CompressReport {
     }
 }
 
-/// What a dry run shows: the turns by band, the tasks, and what is expected.
+/// Text of a dry run: the turns by band, the tasks, and the expected result.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// The report of the dry run.

@@ -61,13 +61,13 @@ pub struct TargetRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetOutcome {
-    /// Everything that it matches was removed.
+    /// All its items were removed.
     Cut,
     /// Nothing matches it.
     NoMatch,
-    /// What it matches was removed before.
+    /// Its items were removed before.
     AlreadyCut,
-    /// What it matches is matched by an earlier target.
+    /// An earlier target matches the same items.
     NamedTwice,
     /// The call has no result.
     Unanswered,
@@ -90,7 +90,7 @@ impl TargetOutcome {
 pub struct ItemRow {
     /// The handle, or the beginning of the text.
     pub name: String,
-    /// What it was, such as `Read src/main.rs`.
+    /// The call, such as `Read src/main.rs`, or the role of the message.
     pub what: String,
     /// Its line, from 1.
     pub line: u32,

@@ -23,7 +23,7 @@ pub struct Diff {
     pub dropped: Sum,
     /// Entries whose content differs; tokens as in the second session.
     pub changed: Sum,
-    /// Tokens of the changed entries in the first session.
+    /// `chars4` tokens of the changed entries in the first session.
     pub changed_from: Tokens,
     /// Entries only in the second session.
     pub added: Sum,
@@ -39,7 +39,7 @@ impl Report for Diff {}
 /// A transcript.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Side {
-    /// What it is called.
+    /// Its name in messages.
     pub name: String,
     /// What people are told that it is.
     #[serde(skip)]
@@ -86,7 +86,7 @@ pub struct Entry {
     pub line_after: Option<u32>,
     /// Its `chars4` tokens in the first.
     pub tokens_before: Option<Tokens>,
-    /// Its tokens in the second.
+    /// Its `chars4` tokens in the second.
     pub tokens_after: Option<Tokens>,
     /// The time of the entry.
     pub time: Option<String>,
@@ -123,7 +123,7 @@ impl Diff {
         }
     }
 
-    /// What is different, in a line for each kind of difference that there is.
+    /// The summary: one line for each kind of difference that there is.
     #[must_use]
     pub fn summary(&self) -> String {
         let entries = |n: u64| format!("{} {}", count(n), if n == 1 { "entry" } else { "entries" });

@@ -22,7 +22,7 @@ pub struct Doctor {
     pub archive: ArchiveState,
     /// The number of sessions of this project that were checked.
     pub sessions_checked: u64,
-    /// What needs attention.
+    /// The problems that were found.
     pub findings: Vec<Finding>,
     #[serde(skip)]
     look: Look,
@@ -76,9 +76,9 @@ pub struct SessionBytes {
 /// Something that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Finding {
-    /// What it is about: `archive`, `client`, `configuration` or `session`.
+    /// The area: `archive`, `client`, `configuration` or `session`.
     pub about: &'static str,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
     /// The command or change that helps.
     pub help: String,

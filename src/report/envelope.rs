@@ -107,16 +107,16 @@ pub struct Failure<'a> {
     ctxc: &'a str,
     /// The command; null where none was recognized.
     verb: Option<&'a str>,
-    /// What failed.
+    /// The problem.
     error: ErrorReport,
 }
 
-/// What failed, and what to do next.
+/// A failure: the problem, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ErrorReport {
-    /// What failed.
+    /// The problem.
     pub message: String,
-    /// What to do next, one hint a line.
+    /// Hints for what to do next, one per line.
     pub hint: Option<String>,
     /// The exit code.
     pub exit: u8,

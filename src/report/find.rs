@@ -103,7 +103,7 @@ pub struct FoundText {
 }
 
 impl FindReport {
-    /// What a search for `query` found in so many sessions.
+    /// The matches of `query` in so many indexed sessions.
     #[must_use]
     pub fn new(query: &str, hits: Vec<FoundText>, sessions_indexed: u64, now: Timestamp, projects: Projects) -> Self {
         Self { query: query.to_owned(), sessions_indexed, hits, now, projects }
@@ -111,7 +111,7 @@ impl FindReport {
 }
 
 impl FoundText {
-    /// What is told of `hit`, which says `text` at this place; `folder` is where it was said.
+    /// The match `hit` with its `text` and state; `folder` is that of its session.
     #[must_use]
     pub fn new(
         query: &str,
@@ -177,7 +177,7 @@ impl FoundText {
 }
 
 impl FindReport {
-    /// What was found as text.
+    /// The matches as text.
     #[must_use]
     pub fn text(&self, look: Look) -> String {
         let mut text = String::new();

@@ -11,7 +11,7 @@ use super::run::{Did, StageRow};
 use super::size::{counted, short};
 use ctxc_transcript::text::Tokens;
 
-/// What `ctxc fit` did, or would do.
+/// Result of `ctxc fit`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct FitReport {
     /// What every rewrite tells.
@@ -21,7 +21,7 @@ pub struct FitReport {
     pub target: Tokens,
     /// Context usage at the end, by the estimate that the target uses.
     pub size: Tokens,
-    /// What was removed.
+    /// The removed items.
     pub removed: Removed,
     /// Where the context is more than 3 % below the target: the smallest item that was removed, without which it would
     /// have been above.
@@ -40,7 +40,7 @@ impl Report for FitReport {
     }
 }
 
-/// What was removed, by number.
+/// The number of removed items by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Removed {
     /// Superseded tool results.
@@ -58,12 +58,12 @@ pub struct Removed {
 pub struct Smallest {
     /// The handle of a tool result; null for a compacted message.
     pub handle: Option<String>,
-    /// What removing it saved, in `chars4` tokens.
+    /// The saving by removing it, in `chars4` tokens.
     pub tokens: Tokens,
 }
 
 impl FitReport {
-    /// What the stages of `rows` did.
+    /// The result of the stages of `rows`.
     #[must_use]
     pub fn new(rewritten: Rewritten, target: Tokens, rows: Vec<StageRow>) -> Self {
         let mut removed = Removed::default();

@@ -10,7 +10,7 @@ use super::envelope::Report;
 use super::size::counted;
 use ctxc_core::version::Purged;
 
-/// What was purged, or would be.
+/// The places where a text was masked, or would be.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct ForgetReport {
     archive: String,
@@ -24,7 +24,7 @@ pub struct ForgetReport {
     pub files: Vec<File>,
     /// Files of the client that contain the text; they are not changed.
     pub left: Vec<File>,
-    /// What could not be masked without turning it into another entry.
+    /// Entries that masking would turn into others, so that they were not masked.
     pub unmasked: u64,
 }
 
@@ -48,7 +48,7 @@ impl File {
 }
 
 impl ForgetReport {
-    /// What is purged from the archive at the URL `archive`.
+    /// The report of what was `purged` from the archive at the URL `archive`.
     #[must_use]
     pub fn new(archive: String, purged: Purged, dry_run: bool) -> Self {
         let Purged { lines, objects, operations, records } = purged;

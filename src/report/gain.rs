@@ -19,7 +19,7 @@ use ctxc_engine::Usd;
 use ctxc_store::Operation;
 use ctxc_transcript::text::Tokens;
 
-/// What an operation notes of itself in the archive, for this report.
+/// The cost and saving that an operation records in the archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OperationCost {
@@ -29,18 +29,18 @@ pub struct OperationCost {
     pub tokens_after: u64,
     /// Tokens of the API for one of `chars4`; 0 where it was not noted.
     pub factor: f64,
-    /// What was written to the prompt cache again.
+    /// Tokens that were re-cached.
     pub tokens_recached: u64,
     /// Calls to a server.
     pub calls: u64,
-    /// What they cost in US dollars, as far as that is known.
+    /// Their cost in US dollars, as far as it is known.
     pub cost_usd: f64,
-    /// Calls of which it is not.
+    /// The number of calls of unknown cost.
     pub unpriced_calls: u64,
 }
 
 impl OperationCost {
-    /// What `operation` noted; nothing where it noted nothing that can be read.
+    /// The figures that `operation` recorded; `None` where there are none, or unreadable ones.
     #[must_use]
     pub fn of(operation: &Operation) -> Option<Self> {
         serde_json::from_str(operation.report.as_deref()?).ok()
@@ -54,7 +54,7 @@ impl OperationCost {
     }
 }
 
-/// What operations saved and cost.
+/// The saving and cost of several operations.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 pub struct Sum {
     /// The number of operations.
@@ -84,7 +84,7 @@ impl Sum {
     }
 }
 
-/// What ctxc saved and what it cost.
+/// The saving and cost of all operations.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Gain {
     archive: String,

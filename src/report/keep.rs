@@ -46,15 +46,15 @@ pub struct KeptRow {
     pub path: Option<String>,
     /// The title that the client shows.
     pub title: String,
-    /// What the archive had of it.
+    /// How much of it the archive already had.
     pub found: Found,
     /// How many bytes of the file were stored, up to its last complete line.
     pub bytes: u64,
-    /// What was new.
+    /// The part that was new to the archive.
     pub deposit: DepositSize,
 }
 
-/// What the archive had of a session.
+/// How much of a session the archive already had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found {

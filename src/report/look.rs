@@ -18,7 +18,7 @@ pub struct Look {
     pub home: Option<&'static str>,
 }
 
-/// What a text is, by which it is styled.
+/// The role of a text, which decides its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// The heading of a table or of a message.

@@ -25,7 +25,7 @@ pub struct Overview {
     /// The context window, as it is inferred.
     #[serde(skip)]
     pub window: Tokens,
-    /// What the client recorded last.
+    /// The context usage that the client recorded last.
     #[serde(skip)]
     pub recorded: Option<Tokens>,
     /// Whether the client recorded the usage and nothing was added since.
@@ -53,7 +53,7 @@ pub struct Usage {
     kind: &'static str,
     /// The tool; null for other kinds than tool results.
     tool: Option<String>,
-    /// Its tokens.
+    /// Its share of the context usage, in calibrated tokens.
     pub tokens: Tokens,
 }
 
@@ -73,9 +73,9 @@ impl Usage {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Advice {
     command: String,
-    /// What it does.
+    /// The effect of the command.
     what: &'static str,
-    /// What it saves, in tokens.
+    /// The expected saving, in calibrated tokens.
     pub saves: Tokens,
 }
 

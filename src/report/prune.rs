@@ -13,7 +13,7 @@ use super::table::{Cell, Table};
 use ctxc_core::apply::{Pruned, PrunedCall, PrunedRow, shortened};
 use ctxc_transcript::text::Tokens;
 
-/// What `ctxc prune` did, or would do.
+/// Result of `ctxc prune`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct PruneReport {
     /// What every rewrite tells.
@@ -39,7 +39,7 @@ impl Report for PruneReport {
     }
 }
 
-/// What one rule did.
+/// The items that one rule removed.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RuleRow {
     rule: &'static str,
@@ -63,7 +63,9 @@ pub struct CallRow {
     /// The line of the result.
     line: u32,
     rule: String,
+    /// `chars4` tokens of the result.
     tokens_before: Tokens,
+    /// `chars4` tokens of its placeholder.
     tokens_after: Tokens,
     superseded_by: Option<SupersededBy>,
 }
@@ -89,7 +91,7 @@ impl CallRow {
         self.superseded_by.is_some()
     }
 
-    /// What removing its result saved, in `chars4` tokens.
+    /// The saving by removing its result, in `chars4` tokens.
     #[must_use]
     pub fn saved(&self) -> Tokens {
         self.tokens_before.saturating_sub(self.tokens_after)
@@ -175,7 +177,7 @@ const N_NAMED: usize = 20;
 /// How many characters of an argument people are shown.
 const ARGUMENT_LEN: usize = 50;
 
-/// What people read of a run or of a plan.
+/// The text of a run or of a dry run.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
     report: &'a PruneReport,
@@ -190,7 +192,7 @@ impl<'a> Told<'a> {
         Self { report, look, n_named: N_NAMED }
     }
 
-    /// What would be done.
+    /// The text of a dry run, which lists all calls.
     #[must_use]
     pub const fn plan(report: &'a PruneReport, look: Look) -> Self {
         Self { report, look, n_named: usize::MAX }
@@ -245,7 +247,7 @@ impl fmt::Display for Told<'_> {
         if report.total.bytes_saved > 0 {
             writeln!(
                 f,
-                "{} of these are never sent to the model: they save bytes, no tokens\n",
+                "{} of these are never sent to the model: removing them saves bytes, not tokens\n",
                 bytes(report.total.bytes_saved)
             )?;
         }

@@ -99,7 +99,7 @@ pub struct MessageRow {
 pub const ARGUMENT_LEN: usize = 60;
 
 impl Refs {
-    /// What can be named in the session `read`.
+    /// The calls and messages of the session `read`.
     #[must_use]
     pub const fn new(
         read: SessionRef,

@@ -53,15 +53,15 @@ pub struct RestoredRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RestoredOutcome {
-    /// All or some of what it matches is restored.
+    /// All or some of its items are restored.
     Restored,
     /// Nothing matches it.
     NoMatch,
-    /// What it matches is not removed.
+    /// Its items are not removed.
     NotCut,
-    /// What it matches is matched by an earlier target.
+    /// An earlier target matches the same items.
     NamedTwice,
-    /// What it matches could not be restored; the items say why.
+    /// Its items could not be restored; the items say why.
     Failed,
 }
 

@@ -15,7 +15,7 @@ use ctxc_core::apply::{Consequences, Gauge, ThinkingRemoved};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals};
 
-/// What a rewrite did, or would do, whatever the verb.
+/// The result of a rewrite, or of its dry run, common to all verbs.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Rewritten {
     #[serde(skip)]
@@ -23,7 +23,7 @@ pub struct Rewritten {
     /// The session that was read.
     #[serde(skip)]
     pub session: SessionRef,
-    /// What the client recorded last as the size of its context.
+    /// The context usage that the client recorded last.
     #[serde(skip)]
     pub measured: Option<Tokens>,
     /// The path of the transcript that was read.
@@ -61,7 +61,7 @@ pub struct Rewritten {
     pub bytes: Option<BeforeAfter<u64>>,
     /// The id of the operation in the archive.
     pub operation: Option<String>,
-    /// What was stored in the archive that it did not have yet.
+    /// The lines that were new to the archive.
     pub deposit: Option<DepositSize>,
     /// The backup of a source that was replaced in place.
     pub backup: Option<String>,
@@ -91,18 +91,18 @@ pub struct BeforeAfter<T> {
 pub struct LiveTokens {
     /// `chars4` tokens: characters / 4.
     pub chars4: BeforeAfter<Totals>,
-    /// Tokens scaled to the usage that the session records, the overhead before the first message included.
+    /// Calibrated tokens: scaled to the usage that the session records, with the overhead before the first message.
     pub calibrated: BeforeAfter<Tokens>,
     /// Tokens of the API for one of `chars4`.
     pub factor: f64,
-    /// The overhead before the first message.
+    /// The overhead before the first message, in tokens of the API.
     pub overhead: Tokens,
     /// The number of steps that the factor was learned from.
     pub calibrated_from_steps: usize,
 }
 
 impl Rewritten {
-    /// What is known before anything has been done: `totals` of the source.
+    /// The report before any edit: `totals` are those of the source.
     #[must_use]
     pub fn new(verb: &'static str, source: String, calibration: &Calibration, totals: Totals) -> Self {
         let mut rewritten = Self {
@@ -159,7 +159,7 @@ impl Rewritten {
         }
     }
 
-    /// What it costs and saves, as far as it is known by now.
+    /// Its cost and saving, as far as they are known by now.
     #[must_use]
     pub fn cost(&self) -> OperationCost {
         let BeforeAfter { before, after } = self.tokens.calibrated;

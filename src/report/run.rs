@@ -16,7 +16,7 @@ use ctxc_core::plan::Stage;
 use ctxc_engine::run::Outcome;
 use ctxc_transcript::text::Tokens;
 
-/// What `ctxc run` did, or would do.
+/// Result of `ctxc run`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RunReport {
     /// What every rewrite tells.
@@ -44,24 +44,24 @@ impl Report for RunReport {
     }
 }
 
-/// What one stage did.
+/// The result of one stage.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct StageRow {
     /// The name of the stage.
     pub name: String,
     /// The verb.
     pub step: &'static str,
-    /// The size of the context before and after, by the estimate that is held against a target. What follows from all
-    /// stages together, such as thinking that goes, is in it where there is a target, and else in the size at the end alone.
+    /// Context usage before and after, by the estimate that the target uses. With a target it includes the consequences of
+    /// the stage, such as removed thinking; without one, only the size at the end does.
     pub size: BeforeAfter<Tokens>,
-    /// What the stage did.
+    /// Its effect.
     pub did: Did,
     /// The stage itself, for a plan.
     #[serde(skip)]
     pub stage: Stage,
 }
 
-/// What a stage did.
+/// The effect of a stage.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Did {
@@ -103,11 +103,11 @@ pub struct TextRow {
     pub result: Option<usize>,
     /// The beginning of the text.
     pub begins: String,
-    /// Its size.
+    /// Its size, in `chars4` tokens.
     pub tokens: Tokens,
-    /// The target, in tokens.
+    /// The target, in `chars4` tokens.
     pub target: Tokens,
-    /// The size afterwards.
+    /// The size afterwards, in `chars4` tokens.
     pub tokens_after: Option<Tokens>,
     /// The outcome: `compressed`, `extracted`, `kept` or `failed`.
     pub outcome: Option<&'static str>,
@@ -138,7 +138,7 @@ pub fn with_calls(texts: &mut [TextRow], calls: Option<Calls>) -> Option<CallsRe
 }
 
 impl Did {
-    /// What was asked of a server, where one was.
+    /// The requests to a server, where there were any.
     #[must_use]
     pub fn calls(&self) -> Option<&CallsReport> {
         match self {

@@ -64,7 +64,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// What is told of `shown`.
+    /// The message of `shown`.
     #[must_use]
     pub fn new(shown: Shown) -> Self {
         Self {

@@ -13,7 +13,7 @@ use ctxc_core::plan::{Kept, TopDownTruncation, Unchanged};
 use ctxc_transcript::LineNo;
 use ctxc_transcript::text::Tokens;
 
-/// What `ctxc truncate` did, or would do.
+/// Result of `ctxc truncate`, or of its dry run.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct TruncateReport {
     /// What every rewrite tells.
@@ -125,7 +125,7 @@ impl fmt::Display for TruncateReport {
     }
 }
 
-/// What a dry run shows.
+/// The text of a dry run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a>(pub &'a TruncateReport);
 

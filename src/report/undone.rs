@@ -9,7 +9,7 @@ use super::envelope::{ContextUsage, Report, SessionRef};
 use super::rewritten::Rewritten;
 use super::size::counted;
 
-/// What undoing one operation did.
+/// The result of undoing operations.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct UndoneReport {
     /// What every rewrite tells.

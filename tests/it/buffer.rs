@@ -368,7 +368,7 @@ fn what_an_engine_fails_on_waits() {
         "{}",
         failed.text
     );
-    assert!(failed.stderr.contains("hint: they are in the archive; the next push tries again"), "{}", failed.text);
+    assert!(failed.stderr.contains("hint: they are in the archive; the next push retries"), "{}", failed.text);
     let strict = stage.run([["buffer", "push", TALK[3], "--strict", "--json"].as_slice(), &nobody].concat()).ended(3);
     let json = strict.json();
     assert_eq!((&json["holds"]["waiting"], &json["folded"], &json["evicted"]), (&json!(2), &json!(0), &json!([2])));
@@ -378,7 +378,7 @@ fn what_an_engine_fails_on_waits() {
     ----- standard output
     ----- standard error
     the buffer default in sqlite:[HOME]/archive.sqlite has no summary: nothing was evicted
-    hint: 2 utterances evicted but not yet summarized; the next push tries again
+    hint: 2 utterances evicted but not yet summarized; the next push retries
     ");
     assert_eq!(texts(stage.run(["buffer", "read", "--json"])), TALK[2..4]);
     let made_up = stage.run(["buffer", "push", TALK[4], "--json"]).ended(0).json();

@@ -107,6 +107,105 @@ fn every_result_begins_with_the_envelope() {
     assert_eq!(stage.run(["list", "--json"]).ended(0).json()["session"], Value::Null);
 }
 
+/// A run of each command that answers with JSON, in an order in which each finds what it needs. `@` is the session.
+const RUNS: &[&[&str]] = &[
+    &["--json"],
+    &["list", "--json"],
+    &["stats", "@", "--json"],
+    &["show", "@", "--json"],
+    &["refs", "@", "--messages", "--json"],
+    &["check", "@", "--json"],
+    &["map", "@", "-o", "map.html", "--json"],
+    &["find", "retry", "--json"],
+    &["export", "@", "--format", "ndjson", "-o", "rows.ndjson", "--json"],
+    &["fit", "@", "--to", "12%", "-o", "fit.jsonl", "--json"],
+    &["prune", "@", "--mask", "2", "-o", "prune.jsonl", "--json"],
+    &["compact", "@", "--force", "-o", "compact.jsonl", "--json"],
+    &["compress", "@", "--bands", "0-50:compress", "-o", "compress.jsonl", "--json"],
+    &["truncate", "@", "--target-tokens", "27k", "--best-effort", "-o", "truncate.jsonl", "--json"],
+    &["discard", "@", "r_14552", "-o", "discard.jsonl", "--json"],
+    &["distill", "@", "r_14552=read", "-o", "distill.jsonl", "--json"],
+    &["run", "@", "-o", "run.jsonl", "--json"],
+    &["diff", "discard.jsonl", "--json"],
+    &["log", "discard.jsonl", "--json"],
+    &["restore", "discard.jsonl", "r_14552", "-o", "restore.jsonl", "--json"],
+    &["undo", "distill.jsonl", "-o", "undo.jsonl", "--json"],
+    &["keep", "@", "--json"],
+    &["list", "--kept", "--json"],
+    &["archive", "list", "--json"],
+    &["archive", "search", "retry", "--json"],
+    &["archive", "show", "!", "--json"],
+    &["archive", "copy", "--to", "sqlite:copy.sqlite", "--json"],
+    &["archive", "gc", "--json"],
+    &["gain", "--json"],
+    &["clean", "--yes", "--json"],
+    &["forget", "--secret", "--yes", "--json"],
+    &["doctor", "--json"],
+    &["config", "--json"],
+    &["client", "install", "--json"],
+    &["client", "status", "--json"],
+    &["client", "uninstall", "--json"],
+    &["buffer", "push", "one two three", "--json"],
+    &["buffer", "load", "@", "--json"],
+    &["buffer", "last", "1", "--json"],
+    &["buffer", "read", "--json"],
+    &["buffer", "search", "two", "--json"],
+    &["buffer", "summary", "--json"],
+    &["buffer", "tokens", "--json"],
+    &["buffer", "list", "--json"],
+    &["buffer", "delete", "1", "--json"],
+];
+
+/// The commands without a result of their own: what a program reads or a file is not in the envelope, `batch` prints the
+/// results of others, and only a server has an archive to upgrade.
+const WITHOUT: [&str; 10] = [
+    "archive upgrade",
+    "batch",
+    "client compact",
+    "client plugin-dir",
+    "client repair",
+    "completions",
+    "help",
+    "man",
+    "mcp",
+    "statusline",
+];
+
+// W-10: with a validator that is not ours, to which the stage holds each run.
+#[test]
+fn w_10_every_command_answers_with_what_its_schema_says() {
+    let stage = Stage::new().session("session-small").env("CTXC_ARCHIVE", "").stdin("a secret of some length\n");
+    let id = stage.id_of("session-small");
+    let operation = |stage: &Stage| {
+        let log = stage.run(["log", "discard.jsonl", "--json"]).ended(0).json();
+        log["operations"][0]["id"].as_str().map(str::to_owned)
+    };
+    let mut seen = BTreeSet::new();
+    for args in RUNS {
+        let shown = if args.contains(&"!") { operation(&stage) } else { None };
+        let args: Vec<&str> = args
+            .iter()
+            .map(|arg| match *arg {
+                "@" => id.as_str(),
+                "!" => shown.as_deref().unwrap(),
+                arg => arg,
+            })
+            .collect();
+        let run = stage.run(&args).ended(0);
+        seen.insert(run.json()["verb"].as_str().unwrap().to_owned());
+    }
+    let reference = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md")).unwrap();
+    let heads = reference.lines().filter_map(|line| line.trim_start_matches('#').strip_prefix(" ctxc "));
+    let commands: BTreeSet<&str> = heads.collect();
+    let is_group = |command: &str| commands.iter().any(|other| other.starts_with(&format!("{command} ")));
+    let expected = commands.iter().filter(|command| !WITHOUT.contains(command) && !is_group(command));
+    let expected: BTreeSet<String> = expected.map(|&command| command.to_owned()).chain([String::new()]).collect();
+    assert_eq!(seen, expected);
+    let specified: BTreeSet<String> =
+        schemas().results.iter().flat_map(|result| result.verbs).map(|&verb| verb.to_owned()).collect();
+    assert_eq!(specified, expected.into_iter().chain(["archive upgrade".to_owned()]).collect());
+}
+
 // W-10: ten ways to fail; the stage holds each to the schema, its exit code and standard error.
 #[test]
 fn errors_are_results_too() {
@@ -224,18 +323,19 @@ Made from the types of the results (`CTXC_BLESS=1 cargo test --test it json`); c
 | `ctxc` | the version of ctxc |
 | `verb` | the command, such as `stats` or `archive list` |
 | `session` | the session that was read: `path`, `id`, `title` and `project`; null where none or several were |
-| `context` | its context usage in tokens: `before`, `after`, `window`, and what the client `measured`; null where the command does not measure it |
+| `context` | its context usage in tokens: `before`, `after`, `window`, and the usage that the client recorded (`measured`); null where the command does not measure it |
 
-What follows is the command's own. Every key is always there; null says that it does not apply. Tokens are estimates: `chars4` \
-is a quarter of the characters, `calibrated` is scaled to what the client recorded in the session. `context` is calibrated.
+The keys after these depend on the command. Every key is always present; null means that it does not apply. Tokens are estimates: `chars4` \
+is a quarter of the characters, `calibrated` is scaled to the usage that the client recorded. `context` is calibrated; figures of \
+single items are `chars4`, and text shows them scaled.
 
-A command that fails prints the same first three keys and `error`, with what failed, what to do next and the exit code. \
+A command that fails prints the same first three keys and `error`, with the message, hints and the exit code. \
 Standard error has the same as text. Only an error after the result was printed has no object of its own.
 
 `ctxc batch` prints such an object for each session, with `batch` in front: the `path` as it was given, and a `key` of its \
 content and options, null where there is no result yet.
 
-New keys may come with any version; a key that goes or changes its meaning raises `schema`. Each schema below is a JSON \
+New keys may come with any version; removing a key or changing its meaning raises `schema`. Each schema below is a JSON \
 Schema (draft 2020-12); `$ref` leads to the last section.
 ";
 

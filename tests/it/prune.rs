@@ -437,7 +437,11 @@ fn p_11_what_is_never_sent_saves_bytes_and_no_tokens() {
         assert_eq!(pruned.report["gauge"], Value::Null, "{name}: what is sent is the same");
         assert_eq!(pruned.report["thinking_removed"]["entries"], 0, "{name}: so that thinking stays");
         assert!(pruned.output.len() < source.len(), "{name}");
-        assert!(pruned.text.contains("are never sent to the model: they save bytes, no tokens"), "{}", pruned.text);
+        assert!(
+            pruned.text.contains("are never sent to the model: removing them saves bytes, not tokens"),
+            "{}",
+            pruned.text
+        );
     }
 }
 

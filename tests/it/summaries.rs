@@ -80,7 +80,7 @@ fn g_01_r_03_summaries_come_through_a_flaky_server_without_a_secret() {
     engine    chat: sends 5 parts (1,866 tokens) to [server] (openai/gpt-5-mini), 1 secret replaced, about 0.0110 USD to 0.0745 USD
     compacted the oldest 20 of 24 messages into 5 summaries (engine: chat)
     the compaction view shows 4 of 5 summaries
-    7 calls to [server], 2 of them retries; 2,000 tokens in, 125 out; 0.0008 USD, and up to 0.0257 USD for calls without usage
+    7 calls to [server], with 2 retries; 2,000 tokens in, 125 out; 0.0008 USD, and up to 0.0257 USD for calls without usage
     context   3.4k -> 1.1k tokens (2 % -> 1 % of 200k)
     cache     1.1k tokens re-cached; breaks even after 6 steps
     file      17.5 kB -> 5.7 kB

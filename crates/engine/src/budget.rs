@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Usd;
 use ctxc_transcript::text::Tokens;
 
-/// What has been spent, what may still come of the calls under way, and the limit.
+/// The amount spent, the amount reserved for calls under way, and the limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
     limit: Option<Usd>,
@@ -25,7 +25,7 @@ pub struct Budget {
     not_free: Usd,
 }
 
-/// What is put aside for a call under way: the most that it may cost.
+/// The amount reserved for a call under way: its maximum cost.
 #[derive(Debug)]
 #[must_use = "what is put aside has to be settled"]
 pub struct Reservation {
@@ -110,7 +110,7 @@ impl Budget {
         self.n_running = self.n_running.saturating_sub(1);
     }
 
-    /// What has been spent.
+    /// The amount spent.
     #[must_use]
     pub const fn spent(&self) -> Usd {
         self.spent

@@ -46,7 +46,7 @@ pub enum Fault {
     Fatal,
 }
 
-/// What a person can look at.
+/// The setting that a person can check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// The key.

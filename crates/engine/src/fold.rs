@@ -19,7 +19,7 @@ pub struct Fold<'a> {
     pub prompt: Option<&'a str>,
 }
 
-/// What a summary does with prompts.
+/// Whether a summary keeps prompts verbatim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prompts {
     /// They compete for the room with all else.
@@ -29,7 +29,7 @@ pub enum Prompts {
     Whole,
 }
 
-/// What somebody said.
+/// A message to summarize.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Said {
     /// Who: `user`, `assistant`, `system`, `tool`, or `summary` for an earlier summary.

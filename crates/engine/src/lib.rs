@@ -74,7 +74,7 @@ pub struct Reply {
     pub usage: Option<Usage>,
 }
 
-/// What a call took, as the server counted it.
+/// The tokens of a call, as the server counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens of the request, as the model counts them.
@@ -85,7 +85,7 @@ pub struct Usage {
     pub cost: Option<Usd>,
 }
 
-/// What a job would be as a call to a server.
+/// A job as a request to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inquiry {
     /// The model that would be asked.
@@ -99,7 +99,7 @@ pub struct Inquiry {
 /// A reply that may take its time.
 pub type Replying<'a> = Pin<Box<dyn Future<Output = Result<Reply, EngineError>> + 'a>>;
 
-/// What shrinks text.
+/// An engine that shrinks text.
 pub trait Engine {
     /// The engine's name, as `--engine` takes it.
     fn name(&self) -> &'static str;

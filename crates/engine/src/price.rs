@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Usd;
 use ctxc_transcript::text::Tokens;
 
-/// What a model costs, for a million tokens each.
+/// The price of a model in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Dollars")]
 pub struct Price {
@@ -130,7 +130,7 @@ impl Price {
         Some(Self { input: Usd::from_dollars(input)?, output: Usd::from_dollars(output)? })
     }
 
-    /// What these tokens cost, as the API counted them.
+    /// The cost of these tokens, as the API counted them.
     #[must_use]
     pub fn cost(&self, input: Tokens, output: Tokens) -> Usd {
         self.input.per_million(input) + self.output.per_million(output)
@@ -143,7 +143,7 @@ impl Price {
         CostRange { low: self.cost(call.input.0, call.output), high: self.cost(call.input.1, call.output_limit) }
     }
 
-    /// What `call` costs at most, whatever its text: what has to be put aside for it.
+    /// The maximum cost of `call`, whatever its reply: the amount to reserve.
     #[must_use]
     pub fn most(&self, call: &Call) -> Usd {
         self.cost(call.input_limit, call.output_limit)

@@ -57,7 +57,7 @@ pub struct Redactor {
     finder: Option<AhoCorasick>,
 }
 
-/// What stands for a secret.
+/// The placeholder of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Placeholder {
     /// Its number, from 1.

@@ -45,7 +45,7 @@ impl Usd {
         self.0 as f64 / PARTS as f64
     }
 
-    /// What `tokens` cost at `self` for a million of them, rounded up.
+    /// The cost of `tokens` at a price of `self` per million, rounded up.
     #[must_use]
     pub fn per_million(self, tokens: Tokens) -> Self {
         let parts = (u128::from(self.0) * u128::from(tokens.0)).div_ceil(1_000_000);
@@ -59,7 +59,7 @@ impl Usd {
         Some(u64::try_from(parts).unwrap_or(u64::MAX))
     }
 
-    /// What is left of it after `other`; nothing where that is more.
+    /// The remainder after `other`, at least zero.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

@@ -216,7 +216,7 @@ pub trait Archive: Send {
     fn erase(&mut self) -> Result<(), ArchiveError>;
 }
 
-/// What is put into an archive.
+/// A record to put into an archive.
 #[derive(Clone, Copy, Debug)]
 pub enum Entry<'a> {
     /// An object, in the place of an older one of its kind and key; it then counts as the newest.
@@ -232,7 +232,7 @@ pub enum Entry<'a> {
     Original(Digest, &'a Original<'a>),
 }
 
-/// What is dropped from an archive.
+/// The name of a record to drop from an archive.
 #[derive(Clone, Copy, Debug)]
 pub enum Name<'a> {
     /// The object of this kind with this key.
@@ -274,7 +274,7 @@ pub enum Operations<'a> {
     Before(&'a str, Output<'a>),
 }
 
-/// What an operation wrote, as far as it is known.
+/// The output of an operation, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub enum Output<'a> {
     /// A transcript of this digest.

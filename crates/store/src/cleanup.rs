@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 /// way, which happens soon after or never.
 pub const RESULT_DAYS: u32 = 30;
 
-/// What goes. Originals stay unless they are asked for.
+/// The records to drop. Originals are kept unless they are selected.
 #[derive(Clone, Copy, Debug)]
 pub struct Cleanup {
     /// Records that expired before this time go.
@@ -43,7 +43,7 @@ pub enum Sweep {
     Count,
 }
 
-/// What went, or would go.
+/// The number of dropped records, or of those that would be dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// Cached results.
@@ -60,7 +60,7 @@ pub struct Dropped {
     pub bytes: u64,
 }
 
-/// What an archive holds.
+/// The contents of an archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Operations.

@@ -12,7 +12,7 @@ const AT_A_TIME: usize = 256;
 /// How many bytes of lines are put at a time.
 const PORTION_BYTES: usize = 4 << 20;
 
-/// What was copied, and what was there already.
+/// The number of records copied, and of those that existed already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
     /// Operations that were copied, with the lines that they took out.

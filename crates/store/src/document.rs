@@ -99,7 +99,7 @@ impl FromStr for Kind {
     }
 }
 
-/// What names an entry within an archive.
+/// The id of an entry within an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DocumentId {
     /// An original line.

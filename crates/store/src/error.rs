@@ -214,7 +214,7 @@ pub enum ArchiveError {
         source: io::Error,
     },
     /// Two different operations with one id.
-    #[error("record the operation {id}: the archive holds another one of that id; run the command again")]
+    #[error("record the operation {id}: the archive has another operation with this id; run the command again")]
     DuplicateOperation {
         /// The id.
         id: String,
@@ -226,13 +226,13 @@ pub enum ArchiveError {
         id: u64,
     },
     /// What the archive gave could not be passed on.
-    #[error("write what the archive holds")]
+    #[error("write the contents of the archive")]
     Give {
         /// Why.
         source: io::Error,
     },
     /// A beginning that several operations share.
-    #[error("tell which operation `{given}` is: {} begin so; give more of the id", ids.join(", "))]
+    #[error("identify the operation `{given}`: {} start with it; use a longer prefix", ids.join(", "))]
     AmbiguousOperation {
         /// What was asked for.
         given: String,

@@ -16,7 +16,7 @@ const CHECKSUM: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineId(pub u64);
 
-/// What is called with the lines that are asked for, one after the other.
+/// A callback that takes the requested lines, one after the other.
 pub type EachLine<'a> = dyn FnMut(LineId, &[u8]) -> Result<(), ArchiveError> + 'a;
 
 /// The kinds of objects.
@@ -73,7 +73,7 @@ impl FromStr for ObjectKind {
     }
 }
 
-/// What the archive holds under a kind and a key.
+/// An object of the archive, by its kind and key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
     /// What it is.

@@ -4,7 +4,7 @@
 use super::postgres;
 use super::{Archive, ArchiveError, ArchiveUrl, sqlite};
 
-/// What an upgrade changed.
+/// The result of an upgrade.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Upgraded {
     /// The schema before and after, where they differ; only that of a server is told.

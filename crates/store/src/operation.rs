@@ -77,7 +77,7 @@ impl Cut {
     /// with the same uuid and call.
     pub const RESTORE: &str = "restore";
 
-    /// What it saved, in `chars4` tokens; below zero where more stands there than before.
+    /// Its saving in `chars4` tokens; negative where it added some.
     #[must_use]
     pub fn saved(&self) -> i64 {
         self.before.0.cast_signed() - self.after.0.cast_signed()

@@ -13,7 +13,7 @@ pub struct Original<'a> {
     pub replaced_by: Option<Digest>,
 }
 
-/// What the archive knows of a line that was removed; `Archive::line` gives its bytes.
+/// A removed line as the archive lists it; `Archive::line` returns its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StoredOriginal {
     /// The digest of the whole line.

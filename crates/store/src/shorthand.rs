@@ -95,7 +95,7 @@ impl dyn Archive + '_ {
         self.originals(Originals::Uuid(uuid))
     }
 
-    /// What stood where the line with this digest stands now: the newest original that it replaced.
+    /// The newest original that the line with this digest replaced.
     pub fn replaced_by(&self, line: Digest) -> Result<Option<StoredOriginal>, ArchiveError> {
         Ok(self.originals(Originals::ReplacedBy(line))?.pop())
     }

@@ -21,7 +21,7 @@ const MOST_RECORDED: Tokens = Tokens(1_100_000);
 /// A usage of less than this part of the `chars4` tokens that it is of is one as well.
 const LEAST_RECORDED: u64 = 5;
 
-/// What turns a `chars4` estimate into one that can be held against a context window.
+/// Scales a `chars4` estimate to tokens of the API, so that it can be compared with a context window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// Tokens of the API for one `chars4` token: the median over the steps of this file.

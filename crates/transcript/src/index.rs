@@ -12,7 +12,7 @@ use super::scan::Scan;
 use super::tools::Tools;
 use crate::text::Tokens;
 
-/// What is known of a transcript without holding it.
+/// The index of a transcript: all that is known of its lines without holding their text.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
     /// A record for each line, in file order.

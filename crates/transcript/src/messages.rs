@@ -15,7 +15,7 @@ pub struct Messages {
     owners: Vec<Owner>,
 }
 
-/// What a line belongs to.
+/// The owner of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// Nothing: it is not live, or stands before the first message.
@@ -79,7 +79,7 @@ impl Messages {
         self.firsts.is_empty()
     }
 
-    /// What `line` belongs to.
+    /// The owner of `line`.
     #[must_use]
     pub fn owner(&self, line: LineNo) -> Owner {
         self.owners.get(line.idx()).copied().unwrap_or(Owner::None)

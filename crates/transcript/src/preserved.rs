@@ -3,7 +3,7 @@
 use super::record::{IdHash, LineNo};
 use super::scan::{each_field, each_string};
 
-/// What a compact boundary says of the entries before it that stay part of the history.
+/// The entries before a compact boundary that it keeps as part of the history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreservedSegment {
     /// The line of the boundary.

@@ -20,7 +20,7 @@ const NOT_TYPED: [&[u8]; 9] = [
 const COMMAND: [&[u8]; 5] =
     [b"<command-name>", b"<command-message>", b"<command-args>", b"<bash-input>", b"<user-memory-input>"];
 
-/// What an entry is as a prompt.
+/// Whether an entry is a prompt, and of which kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prompt {
     /// No prompt.

@@ -179,7 +179,7 @@ impl Flags {
     }
 }
 
-/// What the index keeps of one line.
+/// One line in the index.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
     /// The digest of `uuid`.

@@ -27,7 +27,7 @@ pub struct Places {
     pub cwd: PathBuf,
 }
 
-/// What a SESSION argument stands for.
+/// The session that a SESSION argument names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Standard input.

@@ -45,7 +45,7 @@ impl Totals {
         self.messages + self.thinking + self.signatures
     }
 
-    /// What takes up room in the context window: signatures stand for thinking that the API counts by its text.
+    /// Context usage in `chars4` tokens, without signatures: the API counts thinking by its text.
     #[must_use]
     pub fn context(&self) -> Tokens {
         self.messages + self.thinking

@@ -22,11 +22,11 @@ Examples:
   ctxc archive gc --dry-run";
 
 const SEARCH_EXAMPLES: &str = "\
-Finds entries with all words, or with some of them if none has all. There is no query syntax. A word can be part of a \
-longer one; Chinese, Japanese and Korean need no spaces.
+Finds entries that contain all words, or some of the words if none contains all. There is no query syntax. A \
+word can be part of a longer one; Chinese, Japanese and Korean need no spaces.
 
-With [embeddings] in your ctxc.toml, entries are also found by meaning. The server receives the query and new prompts, \
-answers and summaries, with secrets replaced.
+With [embeddings] in your ctxc.toml, entries are also found by meaning. The server receives the query and new \
+prompts, answers and summaries, with secrets replaced.
 
 Examples:
   ctxc archive search \"connection refused\"
@@ -34,10 +34,11 @@ Examples:
   ctxc archive search 会议 --limit 3 --json";
 
 const GC_EXAMPLES: &str = "\
-Drops cached results older than 30 days, expired records, and unreferenced lines. Originals are kept unless --originals \
-and --older-than select them: content removed by those operations can then never be restored. Sessions are kept unless \
---sessions selects them: those not kept, read or edited for that long are dropped with their history. A session is kept \
-whatever its age while its file or a result of it exists and can be undone.
+Drops cached results older than 30 days, expired records, and unreferenced lines.
+
+--originals with --older-than also drops what old operations removed: it can then never be restored. --sessions \
+also drops sessions, with their history, that were not kept, read or edited for AGE. A session stays whatever \
+its age while its file exists, or a result of it that can be undone.
 
 Examples:
   ctxc archive gc --dry-run
@@ -45,8 +46,9 @@ Examples:
   ctxc archive gc --originals --older-than 365d";
 
 const UPGRADE_EXAMPLES: &str = "\
-Older versions of ctxc cannot use the archive afterwards: agree on a time with everyone who uses it. Prints the grants for \
-the new tables, which the owner then runs. Archives in files are upgraded when they are opened.
+Older versions of ctxc cannot use the archive afterwards, so agree on a time with everyone who uses it. Prints \
+the grants for the new tables; the owner of the tables then runs them. Archives in files are upgraded when they \
+are opened.
 
 Examples:
   ctxc archive upgrade --archive postgres://ann@db.example.org/team
@@ -112,7 +114,7 @@ struct ListArgs {
 
 #[derive(Debug, clap::Args)]
 struct ShowArgs {
-    /// Operation id, or the digits in a placeholder or a search result, or a prefix of either
+    /// Operation id, or the id in a placeholder or search result; a prefix is enough
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     id: String,
     /// Print the original line byte for byte

@@ -13,9 +13,9 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
-Reads paths from standard input, one per line, or JSON objects with `path` and `options`. Prints one JSON result per \
-line as each finishes; its first field, `batch`, has the path and a key of content and options. A session that fails \
-gives an error object, and the others go on. With --results a rerun skips what is done.
+Reads paths from standard input, one per line, or JSON objects with `path` and `options`. Prints one JSON result \
+per line as each finishes; its first field, `batch`, has the path and a key of content and options. A session \
+that fails yields an error object, and the others continue. With --results, a rerun skips finished sessions.
 
 Commands: stats, check, compress, prune, truncate, compact, fit, keep, export.
 
@@ -29,10 +29,10 @@ const VERBS: [&str; 9] = ["stats", "check", "compress", "prune", "truncate", "co
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Sessions to work on at a time [default: the number of CPUs]
+    /// Maximum concurrent sessions [default: the number of CPUs]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Append results to FILE, and skip what is already in it
+    /// Append results to FILE, and skip sessions already in it
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
     /// Command to run on each session

@@ -16,8 +16,9 @@ use crate::cli::settings::{Context, Strictness};
 use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
-A buffer keeps the newest utterances of a conversation verbatim, and a summary of the evicted ones. Buffers are stored in \
-an archive, which several processes can use at once. Evicted utterances stay there: `ctxc archive search` finds them.
+For scripts and agents that hold a conversation of their own. A buffer keeps the newest utterances verbatim, and \
+a summary of the evicted ones. Buffers are stored in an archive, which several processes can use at once. \
+Evicted utterances stay there: `ctxc archive search` finds them.
 
 Examples:
   ctxc buffer push \"Use port 8443\" --speaker user
@@ -44,7 +45,7 @@ Examples:
   ctxc buffer load 4b2030ed --buffer shop --size 50";
 
 const DELETE_EXAMPLES: &str = "\
-Deletes for good, from the archive too. Other sequence numbers do not change.
+Deletes permanently, from the archive too. Other sequence numbers do not change.
 
 Examples:
   ctxc buffer delete 7
@@ -103,13 +104,13 @@ struct ArchiveArg {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Limits")]
 struct LimitArgs {
-    /// Maximum number of utterances [default: as set before, else 20]
+    /// Maximum number of utterances [default: the stored limit, else 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     size: Option<u32>,
-    /// Maximum tokens; the newest utterance always stays [default: as set before, else 8000]
+    /// Maximum tokens; the newest utterance always stays [default: the stored limit, else 8000]
     #[arg(long, value_name = "N", value_parser = some_tokens)]
     max_tokens: Option<NonZeroU64>,
-    /// Maximum tokens of the summary [default: as set before, else 1000]
+    /// Maximum tokens of the summary [default: the stored limit, else 1000]
     #[arg(long, value_name = "N", value_parser = some_tokens)]
     summary_tokens: Option<NonZeroU64>,
     /// Exit with 3 if something could not be summarized
@@ -161,7 +162,7 @@ struct LastArgs {
 
 #[derive(Debug, clap::Args)]
 struct ReadArgs {
-    /// Show what this speaker said alone
+    /// Only utterances of this speaker
     #[arg(long, value_name = "WHO", value_parser = speaker())]
     speaker: Option<Speaker>,
     #[command(flatten)]
@@ -182,7 +183,7 @@ struct SearchArgs {
 
 #[derive(Debug, clap::Args)]
 struct DeleteArgs {
-    /// Sequence number of the utterance, evicted ones too
+    /// Sequence number of the utterance, which may be evicted
     #[arg(value_name = "SEQ", required_unless_present = "all", conflicts_with = "all")]
     sequence: Option<u64>,
     /// Delete the buffer, its summary and its limits

@@ -12,6 +12,9 @@ use crate::cli::settings::Context;
 use ctxc_transcript::session::Found;
 
 pub(super) const EXAMPLES: &str = "\
+Checks the links between entries, tool calls with their results, and thinking. With --against, also compares \
+thinking and active entries with the original, and marks problems that the original has too.
+
 Exits with 1 on errors, and with 0 when there are only warnings.
 
 Examples:

@@ -20,13 +20,14 @@ use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
-Once installed, `/compact` and automatic compaction in Claude Code are done by ctxc: locally, with no request to a \
-model. Superseded and old tool results are cut first, then the oldest messages are summarized. What you typed stays.
+Once installed, `/compact` and automatic compaction in Claude Code are done by ctxc: locally, with no request to \
+a model. Superseded and old tool results are removed first, then the oldest messages are summarized. Your \
+prompts are kept.
 
 `compact` and `repair` are run by the plugin; both read JSON from standard input.";
 
 pub(super) const STATUS_LINE: &str = "\
-Reads what Claude Code hands to its status line on standard input: usage, percent of the context window, whether the \
+Reads the status of Claude Code from standard input. Prints usage, percent of the context window, whether the \
 prompt cache is warm, and what compacting would save.
 
 Examples:
@@ -130,7 +131,7 @@ fn place(context: &Context<'_>, of: PlaceOf) -> Result<Place, CommandError> {
 /// The arguments of `ctxc statusline`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatusLineArgs {
-    /// Put the status line into the settings of Claude Code
+    /// Add the status line to the settings of Claude Code
     #[arg(long)]
     install: bool,
 }

@@ -13,6 +13,8 @@ use ctxc_engine::run::MinKept;
 use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
+Shortens each message in the bands with the engine. Tool calls and results stay, unless --include is given.
+
 A band is START-END:LEVEL, in percent of the turns, END excluded. LEVEL is compress (35 % of the \
 tokens stay), heavy (10 %) or a percentage such as 20%.
 

@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::ValueEnum;
-use clap::builder::NonEmptyStringValueParser;
 
-use super::shared::{both_printed, find};
+use super::shared::{SessionArg, both_printed};
 use crate::cli::commands::export::{Secrets, Settings, Which};
 use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Existing, Form};
@@ -23,11 +21,10 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Path, session id or its prefix, `latest`, or `-` for standard input
-    #[arg(value_name = "SESSION", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "all")]
-    session: Option<String>,
+    #[command(flatten)]
+    session: SessionArg,
     /// Export the sessions of all projects
-    #[arg(long, required_unless_present = "session")]
+    #[arg(long, conflicts_with = "session")]
     all: bool,
     /// Format of the export
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -57,11 +54,8 @@ enum TypedFormat {
 
 impl Args {
     pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
-        let which = match self.session {
-            Some(session) => Which::One(find(session.as_ref(), &context)?),
-            None if self.all => Which::All(context.environment.places()?),
-            None => return Err(CommandError::usage(anyhow!("no session given")).hint("name a session, or use --all")),
-        };
+        let which =
+            if self.all { Which::All(context.environment.places()?) } else { Which::One(self.session.find(&context)?) };
         let output = self.output.filter(|path| path.as_os_str() != "-");
         if output.is_none() && context.reporting.form == Form::Json {
             return Err(both_printed());

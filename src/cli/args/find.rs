@@ -13,12 +13,13 @@ use crate::report::list::Projects;
 use ctxc_core::apply::Speaker;
 
 pub(super) const EXAMPLES: &str = "\
-Finds messages, tool calls and tool results with all words, or with some of them if few have all. Words such as \
-\"the\" are ignored, so you can type a question. There is no query syntax; Chinese, Japanese and Korean need no spaces. \
-Sessions in the archive are searched too: those whose file is gone, and what operations removed.
+Finds messages, tool calls and tool results that contain all words, or some of the words if few contain all. \
+Words such as \"the\" are ignored, so you can type a question. There is no query syntax; Chinese, Japanese and \
+Korean need no spaces. Also searches the archive: sessions whose file is gone, and content that operations \
+removed.
 
-The index is a local file beside the archive, readable by you alone. It is brought up to date first, so the first search \
-takes longer. Like the archive it holds the words of your sessions in the clear, secrets included.
+The index is a local file beside the archive that only you can read. It is updated before each search, so the \
+first one takes longer. Like the archive, it stores the words of your sessions unencrypted, secrets included.
 
 Examples:
   ctxc find connection refused

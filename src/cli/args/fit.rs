@@ -12,9 +12,9 @@ use crate::cli::settings::{Context, Target};
 use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
-Removes superseded tool results first, then masks old ones, the oldest and largest first, and stops at the target. \
-Where that is not enough, the oldest messages are compacted into a summary. Prompts, the last answer and what is \
-protected stay. Never calls a model.
+Removes superseded tool results first, then masks old ones, the oldest and largest first, and stops at the \
+target. If that is not enough, compacts the oldest messages into a summary. Prompts, the last answer and \
+protected items are kept. Never calls a model.
 
 Examples:
   ctxc fit

@@ -8,11 +8,12 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
-Replaces a text by a mask of the same length in all that ctxc stores: the archive with its index, results, and backups. \
-It stays masked if a file with the text is stored again, and restored sessions show the mask. The text is also found escaped, percent-encoded, in base64 and in hexadecimal.
+Replaces a text with a mask of the same length in everything that ctxc stores: the archive with its index, \
+results, and backups. The text stays masked if a file with it is stored again, and restored sessions show the \
+mask. It is also found escaped, percent-encoded, in base64 and in hexadecimal.
 
-Files of the client that still hold the text are listed and left unchanged. Whatever was copied elsewhere is out of reach, \
-and so are the log, the replicas and the backups of a PostgreSQL server. Revoke the secret too.
+Lists files of the client that still contain the text, and leaves them unchanged. It cannot reach copies made \
+elsewhere, nor the log, the replicas and the backups of a PostgreSQL server. Revoke the secret as well.
 
 Examples:
   ctxc forget --secret < secret.txt

@@ -8,6 +8,8 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
+Lists the operations that led to the session, newest first, with the ids for `ctxc undo --op`.
+
 Examples:
   ctxc log latest
   ctxc log smaller.jsonl --json";

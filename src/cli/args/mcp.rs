@@ -18,7 +18,8 @@ use ctxc_transcript::session;
 use ctxc_transcript::session::Found;
 
 pub(super) const EXAMPLES: &str = "\
-Clients start the server themselves and talk to it over standard input and output; see docs/agents.md.
+Agents can list, remove, restore and search parts of their own session, and compact it. Clients start the server \
+themselves and talk to it over standard input and output; see docs/agents.md.
 
 Examples:
   claude mcp add ctxc -- ctxc mcp

@@ -14,8 +14,8 @@ Removes tool results that later calls superseded (tool result clearing). Each is
 placeholder that names the command to read it again. Prompts, answers and calls stay.
 
 Rules, in order of precedence:
-  hash   the same call was made again, or a newer read of the file covers these lines; commands
-         only count as the same with the same output
+  hash   the same call was made again (a command: with the same output), or a newer read of the
+         file covers these lines
   file   the file was written or edited later
   todo   the task list was written or read again
   url    the same URL was fetched again

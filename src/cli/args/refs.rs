@@ -10,6 +10,8 @@ use crate::cli::settings::Context;
 use crate::report::refs::State;
 
 pub(super) const EXAMPLES: &str = "\
+Handles and patterns name items for `ctxc discard`, `ctxc distill` and `ctxc restore`.
+
 Examples:
   ctxc refs latest
   ctxc refs latest --tool Read --state active --sort tokens

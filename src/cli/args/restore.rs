@@ -13,8 +13,8 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Keep};
 
 pub(super) const EXAMPLES: &str = "\
-A TARGET is a tool call handle, or the start and the end of the original message joined by .... Removed thinking does \
-not come back with single items. Messages appended since are kept.
+A TARGET is a tool call handle, or the start and the end of the original message joined by `...`. Restoring \
+single items does not restore removed thinking. Messages appended since are kept.
 
 --all writes the original back to its recorded path, byte for byte, unless it is still there. It also restores a kept \
 session whose file is gone, into the current project if its folder is gone too.

@@ -14,8 +14,8 @@ use crate::cli::settings::{Form, Reporting};
 use crate::cli::ui::Verbosity;
 
 const EXAMPLES: &str = "\
-Without a command, shows what fills the context of the newest session of this project. SESSION can \
-be left out everywhere: it is that session then.
+Without a command, shows what fills the context of the newest session of this project. Every command that takes \
+SESSION uses that session by default.
 
 Examples:
   ctxc
@@ -82,7 +82,7 @@ pub(crate) enum Verb {
     /// Search sessions
     #[command(after_help = find::EXAMPLES)]
     Find(find::Args),
-    /// Draw what uses the context window as an HTML page
+    /// Draw context usage as an HTML page
     #[command(after_help = crate::cli::commands::map::EXAMPLES)]
     Map(crate::cli::commands::map::Args),
     /// List sessions

@@ -21,6 +21,8 @@ use ctxc_core::plan::{CompressStage, Preset, PruneStage, Stage, Step};
 use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
+To reach a target without choosing steps, use `ctxc fit`.
+
 Presets:
   gentle      superseded tool results, and data that is never sent
   standard    also mask results older than fifteen steps, and images

@@ -55,7 +55,7 @@ struct HowArgs {
     /// Keep thinking blocks that the API may reject
     #[arg(long, conflicts_with = "keep_loop")]
     keep_thinking: bool,
-    /// Leave an unfinished tool loop as it is; the API may reject its thinking
+    /// Leave an unfinished tool loop unchanged; the API may reject its thinking
     #[arg(long)]
     keep_loop: bool,
     /// What closed open tool loops before that was the default (N-14)
@@ -169,7 +169,7 @@ impl RewriteArgs {
         let Some(kept) = stored::find_kept(&*opened, name)? else { return Ok(None) };
         if self.output.in_place || self.session_id.is_some() {
             return Err(CommandError::usage(anyhow!("the file of {} no longer exists", kept.id))
-                .hint("it is restored to where it was; --in-place and --session-id cannot be used"));
+                .hint("it is restored to its recorded path, without --in-place and --session-id"));
         }
         let existing = if self.output.force { Existing::Overwrite } else { Existing::Respect };
         let output = self.output.output.as_ref().map(|path| match path {

@@ -55,7 +55,7 @@ enum TypedSpeaker {
     Assistant,
     /// Tool results
     Tool,
-    /// The client: notices, added context, summaries
+    /// Notices, added context and summaries of the client
     System,
 }
 

@@ -8,6 +8,8 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::Context;
 
 pub(super) const EXAMPLES: &str = "\
+Shows tokens by role, kind of content, tool and turn.
+
 Examples:
   ctxc stats latest
   ctxc stats session.jsonl --bands 0-30:heavy,50-80:compress
@@ -17,7 +19,7 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// Also show these turns, in percent, such as 0-30:heavy,50-80:compress
+    /// Also show the usage of these bands of turns, such as 0-30:heavy,50-80:compress
     #[arg(long)]
     bands: Option<String>,
     /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]

@@ -74,7 +74,7 @@ pub(super) struct NamedArgs {
     /// session of this project]
     #[arg(short, long, value_name = "SESSION", add = completing::sessions())]
     session: Option<PathBuf>,
-    /// Tool call handles or message patterns, optionally after a session
+    /// Tool call handles or message patterns, optionally preceded by a session
     #[arg(value_name = "TARGET", add = completing::handles())]
     target: Vec<OsString>,
 }

@@ -12,9 +12,9 @@ use crate::cli::settings::{Context, Target};
 use ctxc_transcript::text::Tokens;
 
 pub(super) const EXAMPLES: &str = "\
-Without --target-tokens the target is 170000: the context window times the threshold. The result \
-starts with a prompt; of a long turn the prompt stays and the oldest steps are removed. Never calls a \
-model.
+Without --target-tokens, the target is the context window times the threshold: 170000 by default. The result \
+starts with a prompt. If a single turn is too long, its prompt is kept and its oldest steps are removed. Never \
+calls a model.
 
 Examples:
   ctxc truncate latest

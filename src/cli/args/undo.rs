@@ -10,8 +10,9 @@ use crate::cli::error::CommandError;
 use crate::cli::settings::{Context, Keep};
 
 pub(super) const EXAMPLES: &str = "\
-Repeat it to step further back; to redo, undo the undo with --op. Messages appended since are kept. It writes a new \
-session, or names the original if that is unchanged; --in-place replaces SESSION itself, with a backup.
+Run it again to undo the operation before; to redo, undo the undo with --op. Messages appended since are kept. \
+Writes a new session, or names the original if that is unchanged; --in-place replaces SESSION and keeps a \
+backup.
 
 Examples:
   ctxc undo latest

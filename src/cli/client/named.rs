@@ -8,7 +8,7 @@ const CONSTRAINTS: &str = "## Constraints given with /compact";
 /// Above what mentions the words of the instructions.
 const KEPT: &str = "## Kept because /compact asked for it";
 /// Above what a person typed and no summary has whole.
-const TYPED: &str = "## Typed by the person, word for word";
+const TYPED: &str = "## Typed by the user, verbatim";
 /// Between two parts of a section.
 const BETWEEN: &str = "\n\n---\n\n";
 /// A prompt of more tokens is cut in its middle (K-05).

@@ -30,7 +30,7 @@ const VIEW: &str = "[Context Summary";
 /// What else stands in the first line of a view of ours.
 const OWN: &str = "by ctxc";
 /// What a conversation starts with that was only pruned.
-const NOTE: &str = "[Context Summary, made by ctxc: all messages are here. Tool results that were superseded or are old have \
+const NOTE: &str = "[Context Summary, made by ctxc: all messages are here. Superseded and old tool results are replaced by \
     placeholders, each with the command that shows the original.]";
 /// The speaker of the record that says which batches a view is made of.
 const SPEAKER: &str = "client-view";

@@ -246,7 +246,7 @@ fn ask(settings: &mcp::Settings, ui: &Ui) -> Result<Completion, CommandError> {
 
 fn look_after(upkeep: &Upkeep, ui: &Ui) -> Result<(), CommandError> {
     let input = read_input()?;
-    let hook: Hook = serde_json::from_str(&input).context("read what the client says of the hook")?;
+    let hook: Hook = serde_json::from_str(&input).context("read the hook input of the client")?;
     if hook.event == "SessionStart" && !upkeep.settle {
         advise(&hook, upkeep, ui)?;
         return if upkeep.keeps { go_on_later(&input) } else { Ok(()) };

@@ -13,7 +13,7 @@ use crate::cli::ui::Ui;
 use crate::report::envelope;
 use ctxc_store::hide_password;
 
-/// All keys.
+/// All settings with their sources.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Report {
     values: Vec<Row>,

@@ -156,7 +156,7 @@ fn secret(what: &What, archive: &dyn Archive, ui: &Ui) -> Result<Secret, Command
             let text = text.trim_end_matches(['\n', '\r']);
             Secret::of(text).ok_or_else(|| {
                 CommandError::usage(anyhow!("the text on standard input is shorter than {} bytes", Secret::LEAST))
-                    .hint("a text this short matches too much")
+                    .hint("a text this short would match too much")
             })
         }
         What::Operation(id) => {

@@ -18,6 +18,9 @@ use crate::report::map::{Map, OperationRow, Source};
 use ctxc_core::apply::{shell_word, write_report};
 
 pub(crate) const EXAMPLES: &str = "\
+Shows usage over the steps of the session, and each item with the command that removes or restores it. The page \
+works offline.
+
 Examples:
   ctxc map latest -o map.html
   ctxc map session.jsonl > map.html";

@@ -57,7 +57,7 @@ pub(in crate::cli) fn serve(settings: Settings, ui: &Ui) -> Result<Completion, C
             Ok(running) => running,
             // The input ended before anything was asked.
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
-            Err(error) => return Err(CommandError::from(anyhow::Error::new(error).context("begin with the client"))),
+            Err(error) => return Err(CommandError::from(anyhow::Error::new(error).context("start the MCP session"))),
         };
         tokio::select! {
             _ = running.waiting() => {}

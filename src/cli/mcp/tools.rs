@@ -69,9 +69,9 @@ impl Tool {
         match self {
             Self::Context => {
                 "Remove parts of this session from the context, or restore them. `discard` replaces tool results and \
-                 messages by placeholders, `distill` by your summary, `restore` puts the original back, byte for byte. \
-                 `prune` removes all tool results that later calls superseded. `fit` shrinks the session to a target, by no \
-                 more than that takes: superseded results first, then old ones, then a summary of the oldest messages. A \
+                 messages by placeholders, `distill` by your summary; `restore` restores the original, byte for byte. \
+                 `prune` removes all tool results that later calls superseded. `fit` shrinks the session to a target: it \
+                 removes superseded results first, then old ones, then summarizes the oldest messages, and stops at the target. A \
                  target is the handle of a tool call, such as \"r_3f9a1\" (see context_refs), or the start and the end of \
                  a message joined by an ellipsis, such as \"Let me explain...edge cases\"; case, white space and trailing \
                  punctuation are ignored. One action per call, any number of targets. Originals are archived. The answer \
@@ -79,17 +79,17 @@ impl Tool {
                  the client, or in a new session, whose id and resume command are returned, and on which later calls act."
             }
             Self::CompactContext => {
-                "Compact this session: older messages are replaced by summaries. The newest messages stay as they are. Use \
-                 it when the context fills up; within the budget nothing changes and all figures are zero. memory_read \
-                 finds what was compacted. The answer says where the result is: in the running session once the turn is \
-                 over, where the plugin of ctxc runs in the client, or in a new session, whose id and resume command are \
-                 returned, and on which later calls act."
+                "Compact this session: replace older messages by summaries. The newest messages are unchanged. Use it when \
+                 the context fills up; within the budget nothing changes and all figures are zero. memory_read finds what \
+                 was compacted. The answer says where the result is: in the running session once the turn is over, where \
+                 the plugin of ctxc runs in the client, or in a new session, whose id and resume command are returned, and \
+                 on which later calls act."
             }
             Self::MemoryRead => {
                 "Search everything that was removed from this session and its predecessors: original messages, tool \
                  results, and summaries of compacted messages. Give a few words, a name or a path; there is no query \
-                 syntax. Returns the best matches with their surroundings, and an id for each. Or give an `id`, as it \
-                 stands in a placeholder or in a match, to read that entry whole."
+                 syntax. Returns the best matches with their surroundings, and an id for each. Or give an `id`, from a \
+                 placeholder or a match, to read the whole entry."
             }
             Self::ContextStats => {
                 "Show the token usage of this session: the context size, estimated and as last recorded, by kind of \

@@ -12,7 +12,7 @@ use ctxc_core::apply::EntryText;
 use ctxc_store::{Record, StoredOriginal};
 use ctxc_transcript::text::Digest;
 
-/// What `ctxc archive show` shows.
+/// Result of `ctxc archive show`.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Shown {
     /// The entry.

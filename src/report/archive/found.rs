@@ -27,7 +27,7 @@ pub struct Found {
 
 impl Report for Found {}
 
-/// What a search by meaning sent, and to which server.
+/// The texts that a search by meaning sent, and the server.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Meant {
     /// The server.
@@ -45,7 +45,7 @@ pub struct Meant {
 /// One entry, in short.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct FoundEntry {
-    /// What `ctxc archive show` takes.
+    /// The id for `ctxc archive show`.
     id: String,
     kind: &'static str,
     session: Option<String>,
@@ -57,7 +57,7 @@ pub struct FoundEntry {
 }
 
 impl FoundEntry {
-    /// What `ctxc archive show` takes.
+    /// The id for `ctxc archive show`.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -80,7 +80,7 @@ impl FoundEntry {
 }
 
 impl Found {
-    /// What a search for `query` found; `meant` where it went by meaning too.
+    /// The matches of `query`; `meant` where it was a search by meaning too.
     #[must_use]
     pub fn new(query: &str, hits: Vec<Hit>, meant: Option<Meant>) -> Self {
         let hits = hits.into_iter().map(|hit| FoundEntry::new(query, hit)).collect();

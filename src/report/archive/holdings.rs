@@ -14,7 +14,7 @@ use ctxc_core::version::SessionSize;
 use ctxc_store::Contents;
 use ctxc_transcript::text::Tokens;
 
-/// What an archive holds, in short, and its newest operations or entries.
+/// The contents of an archive in short, with its newest operations or entries.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Holdings {
     archive: String,
@@ -47,7 +47,7 @@ pub struct SizeRow {
 }
 
 impl SizeRow {
-    /// What is told of `size`.
+    /// The row of `size`.
     #[must_use]
     pub fn new(size: SessionSize) -> Self {
         let SessionSize { session, bytes, stored_bytes } = size;

@@ -31,9 +31,9 @@ pub struct OperationRow {
     pub command: String,
     /// The session that it belongs to.
     pub session: String,
-    /// What was read.
+    /// The transcript that was read.
     pub source: Transcript,
-    /// What was written.
+    /// The transcript that was written.
     pub output: Transcript,
     /// `chars4` tokens of the active entries before and after; null where they were not counted.
     pub tokens: Option<BeforeAfter<Tokens>>,
@@ -79,7 +79,7 @@ impl fmt::Display for Transcript {
 }
 
 impl OperationRow {
-    /// What there is to tell of `operation`.
+    /// The row of `operation`.
     #[must_use]
     pub fn new(operation: &Operation) -> Self {
         Self {

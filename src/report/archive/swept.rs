@@ -10,7 +10,7 @@ use crate::report::envelope::Report;
 use crate::report::size::{bytes, counted};
 use ctxc_store::{Dropped, RESULT_DAYS};
 
-/// What was removed from an archive, or would be.
+/// The records that were dropped from an archive, or would be.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Swept {
     archive: String,
@@ -47,7 +47,7 @@ impl Session {
 }
 
 impl Swept {
-    /// What would go from the archive at the URL `archive`.
+    /// The report of what would be `dropped` from the archive at the URL `archive`.
     #[must_use]
     pub fn counted(archive: String, dropped: Dropped) -> Self {
         let Dropped { results, expired, originals, operations, lines, bytes } = dropped;

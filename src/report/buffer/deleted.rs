@@ -10,7 +10,7 @@ use crate::buffer::State;
 use crate::report::envelope::Report;
 use crate::report::size::counted;
 
-/// What was deleted from a buffer.
+/// The result of a deletion from a buffer.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct DeleteReport {
     buffer: String,

@@ -10,7 +10,7 @@ use crate::buffer::{Pushed, Settled};
 use crate::report::envelope::Report;
 use crate::report::size::{count, tokens};
 
-/// What was pushed into a buffer.
+/// The result of a push into a buffer.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct PushReport {
     buffer: String,
@@ -63,7 +63,7 @@ impl PushReport {
         self.error.is_some()
     }
 
-    /// What came of it, in one sentence; `engine` is who summarised.
+    /// The result in one sentence; `engine` is the name of the engine that summarized.
     #[must_use]
     pub fn summary(&self, engine: &str) -> String {
         let evicted = match self.evicted.len() as u64 {

@@ -16,6 +16,7 @@ use ctxc_transcript::text::Tokens;
 pub struct SummaryReport {
     buffer: String,
     text: String,
+    /// `chars4` tokens of the summary.
     token_count: Tokens,
     holds: Fill,
 }
@@ -29,7 +30,7 @@ impl SummaryReport {
         Self { buffer, text: state.summary.clone(), token_count: state.summary_tokens(), holds: Fill::new(state) }
     }
 
-    /// What it stands for, in one sentence.
+    /// Its origin in one sentence.
     #[must_use]
     pub fn origin(&self) -> String {
         let Fill { summarised, summary_tokens, .. } = self.holds;

@@ -12,7 +12,7 @@ use crate::report::size::tokens;
 use crate::report::when::to_second;
 use ctxc_transcript::text::Tokens;
 
-/// What a buffer holds, or some of it.
+/// Utterances of a buffer.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Utterances {
     buffer: String,
@@ -32,6 +32,7 @@ struct Row {
     turn_number: u64,
     speaker: &'static str,
     time: String,
+    /// `chars4` tokens.
     tokens: Tokens,
     text: String,
     #[serde(skip)]
@@ -39,7 +40,7 @@ struct Row {
 }
 
 impl Utterances {
-    /// What is read from the buffer called `buffer`; what a search for `query` found, where it is one.
+    /// Utterances of the buffer called `buffer`: all that were asked for, or the matches of `query`.
     #[must_use]
     pub fn new(buffer: String, query: Option<&str>, utterances: &[&Utterance]) -> Self {
         let rows = utterances.iter().map(|utterance| Row::new(utterance)).collect();

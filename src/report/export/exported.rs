@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Format;
 use crate::report::envelope::{Report, SessionRef};
 
-/// What was exported to a file.
+/// The result of an export to a file.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct ExportReport {
     /// The session, where one was exported.

@@ -66,7 +66,7 @@ impl<'a> Export<'a> {
         }
     }
 
-    /// What is left to be written; `None` for a session that says nothing, which a trajectory cannot be made of.
+    /// The end of the document; `None` for a session without text, which is no trajectory.
     ///
     /// # Errors
     /// When it cannot be serialized.

@@ -32,7 +32,7 @@ pub struct Piece {
     pub spent: Option<Spent>,
 }
 
-/// What the client recorded that a message used, in tokens of the API.
+/// The usage of a message as the client recorded it, in tokens of the API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Of the prompt, what was read from the cache and written to it included.

@@ -16,6 +16,7 @@ struct Row<'a> {
     kind: &'a str,
     tool: Option<&'a str>,
     text: &'a str,
+    /// `chars4` tokens of the text.
     tokens: Tokens,
     time: Option<&'a str>,
 }

@@ -29,7 +29,7 @@ const BEGINNING_LEN: usize = 160;
 /// The longest name of an item, in characters.
 const NAME_LEN: usize = 80;
 
-/// What tokens are used for.
+/// The kind of content that uses tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -43,7 +43,7 @@ pub enum Kind {
     Thinking,
     /// Tool calls with their results.
     Tool,
-    /// What the client adds: attachments, reminders and summaries.
+    /// Content that the client adds: attachments, reminders and summaries.
     Client,
 }
 
@@ -67,7 +67,7 @@ pub enum State {
 /// One item of the context.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Item {
-    /// What it is used for.
+    /// The kind of content.
     pub kind: Kind,
     /// The tool, or a word for the kind.
     pub group: String,
@@ -88,7 +88,7 @@ pub struct Item {
 /// Items too small to be listed, by group.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Smaller {
-    /// What it is used for.
+    /// The kind of content.
     pub kind: Kind,
     /// The tool, or a word for the kind.
     pub group: String,
@@ -101,7 +101,7 @@ pub struct Smaller {
 /// A group with its size.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Group {
-    /// What it is.
+    /// The kind of content.
     pub kind: Kind,
     /// Its size, in calibrated tokens.
     pub tokens: u64,
@@ -116,7 +116,7 @@ pub struct Step {
     pub measured: Option<u64>,
     /// The estimate by kind, in the order of [`Kind::ALL`], of what is active by now; none for steps that are inactive.
     pub used: Option<Used>,
-    /// What happened before this step: `compaction`, or the verb of an operation.
+    /// Events before this step: `compaction`, or the verb of an operation.
     pub marks: Vec<String>,
 }
 
@@ -164,7 +164,7 @@ pub struct Map {
     pub secrets: usize,
 }
 
-/// What a map is made of.
+/// The input of a map.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The file.

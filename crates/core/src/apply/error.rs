@@ -27,7 +27,7 @@ pub enum ApplyError {
     #[error("replace {}: another ctxc is replacing it", .0.display())]
     Locked(PathBuf),
     /// What a client appended while the source was replaced could not be taken over.
-    #[error("append to {} what a client wrote in the meantime, which is in {}", path.display(), backup.display())]
+    #[error("append the lines that a client wrote in the meantime to {}; they are in {}", path.display(), backup.display())]
     Late {
         /// The file, which was replaced.
         path: PathBuf,
@@ -68,7 +68,7 @@ pub enum ApplyError {
     #[error("edit line {0}: the result is not an entry")]
     Broken(u32),
     /// The archive cannot keep what is removed.
-    #[error("keep the originals")]
+    #[error("store the originals")]
     Archive(#[source] ArchiveError),
     /// The archive could not give or take the session.
     #[error(transparent)]

@@ -39,7 +39,7 @@ pub struct Call {
     pub tokens: Tokens,
 }
 
-/// What a call is about.
+/// The subject of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A file that is read, by a digest of its path, and which lines of it; `None` where it is not read by lines.
@@ -83,7 +83,7 @@ pub enum Repeat {
     Another,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A result.

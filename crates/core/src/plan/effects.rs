@@ -116,7 +116,7 @@ fn at(path: &str, folder: Option<&str>) -> Option<String> {
     (is_rooted(path) || folder.is_some()).then(|| resolve(path, folder))
 }
 
-/// What a script that succeeded did to files, where it started in `folder`.
+/// The files that a successful script changed, started in `folder`.
 #[must_use]
 pub fn effects(script: &Script, folder: Option<&str>) -> Vec<(String, Action)> {
     let mut effects = Vec::new();

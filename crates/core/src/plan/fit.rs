@@ -25,7 +25,7 @@ pub enum RemovableClass {
     Old,
 }
 
-/// What is to be saved.
+/// The saving that is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
     /// At least so much.
@@ -67,7 +67,7 @@ impl ThinkingBehind {
         Self { suffixes }
     }
 
-    /// What goes with a first change at `place`.
+    /// The tokens that are removed as a consequence of a first change at `place`.
     #[must_use]
     pub fn after(&self, place: usize) -> u64 {
         let at = self.suffixes.partition_point(|(thinking, _)| *thinking <= place);

@@ -19,7 +19,7 @@ use ctxc_transcript::text::{Digest, on_one_line};
 
 pub use self::todos::{Progress, TaskNews, Todo};
 
-/// What messages did.
+/// The state ledger: files, commands, tests and tasks in messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// The folder that was worked in first.
@@ -37,7 +37,7 @@ pub struct Ledger {
     todos: Todos,
 }
 
-/// What was done with a file.
+/// The last action on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {

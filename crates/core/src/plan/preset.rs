@@ -27,7 +27,7 @@ impl Preset {
         }
     }
 
-    /// What it does, beside `protections`: a stage with nothing but what is never cut.
+    /// The stage of the preset, with `protections`: the stage of items that are never removed.
     #[must_use]
     pub fn stage(self, protections: PruneStage) -> PruneStage {
         let (mask, digest_tokens, also): (_, _, &[&str]) = match self {

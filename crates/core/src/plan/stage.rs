@@ -49,7 +49,7 @@ pub struct PruneStage {
 }
 
 impl PruneStage {
-    /// What a stage is called that removes one result after the other, up to a target.
+    /// The name of the stage that removes results one by one, up to a target.
     pub const FIT: &'static str = "fit";
 }
 

@@ -17,7 +17,7 @@ pub enum Roles {
     Assistant,
 }
 
-/// What is compressed beside the text of messages.
+/// Texts that are compressed beside those of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Include {
     /// Nothing.

@@ -2,7 +2,7 @@
 
 use super::test_run::{Reach, Runner, TestRun};
 
-/// What a run of tests has shown.
+/// The result of a test run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestReport {
     /// The tests that failed, by their names.

@@ -6,7 +6,7 @@
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, GroupIdx};
 
-/// What a message is as the first of a conversation.
+/// Whether a message can be the first of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     /// A prompt that a person typed for the model; a command that the client carries out by itself is none.
@@ -30,7 +30,7 @@ pub struct Message {
     pub opening: Opening,
 }
 
-/// What a message is estimated as.
+/// The estimate that applies to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum As {
     /// As it is.
@@ -55,7 +55,7 @@ pub struct TopDownTruncation {
     pub added: Tokens,
 }
 
-/// What stays.
+/// The messages that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// Everything.
@@ -99,7 +99,7 @@ impl Unchanged {
 /// Where to cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncation {
-    /// What stays.
+    /// The messages that are kept.
     pub kept: Kept,
     /// Its `chars4` tokens, without what is added to it.
     pub tokens: Tokens,

@@ -10,7 +10,7 @@ use ctxc_transcript::text::Digest;
 /// The version of this form.
 const FORM: u64 = 1;
 
-/// What becomes of thinking behind a change, the strictest first.
+/// The policy for thinking after a change, the strictest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ThinkingPolicy {
     /// It goes, and a tool loop that is still open and loses some of it is closed.
@@ -64,7 +64,7 @@ pub struct GivenBack {
     pub edits: Vec<u32>,
 }
 
-/// What one operation did.
+/// The edits of one operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edits {
     /// The id of the operation.
@@ -94,7 +94,7 @@ impl Edits {
         self.edits.is_empty() && self.undoes.is_empty() && self.gives_back.is_empty() && !self.removes_all_thinking
     }
 
-    /// What names the edits of an operation.
+    /// The key of the edits of an operation.
     #[must_use]
     pub fn key(operation: &str) -> Digest {
         Digest::of(operation.as_bytes())

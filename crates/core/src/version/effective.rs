@@ -114,7 +114,7 @@ impl History {
         by_line.into_iter().map(|(line, newest)| (line.clone(), newest.into_splices().collect())).collect()
     }
 
-    /// What becomes of thinking by the strictest of the operations that hold and change something.
+    /// The strictest policy for thinking of the operations in effect that change something.
     #[must_use]
     pub fn thinking(&self) -> ThinkingPolicy {
         let changing = self.standing().filter(|operation| operation.changes_something());
@@ -136,7 +136,7 @@ impl History {
             .collect()
     }
 
-    /// What stands on the operations `ids`, directly or by way of others, and holds: oldest first.
+    /// The operations in effect that depend on `ids`, directly or indirectly, oldest first.
     #[must_use]
     pub fn standing_on(&self, ids: &[String]) -> Vec<StandsOn> {
         let mut gone: BTreeSet<&str> = ids.iter().map(String::as_str).collect();

@@ -26,7 +26,7 @@ pub enum Purge {
     Count,
 }
 
-/// What held the text.
+/// The records that contained the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purged {
     /// Lines of sessions, of the files in their folders, and originals.

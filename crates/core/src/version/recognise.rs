@@ -9,7 +9,7 @@ use ctxc_store::{Archive, ObjectKind};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Index, read_line};
 
-/// What the archive knows of a file.
+/// The stored version that a file matches.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// The state that it starts as, or that it was rendered from.

@@ -18,7 +18,7 @@ pub struct Recorder {
     changed: Vec<(LineNo, Option<Digest>)>,
 }
 
-/// What was noted.
+/// The recorded version and edits.
 #[derive(Debug)]
 pub struct Recorded {
     /// How the file was rendered.

@@ -231,7 +231,7 @@ pub struct SessionSize {
     pub stored_bytes: u64,
 }
 
-/// What each of the sessions that the archive keeps takes up in it, the largest first.
+/// The size of each kept session in the archive, largest first.
 ///
 /// # Errors
 /// When the archive cannot be read.

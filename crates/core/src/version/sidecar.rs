@@ -13,7 +13,7 @@ use ctxc_store::{Archive, ArchiveError, Object, ObjectKind};
 use ctxc_transcript::LineReader;
 use ctxc_transcript::text::Digest;
 
-/// What was put of the folder of a session.
+/// The stored files of the folder of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sidecar {
     /// Files that were new, or had changed.

@@ -39,7 +39,7 @@ pub struct State {
 }
 
 impl State {
-    /// What names the state, in any archive.
+    /// The key of the state, the same in any archive.
     #[must_use]
     pub fn key(&self) -> Digest {
         let mut packer = Packer::default();

@@ -12,7 +12,7 @@ use ctxc_transcript::{LineNo, Span};
 /// The version of this form.
 const FORM: u64 = 1;
 
-/// What became of the next lines of a state.
+/// The next lines of a version, from the lines of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// So many lines are as they are stored.
@@ -84,7 +84,7 @@ impl Version {
         self.steps.iter().all(|step| matches!(step, Step::Keep(_)))
     }
 
-    /// What names the version, in any archive.
+    /// The key of the version, the same in any archive.
     #[must_use]
     pub fn key(&self) -> Digest {
         Digest::of(&self.content())

@@ -47,7 +47,7 @@ pub struct EmbedError {
     pub detail: String,
 }
 
-/// What a server gave.
+/// The vectors that a server returned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedded {
     /// A vector for each text, in their order; `None` where it has no direction.

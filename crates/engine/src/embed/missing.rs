@@ -15,7 +15,7 @@ const AT_A_TIME: usize = 64;
 /// at its beginning most often.
 const LONGEST: usize = 6000;
 
-/// What was sent, and what came of it.
+/// The texts that were sent, and the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Entries that have a vector now.
@@ -35,7 +35,7 @@ pub enum MissingError {
     Archive(#[from] ArchiveError),
 }
 
-/// What is sent of a text: its beginning, and without the secrets that `redactor` finds.
+/// The part of a text that is sent: its beginning, without the secrets that `redactor` finds.
 #[must_use]
 pub fn sendable(text: &str, redactor: Option<&mut Redactor>) -> String {
     // Secrets are looked for in all of it: one that is cut off would look like none.

@@ -79,7 +79,7 @@ const DENIES: &str = "remove removed removes delete deleted drop dropped don't d
 const FLUFF: &str = "great perfect excellent awesome absolutely thanks thank sorry wonderful fantastic amazing \
     certainly glad happy congratulations exactly nice hello hi welcome";
 
-/// What a word is besides its shape.
+/// The class of a word beside its shape.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {
     /// The classes that the word speaks for.

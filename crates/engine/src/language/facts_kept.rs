@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::facts::{Carried, Fact, FactKind, facts};
 use super::words::words;
 
-/// What became of the facts of a text in a shorter one.
+/// The facts of a text that a shorter one keeps, loses or invents.
 #[derive(Clone, Debug, Default)]
 pub struct FactsKept<'t> {
     /// How many there are, and how many are kept.

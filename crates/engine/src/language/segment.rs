@@ -6,7 +6,7 @@
 use super::looks::{Before, Looks, look, reads_as_prose};
 use super::sentence::{fragments, sentences};
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PieceKind {
     /// A heading, or a line that is nothing but a bold title.

@@ -44,7 +44,7 @@ impl Folding<'_> {
     }
 }
 
-/// What is told meanwhile.
+/// Events while summaries are made.
 #[derive(Debug)]
 pub enum FoldEvent<'a> {
     /// The chunk of this place, from 0, has its summary.

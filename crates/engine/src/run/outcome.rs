@@ -6,7 +6,7 @@ use crate::language::FactCount;
 use crate::run::Task;
 use ctxc_transcript::text::{Tokens, chars4};
 
-/// What came of a task.
+/// The outcome of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The text has a shorter one.

@@ -84,7 +84,7 @@ impl Questions {
         Self { all: questions, of_task: (0..tasks.len()).collect(), n_secrets: 0 }
     }
 
-    /// What would have to be asked.
+    /// The questions that are not answered by the cache.
     pub fn open(&self) -> impl Iterator<Item = &Question> {
         self.all.iter().filter(|question| question.cached.is_none())
     }

@@ -18,7 +18,7 @@ use crate::{Ask, Engine, EngineError, Extract, Fault, Job, Origin, Reply, Replyi
 use ctxc_store::ArchiveError;
 use ctxc_transcript::text::chars4;
 
-/// What the runner tells while it works.
+/// Events of the runner.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A task is done.
@@ -38,7 +38,7 @@ pub enum Event<'a> {
     NotCached(&'a ArchiveError),
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// What came of each task, in their order.

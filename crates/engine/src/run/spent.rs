@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::{EngineError, Fault, Price, Reply, Usd};
 use ctxc_transcript::text::Tokens;
 
-/// What a task has taken, as far as the server said it.
+/// The tokens, time and cost of a task, as far as the server reported them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// The number of calls.

@@ -55,7 +55,7 @@ const NAMED: &str = "SELECT kind, speaker, tool, time FROM document WHERE id = $
 
 const PLACES: &str = "SELECT source, line, at, start FROM place WHERE document = $1 ORDER BY source DESC, line DESC";
 
-/// What is looked for. Whatever is typed is text, as for [`crate::Query`].
+/// A search query. All of it is text, as for [`crate::Query`].
 #[derive(Clone, Copy, Debug)]
 pub struct FindQuery<'a> {
     /// The words.

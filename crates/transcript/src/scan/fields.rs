@@ -5,7 +5,7 @@ use super::{BlockKind, Kind, fallback, walk};
 use crate::text::simd::Level;
 use crate::{Span, Usage};
 
-/// What a line is.
+/// The form of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// White space, or nothing.

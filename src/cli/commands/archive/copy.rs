@@ -22,6 +22,7 @@ pub(crate) struct Settings {
     pub(crate) to: ArchiveUrl,
 }
 
+/// The number of records copied to another archive.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
     archive: &'a str,

@@ -11,6 +11,7 @@ use crate::cli::ui::Ui;
 use crate::report::envelope;
 use ctxc_store::{ArchiveUrl, Upgraded, upgrade};
 
+/// The schema of an archive before and after an upgrade.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
     archive: &'a str,

@@ -46,7 +46,7 @@ impl<'a> Results<'a> {
         // A device could be read without an end.
         if !file.metadata().with_context(place)?.is_file() {
             return Err(CommandError::usage(anyhow!("{} is not a regular file", path.display()))
-                .hint("results are printed where no --results is given"));
+                .hint("omit --results to print the results"));
         }
         let mut keys = HashSet::new();
         let mut reader = BufReader::new(&file);

@@ -76,5 +76,5 @@ fn warn(report: &PushReport, error: Option<CommandError>, ui: &Ui) {
         error.sentence(),
     ));
     error.hints().iter().for_each(|hint| ui.hint(hint));
-    ui.hint("they are in the archive; the next push tries again");
+    ui.hint("they are in the archive; the next push retries");
 }

@@ -36,6 +36,6 @@ pub(super) fn tokens(desk: &Desk<'_>) -> Result<Completion, CommandError> {
 fn hint(state: &State, desk: &Desk<'_>) {
     if state.n_waiting() > 0 {
         let waiting = counted(state.n_waiting(), "utterance");
-        desk.ui.hint(format_args!("{waiting} evicted but not yet summarized; the next push tries again"));
+        desk.ui.hint(format_args!("{waiting} evicted but not yet summarized; the next push retries"));
     }
 }

@@ -14,7 +14,7 @@ use crate::apply::follow::thinking::open_loop;
 use ctxc_transcript::scan::{BlockKind, Kind, Scan};
 use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, revisit};
 
-/// What the model sees of a live chain, in the order of the conversation.
+/// The content that the model sees of the active entries, in the order of the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Visible {
     lines: Vec<VisibleLine>,
@@ -132,7 +132,7 @@ fn altered_thinking(source: &Index, output: &Index) -> Vec<Problem> {
     problems
 }
 
-/// What stood before each thinking when it was written.
+/// The content before each thinking block when it was written.
 #[derive(Clone, Debug, Default)]
 pub struct Written {
     /// By the entries that hold it: a digest of all that the model saw, thinking aside, and how many of the thinking of which

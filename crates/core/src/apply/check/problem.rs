@@ -43,7 +43,7 @@ macro_rules! kinds {
                 match self { $(Self::$name => Severity::$severity,)* }
             }
 
-            /// What it is and what comes of it, a clause without a full stop.
+            /// The problem and its consequence, a clause without a full stop.
             #[must_use]
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
@@ -132,7 +132,7 @@ impl ProblemKind {
     }
 }
 
-/// What else is known of a problem.
+/// Details of a problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     /// Nothing.

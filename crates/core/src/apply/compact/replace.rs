@@ -18,7 +18,7 @@ use crate::version::{Address, Edit};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, context_tokens};
 
-/// What takes the place of the oldest messages.
+/// The replacement of the oldest messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Compaction<'a> {
     /// Which they are.

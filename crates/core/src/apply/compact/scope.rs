@@ -12,7 +12,7 @@ use crate::plan::{Batch, chunks, split};
 use ctxc_engine::Said;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner};
 
-/// What is compacted of a conversation.
+/// The messages of a conversation to compact.
 #[derive(Clone, Debug)]
 pub struct Scope {
     /// The messages of the conversation.
@@ -110,7 +110,7 @@ fn lines_of(chain: &Chain, messages: &Messages, without: &LineSet, ranges: &[Ran
     chunks
 }
 
-/// What a chunk says, and what is known of it without a summary.
+/// The texts of a chunk, and what is known of it without a summary.
 #[derive(Clone, Debug)]
 pub struct ReadChunk {
     /// What was said, oldest first.

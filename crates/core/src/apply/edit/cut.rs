@@ -22,7 +22,7 @@ pub struct Page<'a> {
     pub scan: &'a Scan,
 }
 
-/// What an item is called and why it is cut, as the archive and the report will tell.
+/// The name of an item and the rule that removes it, for the archive and the report.
 #[derive(Clone, Copy, Debug)]
 pub struct Label<'a> {
     /// The handle of a result, the start of a text.
@@ -190,7 +190,7 @@ pub fn shorten_copy(page: Page<'_>, rewrite: &mut Rewrite) -> u64 {
     saved
 }
 
-/// What stands where nothing was given to put there.
+/// The placeholder without a summary.
 pub const BLANK: &str = "[ctxc: removed]";
 
 fn not_blank(text: &str) -> &str {

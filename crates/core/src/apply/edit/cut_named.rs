@@ -25,7 +25,7 @@ pub enum Item {
     Text(LineNo),
 }
 
-/// What takes the place of what is cut.
+/// The replacement of a removed item.
 #[derive(Clone, Copy, Debug)]
 pub enum Instead<'a> {
     /// A line that says what was there, and in which archive it is.
@@ -34,7 +34,7 @@ pub enum Instead<'a> {
     Summary(&'a str),
 }
 
-/// What became of an item.
+/// The outcome of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CutOutcome {
     /// It was cut.

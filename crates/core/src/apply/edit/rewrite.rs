@@ -9,7 +9,7 @@ use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Index, LineNo, LineSet, Totals};
 
-/// What is to change in a transcript. Every line that it does not name is written byte for byte.
+/// The changes to a transcript. Every other line is written byte for byte.
 #[derive(Clone, Debug, Default)]
 pub struct Rewrite {
     /// Edits inside lines.
@@ -84,14 +84,14 @@ impl Rewrite {
         self.cuts.entry(line).or_default().push(cut);
     }
 
-    /// What the model sees of `line` so far, thinking aside, in `chars4` tokens.
+    /// The `chars4` tokens of `line` after the changes so far, without thinking.
     #[must_use]
     pub fn tokens(&self, index: &Index, line: LineNo) -> Tokens {
         let saved = self.saved.get(&line).copied().unwrap_or(0);
         Tokens(u64::from(index.record(line).tokens).saturating_add_signed(-saved))
     }
 
-    /// What the model sees of what is left, before anything has followed from it.
+    /// The totals after the changes, before their consequences.
     #[must_use]
     pub fn left(&self, index: &Index, chain: &Chain) -> Totals {
         let mut left = Totals::default();

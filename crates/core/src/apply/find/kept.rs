@@ -12,7 +12,7 @@ use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Stopped;
 use ctxc_transcript::{Fingerprint, Fingerprinter};
 
-/// What names a kept session in the index.
+/// The key of a kept session in the index.
 #[must_use]
 pub fn kept_key(session: &KeptSession) -> String {
     format!("kept:{}", session.id)

@@ -17,7 +17,7 @@ use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals, context_tokens};
 
-/// What followed from the edits.
+/// The consequences of edits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Consequences {
     /// Thinking that was removed.
@@ -36,7 +36,7 @@ pub struct Consequences {
 }
 
 impl Consequences {
-    /// What the model will see, of what was `left` before.
+    /// The expected totals, from those `left` by the edits.
     #[must_use]
     pub fn expected(&self, left: Totals) -> Totals {
         Totals {
@@ -47,7 +47,7 @@ impl Consequences {
     }
 }
 
-/// What becomes of thinking.
+/// The policy for thinking, and its reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Thinking {
     /// What becomes of that which goes or stays.

@@ -19,7 +19,7 @@ pub struct Gauge {
     pub after: Tokens,
 }
 
-/// What the client takes as the size of its context by now; `None` where no usage was recorded.
+/// The context usage that the client shows; `None` where no usage was recorded.
 ///
 /// # Errors
 /// When the source cannot be read.

@@ -15,7 +15,7 @@ use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Chain, IdHash, Index, LineNo, read_line};
 
-/// What stands in the place of a result that is still to come.
+/// The placeholder of a result that is still to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stopgap {
     /// The call did what it was to do: this is what it has to say.

@@ -27,7 +27,7 @@ pub(in crate::apply) const LEAST_SAVED: Tokens = Tokens(30);
 /// The name of masking among the rules.
 const MASK: &str = "mask";
 
-/// What to prune.
+/// The selection to prune.
 #[derive(Clone, Debug)]
 pub struct Pruning {
     /// The rules that calls are superseded by.
@@ -57,7 +57,7 @@ pub struct Mask {
     pub digest: Tokens,
 }
 
-/// What goes besides. The last three are never sent, so that they save bytes and no tokens.
+/// Other content to remove. The last three are never sent, so that they save bytes, not tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extra {
     /// Images.
@@ -72,7 +72,7 @@ pub enum Extra {
     Dead,
 }
 
-/// What was pruned.
+/// The result of pruning.
 #[derive(Clone, Debug, Default)]
 pub struct Pruned {
     /// A row for each rule that was applied, also where it matched nothing.
@@ -83,7 +83,7 @@ pub struct Pruned {
     pub keeps_dead: bool,
 }
 
-/// What one rule did.
+/// The items that one rule removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrunedRow {
     /// The rule.

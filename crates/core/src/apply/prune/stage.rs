@@ -22,7 +22,7 @@ pub enum BadStage {
     Extra(String),
 }
 
-/// What `stage` prunes, and how far back thinking goes with it.
+/// The pruning of `stage`, and the reach of its removal of thinking.
 ///
 /// # Errors
 /// When it names a rule or a thing that there is not, or a pattern that cannot be read.

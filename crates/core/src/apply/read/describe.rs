@@ -11,7 +11,7 @@ use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::clipped;
 use ctxc_transcript::{Index, LineSet, revisit};
 
-/// What people know a call by.
+/// The tool and main argument of a call, by which people know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
     /// The name of the tool.

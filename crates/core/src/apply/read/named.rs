@@ -10,7 +10,7 @@ use ctxc_transcript::scan::{BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Patterns, clipped, json_string, on_one_line};
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
 
-/// What a target names.
+/// The item that a target names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Named {
     /// Nothing.

@@ -77,7 +77,7 @@ impl Outline {
         self.entries.iter().map(|entry| entry.tokens).sum()
     }
 
-    /// What is different in `other`, in the order of the conversation: what was dropped stands where it stood.
+    /// The differences to `other`, in the order of the conversation: dropped entries are at their old place.
     #[must_use]
     pub fn changes(&self, other: &Self) -> Vec<Change> {
         let by_uuid: HashMap<IdHash, Outlined> = other.entries.iter().map(|entry| (entry.uuid, *entry)).collect();

@@ -70,7 +70,7 @@ impl Shelf {
     }
 }
 
-/// What is removed from a line, and what becomes of it.
+/// A removed item of a line, and its replacement.
 #[derive(Clone, Copy, Debug)]
 pub struct Placeholder<'a> {
     /// What was there, such as `Read src/main.rs`.

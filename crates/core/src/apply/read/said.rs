@@ -15,7 +15,7 @@ use ctxc_engine::Said;
 use ctxc_transcript::scan::{BlockKind, Kind};
 use ctxc_transcript::{Index, LineNo, Prompt, entry};
 
-/// What was said in one line of a transcript.
+/// The texts of one line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// The line.

@@ -12,7 +12,7 @@ use ctxc_transcript::scan;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Chain, Index, LineSet, Messages, Owner, TurnIdx, revisit, turn_at, turns};
 
-/// What one speaker said in a message.
+/// The text of one speaker in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpokenMessage {
     /// Who said it; never a tool.

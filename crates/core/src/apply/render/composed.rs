@@ -53,7 +53,7 @@ pub struct GrownRun {
     pub saved: i64,
 }
 
-/// What is rendered.
+/// The input of a rendering.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The lines, stored and inserted.

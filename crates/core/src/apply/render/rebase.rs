@@ -38,7 +38,7 @@ pub struct KnownRendering {
     pub saved: i64,
 }
 
-/// What a file is made of.
+/// The source of a rendering.
 #[derive(Clone, Copy)]
 pub struct Made<'a> {
     /// The file.

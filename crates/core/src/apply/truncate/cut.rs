@@ -14,7 +14,7 @@ use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
 
-/// What was cut.
+/// The result of truncating.
 #[derive(Clone, Copy, Debug)]
 pub struct Truncated {
     /// Where.

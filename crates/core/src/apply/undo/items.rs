@@ -13,7 +13,7 @@ use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::{Tokens, json_string};
 use ctxc_transcript::{IdHash, LineNo, Span, read_line};
 
-/// What became of an item that was to be given back.
+/// The outcome of an item to restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Returned {
     /// It is back; what is noted of it.

@@ -17,7 +17,7 @@ use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::{Pattern, Patterns};
 use ctxc_transcript::{Chain, Index, LineNo};
 
-/// What a target names among the cuts.
+/// The removed items that a target names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recalled {
     /// Nothing at all: nor is there anything of it in the transcript.

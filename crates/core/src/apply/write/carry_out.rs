@@ -44,7 +44,7 @@ pub enum Destination<'a> {
     Stream(&'a mut dyn Write),
 }
 
-/// What is rewritten: the source as it was opened and indexed.
+/// The source of a rewrite, as it was opened and indexed.
 #[derive(Debug)]
 pub struct Origin<'a> {
     /// The open file.
@@ -66,7 +66,7 @@ pub struct BaseFile<'a> {
     pub own_problems: Vec<Problem>,
 }
 
-/// What the archive gets.
+/// The records to store in the archive.
 pub struct Keeping<'a> {
     /// The archive, which has the lines already.
     pub archive: &'a mut dyn Archive,
@@ -90,7 +90,7 @@ pub struct Keeping<'a> {
     pub result: Option<KeptSession>,
 }
 
-/// What is known of a transcript before it is rewritten.
+/// The state of a transcript before it is rewritten.
 #[derive(Debug)]
 pub struct Before {
     /// Its problems.
@@ -102,7 +102,7 @@ pub struct Before {
 }
 
 impl Before {
-    /// What is known of the transcript that `index` and `chain` are of.
+    /// The state of the transcript of `index` and `chain`.
     #[must_use]
     pub fn of(index: &Index, chain: &Chain) -> Self {
         let tokens = Totals::of(index, chain).context();

@@ -13,7 +13,7 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::apply::error::ApplyError;
 
-/// What to do about a file that is there already.
+/// The policy for a file that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Refuse.

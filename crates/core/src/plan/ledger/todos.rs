@@ -46,7 +46,7 @@ pub struct Todo {
     pub progress: Progress,
 }
 
-/// What is told of a task that has a number; the rest of it was told before.
+/// An update of a numbered task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskNews {
     /// What it is.

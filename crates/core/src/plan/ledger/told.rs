@@ -25,7 +25,7 @@ enum Layout {
 }
 
 impl Ledger {
-    /// What the ledger knows, in at most `limit` tokens or little more: what matters most, and how much there is beside it.
+    /// The ledger as text of about `limit` tokens at most: the most important rows, and the number of others.
     #[must_use]
     pub fn told(&self, limit: Tokens) -> String {
         let mut sections = self.sections();
