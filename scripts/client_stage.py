@@ -150,7 +150,7 @@ class Stage:
         return next(self.home.glob(".claude/projects/*/%s.jsonl" % session))
 
     def rows(self, session):
-        return [json.loads(line) for line in self.transcript(session).read_text().splitlines()]
+        return [json.loads(line) for line in self.transcript(session).read_bytes().split(b"\n") if line]
 
     def typing(self, *args, **env):
         """A client in a terminal, in which somebody types."""

@@ -363,6 +363,44 @@ fn c_02_old_results_go_first_and_their_placeholders_lead_to_them() {
         .unwrap();
     let (_, name) = result.split_once("ctxc archive show ").unwrap();
     assert!(said(&stage.run(["archive", "show", &name[..12]]).ended(0)).contains("let value_77"), "{result}");
+    // C-04: one of them comes back by itself, in the entry that the client has merged it into.
+    let compacted = std::fs::read_to_string(stage.path_of("shop")).unwrap();
+    let path = stage.path_of("shop").to_str().unwrap();
+    let refs = stage.run(["refs", path, "--json"]).ended(0).json();
+    let is_removed = |call: &&Value| call["state"] == "cut";
+    let calls = refs["calls"].as_array().unwrap();
+    let handle = calls.iter().filter(is_removed).nth(1).unwrap()["handle"].as_str().unwrap();
+    let restored = stage.run(["restore", handle, "-s", path, "-o", "restored.jsonl"]).ended(0);
+    assert!(restored.stderr.contains("restored 1 item"), "{}", restored.stderr);
+    stage.run(["check", "restored.jsonl"]).ended(0);
+    let restored = String::from_utf8(stage.bytes("restored.jsonl")).unwrap();
+    let n_cut = |text: &str| text.split_once("compact_boundary").unwrap().1.matches("[ctxc").count();
+    assert_eq!(n_cut(&restored) + 1, n_cut(&compacted), "{}", restored.split_once("compact_boundary").unwrap().1);
+    stage.run(["undo", "restored.jsonl", "-o", "again.jsonl"]).ended(0);
+    assert_eq!(String::from_utf8(stage.bytes("again.jsonl")).unwrap(), compacted);
+}
+
+// C-04: two results of one merged entry go one after the other, and come back.
+#[test]
+fn c_04_merged_entries_are_edited_again_and_again() {
+    let (stage, _) = compacted_session();
+    let input = hook(&stage, "Stop");
+    let stage = stage.stdin(input);
+    stage.run(["client", "repair"]).ended(0);
+    let path = stage.path_of("shop").to_str().unwrap();
+    let refs = stage.run(["refs", path, "--json"]).ended(0).json();
+    let handles: Vec<&str> =
+        refs["calls"].as_array().unwrap().iter().map(|call| call["handle"].as_str().unwrap()).collect();
+    let mut from = path.to_owned();
+    for (handle, to) in handles.iter().zip(["one.jsonl", "two.jsonl"]) {
+        stage.run(["discard", handle, "-s", &from, "-o", to]).ended(0);
+        stage.run(["check", to]).ended(0);
+        to.clone_into(&mut from);
+    }
+    stage.run(["restore", handles[0], "-s", "two.jsonl", "-o", "back.jsonl"]).ended(0);
+    stage.run(["check", "back.jsonl"]).ended(0);
+    stage.run(["undo", "two.jsonl", "-o", "one-again.jsonl"]).ended(0);
+    assert_eq!(stage.bytes("one-again.jsonl"), stage.bytes("one.jsonl"));
 }
 
 // C-03, C-04: a second compaction builds on the batches of the first, and each is undone by itself.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 
 use super::key::Sum;
-use super::{Edit, Edits, KeptSession, LineKey, State, Step, Version, VersionError, stand_in};
+use super::{Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Version, VersionError, stand_in};
 use ctxc_store::{Archive, LineId, Object, ObjectKind};
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::text::{Digest, Stopped};
@@ -321,7 +321,14 @@ fn mask_steps(mask: &Mask<'_>, steps: &mut [Step]) -> bool {
                     is_masked |= masked_bytes(mask, &mut splice.bytes);
                 }
             }
-            Step::Insert(_, line) => is_masked |= masked_bytes(mask, line),
+            Step::Insert(from, line) => {
+                is_masked |= masked_bytes(mask, line);
+                if let Inserted::By { splices, .. } = from {
+                    for splice in splices {
+                        is_masked |= masked_bytes(mask, &mut splice.bytes);
+                    }
+                }
+            }
         }
     }
     is_masked

@@ -49,7 +49,7 @@ impl Recorder {
                 }
                 Address::Inserted { operation, at } => {
                     let line = self.layout.inserted(LineNo(self.next)).unwrap_or_default().as_bytes().to_vec();
-                    self.push_inserted(Inserted::By { operation, at }, line);
+                    self.push_inserted(Inserted::By { operation, at, splices: Vec::new() }, line);
                 }
             }
             self.next += 1;
@@ -70,17 +70,17 @@ impl Recorder {
 
     /// Notes that the next line was written as `rendered`, with `splices`, its session id aside.
     pub fn edited(&mut self, splices: &[Splice], rendered: &[u8]) {
+        let mut splices = splices.to_vec();
+        splices.sort_by_key(|splice| (splice.span.start, splice.span.end));
         match self.layout.address(LineNo(self.next)) {
             Address::Stored(_) => {
-                let mut splices = splices.to_vec();
-                splices.sort_by_key(|splice| (splice.span.start, splice.span.end));
                 self.steps.push(Step::Edit(splices));
                 self.sum.push(LineKey::scanned(rendered));
                 self.changed.push((LineNo(self.next), Some(Digest::of(rendered))));
             }
             Address::Inserted { operation, at } => {
                 let line = rendered.strip_suffix(b"\n").unwrap_or(rendered).to_vec();
-                self.push_inserted(Inserted::By { operation, at }, line);
+                self.push_inserted(Inserted::By { operation, at, splices }, line);
             }
         }
         self.next += 1;

@@ -34,6 +34,8 @@ pub enum Inserted {
         operation: String,
         /// The place among its lines, from 0.
         at: u32,
+        /// What was changed in it since, in the order of their places in the line as the operation has it.
+        splices: Vec<Splice>,
     },
     /// It follows from the edits.
     Derived,
@@ -109,9 +111,9 @@ impl Version {
                     next = next.saturating_add(1);
                     vec![Rendered { address: stored(first), splices }]
                 }
-                Step::Insert(Inserted::By { operation, at }, _) => {
+                Step::Insert(Inserted::By { operation, at, splices }, _) => {
                     let address = Address::Inserted { operation: operation.clone(), at: *at };
-                    vec![Rendered { address: Some(address), splices: &[] }]
+                    vec![Rendered { address: Some(address), splices }]
                 }
                 Step::Insert(Inserted::Derived | Inserted::Title, _) => {
                     vec![Rendered { address: None, splices: &[] }]
@@ -197,17 +199,17 @@ fn pack_step(packer: &mut Packer, step: &Step) {
         }
         Step::Edit(splices) => {
             packer.number(2);
-            packer.number(splices.len() as u64);
-            for splice in splices {
-                packer.splice(splice);
-            }
+            pack_splices(packer, splices);
         }
         Step::Insert(from, line) => {
             match from {
-                Inserted::By { operation, at } => {
-                    packer.number(3);
+                Inserted::By { operation, at, splices } => {
+                    packer.number(if splices.is_empty() { 3 } else { 6 });
                     packer.text(operation);
                     packer.number((*at).into());
+                    if !splices.is_empty() {
+                        pack_splices(packer, splices);
+                    }
                 }
                 Inserted::Derived => packer.number(4),
                 Inserted::Title => packer.number(5),
@@ -217,14 +219,22 @@ fn pack_step(packer: &mut Packer, step: &Step) {
     }
 }
 
+fn pack_splices(packer: &mut Packer, splices: &[Splice]) {
+    packer.number(splices.len() as u64);
+    for splice in splices {
+        packer.splice(splice);
+    }
+}
+
 fn unpack_step(unpacker: &mut Unpacker<'_>) -> Option<Step> {
     Some(match unpacker.number()? {
         0 => Step::Keep(unpacker.small()?),
         1 => Step::Drop(unpacker.small()?),
         2 => Step::Edit(unpacker.list(Unpacker::splice)?),
-        3 => {
-            let from = Inserted::By { operation: unpacker.text()?, at: unpacker.small()? };
-            Step::Insert(from, unpacker.bytes()?)
+        form @ (3 | 6) => {
+            let (operation, at) = (unpacker.text()?, unpacker.small()?);
+            let splices = if form == 6 { unpacker.list(Unpacker::splice)? } else { Vec::new() };
+            Step::Insert(Inserted::By { operation, at, splices }, unpacker.bytes()?)
         }
         4 => Step::Insert(Inserted::Derived, unpacker.bytes()?),
         5 => Step::Insert(Inserted::Title, unpacker.bytes()?),
@@ -457,7 +467,11 @@ mod tests {
             Step::Keep(3),
             Step::Drop(2),
             Step::Edit(splices(&[(0, 2, "x"), (9, 9, "")])),
-            Step::Insert(Inserted::By { operation: "o".to_owned(), at: 1 }, b"{}".to_vec()),
+            Step::Insert(Inserted::By { operation: "o".to_owned(), at: 1, splices: Vec::new() }, b"{}".to_vec()),
+            Step::Insert(
+                Inserted::By { operation: "o".to_owned(), at: 2, splices: splices(&[(1, 1, "x")]) },
+                b"{x}".to_vec(),
+            ),
             Step::Insert(Inserted::Derived, vec![0xFF]),
             Step::Insert(Inserted::Title, Vec::new()),
         ];
@@ -466,7 +480,8 @@ mod tests {
         assert_eq!(Version::unpack(&version.content()), Some(version.clone()));
         let addresses: Vec<_> = version.rendered().map(|it| it.address).collect();
         let stored = |line| Some(Address::Stored(LineNo(line)));
-        let by = Some(Address::Inserted { operation: "o".to_owned(), at: 1 });
-        assert_eq!(addresses, [stored(0), stored(1), stored(2), stored(5), by, None, None]);
+        let by = |at| Some(Address::Inserted { operation: "o".to_owned(), at });
+        assert_eq!(addresses, [stored(0), stored(1), stored(2), stored(5), by(1), by(2), None, None]);
+        assert_eq!(version.rendered().nth(5).unwrap().splices.len(), 1);
     }
 }

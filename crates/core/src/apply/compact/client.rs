@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::again::{Before, Uncut};
 use crate::apply::edit::own_edits::Lines;
 use crate::apply::error::ApplyError;
 use crate::apply::render::composed::measured;
@@ -75,7 +76,7 @@ impl ClientCompaction {
             let bytes = read_line(file, index, line, &mut buffer)?;
             let time = Scan::of(bytes).timestamp.map(|time| time.of(bytes).to_vec());
             let is_made = |time: &Vec<u8>| made_from <= *time && *time <= made_to;
-            if !time.is_some_and(|time| is_made(&time) || before.contains_key(&time)) {
+            if !time.is_some_and(|time| is_made(&time) || before.contains(&time)) {
                 break;
             }
             end = line.0 + 1;
@@ -120,13 +121,13 @@ fn hangs_on_old(index: &Index, boundary: LineNo) -> bool {
     })
 }
 
-/// The timestamps of the messages before `end`, with the digests of their lines.
-fn times(file: &File, index: &Index, end: LineNo) -> io::Result<HashMap<Vec<u8>, (Digest, LineNo)>> {
+/// The timestamps of the messages before `end`.
+fn times(file: &File, index: &Index, end: LineNo) -> io::Result<HashSet<Vec<u8>>> {
     let lines = index.lines().take_while(|line| *line < end).filter(|line| index.record(*line).is_message()).collect();
-    let mut times = HashMap::new();
-    revisit(file, index, &lines, |line, bytes| {
+    let mut times = HashSet::new();
+    revisit(file, index, &lines, |_, bytes| {
         if let Some(time) = Scan::of(bytes).timestamp {
-            times.insert(time.of(bytes).to_vec(), (Digest::of(bytes), line));
+            times.insert(time.of(bytes).to_vec());
         }
         io::Result::Ok(())
     })?;
@@ -262,28 +263,44 @@ fn note_operation(
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
     let Rendered { state, mut operations, mut steps, mut saved, lines } = Rendered::of(&deposited);
     let mut sum: Sum = deposited.keys.iter().copied().collect();
-    let originals = times(file, index, found.boundary).map_err(ApplyError::Read)?;
+    let again = Before::read(file, &before, &chain).map_err(ApplyError::Read)?;
+    let written: Vec<LineNo> = (found.boundary.0..found.end.0).map(LineNo).collect();
+    // The boundary and the view say nothing again.
+    let views = written.len().min(2);
+    let originals = again.originals(file, index, written.get(views..).unwrap_or_default()).map_err(ApplyError::Read)?;
+    let originals = std::iter::repeat_n(Vec::new(), views).chain(originals);
     let mut replaced: HashMap<LineNo, Digest> = HashMap::new();
-    let mut inserted = Vec::new();
+    let (mut inserted, mut cut_again, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
     let mut parent: Option<Vec<u8>> = None;
     let mut tokens = 0;
     let mut buffer = Vec::new();
-    for (at, line) in (0u32..).zip((found.boundary.0..found.end.0).map(LineNo)) {
+    for ((at, line), originals) in (0u32..).zip(written).zip(originals) {
         let bytes = read_line(file, index, line, &mut buffer).map_err(ApplyError::Read)?;
         let scan = Scan::of(bytes);
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         sum.push(LineKey::scanned(text));
         tokens += measured(text);
-        let original = scan.timestamp.and_then(|time| originals.get(time.of(bytes)));
-        replaced.extend(original.map(|(_, original)| (*original, Digest::of(bytes))));
-        steps.push(Step::Insert(Inserted::By { operation: taken.operation.to_owned(), at }, text.to_vec()));
-        inserted.push(relinked(&scan, text, parent.as_deref())?);
+        replaced.extend(originals.into_iter().map(|original| (original, Digest::of(bytes))));
+        // The session has it as it was, so that what was cut can be given back by itself.
+        let uncut = again.uncut(file, &before, &scan, text).map_err(ApplyError::Read)?;
+        let Uncut { line: whole, splices, cuts: own } = uncut.unwrap_or_default();
+        let (whole, own_scan) = if splices.is_empty() { (text, None) } else { (&*whole, Some(Scan::of(&whole))) };
+        inserted.push(relinked(own_scan.as_ref().unwrap_or(&scan), whole, parent.as_deref())?);
+        let operation = taken.operation.to_owned();
+        let cut = |splice: &Splice| Edit::Splice {
+            line: Address::Inserted { operation: operation.clone(), at },
+            splice: splice.clone(),
+            is_seen: true,
+        };
+        cut_again.extend(splices.iter().map(cut));
+        cuts.extend(own);
+        steps.push(Step::Insert(Inserted::By { operation, at, splices }, text.to_vec()));
         parent = scan.uuid.map(|uuid| uuid.of(bytes).to_vec()).or(parent);
     }
     let live = chain.lines.iter().filter_map(|line| lines.get(*line).0);
     let n_stored = LineNo(state.n_lines());
     let insert = Edit::Insert { before: Address::Stored(n_stored), lines: inserted };
-    let edits: Vec<Edit> = live.map(Edit::Drop).chain([insert]).collect();
+    let edits: Vec<Edit> = live.map(Edit::Drop).chain([insert]).chain(cut_again).collect();
     let before_tokens = Totals::of(&before, &chain).context();
     let after_tokens = Tokens(tokens.max(0).unsigned_abs());
     saved += before_tokens.0.cast_signed() - tokens;
@@ -306,7 +323,7 @@ fn note_operation(
         source: reference(read, before.n_bytes),
         output: reference(version.key(), end),
         session_ids: Vec::new(),
-        cuts: Vec::new(),
+        cuts,
         tokens: Some((before_tokens, after_tokens)),
         report: Some(noted_usage(&Calibration::learn(&before, &chain), before_tokens, after_tokens)),
     };

@@ -1,5 +1,6 @@
 //! The oldest messages replaced by a summary.
 
+mod again;
 pub(super) mod batches;
 pub(super) mod boundary;
 pub(super) mod client;

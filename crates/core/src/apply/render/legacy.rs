@@ -309,7 +309,7 @@ impl Session {
                     Some(Edit::Insert { before: known, lines }) if *known == before => lines.push(own),
                     _ => inserts.push(Edit::Insert { before, lines: vec![own] }),
                 }
-                let from = Inserted::By { operation: operation.to_owned(), at: n_inserted };
+                let from = Inserted::By { operation: operation.to_owned(), at: n_inserted, splices: Vec::new() };
                 n_inserted += 1;
                 steps.push(Step::Insert(from, text(line).to_vec()));
                 continue;
@@ -343,7 +343,7 @@ fn inserted(line: &[u8]) -> Inserted {
     if !is_boundary || id.is_some_and(|id| id.starts_with(ANSWER.as_bytes())) {
         return Inserted::Derived;
     }
-    Inserted::By { operation: String::new(), at: 0 }
+    Inserted::By { operation: String::new(), at: 0, splices: Vec::new() }
 }
 
 /// The splices that make `line` of `stored`, the value of the session id aside.

@@ -1,0 +1,296 @@
+//! Which entries those say again that the client wrote behind a compaction, and what of them was cut (C-04).
+//!
+//! What went back with its handle has the time of its original. What went back without is merged: all calls of a step are in
+//! one entry, and all results in the next. Calls and results are found by their ids, and texts by what they say.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+
+use crate::plan::Handles;
+use ctxc_store::Cut;
+use ctxc_transcript::edit::{Splice, render};
+use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
+use ctxc_transcript::text::{Digest, chars4, json_string};
+use ctxc_transcript::{Chain, Index, LineNo, Span, entry, read_line, revisit};
+
+/// How many digits of a line's digest a placeholder has.
+const DIGITS: usize = 12;
+/// The rule of what was cut on the way.
+const RULE: &str = "compact";
+
+/// The active messages before a compaction.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    times: HashMap<Vec<u8>, LineNo>,
+    /// By the ids of calls: the entry, and the handle.
+    calls: HashMap<String, (LineNo, String)>,
+    /// By the ids of calls.
+    results: HashMap<String, LineNo>,
+    /// What messages say beside calls and results, oldest first.
+    texts: Vec<Text>,
+}
+
+#[derive(Debug)]
+struct Text {
+    line: LineNo,
+    kind: Kind,
+    said: String,
+    /// How a placeholder names the entry.
+    name: String,
+}
+
+/// An entry as it was before anything in it was cut.
+#[derive(Debug, Default)]
+pub(super) struct Uncut {
+    /// Its line, without the end.
+    pub(super) line: Vec<u8>,
+    /// What takes the place of what was cut.
+    pub(super) splices: Vec<Splice>,
+    pub(super) cuts: Vec<Cut>,
+}
+
+impl Before {
+    pub(super) fn read(file: &File, index: &Index, chain: &Chain) -> io::Result<Self> {
+        let lines = chain.lines.iter().copied().filter(|line| index.record(*line).is_message()).collect();
+        let mut before = Self::default();
+        let mut calls: Vec<(LineNo, String, String)> = Vec::new();
+        revisit(file, index, &lines, |line, bytes| {
+            let scan = Scan::of(bytes);
+            if let Some(time) = scan.timestamp {
+                before.times.insert(time.of(bytes).to_vec(), line);
+            }
+            for block in scan.outer_blocks() {
+                match block.kind {
+                    BlockKind::ToolUse => calls.push((line, decoded(block.name, bytes), id(block, bytes))),
+                    BlockKind::ToolResult => drop(before.results.insert(id(block, bytes), line)),
+                    _ => {}
+                }
+            }
+            let said = entry::text(&scan, bytes);
+            if !said.trim().is_empty() {
+                let name = Digest::of(bytes).to_string().chars().take(DIGITS).collect();
+                before.texts.push(Text { line, kind: scan.kind, said, name });
+            }
+            io::Result::Ok(())
+        })?;
+        let handles = Handles::of(calls.iter().map(|(_, tool, id)| (tool.as_str(), id.as_str())));
+        for (at, (line, _, id)) in calls.into_iter().enumerate() {
+            let handle = handles.get(at).map(|handle| handle.to_string()).unwrap_or_default();
+            before.calls.insert(id, (line, handle));
+        }
+        Ok(before)
+    }
+
+    /// The originals of each of `lines` behind a compaction, which are those of `file`. They are read from the last on: what a
+    /// compaction leaves is the end of the conversation, so that of two equal texts the later is meant.
+    pub(super) fn originals(&self, file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Vec<Vec<LineNo>>> {
+        let mut buffer = Vec::new();
+        let mut left = self.texts.as_slice();
+        let mut all = vec![Vec::new(); lines.len()];
+        let is_message = |(_, line): &(_, &LineNo)| index.record(**line).is_message();
+        for (originals, line) in all.iter_mut().zip(lines).rev().filter(is_message) {
+            let bytes = read_line(file, index, *line, &mut buffer)?;
+            let scan = Scan::of(bytes);
+            if let Some(original) = scan.timestamp.and_then(|time| self.times.get(time.of(bytes))) {
+                originals.push(*original);
+                left = standing_before(left, *original);
+                continue;
+            }
+            for block in scan.outer_blocks() {
+                let original = match block.kind {
+                    BlockKind::ToolUse => self.calls.get(&id(block, bytes)).map(|(line, _)| line),
+                    BlockKind::ToolResult => self.results.get(&id(block, bytes)),
+                    _ => None,
+                };
+                originals.extend(original);
+            }
+            if !scan.is_compact_summary {
+                originals.extend(said_again(&mut left, scan.kind, &entry::text(&scan, bytes)));
+            }
+            originals.sort_unstable();
+            originals.dedup();
+            if let Some(first) = originals.first() {
+                left = standing_before(left, *first);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The line `text` with its results as they were, and what was cut of them; `None` where nothing was.
+    pub(super) fn uncut(&self, file: &File, index: &Index, scan: &Scan, text: &[u8]) -> io::Result<Option<Uncut>> {
+        let mut backwards = Vec::new();
+        let mut uncut = Uncut::default();
+        let mut shift = 0_i64;
+        let mut buffer = Vec::new();
+        for (at, now) in entry::tool_results(scan, text) {
+            let Some((block, content)) = scan.blocks.get(at).and_then(|block| Some((block, block.content?))) else {
+                continue;
+            };
+            let call = id(block, text);
+            let Some(line) = self.results.get(&call) else { continue };
+            let original = read_line(file, index, *line, &mut buffer)?;
+            let Some((was, value)) = result(original, &call).filter(|(was, _)| *was != now) else { continue };
+            let len = |bytes: &[u8]| i64::try_from(bytes.len()).unwrap_or(i64::MAX);
+            let start = usize::try_from(i64::from(content.start) + shift).unwrap_or_default();
+            shift += len(value) - len(content.of(text));
+            uncut.splices.push(Splice::new(Span::new(start, start + value.len()), content.of(text)));
+            backwards.push(Splice::new(content, value));
+            uncut.cuts.push(Cut {
+                uuid: decoded(scan.uuid, text),
+                name: self.calls.get(&call).map(|(_, handle)| handle.clone()).unwrap_or_default(),
+                call: Some(call),
+                rule: RULE.to_owned(),
+                before: chars4(&was),
+                after: chars4(&now),
+            });
+        }
+        if backwards.is_empty() {
+            return Ok(None);
+        }
+        uncut.line = render(text, &backwards).map_err(io::Error::other)?;
+        Ok(Some(uncut))
+    }
+}
+
+/// The result of `call` in `line`: its text and its value. One with an image was not cut: the client did not hand that over.
+fn result<'a>(line: &'a [u8], call: &str) -> Option<(String, &'a [u8])> {
+    let scan = Scan::of(line);
+    let is_it = |block: &Block| block.kind == BlockKind::ToolResult && !block.is_nested && id(block, line) == call;
+    let at = scan.blocks.iter().position(is_it)?;
+    let mut nested = scan.blocks.iter().skip(at + 1).take_while(|block| block.is_nested);
+    let has_image = nested.any(|block| block.kind == BlockKind::Image);
+    let value = scan.blocks.get(at)?.content?;
+    (!has_image).then_some((entry::tool_result(&scan, line, at)?, value.of(line)))
+}
+
+/// Those of `texts` that stand before `line`.
+fn standing_before(texts: &[Text], line: LineNo) -> &[Text] {
+    texts.get(..texts.partition_point(|text| text.line < line)).unwrap_or(texts)
+}
+
+/// The entries whose texts `said` consists of, the newest of `left` first, which those before them are left of.
+fn said_again(left: &mut &[Text], kind: Kind, said: &str) -> Vec<LineNo> {
+    let mut lines = Vec::new();
+    let mut said = said;
+    while !said.is_empty() {
+        let end = |text: &Text| {
+            let is_whole = kind == Kind::Assistant && said.ends_with(text.said.as_str());
+            let start = if is_whole { Some(said.len() - text.said.len()) } else { None };
+            // What was taken out of the conversation by its name has a placeholder.
+            let paragraph = |name: usize| said.get(..name).and_then(|before| before.rfind("\n\n")).unwrap_or_default();
+            start.or_else(|| said.rfind(&text.name).map(paragraph))
+        };
+        let mut found = left.iter().enumerate().rev().filter(|(_, text)| text.kind == kind);
+        let Some((at, start)) = found.find_map(|(at, text)| Some((at, end(text)?))) else { break };
+        lines.extend(left.get(at).map(|text| text.line));
+        *left = left.get(..at).unwrap_or_default();
+        said = said.get(..start).unwrap_or_default().trim_end_matches('\n');
+    }
+    lines
+}
+
+fn id(block: &Block, line: &[u8]) -> String {
+    decoded(block.tool_id, line)
+}
+
+fn decoded(span: Option<Span>, line: &[u8]) -> String {
+    let raw = span.and_then(|span| span.string(line));
+    raw.map(|raw| json_string::decode(raw).into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use std::fmt::Write as _;
+    use std::io::{Seek as _, Write as _};
+
+    /// A transcript of rows: who, a time, and the blocks, one hung on the other.
+    fn transcript(rows: &[(&str, u32, Value)]) -> (File, Index) {
+        let mut file = tempfile::tempfile().unwrap();
+        for (at, (kind, time, blocks)) in rows.iter().enumerate() {
+            let parent = at.checked_sub(1).map(|before| format!("u{before}"));
+            let row = json!({"parentUuid": parent, "isSidechain": false, "sessionId": "s", "type": kind, "uuid": format!("u{at}"),
+                "timestamp": format!("2026-03-01T09:00:{time:02}.000Z"), "message": {"role": kind, "id": format!("m{at}"), "content": blocks}});
+            writeln!(file, "{row}").unwrap();
+        }
+        file.rewind().unwrap();
+        let index = Index::build(&file).unwrap();
+        (file, index)
+    }
+
+    fn text(text: &str) -> Value {
+        json!([{"type": "text", "text": text}])
+    }
+
+    fn call(id: &str) -> Value {
+        json!({"type": "tool_use", "id": id, "name": "Read", "input": {}})
+    }
+
+    fn result(id: &str, text: &str) -> Value {
+        json!({"type": "tool_result", "tool_use_id": id, "content": text})
+    }
+
+    // C-04: what the client merged, or wrote with its handle, leads to all that it stands for, and of two equal texts to the
+    // later; what was cut is known by its handle and comes back.
+    #[test]
+    fn c_04_each_entry_that_was_written_again_leads_to_its_originals() {
+        let (file, index) = transcript(&[
+            ("user", 1, json!("Look at it")),
+            ("assistant", 2, text("Done.")),
+            ("user", 3, json!("And at that")),
+            ("assistant", 4, json!([{"type": "thinking", "thinking": "hm", "signature": "x"}])),
+            ("assistant", 5, text("I read two.")),
+            ("assistant", 6, json!([call("c1")])),
+            ("assistant", 7, json!([call("c2")])),
+            ("user", 8, json!([result("c1", "one")])),
+            ("user", 9, json!([result("c2", "two")])),
+            ("assistant", 10, text("First.")),
+            ("assistant", 11, text("Done.")),
+        ]);
+        let name = |line: u32| {
+            let mut buffer = Vec::new();
+            let line = read_line(&file, &index, LineNo(line), &mut buffer).unwrap();
+            Digest::of(line).to_string().chars().take(DIGITS).collect::<String>()
+        };
+        let again = [
+            ("user", 3, json!("And at that")),
+            ("assistant", 50, json!([{"type": "text", "text": "I read two."}, call("c1"), call("c2")])),
+            ("user", 50, json!([result("c1", "[ctxc: Read removed]"), result("c2", "two")])),
+            ("assistant", 50, text("First.\n\nDone.")),
+            ("assistant", 50, text(&format!("First.\n\n[ctxc {}]", name(10)))),
+        ];
+        let chain = Chain::find(&index);
+        let before = Before::read(&file, &index, &chain).unwrap();
+        let mut told = String::new();
+        for last in [3, 4] {
+            let rows: Vec<_> = again[..3].iter().chain([&again[last]]).cloned().collect();
+            let (file, index) = transcript(&rows);
+            let lines: Vec<LineNo> = index.lines().collect();
+            let originals = before.originals(&file, &index, &lines).unwrap();
+            writeln!(
+                told,
+                "{:?}",
+                originals.iter().map(|all| all.iter().map(|it| it.0).collect()).collect::<Vec<Vec<u32>>>()
+            )
+            .unwrap();
+        }
+        insta::assert_snapshot!(told, @r"
+        [[2], [4, 5, 6], [7, 8], [9, 10]]
+        [[2], [4, 5, 6], [7, 8], [9, 10]]
+        ");
+        let (after, after_index) = transcript(&again);
+        let mut buffer = Vec::new();
+        let line = read_line(&after, &after_index, LineNo(2), &mut buffer).unwrap();
+        let uncut = before.uncut(&file, &index, &Scan::of(line), line).unwrap().unwrap();
+        assert_eq!(render(&uncut.line, &uncut.splices).unwrap(), line);
+        assert!(String::from_utf8(uncut.line).unwrap().contains(r#""content":"one""#));
+        assert_eq!(
+            (uncut.cuts.len(), uncut.cuts[0].call.as_deref(), uncut.cuts[0].uuid.as_str()),
+            (1, Some("c1"), "u2")
+        );
+        let merged = read_line(&after, &after_index, LineNo(1), &mut buffer).unwrap();
+        assert!(before.uncut(&file, &index, &Scan::of(merged), merged).unwrap().is_none());
+    }
+}
