@@ -97,7 +97,7 @@ pub fn search<'c>(
     Ok(hits.iter().filter_map(|hit| by_key.get(&hit.id.digest()).copied()).collect())
 }
 
-/// What is known of the buffer `name`, without what it holds; that of an empty one where there is none (H-09).
+/// The state of the buffer `name`, without its utterances; that of an empty buffer where there is none (H-09).
 ///
 /// # Errors
 /// When the archive cannot be read, or what it holds is damaged.

@@ -13,7 +13,7 @@ use ctxc_transcript::text::Digest;
 
 /// A store of lines, objects, records and operations.
 ///
-/// What is put forms a deposit: it can be read, from anywhere, once it is committed and not before, and
+/// Puts form a deposit: it can be read, from anywhere, once it is committed and not before, and
 /// all of it or nothing. Dropping an archive forgets what was not committed. When a put fails, the deposit
 /// is lost as a whole: until [`rollback`](Archive::rollback), every further put and commit fails too.
 pub trait Archive: Send {

@@ -201,8 +201,7 @@ impl Calibration {
     }
 }
 
-/// What a line adds to the context: all that is counted but signatures, which stand for thinking that the API
-/// counts by its text.
+/// The `chars4` tokens that a line adds to the context, without signatures: the API counts thinking by its text.
 #[must_use]
 pub fn context_tokens(index: &Index, line: LineNo) -> Tokens {
     let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);

@@ -32,7 +32,7 @@ pub enum Prompt {
 }
 
 impl Prompt {
-    /// What the entry is, whatever chain it stands on: sidechains are for the caller to tell apart.
+    /// Whether the entry is a prompt. Callers have to leave sidechains out themselves.
     #[must_use]
     pub fn of(scan: &Scan, line: &[u8]) -> Self {
         let is_excluded = scan.kind != Kind::User
@@ -55,7 +55,7 @@ impl Prompt {
             .unwrap_or(Self::No)
     }
 
-    /// What `raw`, the inside of a JSON string, is as the text of a user entry.
+    /// Whether `raw`, the inside of a JSON string, is a prompt as the text of a user entry.
     #[must_use]
     pub fn of_text(raw: &[u8]) -> Self {
         let text = raw.trim_ascii_start();

@@ -31,8 +31,8 @@ pub struct PushReport {
 impl Report for PushReport {}
 
 impl PushReport {
-    /// What was put into the buffer called `buffer`, and what came of what was evicted: its summary, or why there is
-    /// none.
+    /// The report of a push into the buffer called `buffer`, with the summary of evicted utterances, or the error why there
+    /// is none.
     #[must_use]
     pub fn new(buffer: String, pushed: &Pushed, settled: Result<&Settled, String>) -> Self {
         let (folded, state, error) = match settled {

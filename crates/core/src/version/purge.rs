@@ -47,8 +47,8 @@ impl Purged {
     }
 }
 
-/// What gives the masked form of bytes, which is as long; `None` where there is nothing to mask. The number is that of the
-/// attempt: each gives another form.
+/// Masks bytes by others of the same length; `None` where there is nothing to mask. The number is that of the attempt: each
+/// attempt returns another mask.
 pub type Mask<'a> = dyn Fn(&[u8], usize) -> Option<Vec<u8>> + 'a;
 
 /// Purges what `mask` masks from `archive`, all of it or nothing. [`Archive::erase`] is for the caller: until then the files

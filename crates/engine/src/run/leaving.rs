@@ -12,7 +12,7 @@ use ctxc_transcript::text::{Digest, Tokens, chars4};
 /// The price of a model, where it is known.
 pub type PriceOf<'a> = &'a dyn Fn(&str) -> Option<Price>;
 
-/// What goes along with messages that leave the machine; by default nothing.
+/// Redaction, cache and prices for messages that leave the machine; by default none.
 #[derive(Default)]
 pub struct Precautions<'a, 'c> {
     /// Puts placeholders in the place of secrets.

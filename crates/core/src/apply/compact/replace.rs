@@ -63,8 +63,8 @@ pub fn compact(
     Ok(edits)
 }
 
-/// What is still to be done to `draft`, which took the place of the transcript of `index` and `chain` of which `rewrite`
-/// was to be done: nothing, but what changed is noted, so that what follows from it is known.
+/// A rewrite of `draft` that changes nothing, but marks the lines that `rewrite` changed in the transcript of `index` and
+/// `chain`, so that their consequences are found.
 #[must_use]
 pub fn noted(index: &Index, chain: &Chain, rewrite: &Rewrite, lines: &Lines, draft: &Draft) -> Rewrite {
     let place_of: HashMap<Address, LineNo> =

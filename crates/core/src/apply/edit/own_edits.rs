@@ -41,8 +41,8 @@ impl Lines {
     }
 }
 
-/// What `rewrite` itself does, which is a plan for the transcript of `index` whose lines are `lines`. What follows from it,
-/// such as links, is left out.
+/// The edits of `rewrite` itself, a plan for the transcript of `index` whose lines are `lines`, without consequences such
+/// as changed links.
 #[must_use]
 pub fn own_edits(index: &Index, rewrite: &Rewrite, lines: &Lines) -> Vec<Edit> {
     let follows = |line: LineNo| {

@@ -27,8 +27,7 @@ pub fn texts(line: &[u8]) -> Vec<EntryText> {
     texts_of(&Scan::of(line), line)
 }
 
-/// What a search finds in `line`: all its texts, but for those that stand in the place of others. `None` where it has
-/// none.
+/// The texts of `line` that a search finds: all but placeholders. `None` where it has none.
 #[must_use]
 pub fn document(line: &[u8]) -> Option<Document> {
     let scan = Scan::of(line);

@@ -58,8 +58,8 @@ pub enum Shelf {
 }
 
 impl Shelf {
-    /// What shows the original of this digest, as it stands behind what is said of it: `; ctxc archive show
-    /// 3f9a1c2b7d4e`. Nothing where there is no archive.
+    /// The command that shows the original of this digest, as a placeholder ends with it: `; ctxc archive show
+    /// 3f9a1c2b7d4e`. Empty where there is no archive.
     #[must_use]
     pub fn command(&self, line: Digest) -> String {
         match self {

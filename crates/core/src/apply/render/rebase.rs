@@ -254,7 +254,7 @@ impl Rebased {
         Ok(Draft { file, index, chain, lines })
     }
 
-    /// What is known of the session without any operation, so that what is wrong with it is nothing that a rendering causes.
+    /// The state of the session without any operation, so that its own problems are not blamed on a rendering.
     #[must_use]
     pub fn before(&self) -> Before {
         Before::of(&without_inserted(&self.composed.index, &self.base.layout), &self.composed.stored)
