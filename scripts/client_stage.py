@@ -150,7 +150,14 @@ class Stage:
         return next(self.home.glob(".claude/projects/*/%s.jsonl" % session))
 
     def rows(self, session):
-        return [json.loads(line) for line in self.transcript(session).read_bytes().split(b"\n") if line]
+        """The entries of a session. Real ones have lines with two of them, where two clients wrote at once."""
+        rows = []
+        for line in self.transcript(session).read_text().split("\n"):
+            while line:
+                row, end = json.JSONDecoder().raw_decode(line)
+                rows.append(row)
+                line = line[end:].lstrip()
+        return rows
 
     def typing(self, *args, **env):
         """A client in a terminal, in which somebody types."""

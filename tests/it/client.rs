@@ -176,6 +176,22 @@ fn c_02_closed_turns_come_back_merged_and_prompts_with_their_handles() {
     }
 }
 
+// C-02, K-05: what is typed while a call is under way stands behind its result, and stays.
+#[test]
+fn c_02_what_is_typed_beside_a_result_stays() {
+    let mut written = Written::turns(6);
+    for (at, text) in [(4, "we are at 169"), (33, "and at 170 now")] {
+        let row = &mut written.lines[at];
+        assert!(row["message"]["content"][0]["type"] == "tool_result", "{at}");
+        row["message"]["content"].as_array_mut().unwrap().push(json!({"type": "text", "text": text}));
+    }
+    let (_, messages) = compacted(stage(&written), &written.messages(), "");
+    let all = messages.iter().map(|it| it["text"].as_str().unwrap()).collect::<Vec<_>>().join("\n");
+    for text in ["we are at 169", "and at 170 now"] {
+        assert_eq!(all.matches(text).count(), 1, "{text}: {all}");
+    }
+}
+
 // C-02: equal input, equal output.
 #[test]
 fn c_02_the_answer_follows_from_what_is_asked_alone() {

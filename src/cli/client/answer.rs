@@ -86,6 +86,8 @@ struct Step {
     texts: Vec<String>,
     calls: Vec<ToolUse>,
     results: Vec<ToolResult>,
+    /// What a person said beside the results.
+    said: Vec<String>,
 }
 
 impl<'a> Given<'a> {
@@ -141,6 +143,7 @@ impl<'a> Given<'a> {
             }
             return Ok(());
         }
+        self.step.said.extend(Some(message.text.clone()).filter(|text| !text.trim().is_empty()));
         for (result, (_, text)) in message.tool_results.iter().zip(entry::tool_results(&scan, bytes)) {
             let mut text = self.linear.renamed(at, text);
             if scan.blocks.iter().any(|block| block.kind == BlockKind::Image) {
@@ -155,7 +158,7 @@ impl<'a> Given<'a> {
 
     /// Gives the step that was collected.
     pub(super) fn flush(&mut self) -> Result<(), CommandError> {
-        let Step { texts, calls, mut results } = std::mem::take(&mut self.step);
+        let Step { texts, calls, mut results, said } = std::mem::take(&mut self.step);
         for call in &calls {
             if !results.iter().any(|result| result.id == call.id) {
                 let text = "[no result: the call was interrupted]".to_owned();
@@ -171,6 +174,9 @@ impl<'a> Given<'a> {
         }
         if !results.is_empty() {
             self.push(&Message { tool_results: results, ..Message::of_user(String::new()) })?;
+        }
+        if !said.is_empty() {
+            self.push(&Message::of_user(said.join("\n\n")))?;
         }
         Ok(())
     }

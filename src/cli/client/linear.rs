@@ -56,7 +56,9 @@ impl Linear {
         let mut before = Before { uuid: None, time: "1970-01-01T00:00:00.000Z".to_owned() };
         let mut buffer = Vec::new();
         for (at, message) in messages.iter_mut().enumerate() {
-            message.is_typed = message.is_prompt() && Prompt::of_text(message.text.as_bytes()) == Prompt::Typed;
+            // What is typed while a call is under way may stand behind its result.
+            let may_be_typed = message.role == Role::User && !message.text.trim().is_empty();
+            message.is_typed = may_be_typed && Prompt::of_text(message.text.as_bytes()) == Prompt::Typed;
             let uuid = message.handle.clone().unwrap_or_else(|| made_uuid(at));
             if let Some(head) = head.filter(|_| at == 0) {
                 message.is_typed = false;
@@ -71,7 +73,7 @@ impl Linear {
                 rows.get(&id(&uuid)).and_then(|line| row(transcript, &index, *line, &mut buffer, message))
             {
                 let (scan, bytes) = row;
-                message.is_typed &= Prompt::of(&scan, bytes) == Prompt::Typed;
+                message.is_typed &= !message.is_prompt() || Prompt::of(&scan, bytes) == Prompt::Typed;
                 if let Some(time) = scan.timestamp.and_then(|time| time.string(bytes)) {
                     before.time = json_string::decode(time).into_owned();
                 }
