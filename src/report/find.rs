@@ -49,6 +49,11 @@ pub enum Standing {
     InContext,
     /// It is in the file of its session and is not sent: it was compacted away, or is on an abandoned branch.
     Inactive,
+    /// It is in the transcript of a subagent, which no session sends.
+    Subagent {
+        /// The id of the subagent.
+        id: String,
+    },
     /// No file of its session has it any more; the archive has the line with this digest. The verb, the id and the session
     /// of the operation that removed it, where one did.
     Removed {
@@ -67,7 +72,9 @@ pub struct FoundText {
     /// The id of its session.
     session: String,
     title: String,
-    /// The file of the session; `None` where only the archive has the text.
+    /// The id of the subagent that it is of, which the session started.
+    subagent: Option<String>,
+    /// The file of the session, or of the subagent; `None` where only the archive has the text.
     path: Option<String>,
     /// The folder that was worked in.
     folder: Option<String>,
@@ -77,7 +84,7 @@ pub struct FoundText {
     speaker: String,
     kind: String,
     tool: Option<String>,
-    /// `in_context`, `inactive`, `removed` or `kept`.
+    /// `in_context`, `inactive`, `subagent`, `removed` or `kept`.
     status: &'static str,
     /// The operation that removed it.
     operation: Option<String>,
@@ -117,12 +124,14 @@ impl FoundText {
         let FindSource { key, session, title, .. } = source;
         let short = short_id(session);
         let line = place.line.saturating_add(1);
-        let has_file = matches!(standing, Standing::InContext | Standing::Inactive);
+        let is_session = matches!(standing, Standing::InContext | Standing::Inactive);
+        let has_file = is_session || matches!(standing, Standing::Subagent { .. });
         let resume = folder.as_deref().map_or_else(String::new, |folder| format!("cd {} && ", shell_word(folder)));
-        let resume = has_file.then(|| format!("{resume}claude --resume {session}"));
+        let resume = is_session.then(|| format!("{resume}claude --resume {session}"));
         let mut found = Self {
             session: session.clone(),
             title: title.clone(),
+            subagent: None,
             path: has_file.then(|| key.clone()),
             folder,
             line,
@@ -142,6 +151,11 @@ impl FoundText {
         match standing {
             Standing::InContext => {}
             Standing::Inactive => (found.status, found.standing) = ("inactive", "inactive".to_owned()),
+            Standing::Subagent { id } => {
+                (found.status, found.standing) = ("subagent", "in a subagent".to_owned());
+                found.show = Some(format!("ctxc show {} --line {line}", shell_word(key)));
+                found.subagent = Some(id);
+            }
             Standing::Kept => {
                 (found.status, found.standing) = ("kept", "in the archive, file deleted".to_owned());
                 found.restore = Some(format!("ctxc restore {short} --all"));

@@ -173,6 +173,52 @@ fn w_06_what_is_new_is_taken_up_and_what_is_gone_is_forgotten() {
     assert_ne!(find(&stage, &["coupon"]).len(), 0, "the other one is still there");
 }
 
+fn subagent_line(n: u32, session: &str, speaker: &str, text: &str) -> String {
+    let uuid = format!("{n:08x}-0000-4000-8000-00000000000e");
+    let message = json!({"role": speaker, "content": [{"type": "text", "text": text}]});
+    json!({"parentUuid": null, "isSidechain": true, "agentId": "a1", "sessionId": session, "type": speaker,
+        "message": message, "uuid": uuid, "cwd": "/home/dev/shop"})
+    .to_string()
+        + "\n"
+}
+
+// W-06: what a subagent said is no part of its session, which sends none of it.
+#[test]
+fn w_06_what_subagents_said_is_found_and_shown_and_not_resumed() {
+    let stage = Stage::new().session("session-small").session_elsewhere("far", "small");
+    let id = stage.id_of("session-small");
+    let session = stage.path_of("session-small");
+    let nested = session.with_extension("").join("subagents/workflows/run-1/agent-a1.jsonl");
+    fs::create_dir_all(nested.parent().unwrap()).unwrap();
+    let told = subagent_line(1, &id, "user", "Look for the unobtainium");
+    fs::write(&nested, told + &subagent_line(2, &id, "assistant", "The unobtainium is in the cellar")).unwrap();
+    // As older clients wrote it: beside the session, which its lines name.
+    let beside = session.with_file_name("agent-00ff.jsonl");
+    fs::write(&beside, subagent_line(3, &id, "assistant", "There was unobtainium once")).unwrap();
+
+    let found = find(&stage, &["unobtainium"]);
+    assert_eq!(found.len(), 3);
+    for hit in &found {
+        assert_eq!((&hit["status"], &hit["session"]), (&json!("subagent"), &json!(id)));
+        assert_eq!(
+            (&hit["speaker"], &hit["resume"], &hit["restore"]),
+            (&json!("assistant"), &Value::Null, &Value::Null)
+        );
+        assert!(follow(&stage, &hit["show"]).contains("unobtainium"), "{}", hit["show"]);
+    }
+    let mut subagents: Vec<&str> = found.iter().map(|hit| hit["subagent"].as_str().unwrap()).collect();
+    subagents.sort_unstable();
+    assert_eq!(subagents, ["00ff", "a1", "a1"]);
+    assert_eq!(find(&stage, &["unobtainium", "--speaker", "user"]).len(), 0, "nobody typed it");
+    assert_eq!(find(&stage, &["unobtainium", "--all-projects"]).len(), 3);
+    let run = stage.run(["find", "cellar"]).ended(0);
+    assert!(run.text.contains("in a subagent\n"), "{}", run.text);
+    assert!(!run.stderr.contains("resume"), "{}", run.stderr);
+
+    fs::remove_file(&beside).unwrap();
+    assert_eq!(find(&stage, &["unobtainium"]).len(), 2);
+}
+
 // W-06, X-03
 #[test]
 fn w_06_odd_files_never_stop_a_search() {

@@ -58,7 +58,7 @@ pub use recipe::RecipeStep;
 pub use record::{Record, RecordFilter};
 pub use server_url::{Encryption, ServerUrl, hide_password};
 pub use sqlite::find_index::{FindIndex, FindPlace, FindSource, FindText};
-pub use sqlite::find_search::{FindHit, FindQuery};
+pub use sqlite::find_search::{FindHit, FindQuery, Since};
 pub use sqlite::peek::schema_of;
 pub use sqlite::schema::NEWEST as SCHEMA;
 pub use terms::find;

@@ -15,7 +15,8 @@ use ctxc_core::apply::Speaker;
 pub(super) const EXAMPLES: &str = "\
 Finds messages, tool calls and tool results with all words, or with some of them if few have all. Words such as \
 \"the\" are ignored, so you can type a question. There is no query syntax; Chinese, Japanese and Korean need no spaces. \
-Sessions in the archive are searched too: those whose file is gone, and what operations removed.
+Sessions in the archive are searched too: those whose file is gone, and what operations removed. So are subagents, which \
+cannot be resumed.
 
 The index is a local file beside the archive, readable by you alone. It is brought up to date first, so the first search \
 takes longer. Like the archive it holds the words of your sessions in the clear, secrets included.

@@ -16,9 +16,9 @@ use crate::cli::ui::Ui;
 use crate::report::find::{FindReport, FoundText, Standing};
 use crate::report::list::Projects;
 use ctxc_core::apply::{SUMMARY, Speaker, is_active, said_at};
-use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, Originals};
+use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, Originals, Since};
 use ctxc_transcript::LineReader;
-use ctxc_transcript::session::{Places, project_folder, session_id};
+use ctxc_transcript::session::{Places, project_folder, session_id, subagent_id};
 use ctxc_transcript::text::Digest;
 
 /// How many more texts are looked at than are wanted: some are summaries that repeat others.
@@ -55,7 +55,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         project: project.as_deref(),
         speaker: settings.speaker.map(Speaker::word),
         tool: settings.tool.as_deref(),
-        since: settings.since.and_then(|age| now.checked_sub(age).ok()),
+        since: settings.since.and_then(|age| Some(Since { from: now.checked_sub(age).ok()?, now })),
         limit: settings.limit,
     };
     if !query.has_words() {
@@ -80,7 +80,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         }
         found.extend(looker.look(&hit, &settings.query)?);
     }
-    let report = FindReport::new(&settings.query, found, looker.sources.len() as u64, now, settings.projects);
+    let n_sessions = looker.sources.values().filter(|source| subagent(source).is_none()).count() as u64;
+    let report = FindReport::new(&settings.query, found, n_sessions, now, settings.projects);
     tell_quoted(&settings.reporting, ui, &report, report.text(ui.look()))?;
     say_next(&report, settings, ui);
     Ok(Completion::Full)
@@ -114,18 +115,25 @@ impl Looker<'_> {
     fn look(&self, hit: &FindHit, query: &str) -> Result<Option<FoundText>, CommandError> {
         let places = hit.places.iter().filter_map(|place| Some((*place, self.sources.get(&place.source)?)));
         let (files, kept): (Vec<_>, Vec<_>) = places.partition(|(_, source)| !source.key.starts_with("kept:"));
+        let (of_subagents, files): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|(_, source)| subagent(source).is_some());
         let active = files.iter().find(|(place, source)| is_active(&source.active, place.line));
         if active.is_none() && hit.kind == SUMMARY {
             return Ok(None);
         }
-        if let Some((place, source)) = active.or(files.first()) {
+        if let Some((place, source)) = active.or(files.first()).or(of_subagents.first()) {
             let Some(line) = line_of(Path::new(&source.key), place.start) else { return Ok(None) };
-            let standing = if active.is_some() { Standing::InContext } else { Standing::Inactive };
+            let standing = match subagent(source) {
+                Some(id) => Standing::Subagent { id: id.to_owned() },
+                None if active.is_some() => Standing::InContext,
+                None => Standing::Inactive,
+            };
             return Ok(found(query, hit, (*place, source), &line, standing));
         }
         let (Some((place, source)), Some(archive)) = (kept.first(), self.archive) else { return Ok(None) };
         let Some(line) = kept_line(archive, place.start)? else { return Ok(None) };
-        let has_file = self.sources.values().any(|other| other.session == source.session && other.key != source.key);
+        let is_file = |other: &FindSource| other.key != source.key && subagent(other).is_none();
+        let has_file = self.sources.values().any(|other| other.session == source.session && is_file(other));
         let standing = if has_file { self.removed(&line)? } else { Standing::Kept };
         Ok(found(query, hit, (*place, source), &line, standing))
     }
@@ -142,6 +150,11 @@ impl Looker<'_> {
         }
         Ok(removed)
     }
+}
+
+/// The id of the subagent whose transcript it is; `None` for that of a session.
+fn subagent(source: &FindSource) -> Option<&str> {
+    subagent_id(Path::new(&source.key))
 }
 
 fn found(

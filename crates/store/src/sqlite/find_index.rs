@@ -12,6 +12,8 @@ use rusqlite::Connection;
 
 use super::connect::connect;
 use super::fault::Fault;
+use super::find_search::about;
+use super::find_words::NewWords;
 use super::link::SqliteLink;
 use super::place;
 use crate::store::link::{Hold, Link};
@@ -20,7 +22,7 @@ use crate::{ArchiveError, terms};
 
 /// The mark of an index in the header of its file, and the version of its tables.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"ctxf");
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 /// What of a text is indexed, in bytes: a longer one is the output of a program.
 const LONGEST: usize = 1 << 20;
@@ -41,7 +43,6 @@ const TABLES: &str = "
     CREATE TABLE document (
         id INTEGER PRIMARY KEY,
         key INTEGER NOT NULL UNIQUE,
-        project TEXT NOT NULL,
         kind TEXT NOT NULL,
         speaker TEXT NOT NULL,
         tool TEXT,
@@ -56,8 +57,19 @@ const TABLES: &str = "
         PRIMARY KEY (source, line, at)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX place_by_document ON place (document);
-    CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1, tokenize = 'porter ascii');
-    CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, 'row');
+    CREATE TABLE kept (
+        project TEXT PRIMARY KEY,      -- empty for all of them
+        mark TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE vocabulary (
+        id INTEGER PRIMARY KEY,
+        n_bytes INTEGER NOT NULL,
+        words TEXT NOT NULL
+    ) STRICT;
+    -- `about` has what searches are narrowed by, so that no row is read of what they leave out.
+    CREATE VIRTUAL TABLE words
+        USING fts5 (text, about, content = '', contentless_delete = 1, tokenize = 'porter ascii');
+    INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 0.0)');
     CREATE TRIGGER document_is_gone AFTER DELETE ON document BEGIN
         DELETE FROM words WHERE rowid = old.id;
     END;
@@ -67,6 +79,7 @@ const TABLES: &str = "
 #[derive(Debug)]
 pub struct FindIndex {
     link: SqliteLink,
+    new_words: NewWords,
 }
 
 /// A session that is indexed.
@@ -153,7 +166,7 @@ impl FindIndex {
             return Err(ArchiveError::Foreign { path: path.to_owned() });
         }
         place::tighten(path);
-        Ok(Self { link: SqliteLink::new(path, Some(connection)) })
+        Ok(Self { link: SqliteLink::new(path, Some(connection)), new_words: NewWords::default() })
     }
 
     /// An index in memory, which is gone when it is dropped.
@@ -164,7 +177,7 @@ impl FindIndex {
         let path = PathBuf::from(":memory:");
         let connection = Connection::open_in_memory().fault(&path)?;
         prepare(&connection).fault(&path)?;
-        Ok(Self { link: SqliteLink::new(&path, Some(connection)) })
+        Ok(Self { link: SqliteLink::new(&path, Some(connection)), new_words: NewWords::default() })
     }
 
     pub(super) fn db(&self) -> &dyn Link {
@@ -193,11 +206,13 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be written.
     pub fn commit(&mut self) -> Result<(), ArchiveError> {
+        self.new_words.write(&self.link)?;
         self.link.commit()
     }
 
     /// Undoes what was begun, where something was.
     pub fn rollback(&mut self) {
+        self.new_words.clear();
         // What fails here fails again at the next write, which says so.
         drop(self.link.rollback());
     }
@@ -226,6 +241,24 @@ impl FindIndex {
         let active = active.as_slice();
         let values = values![key, project, session, title, stamp, *n_lines, *n_bytes, checksum, active];
         self.db().number(PUT, &values)
+    }
+
+    /// Whether what the archive keeps of `project`, or of all, was taken up when the archive had this mark.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn has_kept(&self, project: Option<&str>, mark: &str) -> Result<bool, ArchiveError> {
+        const FIND: &str = "SELECT count(*) FROM kept WHERE project IN ('', $1) AND mark = $2";
+        Ok(self.db().number(FIND, &values![project.unwrap_or_default(), mark])? > 0)
+    }
+
+    /// Notes that what the archive keeps of `project`, or of all, is taken up as of this mark.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn note_kept(&mut self, project: Option<&str>, mark: &str) -> Result<(), ArchiveError> {
+        const PUT: &str = "INSERT OR REPLACE INTO kept (project, mark) VALUES ($1, $2)";
+        self.link.execute(PUT, &values![project.unwrap_or_default(), mark]).map(|_| ())
     }
 
     /// Forgets the texts of the source with this number; those of no other source go.
@@ -258,19 +291,24 @@ impl FindIndex {
             "INSERT OR REPLACE INTO place (source, line, at, document, start) VALUES ($1, $2, $3, $4, $5)";
         let key = text.key.cast_signed();
         let known = self.db().one("SELECT id FROM document WHERE key = $1", &values![key], Row::get::<i64>)?;
-        let document = known.map_or_else(|| self.add(project, key, text), Ok)?;
+        let document = match known {
+            Some(document) => document,
+            None => self.add(project, key, text)?,
+        };
         let FindPlace { source, line, at, start } = place;
         self.link.execute(PUT, &values![source, line, at, document, start]).map(|_| ())
     }
 
-    fn add(&self, project: &str, key: i64, text: &FindText<'_>) -> Result<i64, ArchiveError> {
-        const PUT: &str = "INSERT INTO document (key, project, kind, speaker, tool, time)
-            VALUES ($1, $2, $3, $4, $5, $6) RETURNING id";
+    fn add(&mut self, project: &str, key: i64, text: &FindText<'_>) -> Result<i64, ArchiveError> {
+        const PUT: &str =
+            "INSERT INTO document (key, kind, speaker, tool, time) VALUES ($1, $2, $3, $4, $5) RETURNING id";
+        let about = about(project, text);
         let FindText { kind, speaker, tool, time, text, .. } = text;
-        let id = self.db().number(PUT, &values![key, project, *kind, *speaker, *tool, *time])?;
+        let id = self.db().number(PUT, &values![key, *kind, *speaker, *tool, *time])?;
         let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         let words = terms::indexed(text.get(..end).unwrap_or_default());
-        self.link.execute("INSERT INTO words (rowid, text) VALUES ($1, $2)", &values![id, words])?;
+        self.new_words.add(&words);
+        self.link.execute("INSERT INTO words (rowid, text, about) VALUES ($1, $2, $3)", &values![id, words, about])?;
         Ok(id)
     }
 }

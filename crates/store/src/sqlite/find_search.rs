@@ -1,16 +1,37 @@
 //! A query carried out on the index of `ctxc find`.
 
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+use ctxc_transcript::IdHash;
 use jiff::Timestamp;
 
-use super::find_index::{FindIndex, FindPlace};
+use super::find_index::{FindIndex, FindPlace, FindText};
+use super::find_words::{Part, words_with};
 use super::search::phrase;
 use crate::store::link::Link;
 use crate::store::search::append;
-use crate::store::value::{Row, values};
+use crate::store::value::values;
 use crate::{ArchiveError, terms};
 
-/// How many longer words one word of a query may stand for.
-const MOST_LONGER: u32 = 50;
+/// How many longer words one word of a query may stand for at a time.
+const MOST_LONGER: usize = 200;
+
+/// How many longer words the only word of a query may stand for by turns.
+const MOST_BY_TURNS: usize = 2_000;
+
+/// How many texts that match are ranked, of those that people and the model said and of all: the newest. Words that more
+/// have tell little, and to rank 200,000 takes a quarter of a second.
+const MOST_RANKED: u32 = 5_000;
+
+/// As many seconds, in powers of two, are one period of time: some 24 days.
+const PERIOD: u32 = 21;
+
+/// A search of more periods than these is narrowed by the times of the texts alone.
+const MOST_PERIODS: i64 = 24;
+
+/// Marks what people and the model said to each other.
+const SAID: &str = "said";
 
 /// A shorter word begins too many.
 const SHORTEST_BEGINNING: usize = 3;
@@ -22,11 +43,13 @@ const SHORTEST_STEM: usize = 4;
 const ENOUGH: usize = 3;
 
 /// What people said counts more than what tools gave back, as far as words tell.
-const MATCHING: &str = "SELECT document.id FROM words JOIN document ON document.id = words.rowid
-    WHERE words MATCH $1 AND ($2 IS NULL OR document.project = $2) AND ($3 IS NULL OR document.speaker = $3)
-        AND ($4 IS NULL OR lower(document.tool) = lower($4)) AND ($5 IS NULL OR document.time >= $5)
-    ORDER BY words.rank * CASE document.kind WHEN 'prompt' THEN 1.3 WHEN 'answer' THEN 1.2 WHEN 'summary' THEN 0.8
-        WHEN 'other' THEN 0.8 ELSE 1.0 END, document.time DESC, document.id DESC LIMIT $6";
+const MATCHING: &str = "WITH found AS MATERIALIZED (
+        SELECT words.rowid AS id, words.rank AS score, document.kind, document.time
+        FROM words CROSS JOIN document ON document.id = words.rowid
+        WHERE words MATCH $1 AND ($2 IS NULL OR document.time >= $2) ORDER BY words.rowid DESC LIMIT $3)
+    SELECT id, score * CASE kind WHEN 'prompt' THEN 1.3 WHEN 'answer' THEN 1.2 WHEN 'summary' THEN 0.8
+        WHEN 'other' THEN 0.8 ELSE 1.0 END AS weighted, time, (SELECT count(*) FROM found)
+    FROM found ORDER BY weighted, time DESC, id DESC LIMIT $4";
 
 const NAMED: &str = "SELECT kind, speaker, tool, time FROM document WHERE id = $1";
 
@@ -43,13 +66,45 @@ pub struct FindQuery<'a> {
     pub speaker: Option<&'a str>,
     /// Calls and results of this tool alone, in any case.
     pub tool: Option<&'a str>,
-    /// Not before this time.
-    pub since: Option<Timestamp>,
+    /// Not before a time.
+    pub since: Option<Since>,
     /// How many are wanted.
     pub limit: u32,
 }
 
+/// From when on texts are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Since {
+    /// The first moment.
+    pub from: Timestamp,
+    /// The time by now.
+    pub now: Timestamp,
+}
+
+impl Since {
+    /// The periods of which texts can be, and one more, for clocks differ; `None` where these are many.
+    fn periods(self) -> Option<RangeInclusive<i64>> {
+        let (first, last) = (period(self.from), period(self.now) + 1);
+        (last - first < MOST_PERIODS).then_some(first..=last)
+    }
+}
+
 impl FindQuery<'_> {
+    /// `expression`, of texts that this query admits.
+    fn narrowed(&self, expression: &str) -> String {
+        let mut about = Vec::new();
+        about.extend(self.project.map(of_project));
+        about.extend(self.speaker.map(of_speaker));
+        about.extend(self.tool.map(of_tool));
+        let mut conditions: Vec<String> = about.iter().map(|word| format!("about : \"{word}\"")).collect();
+        if let Some(periods) = self.since.and_then(Since::periods) {
+            let periods: Vec<String> = periods.map(|period| format!("\"{}\"", of_period(period))).collect();
+            conditions.push(format!("about : {}", any(&periods)));
+        }
+        conditions.insert(0, format!("text : ({expression})"));
+        conditions.join(" AND ")
+    }
+
     /// Whether there is anything to look for.
     #[must_use]
     pub fn has_words(&self) -> bool {
@@ -98,24 +153,106 @@ fn matching(db: &dyn Link, query: &FindQuery<'_>) -> Result<Vec<i64>, ArchiveErr
     };
     append(&mut found, run(db, query, &joined(&terms, phrase, " AND "))?);
     if found.len() < limit {
-        append(&mut found, run(db, query, &joined(&terms, beginning, " AND "))?);
+        append(&mut found, with_longer(db, query, &terms, Part::Beginning)?);
     }
     let pieces = terms::pieces(&terms);
     if found.len() < ENOUGH && pieces.len() > 1 {
         append(&mut found, run(db, query, &joined(&pieces, phrase, " OR "))?);
     }
     if found.is_empty() {
-        let longer: Vec<String> = terms.iter().map(|term| longer(db, term)).collect::<Result<_, ArchiveError>>()?;
-        found = run(db, query, &longer.join(" AND "))?;
+        found = with_longer(db, query, &terms, Part::Anywhere)?;
     }
     found.truncate(limit);
     Ok(found)
 }
 
+/// What has all `terms`, or longer words in the places of those that may be a part of one.
+fn with_longer(
+    db: &dyn Link,
+    query: &FindQuery<'_>,
+    terms: &[Vec<String>],
+    place: Part,
+) -> Result<Vec<i64>, ArchiveError> {
+    let [term] = terms else {
+        let longer = terms.iter().map(|term| Ok(any(&longer(db, term, place, MOST_LONGER)?)));
+        return run(db, query, &longer.collect::<Result<Vec<_>, ArchiveError>>()?.join(" AND "));
+    };
+    let mut found = Vec::new();
+    for phrases in longer(db, term, place, MOST_BY_TURNS)?.chunks(MOST_LONGER) {
+        append(&mut found, run(db, query, &any(phrases))?);
+        if found.len() >= query.limit as usize {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// What `expression` finds, best first.
 fn run(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<Vec<i64>, ArchiveError> {
-    let FindQuery { project, speaker, tool, since, limit, .. } = query;
-    let values = values![expression, *project, *speaker, *tool, *since, *limit];
-    db.all(MATCHING, &values, Row::get)
+    let narrowed = query.narrowed(expression);
+    let (mut found, n_ranked) = ranked(db, query, &narrowed)?;
+    if n_ranked >= MOST_RANKED {
+        found.extend(ranked(db, query, &format!("{narrowed} AND about : \"{SAID}\""))?.0);
+        found.sort_by(|left, right| {
+            let by_score = left.score.total_cmp(&right.score);
+            by_score.then_with(|| (right.time, right.id).cmp(&(left.time, left.id)))
+        });
+        let mut seen = HashSet::new();
+        found.retain(|found| seen.insert(found.id));
+        found.truncate(query.limit as usize);
+    }
+    Ok(found.into_iter().map(|found| found.id).collect())
+}
+
+/// A text with its rank.
+struct Ranked {
+    id: i64,
+    /// The less the better.
+    score: f64,
+    time: Option<Timestamp>,
+}
+
+/// The best of the newest texts that match `expression`, and how many these are.
+fn ranked(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<(Vec<Ranked>, u32), ArchiveError> {
+    let mut n_ranked = 0;
+    let values = values![expression, query.since.map(|since| since.from), MOST_RANKED, query.limit];
+    let found = db.all(MATCHING, &values, |row| {
+        let found = Ranked { id: row.get()?, score: row.get()?, time: row.get()? };
+        n_ranked = row.get()?;
+        Ok(found)
+    })?;
+    Ok((found, n_ranked))
+}
+
+/// What searches are narrowed by, as words: the project, the speaker, the tool and the period of a text.
+pub(super) fn about(project: &str, text: &FindText<'_>) -> String {
+    let mut about = vec![of_project(project), of_speaker(text.speaker)];
+    about.extend(text.tool.map(of_tool));
+    about.extend(text.time.map(|time| of_period(period(time))));
+    // A kind of text that was typed, or that answers it.
+    about.extend(matches!(text.kind, "prompt" | "answer").then(|| SAID.to_owned()));
+    about.join(" ")
+}
+
+fn of_project(project: &str) -> String {
+    // The digits of a digest are cut off nothing by the tokenizer.
+    format!("p{}", IdHash::of(project.as_bytes()).0)
+}
+
+fn of_speaker(speaker: &str) -> String {
+    format!("s{}", IdHash::of(speaker.as_bytes()).0)
+}
+
+fn of_tool(tool: &str) -> String {
+    format!("t{}", IdHash::of(tool.to_lowercase().as_bytes()).0)
+}
+
+fn of_period(period: i64) -> String {
+    format!("m{period}")
+}
+
+fn period(time: Timestamp) -> i64 {
+    time.as_second() >> PERIOD
 }
 
 fn hit(db: &dyn Link, document: i64) -> Result<Option<FindHit>, ArchiveError> {
@@ -133,20 +270,159 @@ fn joined(terms: &[Vec<String>], expression: fn(&[String]) -> String, with: &str
     terms.iter().map(|term| expression(term)).collect::<Vec<_>>().join(with)
 }
 
-/// As [`phrase`], of which the last word may go on.
-fn beginning(words: &[String]) -> String {
-    let may_go_on = words.last().is_some_and(|word| word.chars().count() >= SHORTEST_BEGINNING);
-    phrase(words) + if may_go_on { " *" } else { "" }
+/// The ways in which texts may have `term` with longer words: any of these phrases.
+fn longer(db: &dyn Link, term: &[String], place: Part, most: usize) -> Result<Vec<String>, ArchiveError> {
+    let Some((last, before)) = term.split_last() else { return Ok(Vec::new()) };
+    let is_part = match place {
+        Part::Beginning => last.chars().count() >= SHORTEST_BEGINNING,
+        Part::Anywhere => before.is_empty(),
+    };
+    let mut words = if is_part { words_with(db, last, place, most)? } else { Vec::new() };
+    if words.is_empty() && is_part && place == Part::Anywhere {
+        // It may end otherwise.
+        let end = last.char_indices().next_back().map(|(end, _)| end).filter(|end| *end >= SHORTEST_STEM);
+        if let Some(stem) = end.and_then(|end| last.get(..end)) {
+            words = words_with(db, stem, place, most)?;
+        }
+    }
+    let mut phrases = vec![phrase(term)];
+    phrases.extend(words.into_iter().map(|word| phrase(&[before, &[word]].concat())));
+    Ok(phrases)
 }
 
-/// Words that have `term` in them, where it is one word.
-fn longer(db: &dyn Link, term: &[String]) -> Result<String, ArchiveError> {
-    let [word] = term else { return Ok(phrase(term)) };
-    // The vocabulary has stems, which may end otherwise.
-    let stem = word.char_indices().next_back().filter(|(end, _)| *end >= SHORTEST_STEM).map(|(end, _)| end);
-    let word = word.get(..stem.unwrap_or(word.len())).unwrap_or(word);
-    let find = "SELECT term FROM vocabulary WHERE instr(term, $1) > 0 ORDER BY length(term) LIMIT $2";
-    let words = db.all(find, &values![word, MOST_LONGER], Row::get::<String>)?;
-    let words: Vec<String> = words.iter().map(|word| phrase(std::slice::from_ref(word))).collect();
-    Ok(if words.is_empty() { phrase(term) } else { format!("({})", words.join(" OR ")) })
+fn any(phrases: &[String]) -> String {
+    format!("({})", phrases.join(" OR "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FindSource;
+
+    const NOW: i64 = 1_800_000_000;
+
+    struct Shelf {
+        index: FindIndex,
+        n_texts: u32,
+    }
+
+    impl Shelf {
+        fn new() -> Self {
+            let mut index = FindIndex::in_memory().unwrap();
+            index.begin().unwrap();
+            Self { index, n_texts: 0 }
+        }
+
+        fn put(&mut self, project: &str, (kind, tool): (&'static str, Option<&str>), age: i64, text: &str) {
+            let speaker = if kind == "prompt" { "user" } else { "tool" };
+            let time = Timestamp::from_second(NOW - age).ok();
+            let place = FindPlace { source: 1, line: self.n_texts, at: 0, start: 0 };
+            let text = FindText { key: u64::from(self.n_texts), kind, speaker, tool, time, text };
+            self.index.put_text(project, place, &text).unwrap();
+            self.n_texts += 1;
+        }
+
+        /// The numbers of the texts that are found, from 0.
+        fn found(&self, query: FindQuery<'_>) -> Vec<u32> {
+            let hits = self.index.search(&query).unwrap();
+            hits.iter().map(|hit| hit.places[0].line).collect()
+        }
+    }
+
+    fn source() -> FindSource {
+        FindSource {
+            key: "a".to_owned(),
+            project: String::new(),
+            session: String::new(),
+            title: String::new(),
+            stamp: String::new(),
+            n_lines: 0,
+            n_bytes: 0,
+            checksum: 0,
+            active: Vec::new(),
+        }
+    }
+
+    fn query(text: &str) -> FindQuery<'_> {
+        FindQuery { text, project: None, speaker: None, tool: None, since: None, limit: 50 }
+    }
+
+    // W-06: of a word that thousands of texts have, what a person said of old is not lost among what tools printed since.
+    #[test]
+    fn w_06_what_people_said_is_found_among_any_number_of_results() {
+        let mut shelf = Shelf::new();
+        shelf.index.put_source(&source()).unwrap();
+        shelf.put("a", ("prompt", None), 1_000_000, "a common word that was typed");
+        for n in 0..=MOST_RANKED {
+            shelf.put("a", ("tool-result", None), 0, &format!("common {n}, as a tool says it in a long line"));
+        }
+        shelf.index.commit().unwrap();
+        let found = shelf.found(query("common"));
+        assert_eq!((found.len(), found[0]), (50, 0));
+    }
+
+    // W-06
+    #[test]
+    fn w_06_a_search_is_narrowed_to_the_second() {
+        const DAY: i64 = 86_400;
+        let mut shelf = Shelf::new();
+        shelf.index.put_source(&source()).unwrap();
+        for days in [1, 20, 40, 100, 400, 4_000] {
+            shelf.put("a", ("tool-result", Some("Bash")), days * DAY, &format!("unobtainium {days}"));
+        }
+        shelf.put("b", ("prompt", None), 20 * DAY + 1, "unobtainium");
+        // Clocks differ.
+        shelf.put("b", ("prompt", None), -DAY, "unobtainium tomorrow");
+        shelf.index.commit().unwrap();
+        let count = |query| shelf.found(query).len();
+        let now = Timestamp::from_second(NOW).unwrap();
+        for (days, expected) in [(0, 1), (1, 2), (20, 3), (21, 4), (400, 7), (3_999, 7), (4_000, 8)] {
+            let since = Some(Since { from: Timestamp::from_second(NOW - days * DAY).unwrap(), now });
+            assert_eq!(count(FindQuery { since, ..query("unobtainium") }), expected, "{days} days");
+            assert_eq!(count(FindQuery { since, ..query("nobtai") }), expected, "a part, {days} days");
+        }
+        assert_eq!(count(FindQuery { tool: Some("bASH"), ..query("unobtainium") }), 6);
+        assert_eq!(count(FindQuery { tool: Some("Bas"), ..query("unobtainium") }), 0);
+        assert_eq!(count(FindQuery { project: Some("b"), ..query("unobtainium") }), 2);
+        assert_eq!(count(FindQuery { project: Some("b"), speaker: Some("tool"), ..query("unobtainium") }), 0);
+        assert_eq!(count(FindQuery { speaker: Some("user"), ..query("unobtainium") }), 2);
+    }
+
+    // W-06
+    #[test]
+    fn w_06_parts_of_words_are_found() {
+        let mut shelf = Shelf::new();
+        shelf.index.put_source(&source()).unwrap();
+        for text in ["the deployments of it", "redeployment", "see src/main.rs:12", "明日の会議は"] {
+            shelf.put("a", ("prompt", None), 0, text);
+        }
+        // So many that they are looked for by turns.
+        for n in 0..3 * MOST_LONGER {
+            shelf.put("b", ("prompt", None), 0, &format!("serial{n}"));
+        }
+        shelf.index.commit().unwrap();
+        let cases: [(&str, &[u32]); 8] = [
+            ("deploymen", &[0]),
+            ("eployment", &[0, 1]),
+            ("eploymentx", &[0, 1]),
+            ("src/mai", &[2]),
+            ("deploymen the", &[0]),
+            ("会議", &[3]),
+            ("どの会議ですか", &[3]),
+            ("nothing", &[]),
+        ];
+        for (text, expected) in cases {
+            let mut found = shelf.found(query(text));
+            found.sort_unstable();
+            assert_eq!(found, expected, "{text}");
+        }
+        let longest = format!("erial{}", 3 * MOST_LONGER - 1);
+        assert_eq!(shelf.found(query(&longest)).len(), 1);
+        let last = FindQuery { project: Some("a"), ..query("erial") };
+        assert_eq!(shelf.found(last).len(), 0);
+        shelf.index.begin().unwrap();
+        shelf.put("a", ("prompt", None), 0, "serialization");
+        shelf.index.commit().unwrap();
+        assert_eq!(shelf.found(last).len(), 1, "longer than all others");
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::apply::edit::cut::Page;
 use crate::apply::read::entry_fields::field;
 use crate::apply::read::placeholder::is_placeholder;
-use crate::apply::read::shown::{Shown, texts_in};
+use crate::apply::read::shown::{Shown, Speaker, texts_in};
 use ctxc_store::{ArchiveError, FindIndex, FindPlace, FindText, Kind};
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::json_string;
@@ -55,7 +55,9 @@ impl Indexer<'_> {
             }
             let kind = if is_summary { SUMMARY } else { said.kind.name() };
             let key = key(self.project, kind, said);
-            let speaker = said.speaker.word();
+            // Nobody types to a subagent: what it is told is the model's.
+            let is_told = self.scan.is_sidechain && said.speaker == Speaker::User;
+            let speaker = if is_told { Speaker::Assistant } else { said.speaker }.word();
             let text = FindText { key, kind, speaker, tool: tool.as_deref(), time: said.time, text: &said.text };
             self.index.put_text(self.project, FindPlace { source: self.source, line, at, start }, &text)?;
         }

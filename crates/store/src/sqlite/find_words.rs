@@ -1,0 +1,165 @@
+//! The words of the index of `ctxc find`, so that parts of words are found.
+//!
+//! Each word stands in a list, once, as it was said. A search for a part reads the lists from one end to the other: a
+//! million words are some 10 MB, which takes milliseconds, where the terms of the full-text index, which have lost their
+//! endings, lie among the places of all texts. What was indexed since is a list of its own; lists of like length become
+//! one, so that there are few and each word is moved few times.
+
+use std::collections::HashSet;
+
+use memchr::{memchr, memmem, memrchr};
+
+use crate::ArchiveError;
+use crate::store::link::Link;
+use crate::store::value::{Row, values};
+
+/// How many words are remembered to be listed; others may be listed twice.
+const MOST_KNOWN: usize = 1 << 18;
+
+/// A list that is longer than those after it by this factor stays as it is.
+const LONGER: usize = 2;
+
+/// Words that are to be listed.
+#[derive(Debug, Default)]
+pub(super) struct NewWords {
+    new: Vec<String>,
+    /// What this process has listed, or is about to.
+    known: HashSet<String>,
+}
+
+impl NewWords {
+    /// Takes `words`, which have single spaces between them.
+    pub(super) fn add(&mut self, words: &str) {
+        for word in words.split(' ').filter(|word| !word.is_empty()) {
+            if !self.known.contains(word) {
+                self.known.insert(word.to_owned());
+                self.new.push(word.to_owned());
+            }
+        }
+    }
+
+    /// Forgets all that was taken, and what was listed before.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Lists what was taken.
+    ///
+    /// # Errors
+    /// When the index cannot be read or written.
+    pub(super) fn write(&mut self, db: &dyn Link) -> Result<(), ArchiveError> {
+        const NEWEST: &str = "SELECT id, n_bytes FROM vocabulary ORDER BY id DESC LIMIT 1";
+        if self.new.is_empty() {
+            return Ok(());
+        }
+        let mut words = merged(self.new.iter().map(String::as_str));
+        while let Some((id, n_bytes)) = db.one(NEWEST, &[], |row| Ok((row.get::<i64>()?, row.get::<u64>()?)))? {
+            if n_bytes > (words.len() * LONGER) as u64 {
+                break;
+            }
+            let older = db.all("SELECT words FROM vocabulary WHERE id = $1", &values![id], Row::get::<String>)?;
+            words = merged(older.iter().map(String::as_str).chain([&*words]).flat_map(str::lines));
+            db.execute("DELETE FROM vocabulary WHERE id = $1", &values![id])?;
+        }
+        let n_bytes = words.len() as u64;
+        db.execute("INSERT INTO vocabulary (n_bytes, words) VALUES ($1, $2)", &values![n_bytes, words])?;
+        self.new.clear();
+        if self.known.len() > MOST_KNOWN {
+            self.known.clear();
+        }
+        Ok(())
+    }
+}
+
+/// The words as a list, each once.
+fn merged<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut words: Vec<&str> = words.collect();
+    words.sort_unstable();
+    words.dedup();
+    words.join("\n")
+}
+
+/// Where in a word a part of it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Beginning,
+    Anywhere,
+}
+
+/// The words that have `part` in them, the shortest first, `most` at most.
+///
+/// # Errors
+/// When the index cannot be read.
+pub(super) fn words_with(db: &dyn Link, part: &str, place: Part, most: usize) -> Result<Vec<String>, ArchiveError> {
+    let mut found: Vec<String> = Vec::new();
+    db.each("SELECT words FROM vocabulary", &[], &mut |row| {
+        let list = row.get::<String>()?;
+        found.extend(lines_with(&list, part, place).map(str::to_owned));
+        Ok(())
+    })?;
+    found.sort_unstable_by(|left, right| (left.len(), left).cmp(&(right.len(), right)));
+    found.dedup();
+    found.truncate(most);
+    Ok(found)
+}
+
+/// The lines of `list` that have `part` in them.
+fn lines_with<'l>(list: &'l str, part: &str, place: Part) -> impl Iterator<Item = &'l str> {
+    let finder = memmem::Finder::new(part.as_bytes()).into_owned();
+    let bytes = list.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let found = at + finder.find(bytes.get(at..)?)?;
+            let start = memrchr(b'\n', bytes.get(..found)?).map_or(0, |before| before + 1);
+            let end = memchr(b'\n', bytes.get(found..)?).map_or(bytes.len(), |after| found + after);
+            at = end;
+            if place == Part::Anywhere || start == found {
+                return list.get(start..end);
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FindIndex;
+    use proptest::prelude::{any, prop, prop_assert_eq, proptest};
+
+    // W-06
+    #[test]
+    fn w_06_lists_of_words_become_few() {
+        let index = FindIndex::in_memory().unwrap();
+        let mut words = NewWords::default();
+        for n in 0..500 {
+            words.add(&format!("common word{n} {n}"));
+            words.write(index.db()).unwrap();
+        }
+        let lists = index.db().number("SELECT count(*) FROM vocabulary", &[]).unwrap();
+        assert!(lists < 12, "{lists}");
+        let found = |part, place| words_with(index.db(), part, place, 3).unwrap();
+        assert_eq!(found("ord49", Part::Anywhere), ["word49", "word490", "word491"]);
+        assert_eq!(found("ord49", Part::Beginning), [""; 0]);
+        assert_eq!(found("word4", Part::Beginning), ["word4", "word40", "word41"]);
+        assert_eq!(found("common", Part::Beginning), ["common"]);
+        // What was taken and not written is not listed.
+        words.add("unwritten");
+        words.clear();
+        words.add("common written");
+        words.write(index.db()).unwrap();
+        assert_eq!(found("written", Part::Anywhere), ["written"]);
+    }
+
+    proptest! {
+        // W-06
+        #[test]
+        fn w_06_all_lines_with_a_part_are_found(words in prop::collection::vec("[ab会]{1,4}", 0..20), part in "[ab会]{1,2}", anywhere in any::<bool>()) {
+            let list = words.join("\n");
+            let place = if anywhere { Part::Anywhere } else { Part::Beginning };
+            let has = |word: &&str| if anywhere { word.contains(&*part) } else { word.starts_with(&*part) };
+            let expected: Vec<&str> = list.lines().filter(has).collect();
+            prop_assert_eq!(lines_with(&list, &part, place).collect::<Vec<_>>(), expected);
+        }
+    }
+}
