@@ -36,13 +36,10 @@ pub(super) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError>
     })
 }
 
-/// Opens the archive at `url` to read from it, where there is one.
+/// Opens the archive at `url` to read from it, where there is one: looking makes none.
 pub(super) fn open_if_there(url: &str) -> Result<Option<Box<dyn Archive>>, CommandError> {
-    let parsed: ArchiveUrl = url.parse().map_err(CommandError::config)?;
-    match &parsed {
-        ArchiveUrl::Sqlite(path) if !path.exists() => Ok(None),
-        _ => Ok(Some(archive::open(&parsed)?)),
-    }
+    let url: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    Ok(archive::open_existing(&url)?)
 }
 
 /// The size of the archive at `place`: of its file, or of its tables on a server.

@@ -1,6 +1,6 @@
 //! The index of `ctxc find`, brought up to date with the sessions that are searched.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::error::CommandError;
@@ -10,7 +10,7 @@ use super::ui::Ui;
 use crate::report::list::Projects;
 use ctxc_core::apply::{FindError, SessionFile, kept_key, stamp, take_up_file, take_up_kept};
 use ctxc_core::version::{KeptSession, kept_sessions};
-use ctxc_store::{Archive, ArchiveUrl, FindIndex, hide_password};
+use ctxc_store::{Archive, ArchiveUrl, FindIndex, FindSource, ObjectKind, hide_password};
 use ctxc_transcript::session::{
     Candidate, Places, of_all_projects, of_project, session_id, session_of_subagent, subagents_of_all_projects,
     subagents_of_project,
@@ -30,6 +30,9 @@ pub(super) struct Sessions<'a> {
     pub(super) data_dir: Option<&'a Path>,
 }
 
+/// The sources that the index has, by their keys, with their numbers.
+type Known = HashMap<String, (i64, FindSource)>;
+
 /// The index, up to date with `sessions`, and the archive, where there is one.
 ///
 /// # Errors
@@ -40,10 +43,11 @@ pub(super) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Opt
         Some(path) => FindIndex::open(&std::path::absolute(path)?)?,
         None => FindIndex::in_memory()?,
     };
-    let mut seen = files(&mut index, sessions, ui)?;
+    let known = index.sources()?;
+    let mut seen = files(&mut index, &known, sessions, ui)?;
     let archive = stored::open_if_there(sessions.archive).and_then(|archive| {
         if let Some(archive) = &archive {
-            seen.extend(kept(&mut index, &**archive, sessions, ui)?);
+            seen.extend(kept(&mut index, &known, &**archive, sessions, ui)?);
         }
         Ok(archive)
     });
@@ -55,7 +59,7 @@ pub(super) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Opt
             None
         }
     };
-    forget_others(&mut index, &seen, sessions, archive.is_some())?;
+    forget_others(&mut index, &known, &seen, sessions, archive.is_some())?;
     Ok((index, archive))
 }
 
@@ -72,21 +76,28 @@ pub(super) fn index_path(url: &ArchiveUrl, data_dir: Option<&Path>) -> Option<Pa
 }
 
 /// Takes up what is new in the files; their keys.
-fn files(index: &mut FindIndex, sessions: Sessions<'_>, ui: &Ui) -> Result<HashSet<String>, CommandError> {
-    let (of_sessions, of_subagents) = match sessions.projects {
+fn files(
+    index: &mut FindIndex,
+    known: &Known,
+    sessions: Sessions<'_>,
+    ui: &Ui,
+) -> Result<HashSet<String>, CommandError> {
+    let (mut candidates, of_subagents) = match sessions.projects {
         Projects::Current => (of_project(sessions.places)?, subagents_of_project(sessions.places)?),
         Projects::All => (of_all_projects(sessions.places)?, subagents_of_all_projects(sessions.places)?),
     };
-    let known = index.sources()?;
+    candidates.extend(of_subagents);
+    // Of texts that have the words, the newest are ranked: those that are indexed last.
+    candidates.sort_by_key(|candidate| candidate.modified);
     let mut seen = HashSet::new();
     let mut changed = Vec::new();
     let mut n_bytes = 0;
-    // Of texts that have the words, the newest are ranked: those that are indexed last.
-    for path in of_subagents.into_iter().chain(of_sessions.into_iter().rev().map(|Candidate { path, .. }| path)) {
+    for Candidate { path, modified, len } in candidates {
         // A name that is not UTF-8 has no session id.
-        let (Some(key), Ok(metadata)) = (path.to_str().map(str::to_owned), path.metadata()) else { continue };
-        if known.get(&key).is_none_or(|(_, source)| source.stamp != stamp(&metadata)) {
-            n_bytes += metadata.len().saturating_sub(known.get(&key).map_or(0, |(_, source)| source.n_bytes));
+        let Some(key) = path.to_str().map(str::to_owned) else { continue };
+        let known = known.get(&key).map(|(_, source)| source);
+        if known.is_none_or(|source| source.stamp != stamp(len, modified)) {
+            n_bytes += len.saturating_sub(known.map_or(0, |source| source.n_bytes));
             changed.push(path);
         }
         seen.insert(key);
@@ -127,11 +138,15 @@ fn project_of(path: &Path, places: &Places) -> String {
 /// Takes up what is new in the archive; the keys of what it keeps.
 fn kept(
     index: &mut FindIndex,
+    known: &Known,
     archive: &dyn Archive,
     sessions: Sessions<'_>,
     ui: &Ui,
 ) -> Result<HashSet<String>, CommandError> {
-    let known = index.sources()?;
+    let mark = archive.objects_mark(ObjectKind::Session)?;
+    if index.has_kept(sessions.project, &mark)? {
+        return Ok(known.keys().filter(|key| key.starts_with("kept:")).cloned().collect());
+    }
     let mut seen = HashSet::new();
     for session in kept_sessions(archive)? {
         Stopped::check(ui.stop())?;
@@ -145,6 +160,7 @@ fn kept(
         }
         seen.insert(key);
     }
+    index.note_kept(sessions.project, &mark)?;
     Ok(seen)
 }
 
@@ -155,15 +171,16 @@ fn is_other(stamp: &str, session: &KeptSession) -> bool {
 /// Forgets what is no longer there of what is searched.
 fn forget_others(
     index: &mut FindIndex,
+    known: &Known,
     seen: &HashSet<String>,
     sessions: Sessions<'_>,
     has_archive: bool,
 ) -> Result<(), CommandError> {
-    for (key, (number, source)) in index.sources()? {
+    for (key, (number, source)) in known {
         let is_searched = sessions.project.is_none_or(|project| project == source.project);
-        if is_searched && !seen.contains(&key) && (has_archive || !key.starts_with("kept:")) {
+        if is_searched && !seen.contains(key) && (has_archive || !key.starts_with("kept:")) {
             index.begin()?;
-            index.drop_source(number)?;
+            index.drop_source(*number)?;
             index.commit()?;
         }
     }

@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use serde_json::Value;
+
 #[cfg(feature = "mcp")]
 use crate::agent::Agent;
 use crate::proxy::Proxy;
@@ -264,4 +266,72 @@ fn n_09_whole_sessions_go_to_a_server_only_where_the_user_says_so() {
     project.run(["list", "--kept"]).ended(0);
     // What is there already needs no word.
     project.run(["prune", "a.jsonl", "--mask", "2", "-o", "b.jsonl"]).ended(0);
+}
+
+// W-06, N-09: what is searched of an archive on a server lies in an index of this machine, one for each server.
+#[test]
+#[ignore = "needs CTXC_TEST_POSTGRES"]
+fn w_06_sessions_of_an_archive_on_a_server_are_found() {
+    let (stage, url, shown) = on_a_server();
+    let stage = stage.session("session-small");
+    let id = stage.id_of("session-small");
+    let indexes = |stage: &Stage| {
+        let names = std::fs::read_dir(stage.path("../data/ctxc")).into_iter().flatten();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("find-") && name.ends_with(".sqlite")).collect::<Vec<_>>()
+    };
+    let find = |args: &[&str]| {
+        let run = stage.run([&["find", "--json", "--speaker", "tool"], args].concat()).ended(0);
+        assert!(!run.text.contains(password(&url)) && !run.stderr.contains("was not searched"), "{}", run.text);
+        run.json()["hits"][0].clone()
+    };
+    // Before there is an archive, and none is made.
+    assert_eq!(find(&["NameError socket"])["status"], "in_context");
+    let listed = stage.run(["archive", "list"]);
+    assert!(listed.stderr.contains("no archive"), "{}", listed.text);
+    stage.run(["keep", "--all"]).ended(0);
+    assert_eq!(find(&["NameError socket"])["status"], "in_context");
+
+    let refs = stage.run(["refs", "latest", "--json"]).ended(0).json();
+    let call = refs["calls"].as_array().unwrap().iter().find(|call| call["result_line"] == 44).unwrap();
+    stage.run(["discard", "latest", call["handle"].as_str().unwrap(), "--in-place"]).ended(0);
+    let removed = find(&["NameError socket"]);
+    assert_eq!(removed["status"], "removed");
+    let words = |command: &Value| command.as_str().unwrap().split(' ').skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let show = words(&removed["show"]);
+    let shown_text = stage.run(show.iter().map(String::as_str).collect::<Vec<_>>()).ended(0).text;
+    assert!(shown_text.contains("NameError: name 'socket' is not defined"), "{shown_text}");
+    let undo = words(&removed["restore"]);
+    stage.run(undo.iter().map(String::as_str).chain(["--in-place", "--force"]).collect::<Vec<_>>()).ended(0);
+
+    std::fs::remove_file(stage.path_of("session-small")).unwrap();
+    let kept = find(&["ameErro"]);
+    assert_eq!((kept["status"].as_str(), kept["session"].as_str()), (Some("kept"), Some(&*id)));
+    stage.run(["restore", &id, "--all"]).ended(0);
+    assert_eq!(find(&["NameError socket"])["status"], "in_context");
+
+    // The password is no part of what names the index, which others cannot read and which goes with what is forgotten.
+    let index = indexes(&stage);
+    assert_eq!(index.len(), 1, "{index:?}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let metadata = stage.path("../data/ctxc").join(&index[0]).metadata().unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    }
+    assert!(stage.run(["find", "webhook", "--archive", &shown]).ended(0).text.contains("webhook"));
+    assert_eq!(indexes(&stage), index);
+    let stage = stage.stdin("lease_until\n");
+    stage.run(["forget", "--secret", "--yes"]);
+    assert_eq!(indexes(&stage), [""; 0]);
+}
+
+// W-06: a server that cannot be reached is said to be left out, and the files are searched.
+#[test]
+fn w_06_files_are_searched_where_a_server_cannot_be_reached() {
+    let stage = Stage::new().session("session-small");
+    let run = stage.run(["find", "webhook", "--archive", "postgres://ann:planted@127.0.0.1:9/team"]).ended(0);
+    assert!(run.text.contains("webhook"), "{}", run.text);
+    assert!(run.stderr.contains("postgres://ann@127.0.0.1:9/team was not searched"), "{}", run.stderr);
+    assert!(!run.text.contains("planted"), "{}", run.text);
 }

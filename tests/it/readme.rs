@@ -97,6 +97,7 @@ impl Ids {
         ids.fold(numbered.into_owned(), |text, (number, id)| {
             let (short, named) = (&id[..8], format!("[ID {number}, short]"));
             text.replace(&format!("undo {short}\n"), &format!("undo {named}\n"))
+                .replace(&format!("show {short} "), &format!("show {named} "))
                 .replace(&format!("({short})"), &format!("({named})"))
         })
     }

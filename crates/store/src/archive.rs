@@ -100,6 +100,12 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError>;
 
+    /// A mark of the objects of this kind, which is another one once any of them was put or dropped.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn objects_mark(&self, kind: ObjectKind) -> Result<String, ArchiveError>;
+
     /// The records that `filter` admits, oldest first.
     ///
     /// # Errors

@@ -72,6 +72,8 @@ pub struct Candidate {
     pub path: PathBuf,
     /// When it was last written.
     pub modified: SystemTime,
+    /// Its length in bytes.
+    pub len: u64,
 }
 
 /// Why a SESSION argument stands for nothing. The messages fit after "cannot"; candidates stand newest first.
@@ -330,14 +332,18 @@ fn sessions_in(folders: &[PathBuf]) -> Result<Vec<Candidate>, SessionError> {
     let mut sessions = Vec::new();
     for folder in folders {
         for path in list(folder)?.into_iter().filter(|path| session_id(path).is_some()) {
-            // A file that went away since the folder was listed is no session any more. A pipe or a device of that name
-            // is none either: to open it could wait for ever.
-            let Ok(metadata) = fs::metadata(&path) else { continue };
-            let Some(modified) = metadata.modified().ok().filter(|_| metadata.is_file()) else { continue };
-            sessions.push(Candidate { path, modified });
+            sessions.extend(candidate(path));
         }
     }
     Ok(sessions)
+}
+
+/// What lies at `path`. A file that went away since its folder was listed is no session any more. A pipe or a device of
+/// that name is none either: to open it could wait for ever.
+fn candidate(path: PathBuf) -> Option<Candidate> {
+    let metadata = fs::metadata(&path).ok()?;
+    let modified = metadata.modified().ok().filter(|_| metadata.is_file())?;
+    Some(Candidate { path, modified, len: metadata.len() })
 }
 
 /// What is in `folder`, in no order; nothing where there is no such folder.

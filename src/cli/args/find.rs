@@ -15,8 +15,8 @@ use ctxc_core::apply::Speaker;
 pub(super) const EXAMPLES: &str = "\
 Finds messages, tool calls and tool results that contain all words, or some of the words if few contain all. \
 Words such as \"the\" are ignored, so you can type a question. There is no query syntax; Chinese, Japanese and \
-Korean need no spaces. Also searches the archive: sessions whose file is gone, and content that operations \
-removed.
+Korean need no spaces. Also searches the archive (sessions whose file is gone, and content that operations \
+removed) and the transcripts of subagents, which cannot be resumed.
 
 The index is a local file beside the archive that only you can read. It is updated before each search, so the \
 first one takes longer. Like the archive, it stores the words of your sessions unencrypted, secrets included.

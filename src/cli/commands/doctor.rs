@@ -177,7 +177,7 @@ fn look_at_sessions(places: &Places, kept: &[KeptSession], doctor: &mut Doctor, 
     doctor.client.version = sessions.first().and_then(|newest| client_version(&newest.path));
     let kept: HashMap<&str, &KeptSession> = kept.iter().map(|session| (session.id.as_str(), session)).collect();
     let mut near = Vec::new();
-    for Candidate { path, modified } in &sessions {
+    for Candidate { path, modified, .. } in &sessions {
         Stopped::check(ui.stop())?;
         let id = session_id(path).unwrap_or_default();
         let short: String = id.chars().take(8).collect();

@@ -80,7 +80,8 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         }
         found.extend(looker.look(&hit, &settings.query)?);
     }
-    let report = FindReport::new(&settings.query, found, looker.sources.len() as u64, now, settings.projects);
+    let n_sessions = looker.sources.values().filter(|source| subagent(source).is_none()).count() as u64;
+    let report = FindReport::new(&settings.query, found, n_sessions, now, settings.projects);
     tell_quoted(&settings.reporting, ui, &report, report.text(ui.look()))?;
     say_next(&report, settings, ui);
     Ok(Completion::Full)

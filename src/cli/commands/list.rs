@@ -93,7 +93,7 @@ fn list_kept(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
 
 /// What is told of one session. One that cannot be read is listed with the reason.
 fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<SessionRow, CommandError> {
-    let Candidate { path, modified } = session;
+    let Candidate { path, modified, .. } = session;
     let mut row = SessionRow {
         id: session_id(path).unwrap_or_default().to_owned(),
         path: path.display().to_string(),

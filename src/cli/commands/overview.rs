@@ -62,7 +62,7 @@ impl Settings {
 }
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let Some(Candidate { path, modified }) = &settings.session else {
+    let Some(Candidate { path, modified, .. }) = &settings.session else {
         ui.status("this project has no session");
         ui.hint("run `ctxc list --all` for the sessions of all projects, or `ctxc --help` for the commands");
         return Ok(Completion::Full);

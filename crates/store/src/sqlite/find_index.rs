@@ -57,6 +57,10 @@ const TABLES: &str = "
         PRIMARY KEY (source, line, at)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX place_by_document ON place (document);
+    CREATE TABLE kept (
+        project TEXT PRIMARY KEY,      -- empty for all of them
+        mark TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
     CREATE TABLE vocabulary (
         id INTEGER PRIMARY KEY,
         n_bytes INTEGER NOT NULL,
@@ -237,6 +241,24 @@ impl FindIndex {
         let active = active.as_slice();
         let values = values![key, project, session, title, stamp, *n_lines, *n_bytes, checksum, active];
         self.db().number(PUT, &values)
+    }
+
+    /// Whether what the archive keeps of `project`, or of all, was taken up when the archive had this mark.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn has_kept(&self, project: Option<&str>, mark: &str) -> Result<bool, ArchiveError> {
+        const FIND: &str = "SELECT count(*) FROM kept WHERE project IN ('', $1) AND mark = $2";
+        Ok(self.db().number(FIND, &values![project.unwrap_or_default(), mark])? > 0)
+    }
+
+    /// Notes that what the archive keeps of `project`, or of all, is taken up as of this mark.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn note_kept(&mut self, project: Option<&str>, mark: &str) -> Result<(), ArchiveError> {
+        const PUT: &str = "INSERT OR REPLACE INTO kept (project, mark) VALUES ($1, $2)";
+        self.link.execute(PUT, &values![project.unwrap_or_default(), mark]).map(|_| ())
     }
 
     /// Forgets the texts of the source with this number; those of no other source go.

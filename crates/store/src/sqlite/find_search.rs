@@ -96,15 +96,13 @@ impl FindQuery<'_> {
         about.extend(self.project.map(of_project));
         about.extend(self.speaker.map(of_speaker));
         about.extend(self.tool.map(of_tool));
-        let mut narrowed = format!("text : ({expression})");
-        for word in about {
-            narrowed += &format!(" AND about : \"{word}\"");
-        }
+        let mut conditions: Vec<String> = about.iter().map(|word| format!("about : \"{word}\"")).collect();
         if let Some(periods) = self.since.and_then(Since::periods) {
             let periods: Vec<String> = periods.map(|period| format!("\"{}\"", of_period(period))).collect();
-            narrowed += &format!(" AND about : {}", any(&periods));
+            conditions.push(format!("about : {}", any(&periods)));
         }
-        narrowed
+        conditions.insert(0, format!("text : ({expression})"));
+        conditions.join(" AND ")
     }
 
     /// Whether there is anything to look for.
@@ -294,4 +292,137 @@ fn longer(db: &dyn Link, term: &[String], place: Part, most: usize) -> Result<Ve
 
 fn any(phrases: &[String]) -> String {
     format!("({})", phrases.join(" OR "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FindSource;
+
+    const NOW: i64 = 1_800_000_000;
+
+    struct Shelf {
+        index: FindIndex,
+        n_texts: u32,
+    }
+
+    impl Shelf {
+        fn new() -> Self {
+            let mut index = FindIndex::in_memory().unwrap();
+            index.begin().unwrap();
+            Self { index, n_texts: 0 }
+        }
+
+        fn put(&mut self, project: &str, (kind, tool): (&'static str, Option<&str>), age: i64, text: &str) {
+            let speaker = if kind == "prompt" { "user" } else { "tool" };
+            let time = Timestamp::from_second(NOW - age).ok();
+            let place = FindPlace { source: 1, line: self.n_texts, at: 0, start: 0 };
+            let text = FindText { key: u64::from(self.n_texts), kind, speaker, tool, time, text };
+            self.index.put_text(project, place, &text).unwrap();
+            self.n_texts += 1;
+        }
+
+        /// The numbers of the texts that are found, from 0.
+        fn found(&self, query: FindQuery<'_>) -> Vec<u32> {
+            let hits = self.index.search(&query).unwrap();
+            hits.iter().map(|hit| hit.places[0].line).collect()
+        }
+    }
+
+    fn source() -> FindSource {
+        FindSource {
+            key: "a".to_owned(),
+            project: String::new(),
+            session: String::new(),
+            title: String::new(),
+            stamp: String::new(),
+            n_lines: 0,
+            n_bytes: 0,
+            checksum: 0,
+            active: Vec::new(),
+        }
+    }
+
+    fn query(text: &str) -> FindQuery<'_> {
+        FindQuery { text, project: None, speaker: None, tool: None, since: None, limit: 50 }
+    }
+
+    // W-06: of a word that thousands of texts have, what a person said of old is not lost among what tools printed since.
+    #[test]
+    fn w_06_what_people_said_is_found_among_any_number_of_results() {
+        let mut shelf = Shelf::new();
+        shelf.index.put_source(&source()).unwrap();
+        shelf.put("a", ("prompt", None), 1_000_000, "a common word that was typed");
+        for n in 0..=MOST_RANKED {
+            shelf.put("a", ("tool-result", None), 0, &format!("common {n}, as a tool says it in a long line"));
+        }
+        shelf.index.commit().unwrap();
+        let found = shelf.found(query("common"));
+        assert_eq!((found.len(), found[0]), (50, 0));
+    }
+
+    // W-06
+    #[test]
+    fn w_06_a_search_is_narrowed_to_the_second() {
+        const DAY: i64 = 86_400;
+        let mut shelf = Shelf::new();
+        shelf.index.put_source(&source()).unwrap();
+        for days in [1, 20, 40, 100, 400, 4_000] {
+            shelf.put("a", ("tool-result", Some("Bash")), days * DAY, &format!("unobtainium {days}"));
+        }
+        shelf.put("b", ("prompt", None), 20 * DAY + 1, "unobtainium");
+        // Clocks differ.
+        shelf.put("b", ("prompt", None), -DAY, "unobtainium tomorrow");
+        shelf.index.commit().unwrap();
+        let count = |query| shelf.found(query).len();
+        let now = Timestamp::from_second(NOW).unwrap();
+        for (days, expected) in [(0, 1), (1, 2), (20, 3), (21, 4), (400, 7), (3_999, 7), (4_000, 8)] {
+            let since = Some(Since { from: Timestamp::from_second(NOW - days * DAY).unwrap(), now });
+            assert_eq!(count(FindQuery { since, ..query("unobtainium") }), expected, "{days} days");
+            assert_eq!(count(FindQuery { since, ..query("nobtai") }), expected, "a part, {days} days");
+        }
+        assert_eq!(count(FindQuery { tool: Some("bASH"), ..query("unobtainium") }), 6);
+        assert_eq!(count(FindQuery { tool: Some("Bas"), ..query("unobtainium") }), 0);
+        assert_eq!(count(FindQuery { project: Some("b"), ..query("unobtainium") }), 2);
+        assert_eq!(count(FindQuery { project: Some("b"), speaker: Some("tool"), ..query("unobtainium") }), 0);
+        assert_eq!(count(FindQuery { speaker: Some("user"), ..query("unobtainium") }), 2);
+    }
+
+    // W-06
+    #[test]
+    fn w_06_parts_of_words_are_found() {
+        let mut shelf = Shelf::new();
+        shelf.index.put_source(&source()).unwrap();
+        for text in ["the deployments of it", "redeployment", "see src/main.rs:12", "明日の会議は"] {
+            shelf.put("a", ("prompt", None), 0, text);
+        }
+        // So many that they are looked for by turns.
+        for n in 0..3 * MOST_LONGER {
+            shelf.put("b", ("prompt", None), 0, &format!("serial{n}"));
+        }
+        shelf.index.commit().unwrap();
+        let cases: [(&str, &[u32]); 8] = [
+            ("deploymen", &[0]),
+            ("eployment", &[0, 1]),
+            ("eploymentx", &[0, 1]),
+            ("src/mai", &[2]),
+            ("deploymen the", &[0]),
+            ("会議", &[3]),
+            ("どの会議ですか", &[3]),
+            ("nothing", &[]),
+        ];
+        for (text, expected) in cases {
+            let mut found = shelf.found(query(text));
+            found.sort_unstable();
+            assert_eq!(found, expected, "{text}");
+        }
+        let longest = format!("erial{}", 3 * MOST_LONGER - 1);
+        assert_eq!(shelf.found(query(&longest)).len(), 1);
+        let last = FindQuery { project: Some("a"), ..query("erial") };
+        assert_eq!(shelf.found(last).len(), 0);
+        shelf.index.begin().unwrap();
+        shelf.put("a", ("prompt", None), 0, "serialization");
+        shelf.index.commit().unwrap();
+        assert_eq!(shelf.found(last).len(), 1, "longer than all others");
+    }
 }

@@ -73,6 +73,10 @@ impl Archive for Store {
         objects::heads(&*self.reader, kind, group)
     }
 
+    fn objects_mark(&self, kind: ObjectKind) -> Result<String, ArchiveError> {
+        objects::mark(&*self.reader, kind)
+    }
+
     fn records(&self, filter: &RecordFilter<'_>) -> Result<Vec<Record>, ArchiveError> {
         records::filtered(&*self.reader, &mut self.lines.borrow_mut().unpacker, filter)
     }

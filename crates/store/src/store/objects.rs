@@ -58,6 +58,16 @@ pub(crate) fn heads(
     })
 }
 
+/// A mark of the objects of a kind. Each that is put has a number of its own, higher than any before it, so that how many
+/// there are and which is the newest tells all; its checksum tells it from that of another archive at the same place.
+pub(crate) fn mark(db: &dyn Link, kind: ObjectKind) -> Result<String, ArchiveError> {
+    let n_objects = db.number("SELECT count(*) FROM object WHERE kind = $1", &values![kind.name()])?;
+    let newest = "SELECT seq, checksum FROM object WHERE kind = $1 ORDER BY seq DESC LIMIT 1";
+    let newest = db.one(newest, &values![kind.name()], |row| Ok((row.get::<i64>()?, row.get::<Vec<u8>>()?)))?;
+    let (seq, checksum) = newest.unwrap_or_default();
+    Ok(format!("{n_objects} {seq} {checksum:?}"))
+}
+
 /// Stores `object` in the place of an older one of its kind and key.
 pub(crate) fn put(db: &dyn Link, packer: &mut Packer, object: &Object) -> Result<(), ArchiveError> {
     if let Some(LineId(id)) = missing_line(db, &object.lines)? {

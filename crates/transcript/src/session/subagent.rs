@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::{Places, SessionError, all_projects, current_project, is_uuid, list};
+use super::{Candidate, Places, SessionError, all_projects, candidate, current_project, is_uuid, list};
 use crate::LineReader;
 
 /// How far the folders below `subagents` are followed: those of a client nest two deep.
@@ -16,12 +16,12 @@ const DEEPEST: usize = 4;
 /// How much of a transcript is read for the session that it belongs to, in bytes.
 const HEAD: u64 = 1 << 20;
 
-/// The transcripts of subagents of the project at `places.cwd`, by their paths. One that a compaction ran repeats what
+/// The transcripts of subagents of the project at `places.cwd`, in no order. One that a compaction ran repeats what
 /// its session says, and is left out.
 ///
 /// # Errors
 /// When a project folder cannot be listed.
-pub fn subagents_of_project(places: &Places) -> Result<Vec<PathBuf>, SessionError> {
+pub fn subagents_of_project(places: &Places) -> Result<Vec<Candidate>, SessionError> {
     subagents_in(&current_project(places)?)
 }
 
@@ -29,7 +29,7 @@ pub fn subagents_of_project(places: &Places) -> Result<Vec<PathBuf>, SessionErro
 ///
 /// # Errors
 /// When a project folder cannot be listed.
-pub fn subagents_of_all_projects(places: &Places) -> Result<Vec<PathBuf>, SessionError> {
+pub fn subagents_of_all_projects(places: &Places) -> Result<Vec<Candidate>, SessionError> {
     subagents_in(&all_projects(places)?)
 }
 
@@ -58,35 +58,29 @@ pub fn session_of_subagent(transcript: &Path) -> io::Result<Option<String>> {
     Ok(entry.as_ref().and_then(|entry| entry.get("sessionId")?.as_str()).map(str::to_owned))
 }
 
-fn subagents_in(projects: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
+fn subagents_in(projects: &[PathBuf]) -> Result<Vec<Candidate>, SessionError> {
     let mut found = Vec::new();
     for project in projects {
         for path in list(project)? {
             if path.file_name().and_then(|name| name.to_str()).is_some_and(is_uuid) {
                 collect(&path.join("subagents"), DEEPEST, &mut found);
-            } else if is_transcript(&path) {
-                found.push(path);
+            } else if subagent_id(&path).is_some() {
+                found.extend(candidate(path));
             }
         }
     }
-    found.sort_unstable();
     Ok(found)
 }
 
 /// Adds what is in `folder` and those below it. What cannot be listed, or is a link, has none.
-fn collect(folder: &Path, deep: usize, found: &mut Vec<PathBuf>) {
+fn collect(folder: &Path, deep: usize, found: &mut Vec<Candidate>) {
     for path in list(folder).unwrap_or_default() {
-        if is_transcript(&path) {
-            found.push(path);
+        if subagent_id(&path).is_some() {
+            found.extend(candidate(path));
         } else if deep > 0 && fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir()) {
             collect(&path, deep - 1, found);
         }
     }
-}
-
-/// Whether it is a file that has such a name; to open a pipe could wait for ever.
-fn is_transcript(path: &Path) -> bool {
-    subagent_id(path).is_some() && path.is_file()
 }
 
 #[cfg(test)]
@@ -115,8 +109,11 @@ mod tests {
         }
         put(&format!("{SESSION}.jsonl"));
         fs::create_dir(dir.path().join("-shop/agent-folder.jsonl")).unwrap();
-        assert_eq!(subagents_of_project(&places).unwrap(), expected);
-        assert_eq!(subagents_of_all_projects(&places).unwrap(), expected);
+        for found in [subagents_of_project(&places), subagents_of_all_projects(&places)] {
+            let mut found: Vec<PathBuf> = found.unwrap().into_iter().map(|it| it.path).collect();
+            found.sort();
+            assert_eq!(found, expected);
+        }
         for (path, id) in expected.iter().zip(["a1", "a2", "00ff"]) {
             assert_eq!(subagent_id(path), Some(id));
             assert_eq!(session_of_subagent(path).unwrap().as_deref(), Some(SESSION));

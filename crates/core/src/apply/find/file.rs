@@ -1,11 +1,11 @@
 //! A session file, taken into the index as far as it is new.
 
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::active::pack;
 use super::error::FindError;
@@ -21,9 +21,8 @@ const PORTION: u64 = 16 << 20;
 
 /// By what one look tells that a file is as it was.
 #[must_use]
-pub fn stamp(metadata: &Metadata) -> String {
-    let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    format!("{}:{}", metadata.len(), modified.unwrap_or_default().as_nanos())
+pub fn stamp(len: u64, modified: SystemTime) -> String {
+    format!("{len}:{}", modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos())
 }
 
 /// A session file to be indexed.
@@ -85,7 +84,7 @@ fn take_up(
         project: project.to_owned(),
         session: session.to_owned(),
         title: String::new(),
-        stamp: stamp(&metadata),
+        stamp: stamp(metadata.len(), metadata.modified().unwrap_or(UNIX_EPOCH)),
         n_lines: 0,
         n_bytes: 0,
         checksum: 0,
