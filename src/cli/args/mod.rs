@@ -44,6 +44,7 @@ pub(super) mod undo;
 
 pub(super) use compress::{Include, Only};
 pub(super) use engine::EngineName;
+#[cfg(feature = "mcp")]
 pub(super) use fit::target as fit_target;
 pub use root::Args;
 pub(super) use root::Verb;

@@ -141,6 +141,7 @@ impl ProtectArgs {
 }
 
 /// The usual rules, with what the configuration protects.
+#[cfg(feature = "mcp")]
 pub(super) fn configured(config: &Config) -> PruneStage {
     PruneStage {
         rules: Rule::DEFAULT.map(|rule| rule.name().to_owned()).to_vec(),

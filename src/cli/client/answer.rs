@@ -39,6 +39,7 @@ pub(crate) struct Request {
 
 impl Request {
     /// Whether tools were asked to do something to it.
+    #[cfg_attr(not(feature = "mcp"), expect(clippy::unused_self, reason = "without the server there are no tools"))]
     pub(super) const fn has_asked(&self) -> bool {
         #[cfg(feature = "mcp")]
         return !self.asked.is_empty();
