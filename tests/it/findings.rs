@@ -142,6 +142,32 @@ fn n_06_a_truncation_below_a_later_compaction_is_undone_with_it_where_it_would_s
     assert!(n_refused > 0, "no truncation was refused");
 }
 
+// N-03: what stood last in the session was left out, and a client went on from what stood before it.
+#[test]
+fn n_03_messages_that_come_back_at_the_end_stand_before_what_a_client_added() {
+    // It ends with a call that has no result.
+    let whole = String::from_utf8(fixture("open-tool-loop")).unwrap();
+    let source: String = whole.split_inclusive('\n').take(13).collect();
+    let stage = Stage::new().file("in.jsonl", source);
+    let compacted = compact(&stage, "in.jsonl", "1", "1.jsonl");
+    // The summary is the prompt of the turn, so that it stays and the call goes.
+    let args = ["truncate", "1.jsonl", "--target-tokens", "100", "--tokens", "chars4", "-o", "2.jsonl", "--json"];
+    let truncated = operation(&stage.run(args).ended(0).json());
+    undo(&stage, "2.jsonl", &compacted, "3.jsonl");
+    let without = chain(&stage, "3.jsonl");
+    go_on(&stage, "3.jsonl", &mut Client::default(), 7);
+    let added: Vec<String> = chain(&stage, "3.jsonl").into_iter().filter(|uuid| !without.contains(uuid)).collect();
+    undo(&stage, "3.jsonl", &truncated, "4.jsonl");
+    let source = chain(&stage, "in.jsonl");
+    let is_call = |uuid: &String| source.contains(uuid) && !without.contains(uuid);
+    let calls: Vec<String> = chain(&stage, "1.jsonl").into_iter().filter(is_call).collect();
+    assert!(!calls.is_empty() && !added.is_empty());
+    let back = chain(&stage, "4.jsonl");
+    let at = |uuid: &String| back.iter().position(|it| it == uuid);
+    assert!(calls.iter().all(|uuid| at(uuid).is_some()), "{calls:?} are not all in {back:?}");
+    assert!(calls.iter().map(at).max() < added.iter().filter_map(at).map(Some).min(), "{back:?}");
+}
+
 // W-04, N-11
 #[test]
 fn w_04_an_undo_tells_the_size_that_the_client_recorded_of_what_comes_back() {

@@ -105,6 +105,7 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
         };
         let stood = Stood::of(&version.0);
         let first = layout.place(&Address::Stored(LineNo(line))).unwrap_or(LineNo(line));
+        let last = stood.last(line, index, layout);
         for stored in (line..end).map(LineNo) {
             let Some(place) = layout.place(&Address::Stored(stored)) else { continue };
             if let Some(identity) = identity {
@@ -123,10 +124,17 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
                 }
                 Parent::Root => None,
             };
-            // Behind an inserted line may stand again what was dropped there.
+            // Behind an inserted line, and behind the last entry of the session, may stand again what was dropped there.
             let at = parent.and_then(|parent| stood.inserted.get(&parent));
-            let heir = at.and_then(|at| tip(index, stood.next(*at..line, index, layout).unwrap_or(first)));
-            if let Some(heir) = heir {
+            let end = match (at, index.record(place).parent()) {
+                (Some(at), _) => Some(stood.next(*at..line, index, layout).unwrap_or(first)),
+                (None, Parent::At(parent)) => last.filter(|last| *last == parent).map(|_| first),
+                (None, Parent::Missing | Parent::Root) => None,
+            };
+            // A branch that was left goes on from where it was.
+            let goes_on = |chain: &Chain| at.is_some() || last.is_some_and(|last| chain.is_live(last));
+            let chain = end.map(|end| chain_before(index, end)).filter(goes_on);
+            if let Some(heir) = chain.and_then(|chain| chain.lines.last().copied()) {
                 rewrite.parents.insert(place, Some(heir));
                 index.relink(place, Some(heir));
             }
@@ -170,13 +178,24 @@ impl Stood {
 
     /// Where the first entry of these stored lines stands that was there.
     fn next(&self, lines: Range<u32>, index: &Index, layout: &Layout) -> Option<LineNo> {
-        let behind = lines.map(LineNo).filter(|line| self.kept.contains(*line));
-        let mut places = behind.filter_map(|line| layout.place(&Address::Stored(line)));
-        let is_entry = |place: &LineNo| {
+        self.entries(lines, index, layout).next()
+    }
+
+    /// Where the last entry of the stored lines before `end` stands that was there, if what stands behind it was left out.
+    fn last(&self, end: u32, index: &Index, layout: &Layout) -> Option<LineNo> {
+        let last = self.entries(0..end, index, layout).next_back()?;
+        let is_behind = |line: &LineNo| layout.place(&Address::Stored(*line)).is_some_and(|place| place > last);
+        let is_left_out = |line: LineNo| !self.kept.contains(line);
+        (0..end).rev().map(LineNo).take_while(is_behind).any(is_left_out).then_some(last)
+    }
+
+    /// Where the entries of these stored lines stand that were there.
+    fn entries(&self, lines: Range<u32>, index: &Index, layout: &Layout) -> impl DoubleEndedIterator<Item = LineNo> {
+        let there = lines.map(LineNo).filter(|line| self.kept.contains(*line));
+        there.filter_map(|line| layout.place(&Address::Stored(line))).filter(|place| {
             let record = index.record(*place);
             record.uuid != IdHash::NONE && !record.flags.any(Flags::SIDECHAIN)
-        };
-        places.find(is_entry)
+        })
     }
 }
 
@@ -184,13 +203,13 @@ fn uuid_in(line: &[u8]) -> Option<IdHash> {
     Scan::of(line).uuid.and_then(|span| span.string(line)).map(IdHash::of)
 }
 
-/// The last entry that a resume sends of the lines before `end`.
-fn tip(index: &Index, end: LineNo) -> Option<LineNo> {
+/// What a resume sends of the lines before `end`.
+fn chain_before(index: &Index, end: LineNo) -> Chain {
     let mut before = index.clone();
     for line in index.lines().filter(|line| *line >= end) {
         before.drop_line(line);
     }
-    Chain::find(&before).lines.last().copied()
+    Chain::find(&before)
 }
 
 /// The live chain of the session without what was inserted.
@@ -215,7 +234,9 @@ pub(in crate::apply) fn without_inserted(index: &Index, layout: &Layout) -> Inde
             continue;
         }
         let Some(group) = layout.groups().iter().find(|group| group.places().any(|it| it == parent)) else { continue };
-        if let Some(heir) = *tips.entry(group.first).or_insert_with(|| tip(&stored, group.first)) {
+        if let Some(heir) =
+            *tips.entry(group.first).or_insert_with(|| chain_before(&stored, group.first).lines.last().copied())
+        {
             stored.relink(line, Some(heir));
         }
     }
