@@ -87,7 +87,7 @@ fn w_03_one_session_is_compared_with_its_source() {
     let stage = Stage::new().session("session-small");
     let id = stage.id_of("session-small");
     let untouched = stage.run(["diff", "--json"]).ended(0);
-    assert!(untouched.stderr.contains("no operation in the archive changed webhook duplicates"), "{}", untouched.text);
+    assert!(untouched.stderr.contains("no operation in the archive changed this session"), "{}", untouched.text);
     assert_eq!(untouched.json()["changed"]["entries"], 0);
     let first = stage.run(["prune", &id]).ended(0).path();
     let second = stage.run(["prune", first.to_str().unwrap(), "--mask", "2"]).ended(0).path();

@@ -106,7 +106,7 @@ fn read(settings: &Settings, ui: &Ui) -> Result<(Reading, Reading), CommandError
                 None => false,
             };
             if !is_changed {
-                ui.status(format_args!("no operation in the archive changed {}", after.session().label()));
+                ui.status("no operation in the archive changed this session");
             }
             Ok((before, after))
         }
