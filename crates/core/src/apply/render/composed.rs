@@ -104,8 +104,9 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
             continue;
         };
         let stood = Stood::of(&version.0);
-        let first = layout.place(&Address::Stored(LineNo(line))).unwrap_or(LineNo(line));
-        let last = stood.last(line, index, layout);
+        // What clients wrote behind the version before is not part of what it left out: they may have gone back to its end.
+        let first = layout.place(&Address::Stored(LineNo(stood.end))).unwrap_or(LineNo(stood.end));
+        let last = stood.last(index, layout);
         for stored in (line..end).map(LineNo) {
             let Some(place) = layout.place(&Address::Stored(stored)) else { continue };
             if let Some(identity) = identity {
@@ -127,7 +128,7 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
             // Behind an inserted line, and behind the last entry of the session, may stand again what was dropped there.
             let at = parent.and_then(|parent| stood.inserted.get(&parent));
             let end = match (at, index.record(place).parent()) {
-                (Some(at), _) => Some(stood.next(*at..line, index, layout).unwrap_or(first)),
+                (Some(at), _) => Some(stood.next(*at, index, layout).unwrap_or(first)),
                 (None, Parent::At(parent)) => last.filter(|last| *last == parent).map(|_| first),
                 (None, Parent::Missing | Parent::Root) => None,
             };
@@ -150,6 +151,8 @@ struct Stood {
     inserted: HashMap<IdHash, u32>,
     /// The stored lines that were there.
     kept: LineSet,
+    /// How many stored lines the session had.
+    end: u32,
 }
 
 impl Stood {
@@ -173,20 +176,20 @@ impl Stood {
             }
             at += n;
         }
-        Self { inserted, kept }
+        Self { inserted, kept, end: at }
     }
 
-    /// Where the first entry of these stored lines stands that was there.
-    fn next(&self, lines: Range<u32>, index: &Index, layout: &Layout) -> Option<LineNo> {
-        self.entries(lines, index, layout).next()
+    /// Where the first entry of the stored lines from `start` on stands that was there.
+    fn next(&self, start: u32, index: &Index, layout: &Layout) -> Option<LineNo> {
+        self.entries(start..self.end, index, layout).next()
     }
 
-    /// Where the last entry of the stored lines before `end` stands that was there, if what stands behind it was left out.
-    fn last(&self, end: u32, index: &Index, layout: &Layout) -> Option<LineNo> {
-        let last = self.entries(0..end, index, layout).next_back()?;
+    /// Where the last entry stands that was there, if what stands behind it was left out.
+    fn last(&self, index: &Index, layout: &Layout) -> Option<LineNo> {
+        let last = self.entries(0..self.end, index, layout).next_back()?;
         let is_behind = |line: &LineNo| layout.place(&Address::Stored(*line)).is_some_and(|place| place > last);
         let is_left_out = |line: LineNo| !self.kept.contains(line);
-        (0..end).rev().map(LineNo).take_while(is_behind).any(is_left_out).then_some(last)
+        (0..self.end).rev().map(LineNo).take_while(is_behind).any(is_left_out).then_some(last)
     }
 
     /// Where the entries of these stored lines stand that were there.
