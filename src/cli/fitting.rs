@@ -102,7 +102,7 @@ impl Figures {
         }
         let removable = |call: &PrunedCall| Removable {
             place: places.get(call.line.idx()).copied().unwrap_or_default(),
-            saved: u64::try_from(call.cut.saved()).unwrap_or(0),
+            saved: call.saved().0,
             class: if call.by.is_some() { RemovableClass::Superseded } else { RemovableClass::Old },
         };
         let thinking = chain.lines.iter().enumerate().filter_map(|(place, &line)| {
@@ -113,7 +113,7 @@ impl Figures {
         let messages = Messages::of(index, chain, &LineSet::default());
         let mut figures = Self {
             items: pruned.calls.iter().map(removable).collect(),
-            handles: pruned.calls.into_iter().map(|call| call.cut.name).collect(),
+            handles: pruned.calls.into_iter().map(|call| call.handle.into()).collect(),
             n_entries: chain.lines.len(),
             now: Rewrite::default().left(index, chain).context().0,
             sizes: vec![0; messages.len() as usize],

@@ -171,8 +171,9 @@ impl<'a> Work<'a> {
         rewritten: &mut Rewritten,
     ) -> Result<(), CommandError> {
         let reading = &self.reading;
-        let mut planned = reading.past.pending.clone();
-        planned.extend(own_edits(&reading.index, &rewrite, &reading.past.lines));
+        let own = own_edits(&reading.index, &rewrite, &reading.past.lines);
+        let planned =
+            if reading.past.pending.is_empty() { own } else { [reading.past.pending.as_slice(), &own].concat() };
         let edits = Edits {
             removes_all_thinking: reach == ThinkingReach::Everywhere,
             thinking: self.settings.thinking,

@@ -57,12 +57,12 @@ pub struct RuleRow {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "PrunedCall")]
 pub struct CallRow {
-    handle: String,
-    tool: String,
-    argument: String,
+    handle: Box<str>,
+    tool: Box<str>,
+    argument: Box<str>,
     /// The line of the result.
     line: u32,
-    rule: String,
+    rule: &'static str,
     /// `chars4` tokens of the result.
     tokens_before: Tokens,
     /// `chars4` tokens of its placeholder.
@@ -73,7 +73,7 @@ pub struct CallRow {
 /// The call that supersedes another.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SupersededBy {
-    handle: String,
+    handle: Box<str>,
     /// The line of the call.
     line: u32,
 }
@@ -158,15 +158,15 @@ impl From<PrunedRow> for RuleRow {
 
 impl From<PrunedCall> for CallRow {
     fn from(call: PrunedCall) -> Self {
-        let PrunedCall { cut, line, described, by } = call;
+        let PrunedCall { handle, rule, before, after, line, described, by } = call;
         Self {
-            handle: cut.name,
+            handle,
             tool: described.tool,
             argument: described.argument,
             line: line.number(),
-            rule: cut.rule,
-            tokens_before: cut.before,
-            tokens_after: cut.after,
+            rule,
+            tokens_before: before,
+            tokens_after: after,
             superseded_by: by.map(|(handle, line)| SupersededBy { handle, line: line.number() }),
         }
     }
@@ -225,10 +225,10 @@ impl<'a> Told<'a> {
             let by = call.superseded_by.as_ref();
             let named = format!("{} {}", call.tool, shortened(&call.argument, ARGUMENT_LEN));
             table.push(vec![
-                call.handle.as_str().into(),
+                (&*call.handle).into(),
                 named.trim_end().into(),
                 Cell::Count(call.line.into()),
-                call.rule.as_str().into(),
+                call.rule.into(),
                 Cell::Count(self.report.rewritten.shown(call.tokens_before).0),
                 Cell::Count(self.report.rewritten.shown(call.tokens_after).0),
                 by.map_or(Cell::Empty, |by| format!("{}, line {}", by.handle, count(by.line.into())).into()),

@@ -98,7 +98,7 @@ fn call_rows(reading: &Reading, calls: &Calls, summaries: &Summaries) -> std::io
     let mut described = describe(&reading.file, &reading.index, calls.calls.iter().map(|call| call.call))?;
     let row = |(at, call): (usize, &ctxc_core::plan::Call)| {
         let known = described.remove(&call.call)?;
-        let is_cut = call.access == Access::Cut || summaries.calls.contains(&known.id);
+        let is_cut = call.access == Access::Cut || summaries.calls.contains(&*known.id);
         let state = match call.answer {
             Answer::Missing => State::Unanswered,
             _ if is_cut => State::Cut,
@@ -107,14 +107,14 @@ fn call_rows(reading: &Reading, calls: &Calls, summaries: &Summaries) -> std::io
         };
         Some(CallRow {
             handle: calls.handles.get(at)?.to_string(),
-            tool: known.tool,
-            argument: known.argument,
+            tool: known.tool.into(),
+            argument: known.argument.into(),
             line: call.call.line.number(),
             result_line: call.result.map(|place| place.line.number()),
             age: calls.n_steps.saturating_sub(call.step + 1),
             tokens: call.tokens,
             state,
-            id: known.id,
+            id: known.id.into(),
         })
     };
     Ok(calls.calls.iter().enumerate().filter_map(row).collect())

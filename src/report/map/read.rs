@@ -414,7 +414,7 @@ impl<'a> Pass<'a> {
             let name = self.redacted(&shortened(&on_one_line(&known.argument), NAME_LEN));
             let item = Item {
                 kind: Kind::Tool,
-                group: known.tool.clone(),
+                group: known.tool.to_string(),
                 name,
                 tokens: self.size(call),
                 turn: self.turn_of.get(&call.call.line).copied().unwrap_or(0),

@@ -49,7 +49,7 @@ pub fn own_edits(index: &Index, rewrite: &Rewrite, lines: &Lines) -> Vec<Edit> {
         let record = index.record(line);
         matches!(record.kind, Kind::LastPrompt | Kind::Summary) || record.flags.any(Flags::COMPACT_BOUNDARY)
     };
-    let mut edits = Vec::new();
+    let mut edits = Vec::with_capacity(rewrite.edits.values().map(Vec::len).sum());
     for (&line, splices) in rewrite.edits.iter().filter(|(line, _)| !follows(**line)) {
         let (Some(address), earlier) = lines.get(line) else { continue };
         let is_seen = !rewrite.unseen.contains(line);

@@ -54,7 +54,7 @@ impl Rewrite {
 
     /// Adds splices to those of `line`, which change what the model sees.
     pub fn edit(&mut self, line: LineNo, splices: impl IntoIterator<Item = Splice>) {
-        self.edits.entry(line).or_default().extend(splices);
+        add(self.edits.entry(line).or_default(), splices);
         self.unseen.remove(line);
     }
 
@@ -63,7 +63,7 @@ impl Rewrite {
         if !self.edits.contains_key(&line) {
             self.unseen.insert(line);
         }
-        self.edits.entry(line).or_default().extend(splices);
+        add(self.edits.entry(line).or_default(), splices);
     }
 
     /// Takes `line` out, with any edit and any cut of it. What that saves is for the caller to say.
@@ -81,7 +81,7 @@ impl Rewrite {
     /// Notes an item of `line` that is cut or given back, and what that saves.
     pub fn cut(&mut self, line: LineNo, cut: Cut) {
         self.save(line, cut.saved());
-        self.cuts.entry(line).or_default().push(cut);
+        add(self.cuts.entry(line).or_default(), [cut]);
     }
 
     /// The `chars4` tokens of `line` after the changes so far, without thinking.
@@ -112,4 +112,14 @@ impl Rewrite {
             || self.dropped.contains(line)
             || (self.edits.contains_key(&line) && !self.unseen.contains(line))
     }
+}
+
+/// Puts `more` behind `all`, which stays as small as it can be before it grows: nearly every line has one edit, and a
+/// long transcript many such lines.
+fn add<T>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
+    let more = more.into_iter();
+    if all.is_empty() {
+        all.reserve_exact(more.size_hint().0);
+    }
+    all.extend(more);
 }

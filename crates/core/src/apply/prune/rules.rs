@@ -1,6 +1,6 @@
 //! Pruning: what is superseded, what is old, and what the model never sees (P-07 to P-12).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
@@ -101,14 +101,28 @@ pub struct PrunedRow {
 /// A tool result that was removed.
 #[derive(Clone, Debug)]
 pub struct PrunedCall {
-    /// What was cut: its handle, the rule, the tokens.
-    pub cut: Cut,
+    /// Its handle.
+    pub handle: Box<str>,
+    /// The rule that removed its result.
+    pub rule: &'static str,
+    /// `chars4` tokens of the result.
+    pub before: Tokens,
+    /// `chars4` tokens of its placeholder.
+    pub after: Tokens,
     /// The line of the result.
     pub line: LineNo,
     /// What people know the call by.
     pub described: Described,
     /// The handle and the line of the call that supersedes it.
-    pub by: Option<(String, LineNo)>,
+    pub by: Option<(Box<str>, LineNo)>,
+}
+
+impl PrunedCall {
+    /// The saving by removing its result, in `chars4` tokens.
+    #[must_use]
+    pub const fn saved(&self) -> Tokens {
+        self.before.saturating_sub(self.after)
+    }
 }
 
 /// Adds to `rewrite` all that `pruning` asks for, and that the rewrite has not done already. The archive at `shelf` will
@@ -138,9 +152,9 @@ pub fn prune(
     for name in names {
         rows.row(name);
     }
-    let described = describe(file, index, planned.values().flatten().filter_map(|it| it.place(&calls)))?;
-    let work = Work { file, index, pruning, shelf, calls: &calls, described: &described };
-    let pruned = work.cut_results(&planned, &mut rows, rewrite)?;
+    let described = describe(file, index, planned.iter().filter_map(|(_, it)| it.place(&calls)))?;
+    let work = Work { file, index, pruning, shelf, calls: &calls };
+    let pruned = work.cut_results(planned, described, &mut rows, rewrite)?;
     let mut keeps_dead = false;
     for &extra in &pruning.extras {
         let gone = match extra {
@@ -154,7 +168,7 @@ pub fn prune(
                 continue;
             }
             Extra::Inputs => {
-                let cut_calls = pruned.iter().map(|(place, call)| (*place, call.cut.name.clone())).collect();
+                let cut_calls = pruned.iter().map(|(place, call)| (*place, call.handle.to_string())).collect();
                 rows.row(INPUTS);
                 for cut in cut_inputs(file, index, &cut_calls, shelf, rewrite)? {
                     rows.add(INPUTS, &cut);
@@ -214,20 +228,22 @@ impl Planned {
     }
 }
 
-/// The results that are to be cut, by their lines. The rules go first, and masking takes what they leave.
-fn plan(calls: &Calls, pruning: &Pruning, horizon: Horizon) -> BTreeMap<LineNo, Vec<Planned>> {
+/// The results that are to be cut, with their lines and in their order. The rules go first, and masking takes what they
+/// leave.
+fn plan(calls: &Calls, pruning: &Pruning, horizon: Horizon) -> Vec<(LineNo, Planned)> {
     let superseded = supersede(&calls.calls, &pruning.rules, horizon);
     let by_call: HashMap<usize, Superseded> = superseded.into_iter().map(|it| (it.call_idx, it)).collect();
     let mask_from = pruning.mask.map(|mask| calls.n_steps.saturating_sub(mask.steps));
-    let mut planned: BTreeMap<LineNo, Vec<Planned>> = BTreeMap::new();
+    let mut planned = Vec::new();
     for (call_idx, call) in calls.calls.iter().enumerate() {
         let superseded = by_call.get(&call_idx).copied();
         let is_masked = mask_from.is_some_and(|from| call.step < from) && horizon.opens(call);
         let is_open = || pruning.only.as_ref().is_none_or(|only| only.contains(&handle(calls, call_idx)));
         if let Some(result) = call.result.filter(|_| (superseded.is_some() || is_masked) && is_open()) {
-            planned.entry(result.line).or_default().push(Planned { call_idx, superseded });
+            planned.push((result.line, Planned { call_idx, superseded }));
         }
     }
+    planned.sort_by_key(|(line, _)| *line);
     planned
 }
 
@@ -241,19 +257,20 @@ struct Work<'a> {
     pruning: &'a Pruning,
     shelf: &'a Shelf,
     calls: &'a Calls,
-    described: &'a HashMap<Place, Described>,
 }
 
 impl Work<'_> {
     /// Cuts what is planned. Returns what was cut, with the place of each call.
     fn cut_results(
         &self,
-        planned: &BTreeMap<LineNo, Vec<Planned>>,
+        planned: Vec<(LineNo, Planned)>,
+        mut described: HashMap<Place, Described>,
         rows: &mut Rows,
         rewrite: &mut Rewrite,
     ) -> io::Result<Vec<(Place, PrunedCall)>> {
-        let lines: LineSet = planned.keys().copied().collect();
-        let mut pruned = Vec::new();
+        let lines: LineSet = planned.iter().map(|(line, _)| *line).collect();
+        let mut pruned = Vec::with_capacity(planned.len());
+        let mut planned = planned.into_iter().peekable();
         let mut scan = Scan::default();
         revisit(self.file, self.index, &lines, |line, bytes| {
             scan.read(bytes);
@@ -263,14 +280,14 @@ impl Work<'_> {
             let is_gone = rewrite.dropped.contains(line);
             let already: HashSet<String> =
                 rewrite.cuts.get(&line).into_iter().flatten().filter_map(|cut| cut.call.clone()).collect();
-            for one in planned.get(&line).into_iter().flatten() {
+            while let Some((_, one)) = planned.next_if(|(of, _)| *of == line) {
                 let Some(call) = self.calls.calls.get(one.call_idx) else { continue };
                 let Some(result) = call.result else { continue };
-                let described = self.described.get(&call.call).cloned().unwrap_or_default();
+                let described = described.remove(&call.call).unwrap_or_default();
                 if is_gone || page.call(result.block as usize).is_none_or(|call| already.contains(&call)) {
                     continue;
                 }
-                let Some(text) = self.text_for((page, digest), result, one, call, &described) else {
+                let Some(text) = self.text_for((page, digest), result, &one, call, &described) else {
                     rows.row(one.rule()).n_too_small += 1;
                     continue;
                 };
@@ -278,8 +295,10 @@ impl Work<'_> {
                 let label = Label { name: &name, rule: one.rule() };
                 let Some(cut) = cut_fresh_result(page, result.block as usize, &text, label, rewrite) else { continue };
                 rows.add(one.rule(), &cut);
-                let by = one.superseded.map(|it| (self.handle(it.by_idx), self.line_of(it.by_idx)));
-                pruned.push((call.call, PrunedCall { cut, line, described, by }));
+                let by = one.superseded.map(|it| (self.handle(it.by_idx).into(), self.line_of(it.by_idx)));
+                let Cut { before, after, .. } = cut;
+                let handle = name.into();
+                pruned.push((call.call, PrunedCall { handle, rule: one.rule(), before, after, line, described, by }));
             }
             io::Result::Ok(())
         })?;

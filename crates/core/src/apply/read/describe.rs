@@ -15,12 +15,12 @@ use ctxc_transcript::{Index, LineSet, revisit};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
     /// The name of the tool.
-    pub tool: String,
+    pub tool: Box<str>,
     /// The id of the call.
-    pub id: String,
+    pub id: Box<str>,
     /// The argument that tells most, in one line: a file as it is called inside the folder that was worked in, a
     /// command, a pattern. Empty where nothing tells.
-    pub argument: String,
+    pub argument: Box<str>,
 }
 
 impl Described {
@@ -28,7 +28,7 @@ impl Described {
     #[must_use]
     pub fn brief(&self, n_chars: usize) -> String {
         let argument = shortened(&self.argument, n_chars);
-        if argument.is_empty() { self.tool.clone() } else { format!("{} {argument}", self.tool) }
+        if argument.is_empty() { self.tool.to_string() } else { format!("{} {argument}", self.tool) }
     }
 }
 
@@ -69,9 +69,9 @@ pub fn describe(
             let Some(slot) = described.get_mut(&Place { line, block: at }) else { continue };
             let input = Input(block.input.map_or(&[][..], |it| it.of(bytes)));
             *slot = Described {
-                tool: page.decoded(block.name),
-                id: page.decoded(block.tool_id),
-                argument: input.key_argument(folder.as_deref()),
+                tool: page.decoded(block.name).into(),
+                id: page.decoded(block.tool_id).into(),
+                argument: input.key_argument(folder.as_deref()).into(),
             };
         }
         io::Result::Ok(())

@@ -78,7 +78,11 @@ impl Asked {
         };
         // Where it runs tells less than what.
         let argument = without_cd(&argument).1.to_owned();
-        Self { name: Described { tool, id: String::new(), argument }.brief(CALL), told, at }
+        Self {
+            name: Described { tool: tool.into(), id: Box::default(), argument: argument.into() }.brief(CALL),
+            told,
+            at,
+        }
     }
 
     /// What is told where there is no result.

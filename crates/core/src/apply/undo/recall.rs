@@ -152,7 +152,7 @@ fn ids(stock: Stock<'_>, calls: &Calls, named: &[Named]) -> Result<HashMap<usize
     let places: Vec<_> = call_idxs.filter_map(|at| Some((at, calls.calls.get(at)?.call))).collect();
     let described = describe(stock.file, stock.index, places.iter().map(|(_, place)| *place));
     let mut described = described.map_err(ApplyError::Read)?;
-    Ok(places.into_iter().filter_map(|(at, place)| Some((at, described.remove(&place)?.id))).collect())
+    Ok(places.into_iter().filter_map(|(at, place)| Some((at, described.remove(&place)?.id.into()))).collect())
 }
 
 /// The cuts of messages that patterns fit, by what the archive has of them.
