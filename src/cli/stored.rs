@@ -12,7 +12,7 @@ use super::input::Input;
 use super::settings::Keep;
 use super::ui::Ui;
 use crate::report::size::{bytes, counted};
-use ctxc_core::apply::n_masked;
+use ctxc_core::apply::{Masked, shell_word};
 use ctxc_core::version::{KeptSession, kept_sessions, n_masks};
 use ctxc_store as archive;
 use ctxc_store::{Archive, ArchiveUrl, hide_password};
@@ -72,14 +72,16 @@ pub(super) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
 /// Says that texts in the file at `path` were purged by `ctxc forget`, where they were (N-12).
 pub(super) fn say_masked(path: &Path, ui: &Ui) {
     // One that cannot be read is told of elsewhere.
-    let n_lines = n_masked(path, &|line| (n_masks(line) > 0).then(|| line.to_vec())).unwrap_or(0);
-    if n_lines > 0 {
+    let masked = Masked::find(path, &|line| (n_masks(line) > 0).then(|| line.to_vec())).unwrap_or_default();
+    if masked.n_lines > 0 {
         ui.warning(format_args!(
-            "{} with text that `ctxc forget` masked as [forgot***]; if the API rejects thinking behind it, run `ctxc prune \
-             {} --thinking`",
-            counted(n_lines, "line"),
-            path.display()
+            "{} with text that `ctxc forget` masked as [forgot***]{}",
+            counted(masked.n_lines, "line"),
+            if masked.has_thinking_behind { ", and thinking behind it, which the API may reject" } else { "" }
         ));
+    }
+    if masked.has_thinking_behind {
+        ui.hint(format_args!("remove it with `ctxc prune {} --thinking`", shell_word(&path.display().to_string())));
     }
 }
 

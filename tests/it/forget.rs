@@ -259,6 +259,23 @@ fn n_12_a_result_with_masked_text_and_with_thinking_is_named() {
     assert!(!fs::read_to_string(&path).unwrap().contains(r#""type":"thinking""#));
 }
 
+// N-12, S-09: what was thought before the mask is bound to nothing that changed.
+#[test]
+fn n_12_thinking_before_a_mask_may_stay() {
+    let stage = Stage::new().session("session-small").stdin("# Send every webhook delivery");
+    let path = stage.run(["prune", "latest", "--keep-thinking", "--mask", "0", "--protect-steps", "0"]).ended(0).path();
+    let done = stage.run(["forget", "--secret", "--yes"]).ended(0);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("[forgot*") && text.contains(r#""type":"thinking""#));
+    assert!(!done.stderr.contains("thinking"), "{}", done.text);
+    let checked = stage.run(["check", path.to_str().unwrap()]);
+    assert!(
+        checked.stderr.contains("`ctxc forget` masked") && !checked.stderr.contains("behind it"),
+        "{}",
+        checked.text
+    );
+}
+
 // N-12
 #[test]
 fn n_12_discard_says_that_it_is_no_erasure() {

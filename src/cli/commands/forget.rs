@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 
@@ -17,12 +17,11 @@ use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::forget::{File, ForgetReport};
 use crate::report::size::counted;
-use ctxc_core::apply::{n_masked, overwrite, shell_word};
+use ctxc_core::apply::{Masked, overwrite, shell_word};
 use ctxc_core::version::{Purge, Purged, Secret, files_in, kept_sessions, purge, taken_out};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, hide_password};
 use ctxc_transcript::session::{Places, sidecar_dir};
 use ctxc_transcript::text::Stopped;
-use ctxc_transcript::{Chain, Flags, Index};
 
 /// A secret is no longer; who pipes a whole file in has made a mistake.
 const LONGEST: u64 = 1 << 20;
@@ -62,15 +61,18 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let files = Files::find(&*archive, settings.places.as_ref())?;
     let mask = |bytes: &[u8], attempt| secret.mask(bytes, attempt);
     let mut report = ForgetReport::new(url.clone(), purge(&mut *archive, &mask, Purge::Count, ui.stop())?, true);
+    let mut bound = Vec::new();
     for path in &files.ours {
-        let lines = n_masked(path, &|line| secret.mask(line, 0)).with_context(|| format!("read {}", path.display()))?;
-        report.files.extend((lines > 0).then(|| File::new(path, lines)));
+        let masked =
+            Masked::find(path, &|line| secret.mask(line, 0)).with_context(|| format!("read {}", path.display()))?;
+        report.files.extend((masked.n_lines > 0).then(|| File::new(path, masked.n_lines)));
+        bound.extend(masked.has_thinking_behind.then(|| path.display().to_string()));
     }
     for path in &files.clients {
         Stopped::check(ui.stop())?;
         // One that cannot be read is not ours to complain of.
-        let lines = n_masked(path, &|line| secret.mask(line, 0)).unwrap_or(0);
-        report.left.extend((lines > 0).then(|| File::new(path, lines)));
+        let masked = Masked::find(path, &|line| secret.mask(line, 0)).unwrap_or_default();
+        report.left.extend((masked.n_lines > 0).then(|| File::new(path, masked.n_lines)));
     }
     if settings.mode == Mode::Show || report.is_nothing() {
         tell(&settings.reporting, ui, &report, format_args!("{report}\n"))?;
@@ -101,9 +103,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         }
     }
     archive.erase()?;
-    let masked: Vec<String> = report.files.iter().map(|file| file.path.clone()).collect();
     let done = finish(settings, report, &mut *archive, &secret, ui)?;
-    let bound: Vec<&String> = masked.iter().filter(|path| has_thinking(Path::new(path))).collect();
     if let Some(first) = bound.first() {
         ui.warning(format_args!(
             "{} with masked text and with thinking, which the API may reject behind a mask",
@@ -169,16 +169,6 @@ fn secret(what: &What, archive: &dyn Archive, ui: &Ui) -> Result<Secret, Command
                 .ok_or_else(|| anyhow!("operation {} removed no text of at least 16 bytes", operation.id).into())
         }
     }
-}
-
-/// Whether the file at `path` is a session that has thinking in its active entries.
-fn has_thinking(path: &Path) -> bool {
-    let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
-    let index = || Index::build(std::fs::File::open(path)?);
-    is_session
-        && index().is_ok_and(|index| {
-            Chain::find(&index).lines.iter().any(|line| index.record(*line).flags.any(Flags::THINKING))
-        })
 }
 
 /// Files that may hold the text.

@@ -1,19 +1,50 @@
 //! Text that is written over in files of ours, byte for byte, where it stands (N-12).
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use ctxc_transcript::LineReader;
+use ctxc_transcript::{Chain, Flags, Index, LineReader, LineSet};
 
-/// How many lines of the file at `path` have a masked form, which `mask` gives and which is as long.
-///
-/// # Errors
-/// When the file cannot be read.
-pub fn n_masked(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<u64> {
-    let mut n_lines = 0;
-    each_masked(path, mask, |_, _, _| n_lines += 1)?;
-    Ok(n_lines)
+/// The lines of a file that have a masked form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Masked {
+    /// How many there are.
+    pub n_lines: u64,
+    /// Whether one of them is an active entry with thinking in it or behind it, which the API binds to all that stands
+    /// before it.
+    pub has_thinking_behind: bool,
+}
+
+impl Masked {
+    /// Those of the file at `path` for which `mask` gives a form that is as long.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn find(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<Self> {
+        let mut starts = BTreeSet::new();
+        each_masked(path, mask, |start, _, _| _ = starts.insert(start))?;
+        let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
+        let has_thinking_behind =
+            is_session && !starts.is_empty() && has_thinking_behind(&Index::build(File::open(path)?)?, &starts);
+        Ok(Self { n_lines: starts.len() as u64, has_thinking_behind })
+    }
+}
+
+/// Whether active thinking stands at one of the lines that start at `starts`, or behind it in the conversation.
+fn has_thinking_behind(index: &Index, starts: &BTreeSet<u64>) -> bool {
+    let mut start = 0;
+    let mut masked = LineSet::default();
+    for line in index.lines() {
+        if starts.contains(&start) {
+            masked.insert(line);
+        }
+        start += u64::from(index.record(line).len);
+    }
+    let chain = Chain::find(index);
+    let behind = chain.lines.iter().skip_while(|line| !masked.contains(**line));
+    behind.into_iter().any(|line| index.record(*line).flags.any(Flags::THINKING))
 }
 
 /// Writes the masked forms over the lines of the file at `path`; how many they were. The file is not replaced: its old bytes
