@@ -14,10 +14,16 @@ const COMPACT: [&str; 4] = ["--force", "--chunk-size", "10", "--keep-recent"];
 
 /// A client goes on in the file `name`; gives the marks of what it wrote.
 fn go_on(stage: &Stage, name: &str, client: &mut Client, seed: u64) -> Vec<String> {
+    let tip = Actual::of(stage.bytes(name)).tip();
+    go_on_from(stage, name, tip, client, seed)
+}
+
+/// As [`go_on`], from the entry `tip`.
+fn go_on_from(stage: &Stage, name: &str, tip: Option<String>, client: &mut Client, seed: u64) -> Vec<String> {
     let actual = Actual::of(stage.bytes(name));
     let session = actual.session().unwrap().to_owned();
     let mut dice = Dice::new(seed);
-    let mut talk = client.talk(&mut dice, &session, actual.tip());
+    let mut talk = client.talk(&mut dice, &session, tip);
     talk.turn();
     let lines = talk.lines;
     let mut bytes = actual.bytes;
@@ -145,27 +151,71 @@ fn n_06_a_truncation_below_a_later_compaction_is_undone_with_it_where_it_would_s
 // N-03: what stood last in the session was left out, and a client went on from what stood before it.
 #[test]
 fn n_03_messages_that_come_back_at_the_end_stand_before_what_a_client_added() {
-    // It ends with a call that has no result.
-    let whole = String::from_utf8(fixture("open-tool-loop")).unwrap();
-    let source: String = whole.split_inclusive('\n').take(13).collect();
-    let stage = Stage::new().file("in.jsonl", source);
-    let compacted = compact(&stage, "in.jsonl", "1", "1.jsonl");
-    // The summary is the prompt of the turn, so that it stays and the call goes.
-    let args = ["truncate", "1.jsonl", "--target-tokens", "100", "--tokens", "chars4", "-o", "2.jsonl", "--json"];
-    let truncated = operation(&stage.run(args).ended(0).json());
-    undo(&stage, "2.jsonl", &compacted, "3.jsonl");
+    let LeftOut { stage, truncated, calls, .. } = LeftOut::new();
     let without = chain(&stage, "3.jsonl");
     go_on(&stage, "3.jsonl", &mut Client::default(), 7);
     let added: Vec<String> = chain(&stage, "3.jsonl").into_iter().filter(|uuid| !without.contains(uuid)).collect();
     undo(&stage, "3.jsonl", &truncated, "4.jsonl");
-    let source = chain(&stage, "in.jsonl");
-    let is_call = |uuid: &String| source.contains(uuid) && !without.contains(uuid);
-    let calls: Vec<String> = chain(&stage, "1.jsonl").into_iter().filter(is_call).collect();
-    assert!(!calls.is_empty() && !added.is_empty());
     let back = chain(&stage, "4.jsonl");
     let at = |uuid: &String| back.iter().position(|it| it == uuid);
-    assert!(calls.iter().all(|uuid| at(uuid).is_some()), "{calls:?} are not all in {back:?}");
+    assert!(!added.is_empty() && calls.iter().all(|uuid| at(uuid).is_some()), "{calls:?} are not all in {back:?}");
     assert!(calls.iter().map(at).max() < added.iter().filter_map(at).map(Some).min(), "{back:?}");
+}
+
+// N-03, N-11: what was said there first is a branch that the client left, and nothing that the operation left out.
+#[test]
+fn n_03_a_client_that_went_back_goes_on_behind_the_messages_that_come_back() {
+    let LeftOut { stage, truncated, calls, .. } = LeftOut::new();
+    let tip = Actual::of(stage.bytes("3.jsonl")).tip();
+    let mut client = Client::default();
+    let left = go_on(&stage, "3.jsonl", &mut client, 7);
+    stage.run(["keep", "3.jsonl"]).ended(0);
+    let before = Actual::of(stage.bytes("3.jsonl")).transcript.lines.len();
+    go_on_from(&stage, "3.jsonl", tip, &mut client, 8);
+    let added: Vec<String> = Actual::of(stage.bytes("3.jsonl"))
+        .transcript
+        .lines
+        .iter()
+        .skip(before)
+        .filter_map(|line| line.uuid().map(str::to_owned))
+        .collect();
+    undo(&stage, "3.jsonl", &truncated, "4.jsonl");
+    let back = chain(&stage, "4.jsonl");
+    let at = |uuid: &String| back.iter().position(|it| it == uuid);
+    assert!(!added.is_empty() && calls.iter().all(|uuid| at(uuid).is_some()), "{calls:?} are not all in {back:?}");
+    assert!(calls.iter().map(at).max() < added.iter().filter_map(at).map(Some).min(), "{back:?}");
+    let bytes = stage.bytes("4.jsonl");
+    let actual = Actual::of(bytes.clone());
+    let live: String = actual.live.order.iter().map(|at| actual.transcript.lines[*at].text()).collect();
+    assert!(left.iter().all(|mark| !live.contains(mark.as_str())), "what the client left is back: {live}");
+    let whole = String::from_utf8(bytes).unwrap();
+    assert!(left.iter().all(|mark| whole.contains(mark.as_str())), "what the client left is lost");
+}
+
+/// A session that ends with a call without a result, which a truncation left out behind a summary; the summary is undone.
+struct LeftOut {
+    stage: Stage,
+    truncated: String,
+    /// The entries of the call.
+    calls: Vec<String>,
+}
+
+impl LeftOut {
+    fn new() -> Self {
+        let whole = String::from_utf8(fixture("open-tool-loop")).unwrap();
+        let source: String = whole.split_inclusive('\n').take(13).collect();
+        let stage = Stage::new().file("in.jsonl", source);
+        let compacted = compact(&stage, "in.jsonl", "1", "1.jsonl");
+        // The summary is the prompt of the turn, so that it stays and the call goes.
+        let args = ["truncate", "1.jsonl", "--target-tokens", "100", "--tokens", "chars4", "-o", "2.jsonl", "--json"];
+        let truncated = operation(&stage.run(args).ended(0).json());
+        undo(&stage, "2.jsonl", &compacted, "3.jsonl");
+        let (source, without) = (chain(&stage, "in.jsonl"), chain(&stage, "3.jsonl"));
+        let is_call = |uuid: &String| source.contains(uuid) && !without.contains(uuid);
+        let calls: Vec<String> = chain(&stage, "1.jsonl").into_iter().filter(is_call).collect();
+        assert!(!calls.is_empty());
+        Self { stage, truncated, calls }
+    }
 }
 
 // W-04, N-11

@@ -97,6 +97,8 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
     let mut line = 0_u32;
     let mut buffer = Vec::new();
     let mut identities = Vec::new();
+    // How many stored lines the session had whenever clients went on.
+    let mut ends: Vec<u32> = Vec::new();
     for run in runs {
         let end = line.saturating_add(run.n_lines);
         let Some(version) = run.under.and_then(|key| versions.get(&key)) else {
@@ -104,9 +106,11 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
             continue;
         };
         let stood = Stood::of(&version.0);
-        // What clients wrote behind the version before is not part of what it left out: they may have gone back to its end.
-        let first = layout.place(&Address::Stored(LineNo(stood.end))).unwrap_or(LineNo(stood.end));
-        let last = stood.last(index, layout);
+        ends.push(stood.end);
+        let place_of = |end: u32| layout.place(&Address::Stored(LineNo(end))).unwrap_or(LineNo(end));
+        // What clients wrote behind a version before is not part of what it left out: they may have gone back to its end.
+        let lasts: Vec<(LineNo, LineNo)> =
+            ends.iter().filter_map(|end| Some((stood.last(*end, index, layout)?, place_of(*end)))).collect();
         for stored in (line..end).map(LineNo) {
             let Some(place) = layout.place(&Address::Stored(stored)) else { continue };
             if let Some(identity) = identity {
@@ -127,14 +131,18 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
             };
             // Behind an inserted line, and behind the last entry of the session, may stand again what was dropped there.
             let at = parent.and_then(|parent| stood.inserted.get(&parent));
-            let end = match (at, index.record(place).parent()) {
-                (Some(at), _) => Some(stood.next(*at, index, layout).unwrap_or(first)),
-                (None, Parent::At(parent)) => last.filter(|last| *last == parent).map(|_| first),
+            let chain = match (at, index.record(place).parent()) {
+                (Some(at), _) => {
+                    let end = stood.next(*at, index, layout).unwrap_or_else(|| place_of(stood.end));
+                    Some(chain_before(index, end))
+                }
+                (None, Parent::At(parent)) => {
+                    let last = lasts.iter().rfind(|(last, _)| *last == parent);
+                    // A branch that was left goes on from where it was.
+                    last.map(|(_, end)| chain_before(index, *end)).filter(|chain| chain.is_live(parent))
+                }
                 (None, Parent::Missing | Parent::Root) => None,
             };
-            // A branch that was left goes on from where it was.
-            let goes_on = |chain: &Chain| at.is_some() || last.is_some_and(|last| chain.is_live(last));
-            let chain = end.map(|end| chain_before(index, end)).filter(goes_on);
             if let Some(heir) = chain.and_then(|chain| chain.lines.last().copied()) {
                 rewrite.parents.insert(place, Some(heir));
                 index.relink(place, Some(heir));
@@ -184,12 +192,12 @@ impl Stood {
         self.entries(start..self.end, index, layout).next()
     }
 
-    /// Where the last entry stands that was there, if what stands behind it was left out.
-    fn last(&self, index: &Index, layout: &Layout) -> Option<LineNo> {
-        let last = self.entries(0..self.end, index, layout).next_back()?;
+    /// Where the last entry of the first `end` stored lines stands that was there, if what stands behind it was left out.
+    fn last(&self, end: u32, index: &Index, layout: &Layout) -> Option<LineNo> {
+        let last = self.entries(0..end, index, layout).next_back()?;
         let is_behind = |line: &LineNo| layout.place(&Address::Stored(*line)).is_some_and(|place| place > last);
         let is_left_out = |line: LineNo| !self.kept.contains(line);
-        (0..self.end).rev().map(LineNo).take_while(is_behind).any(is_left_out).then_some(last)
+        (0..end).rev().map(LineNo).take_while(is_behind).any(is_left_out).then_some(last)
     }
 
     /// Where the entries of these stored lines stand that were there.
