@@ -68,16 +68,8 @@ pub(super) fn compact_conversation(
     let reading = &work.reading;
     let compaction = Compaction { scope: &scope, view: &view, size, batches: &batches };
     let n_stored = reading.made(None).n_stored();
-    let edits = compact(
-        &reading.file,
-        &reading.index,
-        &reading.chain,
-        &compaction,
-        rewrite.clone(),
-        &reading.past.lines,
-        n_stored,
-    )
-    .with_context(|| format!("read {}", reading.name))?;
+    let edits = compact(reading.transcript(), &compaction, rewrite.clone(), &reading.past.lines, n_stored)
+        .with_context(|| format!("read {}", reading.name))?;
     rewrite = take(work, edits, &rewrite)?;
     rewrite.records.extend(pile.added().iter().map(NamedBatch::record));
     pile.tell(how, &mut stats);
@@ -104,8 +96,7 @@ pub(super) fn scope(
     rewrite: &Rewrite,
 ) -> Result<Option<Scope>, CommandError> {
     let reading = &work.reading;
-    let (index, chain) = (&reading.index, &reading.chain);
-    Ok(Scope::of(&reading.file, index, chain, &rewrite.dropped, keep_recent, chunk_size)
+    Ok(Scope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunk_size)
         .with_context(|| format!("read {}", reading.name))?)
 }
 

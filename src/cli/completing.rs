@@ -21,7 +21,7 @@ use ctxc_core::apply::{describe, read_calls, shortened, title_of};
 use ctxc_core::plan::Protected;
 use ctxc_transcript::session::{Candidate, find, of_all_projects, of_project, session_id};
 use ctxc_transcript::text::printable;
-use ctxc_transcript::{Chain, Index};
+use ctxc_transcript::{Chain, Index, Transcript};
 
 /// How many of the newest sessions and operations are offered.
 const NEWEST: usize = 20;
@@ -103,7 +103,7 @@ fn read(path: &Path) -> Option<(File, Index, Chain)> {
 
 fn title(path: &Path) -> Option<String> {
     let (file, index, chain) = read(path)?;
-    title_of(&file, &index, &chain).ok()
+    title_of(Transcript { file: &file, index: &index, chain: &chain }).ok()
 }
 
 /// The newest operations whose id begins so, by their verbs and times.
@@ -123,7 +123,7 @@ fn known_operations(typed: &str) -> Option<Vec<CompletionCandidate>> {
 fn known_handles(typed: &str) -> Option<Vec<CompletionCandidate>> {
     let path = typed_session()?;
     let (file, index, chain) = read(&path)?;
-    let calls = read_calls(&file, &index, &chain, &Protected::default()).ok()?;
+    let calls = read_calls(Transcript { file: &file, index: &index, chain: &chain }, &Protected::default()).ok()?;
     let places = calls.calls.iter().map(|call| call.call);
     let described = describe(&file, &index, places.clone()).ok()?;
     // The newest first, as sessions.

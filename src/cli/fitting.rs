@@ -18,7 +18,7 @@ use ctxc_core::version::ThinkingPolicy;
 use ctxc_engine::Prompts;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::{Tokens, chars4};
-use ctxc_transcript::{Calibration, Flags, LineSet, Messages, Owner, turns};
+use ctxc_transcript::{Calibration, Flags, LineSet, Messages, Owner, Transcript, turns};
 
 /// How many tokens a digest has at most.
 const DIGEST: u64 = 40;
@@ -89,11 +89,11 @@ impl Figures {
             digest_tokens: DIGEST,
             ..protections.clone()
         };
-        let (file, index, chain) = (&reading.file, &reading.index, &reading.chain);
+        let transcript = reading.transcript();
+        let Transcript { index, chain, .. } = transcript;
         let mut masked = Rewrite::default();
         let (what, _) = pruning(&stage).map_err(CommandError::usage)?;
-        let pruned =
-            prune(file, index, chain, &what, shelf, &mut masked).with_context(|| format!("read {}", reading.name))?;
+        let pruned = prune(transcript, &what, shelf, &mut masked).with_context(|| format!("read {}", reading.name))?;
         let mut places = vec![0; index.records.len()];
         for (place, line) in chain.lines.iter().enumerate() {
             if let Some(slot) = places.get_mut(line.idx()) {

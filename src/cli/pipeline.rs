@@ -87,7 +87,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     fn prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
         let (pruning, reach) = pruning(stage).map_err(CommandError::usage)?;
         let Work { reading, settings, ui, .. } = &*self.work;
-        let pruned = prune(&reading.file, &reading.index, &reading.chain, &pruning, &settings.shelf, &mut self.rewrite)
+        let pruned = prune(reading.transcript(), &pruning, &settings.shelf, &mut self.rewrite)
             .with_context(|| format!("read {}", reading.name))?;
         if pruned.keeps_dead {
             ui.warning("inactive entries are kept: the newest message is one of them");
@@ -148,7 +148,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         let Work { reading, settings, .. } = &*self.work;
         let strategy = TopDownTruncation::new(Tokens(stage.target_tokens), self.work.estimate());
         let thinking = Thinking { policy: settings.thinking, reach: self.reach };
-        let truncated = truncate(&reading.file, &reading.index, &reading.chain, &strategy, thinking, &mut self.rewrite)
+        let truncated = truncate(reading.transcript(), &strategy, thinking, &mut self.rewrite)
             .with_context(|| format!("read {}", reading.name))?;
         let lowest = truncated.truncation.size;
         if strategy.is_out_of_reach(lowest) {

@@ -22,7 +22,7 @@ use ctxc_store::{Archive, operation_id};
 use ctxc_transcript::scan::each_field;
 use ctxc_transcript::session::{By, Found, session_id};
 use ctxc_transcript::text::{Digest, Stopped, Tokens, json_string};
-use ctxc_transcript::{Chain, Index, read_line};
+use ctxc_transcript::{Chain, Index, Transcript, read_line};
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
@@ -79,6 +79,11 @@ impl Reading {
         Ok(reading)
     }
 
+    /// The transcript as functions take it that read one.
+    pub(super) const fn transcript(&self) -> Transcript<'_> {
+        Transcript { file: &self.file, index: &self.index, chain: &self.chain }
+    }
+
     /// Says which session it is, where it was not named.
     fn say_found(&self, found: &Found, ui: &Ui) {
         let Found::File { path, by } = found else { return };
@@ -121,7 +126,7 @@ impl Reading {
         SessionRef {
             path: self.path.as_ref().map(|path| path.display().to_string()),
             id: own_id.or_else(|| stored::last_session(self.session_file()).ok().flatten()),
-            title: title_of(&self.file, &self.index, &self.chain).ok(),
+            title: title_of(Transcript { file: &self.file, index: &self.index, chain: &self.chain }).ok(),
             project: self.project().ok().flatten(),
         }
     }
@@ -146,7 +151,7 @@ impl Reading {
 
     /// The context usage that the client recorded last.
     pub(super) fn measured(&self) -> Option<Tokens> {
-        recorded_context(&self.file, &self.index, &self.chain).ok().flatten()
+        recorded_context(Transcript { file: &self.file, index: &self.index, chain: &self.chain }).ok().flatten()
     }
 
     /// Finds out what `archive` knows of the session.

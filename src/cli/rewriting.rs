@@ -23,7 +23,7 @@ use ctxc_core::version::{Edits, own_title};
 use ctxc_core::version::{ThinkingPolicy, title_line};
 use ctxc_store::Archive;
 use ctxc_transcript::text::{Digest, Tokens};
-use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals};
+use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals, Transcript};
 
 /// What is said of a session that has placeholders in a source.
 pub(super) const LOST_PAST: &str = "already edited by ctxc, and its original is not in this archive";
@@ -104,7 +104,7 @@ impl<'a> Work<'a> {
         if let (Keep::In(url), Mode::Do) = (&settings.keep, settings.mode) {
             allow_on_server(url, settings.on_server, reading.past.known.is_some(), ui)?;
         }
-        let title = title_of(&reading.file, &reading.index, &reading.chain)?;
+        let title = title_of(reading.transcript())?;
         let (identity, rendered) = (Identity::File, Vec::new());
         Ok(Self { settings, ui, reading, title, calibration, totals, archive, identity, rendered })
     }
@@ -134,9 +134,8 @@ impl<'a> Work<'a> {
             return Ok(calibration.context(left.context()));
         }
         let thinking = Thinking { policy: settings.thinking, reach };
-        let consequences =
-            follow_up(&reading.file, &reading.index, &reading.chain, &calibration, thinking, &[], &mut rewrite.clone())
-                .with_context(|| format!("read {}", reading.name))?;
+        let consequences = follow_up(reading.transcript(), &calibration, thinking, &[], &mut rewrite.clone())
+            .with_context(|| format!("read {}", reading.name))?;
         Ok(calibration.context(consequences.expected(left).context()))
     }
 
@@ -206,16 +205,8 @@ impl<'a> Work<'a> {
             let mut rewrite = rewrite;
             let left = rewrite.left(&reading.index, &reading.chain);
             let thinking = Thinking { policy: self.settings.thinking, reach };
-            let consequences = follow_up(
-                &reading.file,
-                &reading.index,
-                &reading.chain,
-                &self.calibration,
-                thinking,
-                &[],
-                &mut rewrite,
-            )
-            .with_context(|| format!("read {}", reading.name))?;
+            let consequences = follow_up(reading.transcript(), &self.calibration, thinking, &[], &mut rewrite)
+                .with_context(|| format!("read {}", reading.name))?;
             (rewrite, None, consequences, left)
         };
         let recorded = rebased.as_ref().and_then(|rebased| rebased.recorded.as_ref());
@@ -325,8 +316,14 @@ impl<'a> Work<'a> {
         let calibration = Calibration::learn(index, stored);
         let left = rewrite.left(index, chain);
         let thinking = Thinking { policy, reach };
-        let consequences = follow_up(&rebased.base.file, index, chain, &calibration, thinking, runs, &mut rewrite)
-            .with_context(|| format!("read {}", reading.name))?;
+        let consequences = follow_up(
+            Transcript { file: &rebased.base.file, index, chain },
+            &calibration,
+            thinking,
+            runs,
+            &mut rewrite,
+        )
+        .with_context(|| format!("read {}", reading.name))?;
         if let Some(id) = &identity {
             rewrite.appended.iter_mut().for_each(|line| *line = with_session(line, id));
         }
@@ -363,22 +360,22 @@ impl<'a> Work<'a> {
         let read = match &reading.drafted {
             Some(drafted) => {
                 found = Chain::find(&drafted.index);
-                (&drafted.file, &drafted.index, &found)
+                Transcript { file: &drafted.file, index: &drafted.index, chain: &found }
             }
-            None => (&reading.file, &reading.index, &reading.chain),
+            None => reading.transcript(),
         };
         // What a draft has lost is no removed thinking, and what it has again was not in the file.
-        let (totals, own) = (Totals::of(&reading.index, &reading.chain), Totals::of(read.1, read.2));
-        let before = before.min(thinking(read.1, &mut read.2.lines.iter().copied()));
+        let (totals, own) = (Totals::of(&reading.index, &reading.chain), Totals::of(read.index, read.chain));
+        let before = before.min(thinking(read.index, &mut read.chain.lines.iter().copied()));
         let removed = ThinkingRemoved {
             entries: before.saturating_sub(after),
             tokens: totals.thinking.min(own.thinking).saturating_sub(left.thinking),
             signature_tokens: totals.signatures.min(own.signatures).saturating_sub(left.signatures),
             kept_in_open_loop: consequences.thinking.kept_in_open_loop,
         };
-        let recorded = recorded_context(read.0, read.1, read.2)?;
+        let recorded = recorded_context(read)?;
         let gauge = consequences.gauge.map(|gauge| Gauge { before: recorded.unwrap_or(gauge.before), ..gauge });
-        let unchanged = unchanged_tokens(read, (&rebased.base.file, index, chain), rewrite)?;
+        let unchanged = unchanged_tokens(read, Transcript { file: &rebased.base.file, index, chain }, rewrite)?;
         Ok(Consequences { thinking: removed, gauge, unchanged, ..consequences })
     }
 

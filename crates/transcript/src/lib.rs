@@ -27,6 +27,7 @@ mod span;
 pub mod text;
 mod tools;
 mod totals;
+mod transcript;
 mod turn;
 mod usage;
 
@@ -49,5 +50,6 @@ pub use revisit::revisit;
 pub use span::Span;
 pub use tools::{ToolEnd, ToolIdx, Tools};
 pub use totals::Totals;
+pub use transcript::Transcript;
 pub use turn::{Turn, TurnIdx, turn_at, turns};
 pub use usage::{Usage, each_count};

@@ -196,9 +196,9 @@ impl<'a> Conversation<'a> {
     ) -> Result<(), CommandError> {
         let Work { reading, settings, .. } = &self.work;
         let (mut pruning, _) = pruning(stage).map_err(CommandError::usage)?;
-        let calls = read_calls(&reading.file, &reading.index, &reading.chain, &Protected::default())?;
+        let calls = read_calls(reading.transcript(), &Protected::default())?;
         pruning.only = Some(self.open(&calls, &words(&request.instructions)));
-        prune(&reading.file, &reading.index, &reading.chain, &pruning, &settings.shelf, rewrite)?;
+        prune(reading.transcript(), &pruning, &settings.shelf, rewrite)?;
         Ok(())
     }
 
@@ -331,7 +331,7 @@ impl<'a> Conversation<'a> {
     /// The record that says which batches `view` is made of.
     fn view_record(&self, view: &str, session: &str) -> Result<Record, CommandError> {
         let reading = &self.work.reading;
-        let prior = prior_summary(&reading.file, &reading.index, &reading.chain)?.unwrap_or_default();
+        let prior = prior_summary(reading.transcript())?.unwrap_or_default();
         Ok(Record {
             key: view_key(view),
             document: Document {

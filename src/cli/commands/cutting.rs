@@ -130,8 +130,8 @@ pub(crate) fn find(
 ) -> Result<(Calls, Vec<Vec<Item>>), CommandError> {
     let calls = calls_for(aims.iter().map(|aim| &aim.target), reading)?;
     let targets: Vec<&Target> = aims.iter().map(|aim| &aim.target).collect();
-    let named = find_named(&reading.file, &reading.index, &reading.chain, &calls, &targets, roles)
-        .with_context(|| format!("read {}", reading.name))?;
+    let named =
+        find_named(reading.transcript(), &calls, &targets, roles).with_context(|| format!("read {}", reading.name))?;
     let items = items(action, aims, named, &calls, matches)?;
     refuse_two_summaries(aims, &items)?;
     Ok((calls, items))
@@ -160,7 +160,7 @@ pub(super) fn calls_for<'a>(
     if !targets.into_iter().any(|target| matches!(target, Target::Call(_))) {
         return Ok(Calls::default());
     }
-    let calls = read_calls(&reading.file, &reading.index, &reading.chain, &Protected::default());
+    let calls = read_calls(reading.transcript(), &Protected::default());
     Ok(calls.with_context(|| format!("read {}", reading.name))?)
 }
 

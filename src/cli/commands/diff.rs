@@ -114,7 +114,7 @@ fn read(settings: &Settings, ui: &Ui) -> Result<(Reading, Reading), CommandError
 }
 
 fn outline(reading: &Reading) -> Result<Outline, CommandError> {
-    Ok(Outline::of(&reading.file, &reading.index, &reading.chain).with_context(|| format!("read {}", reading.name))?)
+    Ok(Outline::of(reading.transcript()).with_context(|| format!("read {}", reading.name))?)
 }
 
 fn entry(change: Change, before: &Reading, after: &Reading, length: Length) -> Result<Entry, CommandError> {

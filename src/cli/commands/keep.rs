@@ -160,7 +160,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
     input.file.rewind().with_context(|| format!("read {name}"))?;
     let reading = read(input, len, ui)?;
     archive_first(archive, &id, &reading, ui)?;
-    row.title = title_of(&reading.file, &reading.index, &reading.chain).with_context(|| format!("read {name}"))?;
+    row.title = title_of(reading.transcript()).with_context(|| format!("read {name}"))?;
     if len <= PORTION {
         // Two at once would both count what both found missing. A longer session is committed in portions anyway.
         archive.claim()?;

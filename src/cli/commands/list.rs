@@ -19,7 +19,7 @@ use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, Operation, Operations, hide_password};
 use ctxc_transcript::session::{By, Candidate, Found, Places, of_all_projects, of_project, session_id};
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Calibration, Totals, turns};
+use ctxc_transcript::{Calibration, Totals, Transcript, turns};
 
 /// What to list.
 #[derive(Debug)]
@@ -116,13 +116,13 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
             return Ok(row);
         }
     };
-    let Reading { file, index, chain, .. } = &reading;
+    let Transcript { index, chain, .. } = reading.transcript();
     row.bytes = index.fingerprint.len;
     row.turns = turns(index, chain).len() as u64;
     let totals = Totals::of(index, chain);
     row.tokens_chars4 = totals.all();
     row.tokens = Calibration::learn(index, chain).context(totals.context());
-    match title_of(file, index, chain).and_then(|title| Ok((title, reading.project()?))) {
+    match title_of(reading.transcript()).and_then(|title| Ok((title, reading.project()?))) {
         Ok((title, folder)) => (row.title, row.folder) = (Some(title), folder),
         Err(error) => row.problem = Some(error.to_string()),
     }

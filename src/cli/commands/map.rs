@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let url = context.environment.archive_url(args.archive.as_deref()).ok();
     let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
     let read = || format!("read {}", reading.name);
-    let source = Source { file: &reading.file, index: &reading.index, chain: &reading.chain, session: &session };
+    let source = Source { transcript: reading.transcript(), session: &session };
     let mut map = Map::read(source, reading.session(), operations, args.no_redact).with_context(read)?;
     map.usage.window = context.environment.config.window().unwrap_or(map.usage.window);
     let page = map.page()?;

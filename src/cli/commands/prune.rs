@@ -42,7 +42,7 @@ pub(crate) fn prune_read(settings: &Settings, work: &mut Work<'_>) -> Result<Pru
     }
     let mut rewrite = Rewrite::default();
     let reading = &work.reading;
-    let pruned = prune(&reading.file, &reading.index, &reading.chain, pruning, &rewriting.shelf, &mut rewrite)
+    let pruned = prune(reading.transcript(), pruning, &rewriting.shelf, &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
     if pruned.keeps_dead {
         work.ui.warning("inactive entries are kept: the newest message is one of them");

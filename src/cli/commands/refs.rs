@@ -52,7 +52,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 pub(crate) fn list(settings: &Settings, mut reading: Reading) -> Result<Refs, CommandError> {
     let summaries = Summaries::of(settings, &mut reading);
     let read = || format!("read {}", reading.name);
-    let calls = read_calls(&reading.file, &reading.index, &reading.chain, &Protected::default()).with_context(read)?;
+    let calls = read_calls(reading.transcript(), &Protected::default()).with_context(read)?;
     let mut rows = call_rows(&reading, &calls, &summaries).with_context(read)?;
     rows.retain(|row| settings.tool.as_ref().is_none_or(|tool| tool.eq_ignore_ascii_case(&row.tool)));
     rows.retain(|row| settings.state.is_none_or(|state| state == row.state));
@@ -122,7 +122,7 @@ fn call_rows(reading: &Reading, calls: &Calls, summaries: &Summaries) -> std::io
 
 fn message_rows(reading: &Reading, summaries: &Summaries) -> std::io::Result<Vec<MessageRow>> {
     let mut rows = Vec::new();
-    each_text(&reading.file, &reading.index, &reading.chain, Roles::Both, |line, text| {
+    each_text(reading.transcript(), Roles::Both, |line, text| {
         if text.trim().is_empty() {
             return;
         }

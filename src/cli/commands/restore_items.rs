@@ -14,7 +14,7 @@ use crate::cli::stored;
 use crate::cli::ui::Ui;
 use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow};
 use crate::report::rewritten::BeforeAfter;
-use ctxc_core::apply::{ApplyError, OpenCut, Recalled, Returned, Rewrite, Stock};
+use ctxc_core::apply::{ApplyError, OpenCut, Recalled, Returned, Rewrite};
 use ctxc_core::apply::{absent, give_back, open_cuts, recall};
 use ctxc_core::plan::Target;
 use ctxc_core::version::{Edits, History};
@@ -35,8 +35,7 @@ pub(crate) fn restore(settings: &Settings, aims: &[Aim], mut work: Work<'_>) -> 
     let lineage = lineage(&reading.past.history, &*archive)?;
     let open = open_cuts(&lineage, &reading.past.history);
     let targets: Vec<&Target> = aims.iter().map(|aim| &aim.target).collect();
-    let stock = Stock { file: &reading.file, index: &reading.index, chain: &reading.chain, open: &open };
-    let recalled = recall(stock, &targets, settings.roles, &*archive)?;
+    let recalled = recall(reading.transcript(), &open, &targets, settings.roles, &*archive)?;
     let unknown: Vec<&Target> =
         targets.iter().zip(&recalled).filter(|(_, it)| **it == Recalled::Nothing).map(|(target, _)| *target).collect();
     let mut gone = absent(&unknown, settings.roles, &reading.index, &lineage, &*archive)?.into_iter();

@@ -51,7 +51,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     };
     let mut messages = Vec::new();
     let mut is_stopped = false;
-    each_shown(&reading.file, &reading.index, &reading.chain, Order::Backward, |shown| {
+    each_shown(reading.transcript(), Order::Backward, |shown| {
         is_stopped = Stopped::check(ui.stop()).is_err();
         if is_stopped || settings.last.is_some_and(|last| messages.len() >= last) {
             return ControlFlow::Break(());

@@ -38,7 +38,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let thinking = Thinking { policy: settings.rewriting.thinking, reach: ThinkingReach::BehindChange };
     let mut rewrite = Rewrite::default();
     let reading = &work.reading;
-    let truncated = truncate(&reading.file, &reading.index, &reading.chain, &strategy, thinking, &mut rewrite)
+    let truncated = truncate(reading.transcript(), &strategy, thinking, &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
     let lowest = truncated.truncation.size;
     if settings.effort == Effort::Exact && strategy.is_out_of_reach(lowest) {

@@ -55,7 +55,7 @@ pub(super) fn open(source: &Path, made: Option<&Made>, archive: &str, ui: &Ui) -
     }
     let open = open_calls(reading.session_file()).with_context(|| format!("read {}", reading.name))?;
     let under_way = open.into_iter().map(|call| call.id).collect();
-    let answers = answers(&reading.file, &reading.index, &reading.chain, &stopgap);
+    let answers = answers(reading.transcript(), &stopgap);
     let answers = answers.with_context(|| format!("read {}", reading.name))?;
     if !answers.is_empty() {
         reading.answer(answers, archive.as_deref(), ui)?;

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::File;
 use std::io;
 
 use jiff::Timestamp;
@@ -17,8 +16,7 @@ use ctxc_engine::redact::Redactor;
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::{Pattern, Tokens, clipped, on_one_line};
 use ctxc_transcript::{
-    Calibration, Chain, Flags, Index, LineNo, LineSet, Part, block_tokens, entry, measure, revisit, scan, turn_at,
-    turns,
+    Calibration, Flags, LineNo, LineSet, Part, Transcript, block_tokens, entry, measure, revisit, scan, turn_at, turns,
 };
 
 /// How many items stand in a map by themselves; smaller ones are added up by group. With the longest beginnings they come to
@@ -167,12 +165,8 @@ pub struct Map {
 /// The input of a map.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The file.
-    pub file: &'a File,
-    /// Its index.
-    pub index: &'a Index,
-    /// Its active chain.
-    pub chain: &'a Chain,
+    /// The session.
+    pub transcript: Transcript<'a>,
     /// What commands call the session, as a word of a shell.
     pub session: &'a str,
 }
@@ -244,9 +238,10 @@ impl Map {
         operations: Vec<OperationRow>,
         shows_secrets: bool,
     ) -> io::Result<Self> {
-        let Source { file, index, chain, .. } = from;
+        let Source { transcript, .. } = from;
+        let Transcript { file, index, chain } = transcript;
         let calibration = Calibration::learn(index, chain);
-        let calls = read_calls(file, index, chain, &Protected::default())?;
+        let calls = read_calls(transcript, &Protected::default())?;
         let described = describe(file, index, calls.calls.iter().map(|call| call.call))?;
         let mut pass = Pass::new(from, shows_secrets);
         let lines: LineSet = chain.lines.iter().copied().collect();
@@ -271,7 +266,7 @@ impl Map {
                 before,
                 after: None,
                 window: calibration.window,
-                measured: recorded_context(file, index, chain)?,
+                measured: recorded_context(transcript)?,
             },
             n_steps,
             kinds,
@@ -287,8 +282,8 @@ impl Map {
 
 impl<'a> Pass<'a> {
     fn new(from: Source<'a>, shows_secrets: bool) -> Self {
-        let turns = turns(from.index, from.chain);
-        let places = from.chain.lines.iter().enumerate();
+        let turns = turns(from.transcript.index, from.transcript.chain);
+        let places = from.transcript.chain.lines.iter().enumerate();
         let turn_of =
             places.map(|(place, &line)| (line, turn_at(&turns, place).map_or(0, |turn| turn.0 + 1))).collect();
         Self {
@@ -315,7 +310,7 @@ impl<'a> Pass<'a> {
     }
 
     fn read(&mut self, line: LineNo, scan: &Scan, bytes: &[u8]) {
-        let flags = self.from.index.record(line).flags;
+        let flags = self.from.transcript.index.record(line).flags;
         let has_results = flags.any(Flags::TOOL_RESULT);
         let of_text = match scan.kind {
             scan::Kind::Assistant => Kind::Answer,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::read::{Line, OperationRow, Source, Step, Used};
-use ctxc_transcript::{Calibration, Flags, LineNo, MessageIdx, scan};
+use ctxc_transcript::{Calibration, Flags, LineNo, MessageIdx, Transcript, scan};
 
 /// How many steps a chart has at most: more are not told apart on a screen.
 const STEPS_LIMIT: usize = 400;
@@ -14,7 +14,7 @@ pub(super) fn steps(
     calibration: &Calibration,
     operations: &[OperationRow],
 ) -> (Vec<Step>, usize) {
-    let Source { index, chain, .. } = from;
+    let Transcript { index, chain, .. } = from.transcript;
     let mut steps: Vec<Step> = Vec::new();
     let mut used = Used::default();
     let mut newest: Option<MessageIdx> = None;

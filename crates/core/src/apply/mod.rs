@@ -64,7 +64,7 @@ pub use truncate::cut::{Truncated, truncate};
 pub use undo::absent::absent;
 pub use undo::items::{Returned, give_back};
 pub use undo::open_cuts::{OpenCut, open_cuts};
-pub use undo::recall::{Recalled, Stock, recall};
+pub use undo::recall::{Recalled, recall};
 pub use write::carry_out::{BaseFile, Before, Destination, Done, Errand, Keeping, Origin, carry_out, probe};
 pub use write::file::{Existing, Staged, n_names, unnamed_file};
 pub use write::made::remove_made;

@@ -131,8 +131,7 @@ impl Desk<'_> {
     pub(super) fn batches_of(&self, asked: &str) -> Result<Option<Vec<Hit>>, CommandError> {
         let Some(Ok(found)) = self.places.map(|places| session::find(asked, places)) else { return Ok(None) };
         let reading = Reading::of(&found, self.ui)?;
-        let prior = prior_summary(&reading.file, &reading.index, &reading.chain)
-            .with_context(|| format!("read {}", reading.name))?;
+        let prior = prior_summary(reading.transcript()).with_context(|| format!("read {}", reading.name))?;
         let mut hits = Vec::new();
         for name in prior.map(|prior| prior.batches).unwrap_or_default() {
             let Ok(key) = name.parse() else { continue };

@@ -23,8 +23,7 @@ impl Settings {
     /// What was said in the session.
     pub(super) fn spoken(&self, ui: &Ui) -> Result<Vec<Spoken>, CommandError> {
         let reading = Reading::of(&self.source, ui)?;
-        let messages = read_spoken(&reading.file, &reading.index, &reading.chain)
-            .with_context(|| format!("read {}", reading.name))?;
+        let messages = read_spoken(reading.transcript()).with_context(|| format!("read {}", reading.name))?;
         if messages.is_empty() {
             ui.status(format_args!("no messages in {}", reading.name));
         }

@@ -1,16 +1,12 @@
 //! How much of a conversation stays as it is at its beginning, for which the prompt cache still holds.
 
-use std::fs::File;
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
 use ctxc_transcript::edit::render;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Chain, Index, LineNo, context_tokens, read_line};
-
-/// A transcript: its file, its index, and its live chain.
-type Transcript<'a> = (&'a File, &'a Index, &'a Chain);
+use ctxc_transcript::{Index, LineNo, Transcript, context_tokens, read_line};
 
 /// The `chars4` tokens at the beginning of `now` that are the same in `base` once `rewrite` is done to it; `None` where all
 /// is the same.
@@ -18,8 +14,8 @@ type Transcript<'a> = (&'a File, &'a Index, &'a Chain);
 /// # Errors
 /// When a file cannot be read.
 pub fn unchanged_tokens(now: Transcript<'_>, base: Transcript<'_>, rewrite: &Rewrite) -> io::Result<Option<Tokens>> {
-    let (file, index, chain) = now;
-    let (base_file, base_index, base_chain) = base;
+    let Transcript { file, index, chain } = now;
+    let Transcript { file: base_file, index: base_index, chain: base_chain } = base;
     let is_sent = |index: &Index, line: LineNo| context_tokens(index, line) > Tokens::ZERO;
     let mut before = chain.lines.iter().copied().filter(|line| is_sent(index, *line));
     let left = base_chain.lines.iter().copied().filter(|line| !rewrite.dropped.contains(*line));

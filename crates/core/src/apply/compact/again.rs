@@ -12,7 +12,7 @@ use ctxc_store::Cut;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Digest, chars4, json_string};
-use ctxc_transcript::{Chain, Index, LineNo, Span, entry, read_line, revisit};
+use ctxc_transcript::{Index, LineNo, Span, Transcript, entry, read_line, revisit};
 
 /// How many digits of a line's digest a placeholder has.
 const DIGITS: usize = 12;
@@ -51,7 +51,8 @@ pub(super) struct Uncut {
 }
 
 impl Before {
-    pub(super) fn read(file: &File, index: &Index, chain: &Chain) -> io::Result<Self> {
+    pub(super) fn read(transcript: Transcript<'_>) -> io::Result<Self> {
+        let Transcript { file, index, chain } = transcript;
         let lines = chain.lines.iter().copied().filter(|line| index.record(*line).is_message()).collect();
         let mut before = Self::default();
         let mut calls: Vec<(LineNo, String, String)> = Vec::new();
@@ -202,6 +203,7 @@ fn decoded(span: Option<Span>, line: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctxc_transcript::Chain;
     use serde_json::{Value, json};
     use std::fmt::Write as _;
     use std::io::{Seek as _, Write as _};
@@ -262,7 +264,7 @@ mod tests {
             ("assistant", 50, text(&format!("First.\n\n[ctxc {}]", name(10)))),
         ];
         let chain = Chain::find(&index);
-        let before = Before::read(&file, &index, &chain).unwrap();
+        let before = Before::read(Transcript { file: &file, index: &index, chain: &chain }).unwrap();
         let mut told = String::new();
         for last in [3, 4] {
             let rows: Vec<_> = again[..3].iter().chain([&again[last]]).cloned().collect();

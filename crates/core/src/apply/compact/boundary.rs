@@ -1,6 +1,5 @@
 //! The two entries that stand for compacted messages: a compact boundary as clients write it, and the summary behind it.
 
-use std::fs::File;
 use std::io;
 
 use uuid::Uuid;
@@ -10,7 +9,7 @@ use crate::apply::follow::pointers::uuid_of;
 use crate::apply::read::entry_fields::envelope;
 use ctxc_transcript::scan::{Kind, Scan, each_field, each_string};
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, entry, read_line};
+use ctxc_transcript::{Flags, LineNo, Transcript, entry, read_line};
 
 /// The time of entries among which none has one: clients want one, and this cannot pass for newer than any other.
 const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";
@@ -20,12 +19,11 @@ const OWN: &str = "ctxc";
 /// The lines, without their ends, that take the place of `gone`, which are not none: with the envelope and the time of the last of them, and
 /// uuids that follow from theirs, so that equal runs give equal bytes (F-14).
 pub(in crate::apply) fn entries(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     gone: &[LineNo],
     compaction: &Compaction<'_>,
 ) -> io::Result<[String; 2]> {
+    let Transcript { file, index, .. } = transcript;
     let last = gone.last().copied().unwrap_or_default();
     let ids: Vec<u8> = gone.iter().flat_map(|line| index.record(*line).uuid.0.to_le_bytes()).collect();
     let name = |what: &str| Uuid::new_v5(&Uuid::NAMESPACE_OID, &[what.as_bytes(), &ids].concat());
@@ -33,7 +31,7 @@ pub(in crate::apply) fn entries(
     let mut buffer = Vec::new();
     let line = read_line(file, index, last, &mut buffer)?;
     let envelope = envelope(line);
-    let time = time(file, index, chain, gone)?;
+    let time = time(transcript, gone)?;
     let logical = json_string::encode(&uuid_of(file, index, last)?);
     let Compaction { view, size, batches, .. } = compaction;
     let own = if batches.is_empty() {
@@ -56,7 +54,8 @@ pub(in crate::apply) fn entries(
 }
 
 /// The raw timestamp of the last of `gone` that has one, else that of the first live entry that has.
-fn time(file: &File, index: &Index, chain: &Chain, gone: &[LineNo]) -> io::Result<String> {
+fn time(transcript: Transcript<'_>, gone: &[LineNo]) -> io::Result<String> {
+    let Transcript { file, index, chain } = transcript;
     let mut buffer = Vec::new();
     for &line in gone.iter().rev().chain(&chain.lines) {
         let bytes = read_line(file, index, line, &mut buffer)?;
@@ -80,7 +79,8 @@ pub struct PriorSummary {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn prior_summary(file: &File, index: &Index, chain: &Chain) -> io::Result<Option<PriorSummary>> {
+pub fn prior_summary(transcript: Transcript<'_>) -> io::Result<Option<PriorSummary>> {
+    let Transcript { file, index, chain } = transcript;
     let mut buffer = Vec::new();
     let Some((_, first)) = chain.messages(index).next() else { return Ok(None) };
     if !index.record(first).flags.any(Flags::COMPACT_SUMMARY) {

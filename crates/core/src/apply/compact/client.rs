@@ -25,7 +25,9 @@ use ctxc_store::{Archive, FileRef, Operation};
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::{Digest, Tokens};
-use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, MessageIdx, Parent, Totals, read_line, revisit};
+use ctxc_transcript::{
+    Calibration, Chain, Flags, Index, LineNo, MessageIdx, Parent, Totals, Transcript, read_line, revisit,
+};
 
 /// The last compaction of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,7 +265,7 @@ fn note_operation(
     let deposited = version::deposit(archive, file, &before, taken.session, taken.stop)?;
     let Rendered { state, mut operations, mut steps, mut saved, lines } = Rendered::of(&deposited);
     let mut sum: Sum = deposited.keys.iter().copied().collect();
-    let again = Before::read(file, &before, &chain).map_err(ApplyError::Read)?;
+    let again = Before::read(Transcript { file, index: &before, chain: &chain }).map_err(ApplyError::Read)?;
     let written: Vec<LineNo> = (found.boundary.0..found.end.0).map(LineNo).collect();
     // The boundary and the view say nothing again.
     let views = written.len().min(2);
@@ -375,7 +377,8 @@ fn put_session(
     let kept = KeptSession {
         id: taken.session.to_owned(),
         path: Some(taken.path.to_owned()),
-        title: crate::apply::title_of(file, index, &chain).map_err(ApplyError::Read)?,
+        title: crate::apply::title_of(Transcript { file, index, chain: &chain })
+            .map_err(ApplyError::Read)?,
         state: state.key().to_string(),
         version: Some(version.key().to_string()),
         time: taken.now,

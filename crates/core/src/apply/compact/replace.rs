@@ -5,7 +5,6 @@
 //! transcript that a client has compacted.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 
 use super::boundary::entries;
@@ -16,7 +15,7 @@ use crate::apply::render::rebase::Draft;
 use crate::apply::truncate::dependents::drop_dependents;
 use crate::version::{Address, Edit};
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, context_tokens};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Transcript, context_tokens};
 
 /// The replacement of the oldest messages.
 #[derive(Clone, Copy, Debug)]
@@ -37,20 +36,19 @@ pub struct Compaction<'a> {
 /// # Errors
 /// When the file cannot be read.
 pub fn compact(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     compaction: &Compaction<'_>,
     mut rewrite: Rewrite,
     lines: &Lines,
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
+    let Transcript { index, chain, .. } = transcript;
     let Scope { first, kept, gone, .. } = compaction.scope;
     let oldest = gone.iter().copied().min().unwrap_or_default();
     let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
     // What only follows from edits comes and goes with them, so that nothing can go back to it (N-03).
     let own: Vec<LineNo> = gone.iter().copied().filter(|line| lines.get(*line).0.is_some()).collect();
-    let inserted = entries(file, index, chain, if own.is_empty() { gone } else { &own }, compaction)?;
+    let inserted = entries(transcript, if own.is_empty() { gone } else { &own }, compaction)?;
     for &line in gone {
         rewrite.drop_line(line);
     }

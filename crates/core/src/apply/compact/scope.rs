@@ -10,7 +10,7 @@ use crate::apply::read::ledger::read_ledger;
 use crate::apply::read::said::read_said;
 use crate::plan::{Batch, chunks, split};
 use ctxc_engine::Said;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, Owner, Transcript};
 
 /// The messages of a conversation to compact.
 #[derive(Clone, Debug)]
@@ -47,13 +47,12 @@ impl Scope {
     /// # Errors
     /// When the source cannot be read.
     pub fn of(
-        file: &File,
-        index: &Index,
-        chain: &Chain,
+        transcript: Transcript<'_>,
         without: &LineSet,
         keep_recent: usize,
         chunk_size: NonZeroUsize,
     ) -> io::Result<Option<Self>> {
+        let Transcript { index, chain, .. } = transcript;
         let messages = Messages::of(index, chain, without);
         let is_summary = |at| {
             let line = messages.first_line(chain, at);
@@ -68,7 +67,7 @@ impl Scope {
         let ranges = chunks(groups.get(..n_compacted).unwrap_or_default(), chunk_size);
         let ranges: Vec<Range<usize>> = ranges.into_iter().map(|it| it.start + head..it.end + head).collect();
         let chunks = lines_of(chain, &messages, without, &ranges);
-        let prior = if head == 0 { None } else { prior_summary(file, index, chain)? };
+        let prior = if head == 0 { None } else { prior_summary(transcript)? };
         let start = head + n_compacted;
         let kept = kept_lines(chain, &messages, without, start);
         let is_gone = |line: &LineNo| !kept.contains(*line) && !without.contains(*line);

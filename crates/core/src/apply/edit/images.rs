@@ -1,7 +1,6 @@
 //! Images that the model has seen and need not see again: a line of text in the place of each.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io;
 
 use super::cut::{Label, Page, is_cut};
@@ -12,7 +11,7 @@ use ctxc_store::Cut;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Tokens, chars4, json_string};
-use ctxc_transcript::{Chain, Flags, Index, LineSet, Turn, block_tokens, revisit};
+use ctxc_transcript::{Chain, Flags, Index, LineSet, Transcript, Turn, block_tokens, revisit};
 
 /// The name of this way to cut.
 pub(in crate::apply) const RULE: &str = "images";
@@ -30,13 +29,12 @@ pub(in crate::apply) struct Staying<'a> {
 /// # Errors
 /// When the source cannot be read.
 pub(in crate::apply) fn cut_images(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     staying: Staying<'_>,
     shelf: &Shelf,
     rewrite: &mut Rewrite,
 ) -> io::Result<Vec<Cut>> {
+    let Transcript { file, index, chain } = transcript;
     let protected = staying.calls.iter().filter(|call| call.access == Access::Protected);
     let protected: HashSet<Place> = protected.filter_map(|call| call.result).collect();
     let mut scan = Scan::default();

@@ -14,7 +14,7 @@ use crate::apply::write::new_session::title_of;
 use ctxc_store::{FindIndex, FindSource};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Stopped;
-use ctxc_transcript::{Chain, Fingerprinter, IdHash, Index, LineReader, Tools, foreign};
+use ctxc_transcript::{Chain, Fingerprinter, IdHash, Index, LineReader, Tools, Transcript, foreign};
 
 /// How many bytes are indexed before they are committed.
 const PORTION: u64 = 16 << 20;
@@ -100,7 +100,7 @@ fn take_up(
     };
     let transcript = Index::build(Watched { file: &file, stop })?;
     let chain = Chain::find(&transcript);
-    source.title = title_of(&file, &transcript, &chain)?;
+    source.title = title_of(Transcript { file: &file, index: &transcript, chain: &chain })?;
     source.active = pack(&chain.live);
     let stamp = std::mem::take(&mut source.stamp);
     let number = index.put_source(&source)?;

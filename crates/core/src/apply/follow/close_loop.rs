@@ -1,6 +1,5 @@
 //! Closing a tool loop that is still open at the end, so that no rule asks for its thinking (S-09).
 
-use std::fs::File;
 use std::io;
 
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +10,7 @@ use super::settle::{Stopgap, answers_behind};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::entry_fields::{envelope, field};
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{Chain, Index, LineNo, read_line};
+use ctxc_transcript::{LineNo, Transcript, read_line};
 
 /// What the entry says.
 const TEXT: &str = "(The session was shortened here. I go on from the results above.)";
@@ -29,12 +28,8 @@ pub(in crate::apply) const ANSWER: &str = "msg_ctxc_";
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn closing_entries(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
-    rewrite: &Rewrite,
-) -> io::Result<Vec<String>> {
+pub(in crate::apply) fn closing_entries(transcript: Transcript<'_>, rewrite: &Rewrite) -> io::Result<Vec<String>> {
+    let Transcript { file, index, chain } = transcript;
     let is_left = |line: &LineNo| !rewrite.dropped.contains(*line);
     // What stands beside the path is found by its message; a client goes on from the end of the path.
     let Some(tip) = chain.path(index).into_iter().rev().find(is_left) else { return Ok(Vec::new()) };
@@ -43,7 +38,7 @@ pub(in crate::apply) fn closing_entries(
     let mut left = chain.clone();
     left.lines.retain(is_left);
     left.live = left.lines.iter().copied().collect();
-    let mut entries = answers_behind(file, index, &left, &mut parent, &no_result)?;
+    let mut entries = answers_behind(Transcript { chain: &left, ..transcript }, &mut parent, &no_result)?;
     let mut buffer = Vec::new();
     let line = read_line(file, index, tip, &mut buffer)?;
     let (envelope, own_time) = (envelope(line), field(line, "timestamp"));

@@ -15,7 +15,7 @@ use crate::apply::render::composed::GrownRun;
 use crate::version::ThinkingPolicy;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals, context_tokens};
+use ctxc_transcript::{Calibration, Chain, Flags, IdHash, Index, LineNo, LineSet, Totals, Transcript, context_tokens};
 
 /// The consequences of edits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,17 +61,16 @@ pub struct Thinking {
 /// # Errors
 /// When the source cannot be read.
 pub fn follow_up(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     calibration: &Calibration,
     thinking: Thinking,
     runs: &[GrownRun],
     rewrite: &mut Rewrite,
 ) -> io::Result<Consequences> {
+    let Transcript { file, index, chain } = transcript;
     let mut consequences = Consequences::default();
     let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
-    remove(file, index, chain, &Bounds::of_changes(chain, thinking, runs, rewrite), rewrite, &mut consequences)?;
+    remove(transcript, &Bounds::of_changes(chain, thinking, runs, rewrite), rewrite, &mut consequences)?;
     consequences.unchanged = tokens_before(index, chain, |line| rewrite.is_seen(line));
     let is_seen = first_change.is_some() || consequences.thinking.entries > 0;
     if is_seen {
@@ -81,10 +80,10 @@ pub fn follow_up(
         }
     }
     settle(file, index, rewrite)?;
-    keep_skipped(file, index, chain, rewrite)?;
+    keep_skipped(transcript, rewrite)?;
     if is_seen {
         let change = change(index, chain, calibration, rewrite, consequences.thinking, runs);
-        consequences.gauge = move_gauge(file, index, chain, change, rewrite)?;
+        consequences.gauge = move_gauge(transcript, change, rewrite)?;
     }
     Ok(consequences)
 }
@@ -108,22 +107,21 @@ pub fn tokens_before(index: &Index, chain: &Chain, is_changed: impl Fn(LineNo) -
 
 /// Takes out the thinking that cannot stay, and closes the open tool loop that loses some (S-09).
 fn remove(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     bounds: &Bounds<'_>,
     rewrite: &mut Rewrite,
     consequences: &mut Consequences,
 ) -> io::Result<()> {
+    let Transcript { index, chain, .. } = transcript;
     // A conversation of nothing but thinking would be none without it.
     if bounds.is_nowhere() || (bounds.everywhere.is_some() && is_all_thinking(index, chain, rewrite)) {
         return Ok(());
     }
     let loop_start = open_loop(index, chain, &rewrite.dropped);
-    let (removed, n_in_loop) = remove_thinking(file, index, chain, bounds, loop_start, rewrite)?;
+    let (removed, n_in_loop) = remove_thinking(transcript, bounds, loop_start, rewrite)?;
     consequences.thinking = removed;
     if n_in_loop > 0 || bounds.may_close() && loop_start.is_some() && lacks_thinking(index, chain, rewrite) {
-        let entries = closing_entries(file, index, chain, rewrite)?;
+        let entries = closing_entries(transcript, rewrite)?;
         let mut totals = Totals::default();
         for entry in &entries {
             totals.add(entry.as_bytes());

@@ -1,14 +1,13 @@
 //! The context gauge: the client takes the `usage` of the last assistant message as the size of its context, and
 //! would compact at once if that still told of what is gone (S-06).
 
-use std::fs::File;
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::{Scan, each_element, each_field};
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Chain, Flags, Index, Span, Usage, each_count, read_line};
+use ctxc_transcript::{Flags, Span, Transcript, Usage, each_count, read_line};
 
 /// The context usage that the client shows, before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
@@ -23,7 +22,8 @@ pub struct Gauge {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn recorded_context(file: &File, index: &Index, chain: &Chain) -> io::Result<Option<Tokens>> {
+pub fn recorded_context(transcript: Transcript<'_>) -> io::Result<Option<Tokens>> {
+    let Transcript { file, index, chain } = transcript;
     let mut messages = chain.messages(index).rev().map(|(_, line)| line);
     let Some(last) = messages.find(|&line| index.record(line).flags.any(Flags::USAGE)) else { return Ok(None) };
     let mut buffer = Vec::new();
@@ -59,12 +59,11 @@ impl Change {
 /// # Errors
 /// When the source cannot be read.
 pub(in crate::apply) fn move_gauge(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     change: Change,
     rewrite: &mut Rewrite,
 ) -> io::Result<Option<Gauge>> {
+    let Transcript { file, index, chain } = transcript;
     let is_left = |line| !rewrite.dropped.contains(line);
     let measured = chain.messages(index).rev().filter(|(_, line)| is_left(*line));
     let last = measured.map(|(_, line)| line).find(|&line| index.record(line).flags.any(Flags::USAGE));

@@ -11,19 +11,15 @@ use crate::apply::edit::rewrite::Rewrite;
 use crate::version::Layout;
 use ctxc_transcript::edit::render;
 use ctxc_transcript::scan::Scan;
-use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, MessageIdx, WHOLE_LIMIT, read_line};
+use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, MessageIdx, Transcript, WHOLE_LIMIT, read_line};
 
 /// Links what a resume links anew because it skips what stands before a boundary, so that the result does not hang on what it
 /// skips, and leaves out what would become live otherwise: the result may be so short that a client looks at all of it (C-09).
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn keep_skipped(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
-    rewrite: &mut Rewrite,
-) -> io::Result<()> {
+pub(in crate::apply) fn keep_skipped(transcript: Transcript<'_>, rewrite: &mut Rewrite) -> io::Result<()> {
+    let Transcript { file, index, chain } = transcript;
     if rewrite.is_nothing() || !(index.n_bytes > WHOLE_LIMIT && hangs_on_skipped(index, chain)) {
         return Ok(());
     }

@@ -2,7 +2,6 @@
 //! client that runs the session goes on in its own file.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io;
 
 use uuid::Uuid;
@@ -13,7 +12,7 @@ use crate::apply::check::problem::ProblemKind;
 use crate::apply::read::entry_fields::{envelope, field};
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{Chain, IdHash, Index, LineNo, read_line};
+use ctxc_transcript::{IdHash, LineNo, Transcript, read_line};
 
 /// The placeholder of a result that is still to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,14 +28,10 @@ pub enum Stopgap {
 ///
 /// # Errors
 /// When the session cannot be read.
-pub fn answers(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
-    stopgap: &dyn Fn(&str) -> Stopgap,
-) -> io::Result<Vec<String>> {
+pub fn answers(transcript: Transcript<'_>, stopgap: &dyn Fn(&str) -> Stopgap) -> io::Result<Vec<String>> {
+    let Transcript { file, index, chain } = transcript;
     let Some(tip) = chain.lines.last().copied() else { return Ok(Vec::new()) };
-    answers_behind(file, index, chain, &mut uuid_of(file, index, tip)?, stopgap)
+    answers_behind(transcript, &mut uuid_of(file, index, tip)?, stopgap)
 }
 
 /// As [`answers`], the first of them behind the entry `parent`, which is the last of them afterwards.
@@ -44,12 +39,11 @@ pub fn answers(
 /// # Errors
 /// When the session cannot be read.
 pub(in crate::apply) fn answers_behind(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     parent: &mut String,
     stopgap: &dyn Fn(&str) -> Stopgap,
 ) -> io::Result<Vec<String>> {
+    let Transcript { file, index, chain } = transcript;
     let mut problems = Vec::new();
     check_pairs(index, chain, &mut problems);
     let open = problems.iter().filter(|problem| problem.kind == ProblemKind::InterruptedCall);

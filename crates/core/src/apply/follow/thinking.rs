@@ -4,7 +4,6 @@
 //! whole, or the API refuses the request (S-05; format: "API rules", 5). A tool loop that is still open is closed where it
 //! loses some, for there the API may demand it (S-09).
 
-use std::fs::File;
 use std::io;
 
 use super::follow_up::Bounds;
@@ -13,7 +12,7 @@ use ctxc_transcript::edit::{Fate, Splice, remove_elements, render};
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::text::json_string::utf16_units;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Span, read_line};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Span, Transcript, read_line};
 
 /// How far back thinking goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,13 +63,12 @@ fn is_thinking_alone(index: &Index, line: LineNo) -> bool {
 /// # Errors
 /// When the source cannot be read.
 pub(in crate::apply) fn remove_thinking(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     bounds: &Bounds<'_>,
     loop_start: Option<usize>,
     rewrite: &mut Rewrite,
 ) -> io::Result<(ThinkingRemoved, u64)> {
+    let Transcript { file, index, chain } = transcript;
     let mut n_in_loop = 0;
     let mut removed = ThinkingRemoved::default();
     let mut buffer = Vec::new();

@@ -18,7 +18,7 @@ use ctxc_engine::digest;
 use ctxc_store::Cut;
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::{Digest, Tokens, chars4};
-use ctxc_transcript::{Chain, Index, LineNo, LineSet, revisit, turns};
+use ctxc_transcript::{Index, LineNo, LineSet, Transcript, revisit, turns};
 
 /// How many characters of an argument a placeholder has: the call itself stands before it.
 const ARGUMENT_LEN: usize = 40;
@@ -131,14 +131,13 @@ impl PrunedCall {
 /// # Errors
 /// When the source cannot be read.
 pub fn prune(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     pruning: &Pruning,
     shelf: &Shelf,
     rewrite: &mut Rewrite,
 ) -> io::Result<Pruned> {
-    let mut calls = read_calls(file, index, chain, &pruning.protected)?;
+    let Transcript { file, index, chain } = transcript;
+    let mut calls = read_calls(transcript, &pruning.protected)?;
     for call in &mut calls.calls {
         if rewrite.dropped.contains(call.call.line) {
             call.access = Access::Cut;
@@ -161,7 +160,7 @@ pub fn prune(
             Extra::Images => {
                 let staying = Staying { horizon, turns: &turns, calls: &calls.calls };
                 rows.row(images::RULE);
-                let cuts = cut_images(file, index, chain, staying, shelf, rewrite)?;
+                let cuts = cut_images(transcript, staying, shelf, rewrite)?;
                 for cut in &cuts {
                     rows.add(images::RULE, cut);
                 }

@@ -1,7 +1,6 @@
 //! The live tool calls and their results, read in one pass: of each call what decisions need, and no text.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
@@ -14,7 +13,9 @@ use crate::apply::edit::cut::Page;
 use crate::plan::{Access, Answer, Call, Handles, Lines, Place, Protected, Subject};
 use ctxc_transcript::scan::{Block, BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Tokens, json_digest, json_string};
-use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, result_blocks, revisit, turn_at, turns};
+use ctxc_transcript::{
+    Chain, Flags, IdHash, Index, LineNo, LineSet, Transcript, result_blocks, revisit, turn_at, turns,
+};
 
 /// The live tool calls of a transcript.
 #[derive(Debug, Default)]
@@ -33,7 +34,8 @@ pub struct Calls {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn read_calls(file: &File, index: &Index, chain: &Chain, protected: &Protected) -> io::Result<Calls> {
+pub fn read_calls(transcript: Transcript<'_>, protected: &Protected) -> io::Result<Calls> {
+    let Transcript { file, index, chain } = transcript;
     let numbering = Numbering::of(index, chain);
     let mut found = Found::default();
     let holds = |line: LineNo| index.record(line).flags.any(Flags::TOOL_USE.with(Flags::TOOL_RESULT));
@@ -257,6 +259,7 @@ fn blocks(scan: &Scan, kind: BlockKind) -> impl Iterator<Item = (u32, &Block)> {
 mod tests {
     use super::*;
     use crate::plan::{Horizon, Rule, supersede};
+    use std::fs::File;
     use std::io::Write;
 
     const TIME: &str = "2026-03-02T09:00:00.000Z";
@@ -294,7 +297,7 @@ mod tests {
 
     fn calls_of(steps: &[&[(&str, &str, &str, &str)]]) -> Calls {
         let (file, index, chain) = transcript(steps);
-        read_calls(&file, &index, &chain, &Protected::default()).unwrap()
+        read_calls(Transcript { file: &file, index: &index, chain: &chain }, &Protected::default()).unwrap()
     }
 
     const GOOD: &str = r#""content":"text""#;
@@ -399,7 +402,7 @@ mod tests {
             ("Bash", r#"{"command":"ls"}"#, GOOD, "{}"),
         ]]);
         let protected = Protected::new(["Bash".to_owned()], &["*.md".to_owned()]).unwrap();
-        let calls = read_calls(&file, &index, &chain, &protected).unwrap().calls;
+        let calls = read_calls(Transcript { file: &file, index: &index, chain: &chain }, &protected).unwrap().calls;
         let access: Vec<Access> = calls.iter().map(|call| call.access).collect();
         assert_eq!(access, [Access::Protected, Access::Open, Access::Protected]);
     }

@@ -1,6 +1,5 @@
 //! What targets name in a transcript: calls by their handles, messages by how they start and end (P-02, P-06).
 
-use std::fs::File;
 use std::io;
 
 use crate::apply::edit::cut::Page;
@@ -8,7 +7,7 @@ use crate::apply::read::calls::Calls;
 use crate::plan::{Fits, Roles, Target};
 use ctxc_transcript::scan::{BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Patterns, clipped, json_string, on_one_line};
-use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, revisit};
+use ctxc_transcript::{Flags, LineNo, LineSet, Transcript, revisit};
 
 /// The item that a target names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,9 +39,7 @@ pub struct Text {
 /// # Errors
 /// When the source cannot be read.
 pub fn find_named(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     calls: &Calls,
     targets: &[&Target],
     roles: Roles,
@@ -58,7 +55,7 @@ pub fn find_named(
         .collect();
     if !patterns.is_empty() {
         let set = Patterns::new(patterns.iter().map(|(_, pattern)| *pattern));
-        each_text(file, index, chain, roles, |line, text| {
+        each_text(transcript, roles, |line, text| {
             for place in set.fits(text) {
                 let slot = patterns.get(place).and_then(|(at, _)| found.get_mut(*at));
                 // A message may have two blocks that fit.
@@ -88,13 +85,8 @@ pub fn find_named(
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn each_text(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
-    roles: Roles,
-    mut each: impl FnMut(LineNo, &str),
-) -> io::Result<()> {
+pub fn each_text(transcript: Transcript<'_>, roles: Roles, mut each: impl FnMut(LineNo, &str)) -> io::Result<()> {
+    let Transcript { file, index, chain } = transcript;
     let is_wanted = |line: &LineNo| {
         let record = index.record(*line);
         let is_of_role = match roles {

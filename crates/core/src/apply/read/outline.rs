@@ -1,14 +1,13 @@
 //! Two transcripts entry by entry: which entries both have, and which of them differ.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Chain, IdHash, Index, LineNo, context_tokens, read_line};
+use ctxc_transcript::{IdHash, LineNo, Transcript, context_tokens, read_line};
 
 /// The live entries of a transcript, as far as they are compared.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +43,8 @@ impl Outline {
     ///
     /// # Errors
     /// When the source cannot be read.
-    pub fn of(file: &File, index: &Index, chain: &Chain) -> io::Result<Self> {
+    pub fn of(transcript: Transcript<'_>) -> io::Result<Self> {
+        let Transcript { file, index, chain } = transcript;
         let mut outline = Self::default();
         let mut scan = Scan::default();
         let mut buffer = Vec::new();
@@ -109,10 +109,11 @@ mod tests {
     use super::*;
     use crate::apply::read::lines::file_of;
     use crate::apply::samples::{assistant, text, user};
+    use ctxc_transcript::Chain;
 
     fn outline(lines: &[String]) -> Outline {
         let (file, index, _) = file_of(&(lines.join("\n") + "\n"));
-        Outline::of(&file, &index, &Chain::find(&index)).unwrap()
+        Outline::of(Transcript { file: &file, index: &index, chain: &Chain::find(&index) }).unwrap()
     }
 
     // U-06

@@ -13,7 +13,7 @@ use ctxc_store::Kind;
 use ctxc_transcript::scan;
 use ctxc_transcript::scan::{Scan, each_field};
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{Chain, Index, LineNo, Prompt, TurnIdx, is_notification, read_line, turn_at, turns};
+use ctxc_transcript::{Index, LineNo, Prompt, Transcript, TurnIdx, is_notification, read_line, turn_at, turns};
 
 /// The speaker of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, schemars::JsonSchema, serde::Serialize)]
@@ -73,12 +73,11 @@ pub enum Order {
 /// # Errors
 /// When the source cannot be read.
 pub fn each_shown(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     order: Order,
     mut each: impl FnMut(Shown) -> ControlFlow<()>,
 ) -> io::Result<()> {
+    let Transcript { file, index, chain } = transcript;
     let turns = turns(index, chain);
     let mut scan = Scan::default();
     let mut buffer = Vec::new();
@@ -159,12 +158,13 @@ fn remark(page: Page<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctxc_transcript::Chain;
 
     fn told(name: &str, order: Order) -> Vec<String> {
         let file = File::open(format!("{}/../../fixtures/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap();
         let index = Index::build(&file).unwrap();
         let mut told = Vec::new();
-        each_shown(&file, &index, &Chain::find(&index), order, |shown| {
+        each_shown(Transcript { file: &file, index: &index, chain: &Chain::find(&index) }, order, |shown| {
             let first = shown.text.lines().next().unwrap_or_default();
             let turn = shown.turn.map_or("-".to_owned(), |turn| turn.0.to_string());
             told.push(format!("{} {turn} {} {first}", shown.line.number(), shown.speaker.word()));

@@ -1,6 +1,5 @@
 //! What was said in a transcript, message by message: texts alone, without calls, their results and thinking.
 
-use std::fs::File;
 use std::io;
 
 use jiff::Timestamp;
@@ -10,7 +9,7 @@ use crate::apply::edit::cut::Page;
 use ctxc_store::Kind;
 use ctxc_transcript::scan;
 use ctxc_transcript::scan::Scan;
-use ctxc_transcript::{Chain, Index, LineSet, Messages, Owner, TurnIdx, revisit, turn_at, turns};
+use ctxc_transcript::{LineSet, Messages, Owner, Transcript, TurnIdx, revisit, turn_at, turns};
 
 /// The text of one speaker in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +29,8 @@ pub struct SpokenMessage {
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn read_spoken(file: &File, index: &Index, chain: &Chain) -> io::Result<Vec<SpokenMessage>> {
+pub fn read_spoken(transcript: Transcript<'_>) -> io::Result<Vec<SpokenMessage>> {
+    let Transcript { file, index, chain } = transcript;
     let messages = Messages::of(index, chain, &LineSet::default());
     let turns = turns(index, chain);
     let mut spoken: Vec<Vec<SpokenMessage>> = vec![Vec::new(); messages.firsts.len()];
@@ -86,6 +86,7 @@ mod tests {
 
     use super::*;
     use crate::apply::read::lines::file_of;
+    use ctxc_transcript::{Chain, Index};
 
     fn spoken(entries: &[(&str, &str, &str, &str)]) -> Vec<(Speaker, Option<usize>, String)> {
         let mut file = tempfile::tempfile().unwrap();
@@ -102,7 +103,7 @@ mod tests {
         file.rewind().unwrap();
         let index = Index::build(&file).unwrap();
         let chain = Chain::find(&index);
-        let said = read_spoken(&file, &index, &chain).unwrap();
+        let said = read_spoken(Transcript { file: &file, index: &index, chain: &chain }).unwrap();
         said.into_iter().map(|it| (it.speaker, it.turn.map(|turn| turn.0), it.text)).collect()
     }
 
@@ -168,7 +169,7 @@ mod tests {
             line("d", r#""c""#, r#""type":"attachment","attachment":{"type":"todo_reminder","content":"noise"}"#),
             line("e", r#""d""#, r#""type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"Done."}]}"#),
         ].join("\n"));
-        let said = read_spoken(&file, &index, &Chain::find(&index)).unwrap();
+        let said = read_spoken(Transcript { file: &file, index: &index, chain: &Chain::find(&index) }).unwrap();
         let said: Vec<(Speaker, &str)> = said.iter().map(|it| (it.speaker, it.text.as_str())).collect();
         let expected = [(Speaker::User, "Go"), (Speaker::User, "Also the docs"), (Speaker::Assistant, "Done.")];
         assert_eq!(said, expected);

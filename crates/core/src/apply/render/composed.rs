@@ -20,7 +20,7 @@ use ctxc_store::Cut;
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::{Digest, Tokens, json_string};
-use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Parent, Part};
+use ctxc_transcript::{Chain, Flags, IdHash, Index, LineNo, LineSet, Parent, Part, Transcript};
 use ctxc_transcript::{context_tokens, measure, read_line, revisit};
 
 /// A session with the operations of a history, to be written.
@@ -405,7 +405,7 @@ fn link(file: &File, index: &Index, stored: &Chain, layout: &Layout, rewrite: &m
     let left = || stored.lines.iter().copied().filter(|&line| !is_boundary(line));
     let first = left().find(|line| !rewrite.dropped.contains(*line));
     if let Some(first) = first.filter(|_| goes) {
-        hang(file, index, stored, first, None, rewrite)?;
+        hang(Transcript { file, index, chain: stored }, first, None, rewrite)?;
         // What boundaries keep is linked in its order already.
         if index.preserved.is_empty() {
             bridge_gaps(index, stored, rewrite);
@@ -423,7 +423,7 @@ fn link(file: &File, index: &Index, stored: &Chain, layout: &Layout, rewrite: &m
         }
     }
     if goes {
-        mend_tips(file, index, stored, tip.as_deref(), rewrite)?;
+        mend_tips(Transcript { file, index, chain: stored }, tip.as_deref(), rewrite)?;
     }
     Ok(())
 }

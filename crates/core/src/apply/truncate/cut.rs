@@ -1,7 +1,6 @@
 //! Truncating: the lines of the oldest messages go, and what hangs on them (D-01 to D-08). No model is asked.
 
 use std::convert::Infallible;
-use std::fs::File;
 use std::io;
 
 use super::dependents::drop_dependents;
@@ -12,7 +11,7 @@ use crate::apply::follow::follow_up::Thinking;
 use crate::plan::{As, Kept, Message, Opening, TopDownTruncation, Truncation};
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, Messages, Owner, Totals, Transcript};
 
 /// The result of truncating.
 #[derive(Clone, Copy, Debug)]
@@ -37,15 +36,14 @@ pub struct Truncated {
 /// # Errors
 /// When the source cannot be read.
 pub fn truncate(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     strategy: &TopDownTruncation,
     thinking: Thinking,
     rewrite: &mut Rewrite,
 ) -> io::Result<Truncated> {
+    let Transcript { index, chain, .. } = transcript;
     let messages = Messages::of(index, chain, &rewrite.dropped);
-    let outlook = Outlook::new(file, index, chain, thinking, rewrite)?;
+    let outlook = Outlook::new(transcript, thinking, rewrite)?;
     let strategy = TopDownTruncation { added: strategy.added + outlook.end, ..*strategy };
     let truncation = planned(index, chain, &messages, &strategy, &outlook, rewrite);
     let mut truncated = Truncated {
@@ -67,8 +65,8 @@ pub fn truncate(
     if let (Some(first), Some(&place)) = (truncated.start, messages.firsts.get(start)) {
         let cut = Cut { messages: &messages, opener: truncated.opener, start, first, place };
         cut.drop_lines(index, chain, rewrite);
-        hang(file, index, chain, first, truncated.opener, rewrite)?;
-        mend_tips(file, index, chain, None, rewrite)?;
+        hang(transcript, first, truncated.opener, rewrite)?;
+        mend_tips(transcript, None, rewrite)?;
     }
     truncated.left = rewrite.left(index, chain);
     Ok(truncated)

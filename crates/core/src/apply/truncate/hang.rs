@@ -1,12 +1,11 @@
 //! The links of what is left of a conversation, and what else leads a client to it.
 
-use std::fs::File;
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::follow::pointers::{forget_segment, point_at, uuid_of};
 use ctxc_transcript::scan::Kind;
-use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent, PreservedSegment};
+use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent, PreservedSegment, Transcript};
 
 /// Links what is left, whose first entry is `first`, behind an `opener` where there is one. The links around what goes would
 /// lead there by themselves, unless they lead in a circle, or boundaries keep parts of what stands before them.
@@ -14,16 +13,15 @@ use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent, PreservedSegment};
 /// # Errors
 /// When the source cannot be read.
 pub(in crate::apply) fn hang(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     first: LineNo,
     opener: Option<LineNo>,
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
+    let Transcript { index, chain, .. } = transcript;
     let segments = live_segments(index, chain);
     if !segments.is_empty() {
-        return straighten(file, index, chain, &segments, rewrite);
+        return straighten(transcript, &segments, rewrite);
     }
     let boundary = chain.lines.first().copied().filter(|&line| index.record(line).flags.any(Flags::COMPACT_BOUNDARY));
     hang_on(index, opener.unwrap_or(first), boundary, rewrite);
@@ -42,13 +40,8 @@ fn live_segments<'a>(index: &'a Index, chain: &Chain) -> Vec<&'a PreservedSegmen
 
 /// Links what is left in the order of the conversation, and lets no boundary keep any of it. A boundary behind an entry
 /// that is left goes: clients read large files from their last boundary on.
-fn straighten(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
-    segments: &[&PreservedSegment],
-    rewrite: &mut Rewrite,
-) -> io::Result<()> {
+fn straighten(transcript: Transcript<'_>, segments: &[&PreservedSegment], rewrite: &mut Rewrite) -> io::Result<()> {
+    let Transcript { file, index, chain } = transcript;
     let is_boundary = |line: &LineNo| index.record(*line).flags.any(Flags::COMPACT_BOUNDARY);
     let left = chain.lines.iter().copied().filter(|line| !rewrite.dropped.contains(*line));
     let first = left.filter(|line| !is_boundary(line)).min();
@@ -94,12 +87,11 @@ pub(in crate::apply) fn hang_on(index: &Index, line: LineNo, parent: Option<Line
 /// # Errors
 /// When the source cannot be read.
 pub(in crate::apply) fn mend_tips(
-    file: &File,
-    index: &Index,
-    chain: &Chain,
+    transcript: Transcript<'_>,
     otherwise: Option<&str>,
     rewrite: &mut Rewrite,
 ) -> io::Result<()> {
+    let Transcript { file, index, chain } = transcript;
     let targets = index.lines_of(index.pointers.iter().map(|pointer| pointer.target));
     let tip = match (tip(index, chain, rewrite), otherwise) {
         (Some(tip), _) => uuid_of(file, index, tip)?,

@@ -1,6 +1,5 @@
 //! What will become of the messages once something before them is cut: which thinking counts, and how large they are.
 
-use std::fs::File;
 use std::io;
 
 use crate::apply::edit::rewrite::Rewrite;
@@ -9,7 +8,7 @@ use crate::apply::follow::follow_up::Thinking;
 use crate::apply::follow::thinking::{ThinkingReach, open_loop};
 use crate::version::ThinkingPolicy;
 use ctxc_transcript::text::Tokens;
-use ctxc_transcript::{Chain, Flags, Index, Messages, Owner, Totals};
+use ctxc_transcript::{Chain, Flags, Index, Messages, Owner, Totals, Transcript};
 
 /// Which thinking counts.
 pub(in crate::apply) struct Outlook {
@@ -26,13 +25,8 @@ pub(in crate::apply) struct Outlook {
 
 impl Outlook {
     /// What will become of thinking.
-    pub(in crate::apply) fn new(
-        file: &File,
-        index: &Index,
-        chain: &Chain,
-        thinking: Thinking,
-        rewrite: &Rewrite,
-    ) -> io::Result<Self> {
+    pub(in crate::apply) fn new(transcript: Transcript<'_>, thinking: Thinking, rewrite: &Rewrite) -> io::Result<Self> {
+        let Transcript { index, chain, .. } = transcript;
         let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
         let mut outlook = Self {
             keeps_all: thinking.policy == ThinkingPolicy::Keep,
@@ -48,7 +42,7 @@ impl Outlook {
             outlook.ended_from = std::mem::replace(&mut outlook.kept_from, usize::MAX);
             if outlook.is_ended(index, chain) {
                 let mut added = Totals::default();
-                let entries = closing_entries(file, index, chain, rewrite)?;
+                let entries = closing_entries(transcript, rewrite)?;
                 for entry in &entries {
                     added.add(entry.as_bytes());
                 }

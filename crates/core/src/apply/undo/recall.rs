@@ -2,7 +2,6 @@
 //! before they were cut (P-05).
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 
 use crate::apply::edit::cut::Page;
 use crate::apply::error::ApplyError;
@@ -15,7 +14,7 @@ use crate::plan::{Fits, Handle, Handles, Protected, Roles, Target};
 use ctxc_store::{Archive, ArchiveError};
 use ctxc_transcript::scan::{Kind, Scan};
 use ctxc_transcript::text::{Pattern, Patterns};
-use ctxc_transcript::{Chain, Index, LineNo};
+use ctxc_transcript::{LineNo, Transcript};
 
 /// The removed items that a target names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,30 +29,17 @@ pub enum Recalled {
     Several(Vec<usize>),
 }
 
-/// The transcript whose cuts are named.
-#[derive(Clone, Copy, Debug)]
-pub struct Stock<'a> {
-    /// The open file.
-    pub file: &'a File,
-    /// Its index.
-    pub index: &'a Index,
-    /// Its chain.
-    pub chain: &'a Chain,
-    /// What is cut in it.
-    pub open: &'a [OpenCut],
-}
-
-/// Finds what each of `targets` names.
+/// Finds what each of `targets` names among the `open` cuts of `transcript`.
 ///
 /// # Errors
 /// When the transcript or the archive cannot be read.
 pub fn recall(
-    stock: Stock<'_>,
+    transcript: Transcript<'_>,
+    open: &[OpenCut],
     targets: &[&Target],
     roles: Roles,
     archive: &dyn Archive,
 ) -> Result<Vec<Recalled>, ApplyError> {
-    let Stock { file, index, chain, open } = stock;
     let mut recalled = by_text(open, targets, roles, archive)?;
     for (target, recalled) in targets.iter().zip(&mut recalled) {
         let Target::Call(handle) = target else { continue };
@@ -67,12 +53,12 @@ pub fn recall(
     }
     let unknown: Vec<&Target> = left.iter().filter_map(|at| targets.get(*at).copied()).collect();
     let calls = if unknown.iter().any(|target| matches!(target, Target::Call(_))) {
-        read_calls(file, index, chain, &Protected::default()).map_err(ApplyError::Read)?
+        read_calls(transcript, &Protected::default()).map_err(ApplyError::Read)?
     } else {
         Calls::default()
     };
-    let named = find_named(file, index, chain, &calls, &unknown, roles).map_err(ApplyError::Read)?;
-    let ids = ids(stock, &calls, &named)?;
+    let named = find_named(transcript, &calls, &unknown, roles).map_err(ApplyError::Read)?;
+    let ids = ids(transcript, &calls, &named)?;
     let mut ours: HashMap<String, Handles> = HashMap::new();
     for ((at, target), named) in left.into_iter().zip(unknown).zip(named) {
         let answer = match (target, named) {
@@ -143,14 +129,14 @@ fn id_of(open: &[OpenCut], at: usize) -> Option<String> {
 }
 
 /// The ids of the calls that are named.
-fn ids(stock: Stock<'_>, calls: &Calls, named: &[Named]) -> Result<HashMap<usize, String>, ApplyError> {
+fn ids(transcript: Transcript<'_>, calls: &Calls, named: &[Named]) -> Result<HashMap<usize, String>, ApplyError> {
     let call_idxs = named.iter().flat_map(|named| match named {
         Named::Call(call_idx) => vec![*call_idx],
         Named::Calls(call_idxs) => call_idxs.clone(),
         Named::Nothing | Named::Message(_) | Named::Messages(_) => Vec::new(),
     });
     let places: Vec<_> = call_idxs.filter_map(|at| Some((at, calls.calls.get(at)?.call))).collect();
-    let described = describe(stock.file, stock.index, places.iter().map(|(_, place)| *place));
+    let described = describe(transcript.file, transcript.index, places.iter().map(|(_, place)| *place));
     let mut described = described.map_err(ApplyError::Read)?;
     Ok(places.into_iter().filter_map(|(at, place)| Some((at, described.remove(&place)?.id.into()))).collect())
 }

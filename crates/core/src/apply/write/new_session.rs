@@ -1,6 +1,5 @@
 //! A new session: the same conversation under an id of its own, so that the source stays as it was (S-01).
 
-use std::fs::File;
 use std::io;
 
 use crate::apply::read::typed::typed;
@@ -9,7 +8,7 @@ use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::entry;
 use ctxc_transcript::scan::{Kind, Scan, each_field};
 use ctxc_transcript::text::{clipped, json_string, on_one_line};
-use ctxc_transcript::{Chain, Flags, Index, LineNo, read_line};
+use ctxc_transcript::{Flags, LineNo, Transcript, read_line};
 
 /// The session that a rewrite makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,13 +33,14 @@ const TITLE_LEN: usize = 60;
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn title_of(file: &File, index: &Index, chain: &Chain) -> io::Result<String> {
+pub fn title_of(transcript: Transcript<'_>) -> io::Result<String> {
     const FIELDS: [(Kind, &[u8]); 4] = [
         (Kind::CustomTitle, b"customTitle"),
         (Kind::AiTitle, b"aiTitle"),
         (Kind::LastPrompt, b"lastPrompt"),
         (Kind::Summary, b"summary"),
     ];
+    let Transcript { file, index, chain } = transcript;
     let mut buffer = Vec::new();
     for (kind, name) in FIELDS {
         let Some(line) = index.lines().rev().find(|&line| index.record(line).kind == kind) else { continue };
