@@ -42,15 +42,15 @@ mod suite;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use archive::{Archive, Entry, Name, Operations, Originals, Output, Search};
+pub use archive::{Archive, Digests, EachRecord, Entry, Name, Operations, Originals, Output, Records, Rewrite, Search};
 pub use cleanup::{Cleanup, Contents, Dropped, RESULT_DAYS, Sweep};
 pub use copy::{Copied, copy, copy_object};
 pub use document::{Document, DocumentId, Kind, NotAKind};
 pub use embed::{EMBEDDED, Vector, fuse};
 pub use error::ArchiveError;
 pub use lineage::{ancestors, lineage};
-pub use object::{EachLine, LineId, NotAnObjectKind, Object, ObjectKind};
-pub use open::{Upgraded, open, open_existing, upgrade};
+pub use object::{EachLine, LineId, NotAnObjectKind, Object, ObjectHead, ObjectKind};
+pub use open::{Upgraded, open, open_existing, stored_bytes, upgrade};
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};
 pub use query::{Hit, Query, Reader};

@@ -90,6 +90,19 @@ pub struct Object {
     pub content: Vec<u8>,
 }
 
+/// What is known of an object without its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectHead {
+    /// Its key among those of its kind.
+    pub key: Digest,
+    /// Its head.
+    pub head: Vec<u8>,
+    /// A number that is larger than that of any object that was put before it.
+    pub number: u64,
+    /// Its checksum.
+    pub checksum: Vec<u8>,
+}
+
 /// What an object is known by, and its head: what is read of it without its content.
 pub(super) struct Label {
     pub(super) kind: ObjectKind,
@@ -118,9 +131,10 @@ impl Label {
         Digest::of(&bytes)
     }
 
-    /// The key and the head; `None` where they are not what was stored.
-    pub(super) fn checked(self) -> Option<(Digest, Vec<u8>)> {
-        self.is_sound().then_some((self.key, self.head))
+    /// The head of the object of this number; `None` where it is not what was stored.
+    pub(super) fn checked(self, number: u64) -> Option<ObjectHead> {
+        let is_sound = self.is_sound();
+        is_sound.then_some(ObjectHead { key: self.key, head: self.head, number, checksum: self.checksum })
     }
 
     fn is_sound(&self) -> bool {

@@ -44,6 +44,20 @@ pub fn open_existing(url: &ArchiveUrl) -> Result<Option<Box<dyn Archive>>, Archi
     if is_there { open(url).map(Some) } else { Ok(None) }
 }
 
+/// How many bytes the archive at `url` takes up: its file, or its tables on a server; `None` in memory, and where there is
+/// none.
+///
+/// # Errors
+/// When a server cannot be reached, or does not say.
+pub fn stored_bytes(url: &ArchiveUrl) -> Result<Option<u64>, ArchiveError> {
+    match url {
+        ArchiveUrl::Sqlite(path) => Ok(path.metadata().ok().map(|metadata| metadata.len())),
+        #[cfg(feature = "postgres")]
+        ArchiveUrl::Postgres(url) => postgres::stored_bytes(url).map(Some),
+        _ => Ok(None),
+    }
+}
+
 /// Brings the archive at `url` up to date, after which older versions of this program cannot use it; `None` where there is
 /// none. One in a file is brought up to date whenever it is opened.
 ///

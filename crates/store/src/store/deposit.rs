@@ -6,7 +6,7 @@ use super::lines::Lines;
 use super::link::{Hold, Link};
 use super::packing::{Packing, compress, put_alone};
 use super::value::{Value, values};
-use super::{objects, operations, records};
+use super::{objects, operations, records, replace, vectors};
 use crate::body::Packer;
 use crate::{ArchiveError, Entry, Name, Original, Record};
 use ctxc_transcript::text::Digest;
@@ -136,6 +136,18 @@ impl Store {
                 let packer = packer(&mut store.packer)?;
                 objects::put(&*store.writer, packer, object)
             }),
+            Entry::MaskedLines(lines) => {
+                // The packs that are held have what was there.
+                self.lines.take();
+                self.put_behind(|store| {
+                    store.close_pack()?;
+                    replace::lines(&*store.writer, lines)
+                })
+            }
+            Entry::MaskedOperation(operation) => {
+                self.put_behind(|store| operations::replace(&*store.writer, operation))
+            }
+            Entry::Vectors(model, vectors) => self.put_behind(|store| vectors::put(&*store.writer, model, vectors)),
         }
     }
 

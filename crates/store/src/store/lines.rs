@@ -7,7 +7,8 @@ use super::link::Link;
 use super::value::{Damage, Row, Value, values};
 use crate::body::{PACKED, Unpacker};
 use crate::pack::{HeldPacks, Pack, PackSizes, pack_at};
-use crate::{ArchiveError, EachLine, LineId};
+use crate::prefix::AT_MOST;
+use crate::{ArchiveError, Digests, EachLine, LineId};
 use ctxc_transcript::text::Digest;
 
 /// The lines of some numbers, as rows for [`body`].
@@ -15,6 +16,13 @@ pub(crate) const BODIES: &str = "SELECT id, digest, codec, content, bytes FROM b
 
 /// The numbers and codecs of the lines with some digests.
 pub(crate) const KNOWN: &str = "SELECT digest, id, codec FROM body WHERE digest = ANY($1)";
+
+/// The numbers of the lines with digests from one to another, both included, the first few.
+pub(crate) const BETWEEN: [&str; 2] = [
+    "SELECT digest, id FROM body WHERE substr(digest, 1, 8) BETWEEN substr($1, 1, 8) AND substr($2, 1, 8)
+        AND digest BETWEEN $1 AND $2 ORDER BY digest LIMIT $3",
+    "SELECT digest, id FROM body WHERE digest BETWEEN $1 AND $2 ORDER BY digest LIMIT $3::bigint",
+];
 
 pub(crate) const PACK: &str = "SELECT codec, content, bytes, checksum FROM pack WHERE id = $1";
 
@@ -130,6 +138,18 @@ impl Lines {
 
 fn body_place(row: &mut Row) -> Result<Vec<u8>, Damage> {
     body(row).map(|body| body.content)
+}
+
+/// The lines that have any of `digests`.
+pub(crate) fn ids(db: &dyn Link, digests: Digests<'_>) -> Result<Vec<(Digest, LineId)>, ArchiveError> {
+    let [file, server] = BETWEEN;
+    let (sql, values) = match digests {
+        Digests::Listed(digests) => (KNOWN, vec![Value::list(digests.iter().copied())]),
+        Digests::Between(range) => {
+            (db.dialect().pick(file, server), values![*range.start(), *range.end(), AT_MOST].to_vec())
+        }
+    };
+    db.all(sql, &values, |row| Ok((row.get()?, row.get()?)))
 }
 
 /// Calls `each` with every line, its length, and what it takes up.

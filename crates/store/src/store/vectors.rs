@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 
 use super::hits::record_number;
-use super::link::{Dialect, Hold, Insert, Link};
+use super::link::{Dialect, Insert, Link};
 use super::search::{admitted, narrow};
-use super::transaction::alone;
 use super::value::{Row, Value, values};
 use crate::{ArchiveError, DocumentId, EMBEDDED, Kind, Query, Vector, other_dimension};
 use ctxc_transcript::text::Digest;
@@ -73,7 +72,7 @@ pub(super) fn without(db: &dyn Link, model: &str, limit: u32) -> Result<Vec<i64>
     db.all(&sql, &values![limit], Row::get)
 }
 
-/// Keeps vectors of `model`, all or none.
+/// Stores vectors of `model`.
 pub(super) fn put(db: &dyn Link, model: &str, vectors: &[(DocumentId, Option<Vector>)]) -> Result<(), ArchiveError> {
     let dimensions = || vectors.iter().filter_map(|(_, vector)| Some(vector.as_ref()?.dimension()));
     let known = space(db, model)?;
@@ -85,26 +84,24 @@ pub(super) fn put(db: &dyn Link, model: &str, vectors: &[(DocumentId, Option<Vec
     if dimensions().any(|dimension| dimension != space.dimension) {
         return Err(other_dimension(model, vectors, space.dimension));
     }
-    alone(db, Hold::Drops, true, || {
-        let documents = documents(db, vectors.iter().map(|(id, _)| *id))?;
-        let mut rows = Vec::with_capacity(vectors.len());
-        for (id, vector) in vectors {
-            let Some(document) = documents.get(id) else { continue };
-            let value = match space.form {
-                Form::Bytes => vector.as_ref().map(Vector::to_bytes).into(),
-                #[cfg(feature = "postgres")]
-                Form::Typed => vector.as_ref().map(crate::postgres::vectors::literal).into(),
-            };
-            rows.push(vec![space.id.into(), Value::Int(*document), value]);
-        }
-        let (columns, on_a_server) = match space.form {
-            Form::Bytes => ("space integer, document bigint, value bytea", None),
+    let documents = documents(db, vectors.iter().map(|(id, _)| *id))?;
+    let mut rows = Vec::with_capacity(vectors.len());
+    for (id, vector) in vectors {
+        let Some(document) = documents.get(id) else { continue };
+        let value = match space.form {
+            Form::Bytes => vector.as_ref().map(Vector::to_bytes).into(),
             #[cfg(feature = "postgres")]
-            Form::Typed => ("space integer, document bigint, value text", Some(crate::postgres::vectors::INSERT)),
+            Form::Typed => vector.as_ref().map(crate::postgres::vectors::literal).into(),
         };
-        let conflict = "ON CONFLICT (space, document) DO UPDATE SET value = EXCLUDED.value";
-        db.insert(&Insert { table: space.table(db.dialect()), columns, conflict, on_a_server }, rows).map(|_| ())
-    })
+        rows.push(vec![space.id.into(), Value::Int(*document), value]);
+    }
+    let (columns, on_a_server) = match space.form {
+        Form::Bytes => ("space integer, document bigint, value bytea", None),
+        #[cfg(feature = "postgres")]
+        Form::Typed => ("space integer, document bigint, value text", Some(crate::postgres::vectors::INSERT)),
+    };
+    let conflict = "ON CONFLICT (space, document) DO UPDATE SET value = EXCLUDED.value";
+    db.insert(&Insert { table: space.table(db.dialect()), columns, conflict, on_a_server }, rows).map(|_| ())
 }
 
 /// Notes a model of which there are no vectors yet.
