@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::store::expression::{admitted, narrow};
 use crate::store::link::{Dialect, Link};
-use crate::store::search::{admitted, narrow};
+use crate::store::space::{Form, Space, space};
 use crate::store::value::values;
-use crate::store::vectors::{Form, Space, space};
 use crate::{ArchiveError, Query, Vector};
 
 /// How many numbers a vector may have that an index of pgvector takes, as `vector` and as `halfvec`, of half the precision.
