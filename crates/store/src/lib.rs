@@ -67,5 +67,3 @@ pub use sqlite::schema::NEWEST as SCHEMA;
 pub use terms::find;
 pub use upgraded::Upgraded;
 pub use url::{ArchiveUrl, default_path};
-
-use error::other_dimension;

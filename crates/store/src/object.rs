@@ -134,7 +134,7 @@ impl PackedObject {
         if !label.is_sound() {
             return None;
         }
-        let payload = unpacker.unpack_checked(codec, content, bytes, label.checksum.get(CHECKSUM..)?)?;
+        let payload = unpacker.unpack(codec, content, bytes, label.checksum.get(CHECKSUM..)?)?;
         let mut rest = payload.as_slice();
         let n_lines = take_varint(&mut rest)?;
         let lines = take_ids(&mut rest, n_lines)?;

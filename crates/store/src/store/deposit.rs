@@ -7,7 +7,7 @@ use super::link::{Hold, Link};
 use super::packing::{Packing, compress, put_alone};
 use super::value::{Value, values};
 use super::{objects, operations, records, replace, vectors};
-use crate::body::Packer;
+use crate::body::{LEVEL, Packer};
 use crate::{ArchiveError, Entry, Name, Original, Record};
 use ctxc_transcript::text::Digest;
 
@@ -247,7 +247,7 @@ impl Store {
 fn packer(packer: &mut Option<Packer>) -> Result<&mut Packer, ArchiveError> {
     let made = match packer.take() {
         Some(made) => made,
-        None => Packer::new().map_err(compress(0))?,
+        None => Packer::new(LEVEL).map_err(compress(0))?,
     };
     Ok(packer.insert(made))
 }

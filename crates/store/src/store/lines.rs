@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::link::Link;
 use super::value::{Damage, Row, Value, values};
 use crate::body::{PACKED, Unpacker};
-use crate::pack::{HeldPacks, Pack, PackSizes, pack_at};
+use crate::pack::{HeldPacks, Pack, pack_at};
 use crate::prefix::AT_MOST;
 use crate::{ArchiveError, Digests, EachLine, LineId};
 use ctxc_transcript::text::Digest;
@@ -74,7 +74,7 @@ impl Lines {
     pub(crate) fn read(&mut self, db: &dyn Link, body: Body) -> Result<Option<Line>, ArchiveError> {
         let Body { id, digest, codec, content, bytes } = body;
         if codec != PACKED {
-            return Ok(self.unpacker.unpack(codec, content, bytes, digest).map(Line::Alone));
+            return Ok(self.unpacker.unpack(codec, content, bytes, digest.as_bytes()).map(Line::Alone));
         }
         let mut pack = self.pack_at(db, &content)?;
         if pack.as_ref().is_none_or(|pack| pack.line(id).is_none()) {
@@ -101,7 +101,7 @@ impl Lines {
         }
         let row = |row: &mut Row| Ok((row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?));
         let Some((codec, content, bytes, checksum)) = db.one(PACK, &values![id], row)? else { return Ok(None) };
-        let unpacked = self.unpacker.unpack_checked(codec, content, bytes, &checksum);
+        let unpacked = self.unpacker.unpack(codec, content, bytes, &checksum);
         let pack = unpacked.and_then(Pack::read).map(Arc::new);
         if let Some(pack) = &pack {
             self.packs.hold(id, pack);
@@ -156,11 +156,15 @@ pub(crate) fn ids(db: &dyn Link, digests: Digests<'_>) -> Result<Vec<(Digest, Li
 pub(crate) fn each_size(db: &dyn Link, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError> {
     /// How many rows a server gives at a time.
     const PORTION: u32 = 100_000;
-    let mut packs = PackSizes::default();
-    db.each("SELECT id, bytes, length(content)::bigint FROM pack", &[], &mut |row| {
-        packs.add(row.get()?, row.get()?, row.get()?);
-        Ok(())
-    })?;
+    let sizes = "SELECT id, bytes, length(content)::bigint FROM pack";
+    let packs = db.all(sizes, &[], |row| Ok((row.get()?, (row.get()?, row.get()?))))?;
+    let packs: HashMap<u64, (u64, u64)> = packs.into_iter().collect();
+    // By its length, of the pack and of what that is compressed to. A pack that was merged meanwhile: about what it was.
+    let share = |place: &[u8], length: u64| {
+        let (bytes, compressed) = pack_at(place).and_then(|pack| packs.get(&pack)).copied().unwrap_or((1, 0));
+        let share = u128::from(length) * u128::from(compressed) / u128::from(bytes.max(1));
+        u64::try_from(share).unwrap_or(0)
+    };
     let sql = format!("{PLACES} WHERE id > $1 ORDER BY id LIMIT $2::bigint");
     let mut last = LineId(0);
     loop {
@@ -168,8 +172,7 @@ pub(crate) fn each_size(db: &dyn Link, each: &mut dyn FnMut(LineId, u64, u64)) -
         db.each(&sql, &values![last, PORTION], &mut |row| {
             let (id, codec, place): (LineId, i64, Vec<u8>) = (row.get()?, row.get()?, row.get()?);
             let (alone, bytes): (u64, u64) = (row.get()?, row.get()?);
-            // A pack that was merged meanwhile: about what it was.
-            let stored = if codec == PACKED { packs.share(&place, bytes).unwrap_or(0) } else { alone };
+            let stored = if codec == PACKED { share(&place, bytes) } else { alone };
             each(id, bytes, stored);
             last = id;
             Ok(())

@@ -40,7 +40,7 @@ pub(crate) fn record(row: &mut Row, unpacker: &mut Unpacker) -> Result<Record, D
     let (codec, bytes, content, checksum) = (row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?);
     let key: Digest = row.get()?;
     let (kind, session, speaker, time) = (row.get()?, row.get()?, row.get()?, row.get()?);
-    let text = unpacker.unpack_checked(codec, content, bytes, &checksum).and_then(|text| String::from_utf8(text).ok());
+    let text = unpacker.unpack(codec, content, bytes, &checksum).and_then(|text| String::from_utf8(text).ok());
     let text = text.ok_or_else(|| format!("the record {key} is not what was stored"))?;
     let document = Document { kind, session, speaker, time, text };
     Ok(Record { key, document, meta: row.get()?, expires: row.get()? })

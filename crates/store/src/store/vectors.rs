@@ -8,7 +8,7 @@ use super::hits::record_number;
 use super::link::{Dialect, Insert, Link};
 use super::space::{Form, Space, space};
 use super::value::{Row, Value, values};
-use crate::{ArchiveError, DocumentId, EMBEDDED, Kind, Query, Vector, other_dimension};
+use crate::{ArchiveError, DocumentId, EMBEDDED, Kind, Query, Vector};
 use ctxc_transcript::text::Digest;
 
 /// How many vectors come at a time where each is looked at.
@@ -37,8 +37,8 @@ pub(super) fn put(db: &dyn Link, model: &str, vectors: &[(DocumentId, Option<Vec
         (None, Some(dimension)) => make(db, model, dimension)?,
         (None, None) => return Ok(()),
     };
-    if dimensions().any(|dimension| dimension != space.dimension) {
-        return Err(other_dimension(model, vectors, space.dimension));
+    if let Some(found) = dimensions().find(|dimension| *dimension != space.dimension) {
+        return Err(ArchiveError::OtherDimension { model: model.to_owned(), found, known: space.dimension });
     }
     let documents = documents(db, vectors.iter().map(|(id, _)| *id))?;
     let mut rows = Vec::with_capacity(vectors.len());
