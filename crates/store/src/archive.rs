@@ -68,7 +68,7 @@ pub trait Archive: Send {
     fn line_ids(&self, digests: Digests<'_>) -> Result<Vec<(Digest, LineId)>, ArchiveError>;
 
     /// Calls `each` with the lines of these ids, in their order. Lines that were put one after the other are read in one
-    /// go.
+    /// go. Meanwhile this archive cannot be asked for anything else.
     ///
     /// # Errors
     /// [`ArchiveError::NoSuchLine`] when one of them is not there; when the store cannot be read, or what it holds is
@@ -87,7 +87,7 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<ObjectHead>, ArchiveError>;
 
-    /// Calls `each` with the records that are asked for.
+    /// Calls `each` with the records that are asked for. Meanwhile this archive cannot be asked for anything else.
     ///
     /// # Errors
     /// When the store cannot be read, or what it holds is damaged; or that of `each`, which ends it.

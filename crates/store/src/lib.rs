@@ -1,10 +1,11 @@
-//! The archive: the store of everything that was removed from transcripts.
+//! The archive: the store of sessions, of what was done with them, and of what is kept beside them.
 //!
-//! Whole original lines come in, each named by its [`Digest`](ctxc_transcript::text::Digest), and with them the [`Operation`] that took
-//! them out, whose recipe builds the source again from the output. Both become durable together, at
-//! [`Archive::commit`], which the caller waits for before the file that lacks those lines takes its place.
+//! Whole lines come in, each named by its [`Digest`](ctxc_transcript::text::Digest), [`Object`]s that refer to them, and the
+//! [`Operation`]s that made one transcript out of another. What belongs together becomes durable together, at
+//! [`Archive::commit`], which the caller waits for before a file that lacks some of those lines takes its place.
 //! The archive does not know what a line means, and it never reads the environment or the clock.
-//! `docs/decisions/0002-archive-model.md` says why it is made so.
+//! `docs/decisions/0029-version-store.md` says why it is made so, `docs/decisions/0034-archive-operations.md` which operations
+//! it has.
 
 mod archive;
 mod body;

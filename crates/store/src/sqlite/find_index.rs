@@ -15,13 +15,14 @@ use super::find_text::{FindPlace, FindText, about};
 use super::find_words::NewWords;
 use super::link::SqliteLink;
 use super::place;
+use super::schema::{Age, age};
 use crate::store::link::{Hold, Link};
 use crate::store::value::{Damage, Row, Value, values};
 use crate::{ArchiveError, terms};
 
 /// The mark of an index in the header of its file, and the version of its tables.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"ctxf");
-const VERSION: i32 = 2;
+const VERSION: i64 = 2;
 
 /// What of a text is indexed, in bytes: a longer one is the output of a program.
 const LONGEST: usize = 1 << 20;
@@ -241,16 +242,15 @@ fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
     // What is lost with the power is indexed again.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -65_536)?;
-    if is_current(connection)? {
-        return Ok(true);
-    }
-    if !is_ours(connection)? {
-        return Ok(false);
+    match age(connection, APPLICATION_ID)? {
+        Age::Foreign => return Ok(false),
+        Age::Schema(VERSION) => return Ok(true),
+        Age::Schema(_) => {}
     }
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.execute_batch("BEGIN IMMEDIATE")?;
     // Another process may have been faster.
-    if !is_current(connection)? {
+    if !matches!(age(connection, APPLICATION_ID)?, Age::Schema(VERSION)) {
         for table in tables(connection)? {
             connection.execute_batch(&format!("DROP TABLE \"{table}\""))?;
         }
@@ -260,19 +260,6 @@ fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
     }
     connection.execute_batch("COMMIT")?;
     Ok(true)
-}
-
-fn mark(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
-    connection.pragma_query_value(None, pragma, |row| row.get(0))
-}
-
-fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
-    Ok(mark(connection, "application_id")? == APPLICATION_ID && mark(connection, "user_version")? == VERSION)
-}
-
-/// Whether it is an index, or an empty database.
-fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
-    Ok(mark(connection, "application_id")? == APPLICATION_ID || tables(connection)?.is_empty())
 }
 
 /// The tables, without those that belong to others.

@@ -22,15 +22,15 @@ pub const NEWEST: i64 = MIGRATIONS.len() as i64;
 pub(super) enum Age {
     /// Another program's.
     Foreign,
-    /// An archive of this schema; 0 for an empty database.
+    /// Ours, of this schema; 0 for an empty database.
     Schema(i64),
 }
 
-/// Reads the marks of the database.
-pub(super) fn age(connection: &Connection) -> rusqlite::Result<Age> {
+/// Reads the marks of the database, of which `ours` is in the header of ours.
+pub(super) fn age(connection: &Connection, ours: i32) -> rusqlite::Result<Age> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let (application, version) = (number("application_id")?, number("user_version")?);
-    if application == i64::from(APPLICATION_ID) {
+    if application == i64::from(ours) {
         return Ok(Age::Schema(version));
     }
     let n_tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -41,7 +41,7 @@ pub(super) fn age(connection: &Connection) -> rusqlite::Result<Age> {
 /// time, this waits and then finds nothing left to do.
 pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
-    let migrated = age(connection).and_then(|age| {
+    let migrated = age(connection, APPLICATION_ID).and_then(|age| {
         let Age::Schema(from) = age else { return Ok(()) };
         for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
             connection.execute_batch(migration)?;
