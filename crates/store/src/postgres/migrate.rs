@@ -1,7 +1,8 @@
 //! The tables, and how an older archive comes up to date.
 
-use super::link::{Lock, PostgresLink};
-use crate::store::link::Link;
+use super::link::PostgresLink;
+use crate::store::link::{Hold, Link};
+use crate::store::transaction::alone;
 use crate::store::value::{Row, values};
 use crate::{ArchiveError, Upgraded};
 
@@ -84,10 +85,7 @@ fn check(db: &PostgresLink, age: &Age) -> Result<(), ArchiveError> {
 /// Makes the archive, or brings it up to date, in one transaction. When another process does so at the same time, this waits
 /// and then finds nothing left to do.
 fn upgrade(db: &PostgresLink) -> Result<(), ArchiveError> {
-    db.begin_with(&db.lock(Lock::Tables))?;
-    let migrated = migrate(db).and_then(|()| db.batch("COMMIT"));
-    db.end(migrated.is_ok())?;
-    migrated
+    alone(db, Hold::Tables, true, || migrate(db))
 }
 
 fn migrate(db: &PostgresLink) -> Result<(), ArchiveError> {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::connect::connect;
 use super::fault::Fault;
@@ -248,7 +248,7 @@ fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
         Age::Schema(_) => {}
     }
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     // Another process may have been faster.
     if !matches!(age(connection, APPLICATION_ID)?, Age::Schema(VERSION)) {
         for table in tables(connection)? {
@@ -258,7 +258,7 @@ fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
         connection.pragma_update(None, "application_id", APPLICATION_ID)?;
         connection.pragma_update(None, "user_version", VERSION)?;
     }
-    connection.execute_batch("COMMIT")?;
+    transaction.commit()?;
     Ok(true)
 }
 

@@ -1,6 +1,6 @@
 //! The tables, and how an older archive comes up to date.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// What turns schema N into N + 1, from the empty database on. Only ever add to the end.
 pub(super) const MIGRATIONS: &[&str] = &[
@@ -40,20 +40,14 @@ pub(super) fn age(connection: &Connection, ours: i32) -> rusqlite::Result<Age> {
 /// Brings the database to the newest schema, in one transaction. When another process does so at the same
 /// time, this waits and then finds nothing left to do.
 pub(super) fn migrate(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    let migrated = age(connection, APPLICATION_ID).and_then(|age| {
-        let Age::Schema(from) = age else { return Ok(()) };
-        for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
-            connection.execute_batch(migration)?;
-        }
-        if from < NEWEST {
-            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-            connection.pragma_update(None, "user_version", NEWEST)?;
-        }
-        connection.execute_batch("COMMIT")
-    });
-    if !connection.is_autocommit() {
-        connection.execute_batch("ROLLBACK")?;
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let Age::Schema(from) = age(connection, APPLICATION_ID)? else { return Ok(()) };
+    for migration in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
+        connection.execute_batch(migration)?;
     }
-    migrated
+    if from < NEWEST {
+        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+        connection.pragma_update(None, "user_version", NEWEST)?;
+    }
+    transaction.commit()
 }

@@ -15,7 +15,7 @@ mod replace;
 mod search;
 pub(crate) mod space;
 mod sweep;
-mod transaction;
+pub(crate) mod transaction;
 pub(crate) mod value;
 mod vectors;
 
