@@ -33,8 +33,8 @@ mod bench {
 
     use ctxc::apply;
     use ctxc::archive::{
-        Archive, ArchiveUrl, Cleanup, Document, DocumentId, FileRef, Kind, Operation, Original, Query, RecipeStep,
-        Record, Search, Sweep, Vector, copy, open,
+        Archive, ArchiveUrl, Cleanup, Document, DocumentId, Entry, FileRef, Kind, Operation, Original, Query,
+        RecipeStep, Record, Rewrite, Search, Sweep, Vector, copy, open, stored_bytes,
     };
     use ctxc::text::Digest;
     use ctxc::transcript::Index;
@@ -95,10 +95,10 @@ mod bench {
         let mut archive = open(&url).unwrap();
         tell("deposit of all of them as one operation", time_of(&mut || deposit(&mut *archive, lines)));
         tell("records of the same texts, put and committed", time_of(&mut || records(&mut *archive, lines)));
-        let bytes = |archive: &dyn Archive| archive.stored_bytes().unwrap().unwrap_or_default() / 1_000_000;
-        println!("{:<60} {:>7} MB", "the tables, without an index", bytes(&*archive));
+        let bytes = || stored_bytes(&url).unwrap().unwrap_or_default() / 1_000_000;
+        println!("{:<60} {:>7} MB", "the tables, without an index", bytes());
         tell("index of both", time_of(&mut || index(&mut *archive)));
-        println!("{:<60} {:>7} MB", "the tables, with its index", bytes(&*archive));
+        println!("{:<60} {:>7} MB", "the tables, with its index", bytes());
         drop(archive);
         tell("open it, find one original by its uuid, read its line", passed(|| look_up(&url, lines)));
         searches(&*open(&url).unwrap());
@@ -142,18 +142,12 @@ mod bench {
         rate("peer: zstd -3 of it in pieces of 2 MiB", compressed);
         let mut archive = open(url).unwrap();
         rate("its first deposit, read and indexed before", measure(&mut || keep(&mut *archive, &path)));
-        let bytes = |archive: &dyn Archive| match url {
-            ArchiveUrl::Sqlite(path) => path.metadata().unwrap().len(),
-            _ => archive.stored_bytes().unwrap().unwrap_or_default(),
-        };
-        let mut size = || {
-            archive.merge_packs(&mut || ControlFlow::Continue(())).unwrap();
-            bytes(&*archive)
-        };
-        let before = size();
+        let bytes = || stored_bytes(url).unwrap().unwrap_or_default();
+        archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
+        let before = bytes();
         println!("{:<60} {:>10.2}", "bytes of the session for one of the archive", text.len() as f64 / before as f64);
         index(&mut *archive);
-        let share = (bytes(&*archive) - before) as f64 / text.len() as f64 * 100.0;
+        let share = (bytes() - before) as f64 / text.len() as f64 * 100.0;
         println!("{:<60} {:>10.1} %", "the index, of the bytes of the session", share);
         // A session of 5 MB that grows by a turn of ten lines, fifty times.
         let turns = folder.join("turns.jsonl");
@@ -168,7 +162,8 @@ mod bench {
         times.sort_unstable();
         tell("deposit of 5 MB that grew by ten lines, time that passes", times[25]);
         tell("the slowest of fifty", times[49]);
-        let merge = time_of(&mut || assert!(archive.merge_packs(&mut || ControlFlow::Break(())).is_ok()));
+        let merge =
+            time_of(&mut || assert!(archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Break(()))).is_ok()));
         tell("a pack merged", merge);
     }
 
@@ -211,12 +206,17 @@ mod bench {
         let all: Vec<_> = (0..N_VECTORS)
             .map(|n| (DocumentId::Record(Kind::Batch, Digest::of(&n.to_le_bytes())), Some(vector())))
             .collect();
-        let put = time_of(&mut || all.chunks(64).for_each(|portion| archive.put_vectors("bench", portion).unwrap()));
+        let put = time_of(&mut || all.chunks(64).for_each(|portion| keep_vectors(&mut *archive, portion)));
         tell("10,000 vectors of 1,536 numbers, put 64 at a time", put);
         let query = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
         let wanted = vector();
         let time = passed(|| drop(archive.find(&Search::Nearest("bench", &wanted, &query), &apply::document).unwrap()));
         tell("the ten nearest of them", time);
+    }
+
+    fn keep_vectors(archive: &mut dyn Archive, vectors: &[(DocumentId, Option<Vector>)]) {
+        archive.put(Entry::Vectors("bench", vectors)).unwrap();
+        archive.commit().unwrap();
     }
 
     fn time_of(work: &mut dyn FnMut()) -> Duration {

@@ -15,7 +15,7 @@ use crate::report::size::{bytes, counted};
 use ctxc_core::apply::{Masked, shell_word};
 use ctxc_core::version::{KeptSession, kept_sessions, n_masks};
 use ctxc_store as archive;
-use ctxc_store::{Archive, ArchiveUrl, hide_password};
+use ctxc_store::{Archive, ArchiveUrl, hide_password, stored_bytes};
 use ctxc_transcript::session::session_id;
 
 /// Opens the archive at `url`, which is made where there is none yet.
@@ -42,23 +42,12 @@ pub(super) fn open_if_there(url: &str) -> Result<Option<Box<dyn Archive>>, Comma
     Ok(archive::open_existing(&url)?)
 }
 
-/// The size of the archive at `place`: of its file, or of its tables on a server.
-pub(super) fn size(place: &ArchiveUrl, archive: &dyn Archive) -> Option<u64> {
-    match place {
-        ArchiveUrl::Sqlite(path) => path.metadata().ok().map(|metadata| metadata.len()),
-        ArchiveUrl::Postgres(_) => archive.stored_bytes().ok().flatten(),
-        ArchiveUrl::Memory => None,
-    }
-}
-
 /// Warns where the archive at `url` is larger than its user wants it to be, who decides what goes (N-13).
 pub(super) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
     let Some(keep_max) = keep_max else { return };
     // What was to be done is done; an archive that cannot be looked at is told of by the next command.
-    let Ok((place, archive)) = url.parse().map_err(drop).and_then(|place| Ok((place, open(url).map_err(drop)?))) else {
-        return;
-    };
-    if let Some(size) = size(&place, &*archive).filter(|size| *size > keep_max) {
+    let Ok(place) = url.parse() else { return };
+    if let Some(size) = stored_bytes(&place).ok().flatten().filter(|size| *size > keep_max) {
         ui.warning(format_args!(
             "the archive {} uses {}, more than keep_max = {}; see `ctxc archive list --size`, or drop old sessions with \
              `ctxc archive gc --sessions 90d`",

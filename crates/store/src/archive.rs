@@ -2,12 +2,12 @@
 //!
 //! Few operations, which every database has to have; what follows from them is in `shorthand`.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
 
 use super::{
-    ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Hit, Kind, LineId, Object, ObjectKind, Operation,
-    Original, Query, Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector,
+    ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Hit, Kind, LineId, Object, ObjectHead, ObjectKind,
+    Operation, Original, Query, Reader, RecipeStep, Record, RecordFilter, StoredOriginal, Sweep, Vector,
 };
 use ctxc_transcript::text::Digest;
 
@@ -36,12 +36,13 @@ pub trait Archive: Send {
     /// When the store itself fails; what was put is not kept in that case either.
     fn rollback(&mut self) -> Result<(), ArchiveError>;
 
-    /// Adds one entry to the deposit.
+    /// Adds an entry to the deposit, in the place of an older one of its name.
     ///
     /// # Errors
-    /// [`ArchiveError::NoSuchLine`] when an object refers to a line that is not there,
-    /// [`ArchiveError::DuplicateOperation`] when another operation has this id; or when the store cannot be written.
-    /// Nothing of the deposit is kept then.
+    /// [`ArchiveError::NoSuchLine`] when an object refers to a line that is not there, or one that is to be masked is not,
+    /// [`ArchiveError::DuplicateOperation`] when another operation has this id, [`ArchiveError::OtherDimension`] when the
+    /// vectors of this model have another number of numbers; or when the store cannot be written. Nothing of the deposit is
+    /// kept then.
     fn put(&mut self, entry: Entry<'_>) -> Result<(), ArchiveError>;
 
     /// Adds whole lines to the deposit, of which each ends in `\n`, and returns their ids in their order. A line that the
@@ -60,28 +61,14 @@ pub trait Archive: Send {
     /// When the store cannot be written; nothing of the deposit is kept then.
     fn remove(&mut self, name: Name<'_>) -> Result<(), ArchiveError>;
 
-    /// Puts other bytes in the place of lines, under their ids, as a part of the deposit. What was indexed of them goes, and
-    /// the next search indexes what they are now.
-    ///
-    /// # Errors
-    /// [`ArchiveError::NoSuchLine`] when one is not there; or when the store cannot be written. Nothing of the deposit is kept
-    /// then.
-    fn replace_lines(&mut self, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError>;
-
-    /// Puts the command, the report, the cuts and the digests of `operation` in the place of those that it has, as a part of the deposit.
-    ///
-    /// # Errors
-    /// When the store cannot be written; nothing of the deposit is kept then.
-    fn replace_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError>;
-
-    /// The ids of the lines with these digests, as far as they are there, in any order.
+    /// The lines that have any of `digests`, as far as they are there, without what they say.
     ///
     /// # Errors
     /// When the store cannot be read.
-    fn line_ids(&self, digests: &[Digest]) -> Result<Vec<(Digest, LineId)>, ArchiveError>;
+    fn line_ids(&self, digests: Digests<'_>) -> Result<Vec<(Digest, LineId)>, ArchiveError>;
 
     /// Calls `each` with the lines of these ids, in their order. Lines that were put one after the other are read in one
-    /// go.
+    /// go. Meanwhile this archive cannot be asked for anything else.
     ///
     /// # Errors
     /// [`ArchiveError::NoSuchLine`] when one of them is not there; when the store cannot be read, or what it holds is
@@ -94,42 +81,17 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn object(&self, kind: ObjectKind, key: Digest) -> Result<Option<Object>, ArchiveError>;
 
-    /// The keys and heads of the objects of this kind, of this group alone where one is given, oldest first.
+    /// The heads of the objects of this kind, of this group alone where one is given, oldest first.
     ///
     /// # Errors
     /// When the store cannot be read, or what it holds is damaged.
-    fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError>;
+    fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<ObjectHead>, ArchiveError>;
 
-    /// A mark of the objects of this kind, which is another one once any of them was put or dropped.
+    /// Calls `each` with the records that are asked for. Meanwhile this archive cannot be asked for anything else.
     ///
     /// # Errors
-    /// When the store cannot be read.
-    fn objects_mark(&self, kind: ObjectKind) -> Result<String, ArchiveError>;
-
-    /// The records that `filter` admits, oldest first.
-    ///
-    /// # Errors
-    /// When the store cannot be read, or what it holds is damaged.
-    fn records(&self, filter: &RecordFilter<'_>) -> Result<Vec<Record>, ArchiveError>;
-
-    /// The records of these kinds with these keys, as far as they are there, in any order.
-    ///
-    /// # Errors
-    /// When the store cannot be read, or what it holds is damaged.
-    fn records_named(&self, names: &[(Kind, Digest)]) -> Result<Vec<Record>, ArchiveError>;
-
-    /// The kinds and keys of all records, oldest first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    fn record_names(&self) -> Result<Vec<(Kind, Digest)>, ArchiveError>;
-
-    /// The lines whose digest begins with the hexadecimal digits `prefix`, then the records whose key does, the first few of
-    /// each in their order; none where `prefix` has no digits or something else than digits.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    fn begins_with(&self, prefix: &str) -> Result<Vec<DocumentId>, ArchiveError>;
+    /// When the store cannot be read, or what it holds is damaged; or that of `each`, which ends it.
+    fn each_record(&self, wanted: Records<'_>, each: &mut EachRecord<'_>) -> Result<(), ArchiveError>;
 
     /// The originals that are asked for.
     ///
@@ -173,14 +135,6 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn find(&self, search: &Search<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError>;
 
-    /// Keeps the vectors of `model` for entries, at once and durably; `None` for an entry that has none and is not to be
-    /// asked for again. What is no longer there is passed over. Vectors of other models stay.
-    ///
-    /// # Errors
-    /// [`ArchiveError::OtherDimension`] when those of `model` have another number of numbers; or when a deposit is open, or
-    /// the store cannot be written: none of them is kept then.
-    fn put_vectors(&mut self, model: &str, vectors: &[(DocumentId, Option<Vector>)]) -> Result<(), ArchiveError>;
-
     /// How much the archive holds.
     ///
     /// # Errors
@@ -193,20 +147,6 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn each_size(&self, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError>;
 
-    /// How many bytes the store takes up, where it is the one that knows.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    fn stored_bytes(&self) -> Result<Option<u64>, ArchiveError>;
-
-    /// Merges small packs of lines, which many small deposits leave behind, so that they take less space. `go_on` is
-    /// asked after each pack that was written whether to write another; each is durable by then. Returns how many packs
-    /// there are fewer.
-    ///
-    /// # Errors
-    /// When a deposit is open, the store cannot be written, or what it holds is damaged.
-    fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError>;
-
     /// Drops what `cleanup` names and what nothing refers to any more, all of it or nothing; or counts it. Small packs are
     /// merged where it drops.
     ///
@@ -214,15 +154,19 @@ pub trait Archive: Send {
     /// When the store cannot be written. Where only the space could not be given back, what went is gone.
     fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError>;
 
-    /// Writes the store anew, so that no byte of it holds what was replaced or dropped.
+    /// Writes a part of the store anew, or all of it, which changes nothing of what is read. Returns how many packs there
+    /// are fewer.
     ///
     /// # Errors
-    /// [`ArchiveError::Locked`] where another process reads what is to go; when a deposit is open, or the store cannot be
-    /// written. What was committed stays so.
-    fn erase(&mut self) -> Result<(), ArchiveError>;
+    /// [`ArchiveError::Locked`] where another process reads what is to go; when a deposit is open, the store cannot be
+    /// written, or what it holds is damaged. What was committed stays so.
+    fn rewrite(&mut self, what: Rewrite<'_>) -> Result<u64, ArchiveError>;
 }
 
-/// A record to put into an archive.
+/// A callback that takes the requested records, one after the other.
+pub type EachRecord<'a> = dyn FnMut(Record) -> Result<(), ArchiveError> + 'a;
+
+/// An entry to put into an archive.
 #[derive(Clone, Copy, Debug)]
 pub enum Entry<'a> {
     /// An object, in the place of an older one of its kind and key; it then counts as the newest.
@@ -236,9 +180,16 @@ pub enum Entry<'a> {
     /// An original line and its digest. A line that the archive already has is not stored a second time; that it was
     /// removed once more is noted.
     Original(Digest, &'a Original<'a>),
+    /// Other bytes for lines, under their ids. What was indexed of them goes, and the next search indexes what they are now.
+    MaskedLines(&'a [(LineId, Vec<u8>)]),
+    /// Another command, report, and cuts, and other digests, for the operation with this id.
+    MaskedOperation(&'a Operation),
+    /// The vectors of a model for entries that are indexed; `None` for an entry that has none and is not to be asked for
+    /// again. What is no longer there is passed over. Vectors of other models stay.
+    Vectors(&'a str, &'a [(DocumentId, Option<Vector>)]),
 }
 
-/// The name of a record to drop from an archive.
+/// The name of an entry to drop from an archive.
 #[derive(Clone, Copy, Debug)]
 pub enum Name<'a> {
     /// The object of this kind with this key.
@@ -247,6 +198,26 @@ pub enum Name<'a> {
     Record(Kind, Digest),
     /// The originals that the operation with this id took out.
     Originals(&'a str),
+}
+
+/// Which lines are asked for, by their digests.
+#[derive(Clone, Debug)]
+pub enum Digests<'a> {
+    /// Those with these, in any order.
+    Listed(&'a [Digest]),
+    /// The first few from one to another, both included, in their order.
+    Between(RangeInclusive<Digest>),
+}
+
+/// Which records are asked for.
+#[derive(Clone, Debug)]
+pub enum Records<'a> {
+    /// Those that this filter admits, oldest first.
+    Matching(&'a RecordFilter<'a>),
+    /// Those of these kinds with these keys, as far as they are there, in any order.
+    Named(&'a [(Kind, Digest)]),
+    /// The first few with a key from one to another, both included, in the order of their keys.
+    Between(RangeInclusive<Digest>),
 }
 
 /// Which originals are asked for.
@@ -267,6 +238,8 @@ pub enum Originals<'a> {
 /// Which operations are asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum Operations<'a> {
+    /// All of them, oldest first.
+    All,
     /// The first few whose id begins so, in the order of their ids.
     Named(&'a str),
     /// Those recorded for this session, oldest first.
@@ -287,6 +260,15 @@ pub enum Output<'a> {
     Digest(Digest),
     /// The beginning of a file: written to this path, and no longer than so many bytes.
     Beginning(&'a Path, u64),
+}
+
+/// What of a store is written anew.
+pub enum Rewrite<'a> {
+    /// The small packs of lines that many small deposits leave behind, merged so that they take less space. The callback is
+    /// asked after each pack whether to write another; each is durable by then.
+    SmallPacks(&'a mut dyn FnMut() -> ControlFlow<()>),
+    /// All of it, so that no byte is left of what was masked or dropped.
+    Everything,
 }
 
 /// Which entries are looked for.

@@ -9,19 +9,17 @@ pub(super) const ZSTD: i64 = 1;
 /// The place of the line: in a pack.
 pub(super) const PACKED: i64 = 2;
 
-/// Level 3 is zstd's own balance of speed and size.
-const LEVEL: i32 = 3;
-
-/// A deposit waits for its packs: at level 3 they take less than half the time of level 5, and 5 % more space.
-const LEVEL_OF_PACKS: i32 = 3;
+/// For what a deposit waits for: level 3 is zstd's own balance of speed and size. Packs take less than half the time of level
+/// 5, and 5 % more space.
+pub(super) const LEVEL: i32 = 3;
 
 /// Small packs are merged beside the work, a few at a time, so that it pays to look further: 8 % less space than at level 3.
-const LEVEL_OF_MERGED: i32 = 7;
+pub(super) const LEVEL_OF_MERGED: i32 = 7;
 
 /// The length of a checksum in bytes.
 const CHECKSUM: usize = 8;
 
-/// What bytes are known by again, as [`Unpacker::unpack_checked`] compares it.
+/// What bytes are known by again, as [`Unpacker::unpack`] compares it.
 pub(super) fn checksum(bytes: &[u8]) -> Vec<u8> {
     Digest::of(bytes).as_bytes().iter().take(CHECKSUM).copied().collect()
 }
@@ -33,19 +31,7 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    pub(super) fn new() -> std::io::Result<Self> {
-        Self::of_level(LEVEL)
-    }
-
-    pub(super) fn for_packs() -> std::io::Result<Self> {
-        Self::of_level(LEVEL_OF_PACKS)
-    }
-
-    pub(super) fn for_merged_packs() -> std::io::Result<Self> {
-        Self::of_level(LEVEL_OF_MERGED)
-    }
-
-    fn of_level(level: i32) -> std::io::Result<Self> {
+    pub(super) fn new(level: i32) -> std::io::Result<Self> {
         Ok(Self { compressor: zstd::bulk::Compressor::new(level)?, buffer: Vec::new() })
     }
 
@@ -65,19 +51,8 @@ pub(super) struct Unpacker {
 }
 
 impl Unpacker {
-    /// The line that `content` keeps; `None` unless it is the one of this digest and length.
-    pub(super) fn unpack(&mut self, codec: i64, content: Vec<u8>, bytes: u64, digest: Digest) -> Option<Vec<u8>> {
-        self.unpack_checked(codec, content, bytes, digest.as_bytes())
-    }
-
     /// The bytes that `content` keeps; `None` unless they are of this length and their digest begins with `checksum`.
-    pub(super) fn unpack_checked(
-        &mut self,
-        codec: i64,
-        content: Vec<u8>,
-        bytes: u64,
-        checksum: &[u8],
-    ) -> Option<Vec<u8>> {
+    pub(super) fn unpack(&mut self, codec: i64, content: Vec<u8>, bytes: u64, checksum: &[u8]) -> Option<Vec<u8>> {
         let unpacked = match codec {
             PLAIN => content,
             ZSTD => self.decompress(&content, bytes)?,

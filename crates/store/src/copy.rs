@@ -1,9 +1,12 @@
 //! One archive into another.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use super::{Archive, ArchiveError, Kind, LineId, Object, ObjectKind, Original, Originals, Record, StoredOriginal};
+use super::{
+    Archive, ArchiveError, Kind, LineId, Object, ObjectKind, Operation, Operations, Original, Originals, Record,
+    RecordFilter, Records, StoredOriginal,
+};
 use ctxc_transcript::text::Digest;
 
 /// How many lines or records are read at a time, and how many records are committed.
@@ -27,6 +30,13 @@ pub struct Copied {
     pub present: u64,
 }
 
+impl Copied {
+    /// How many operations, records and objects were looked at.
+    const fn n_done(&self) -> u64 {
+        self.operations + self.records + self.objects + self.present
+    }
+}
+
 /// Copies everything that `from` holds and `to` does not; of two records of one key and kind the newer one stays, of two
 /// objects the one that is there. What is committed stays when it is stopped or fails, and is not copied again. `progress`
 /// is told how many of how many operations, records and objects are done, and may end it.
@@ -38,32 +48,40 @@ pub fn copy(
     to: &mut dyn Archive,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<Copied, ArchiveError> {
-    let ids = from.operation_ids()?;
-    let names = from.record_names()?;
+    let operations = from.operations(Operations::All)?;
     let mut objects = Vec::new();
     for kind in ObjectKind::ALL {
         objects.extend(from.object_keys(kind)?.into_iter().map(|(key, _)| (kind, key)));
     }
-    let total = (ids.len() + names.len() + objects.len()) as u64;
+    let total = operations.len() as u64 + from.contents()?.records + objects.len() as u64;
     let mut copied = Copied::default();
     loose(from, to, from.originals(Originals::Nobodys)?, &mut copied)?;
-    for id in &ids {
-        operation(from, to, id, &mut copied)?;
-        if progress(copied.operations + copied.present, total).is_break() {
+    for operation in &operations {
+        put_operation(from, to, operation, &mut copied)?;
+        if progress(copied.n_done(), total).is_break() {
             return Ok(copied);
         }
     }
-    let known: HashSet<(Kind, Digest)> = to.record_names()?.into_iter().collect();
-    for portion in names.chunks(AT_A_TIME) {
-        records(from, to, portion, &known, &mut copied)?;
-        to.commit()?;
-        if progress(copied.operations + copied.records + copied.present, total).is_break() {
-            return Ok(copied);
+    let mut put = |portion: Vec<Record>, copied: &mut Copied| {
+        put_records(to, portion, copied)?;
+        Ok::<_, ArchiveError>(progress(copied.n_done(), total).is_break())
+    };
+    let (mut portion, mut is_stopped) = (Vec::new(), false);
+    from.each_record(Records::Matching(&RecordFilter::default()), &mut |record| {
+        if !is_stopped {
+            portion.push(record);
+            if portion.len() == AT_A_TIME {
+                is_stopped = put(std::mem::take(&mut portion), &mut copied)?;
+            }
         }
+        Ok(())
+    })?;
+    if is_stopped || (!portion.is_empty() && put(portion, &mut copied)?) {
+        return Ok(copied);
     }
     for (kind, key) in objects {
         object(from, to, kind, key, &mut copied)?;
-        if progress(copied.operations + copied.records + copied.objects + copied.present, total).is_break() {
+        if progress(copied.n_done(), total).is_break() {
             return Ok(copied);
         }
     }
@@ -139,16 +157,21 @@ fn loose(
         }
     }
     for portion in missing.chunks(AT_A_TIME) {
-        lines(from, to, portion, copied)?;
+        put_originals(from, to, portion, copied)?;
         to.commit()?;
     }
     Ok(())
 }
 
-fn operation(from: &dyn Archive, to: &mut dyn Archive, id: &str, copied: &mut Copied) -> Result<(), ArchiveError> {
-    let Some(operation) = from.operation(id)? else { return Ok(()) };
+fn put_operation(
+    from: &dyn Archive,
+    to: &mut dyn Archive,
+    operation: &Operation,
+    copied: &mut Copied,
+) -> Result<(), ArchiveError> {
+    let id = operation.id.as_str();
     let originals = from.originals(Originals::Operation(id))?;
-    if to.operation(id)?.is_some_and(|known| known == operation) {
+    if to.operation(id)?.is_some_and(|known| known == *operation) {
         copied.present += 1;
         // Its lines may have been dropped there since. They come back as nobody's, by which it can be undone again.
         if to.originals(Originals::Operation(id))?.len() < originals.len() {
@@ -157,16 +180,16 @@ fn operation(from: &dyn Archive, to: &mut dyn Archive, id: &str, copied: &mut Co
         return Ok(());
     }
     for portion in originals.chunks(AT_A_TIME) {
-        lines(from, to, portion, copied)?;
+        put_originals(from, to, portion, copied)?;
     }
-    to.put_operation(&operation, &from.recipe(id)?.unwrap_or_default())?;
+    to.put_operation(operation, &from.recipe(id)?.unwrap_or_default())?;
     // One at a time, so that an operation and its lines stay together.
     to.commit()?;
     copied.operations += 1;
     Ok(())
 }
 
-fn lines(
+fn put_originals(
     from: &dyn Archive,
     to: &mut dyn Archive,
     portion: &[StoredOriginal],
@@ -182,29 +205,20 @@ fn lines(
 }
 
 /// Records, all of a portion at once: a server that is asked for one after the other is waited for each time.
-fn records(
-    from: &dyn Archive,
-    to: &mut dyn Archive,
-    portion: &[(Kind, Digest)],
-    known: &HashSet<(Kind, Digest)>,
-    copied: &mut Copied,
-) -> Result<(), ArchiveError> {
-    let by_name = |records: Vec<Record>| -> HashMap<(Kind, Digest), Record> {
-        records.into_iter().map(|record| ((record.document.kind, record.key), record)).collect()
-    };
-    let there: Vec<(Kind, Digest)> = portion.iter().filter(|name| known.contains(name)).copied().collect();
-    let mut theirs = by_name(to.records_named(&there)?);
-    let mut ours = by_name(from.records_named(portion)?);
-    for name in portion {
-        let Some(record) = ours.remove(name) else { continue };
+fn put_records(to: &mut dyn Archive, portion: Vec<Record>, copied: &mut Copied) -> Result<(), ArchiveError> {
+    let name = |record: &Record| (record.document.kind, record.key);
+    let names: Vec<(Kind, Digest)> = portion.iter().map(name).collect();
+    let theirs = to.records_named(&names)?.into_iter().map(|record| (name(&record), record));
+    let theirs: HashMap<(Kind, Digest), Record> = theirs.collect();
+    for record in portion {
         // One that has been changed there since is not set back.
         let is_newer = |known: &Record| known.document.time > record.document.time;
-        if theirs.remove(name).is_some_and(|known| known == record || is_newer(&known)) {
+        if theirs.get(&name(&record)).is_some_and(|known| *known == record || is_newer(known)) {
             copied.present += 1;
         } else {
             to.put_record(&record)?;
             copied.records += 1;
         }
     }
-    Ok(())
+    to.commit()
 }

@@ -1,10 +1,8 @@
 //! What an entry of the archive says, apart from how it is stored: what a search looks through and a person reads.
 
-use std::fmt;
-use std::str::FromStr;
-
 use jiff::Timestamp;
 
+use super::names::named;
 use ctxc_transcript::text::Digest;
 
 /// An entry as a person reads it.
@@ -22,81 +20,31 @@ pub struct Document {
     pub text: String,
 }
 
-/// The kinds of entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+named! {
+    /// The kinds of entries.
+    enum Kind: "the kinds of entries are" or
+    /// Text that names no kind of entry.
+    NotAKind;
     /// What a person typed, and what the client said in their name.
-    Prompt,
+    Prompt = "prompt",
     /// Answers.
-    Answer,
+    Answer = "answer",
     /// Thinking.
-    Thinking,
+    Thinking = "thinking",
     /// A tool call, with what it was given.
-    Call,
+    Call = "call",
     /// What a tool gave back.
-    ToolResult,
+    ToolResult = "tool-result",
     /// Any other entry with a text.
-    Other,
+    Other = "other",
     /// A cached result of an engine.
-    Result,
+    Result = "result",
     /// A summary of old messages of a session.
-    Batch,
+    Batch = "batch",
     /// What somebody said in a buffer.
-    Utterance,
+    Utterance = "utterance",
     /// The summary of what has left a buffer.
-    Summary,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Prompt,
-        Self::Answer,
-        Self::Thinking,
-        Self::Call,
-        Self::ToolResult,
-        Self::Other,
-        Self::Result,
-        Self::Batch,
-        Self::Utterance,
-        Self::Summary,
-    ];
-
-    /// Its name, as it is stored and typed.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Prompt => "prompt",
-            Self::Answer => "answer",
-            Self::Thinking => "thinking",
-            Self::Call => "call",
-            Self::ToolResult => "tool-result",
-            Self::Other => "other",
-            Self::Result => "result",
-            Self::Batch => "batch",
-            Self::Utterance => "utterance",
-            Self::Summary => "summary",
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// Text that names no kind of entry.
-#[derive(Debug, thiserror::Error)]
-#[error("the kinds of entries are {}", Kind::ALL.map(Kind::name).join(", "))]
-pub struct NotAKind;
-
-impl FromStr for Kind {
-    type Err = NotAKind;
-
-    fn from_str(name: &str) -> Result<Self, NotAKind> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or(NotAKind)
-    }
+    Summary = "summary",
 }
 
 /// The id of an entry within an archive.

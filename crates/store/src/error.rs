@@ -4,8 +4,6 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use super::{DocumentId, Vector};
-
 /// Why an archive could not be used. Each message fits after "cannot" and ends with what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
@@ -245,11 +243,4 @@ pub enum ArchiveError {
     /// Something that cannot wait for a deposit that is still open.
     #[error("index or clean up the archive during a write")]
     OpenDeposit,
-}
-
-/// The error for vectors of which one has not the `known` number of numbers.
-pub(super) fn other_dimension(model: &str, vectors: &[(DocumentId, Option<Vector>)], known: usize) -> ArchiveError {
-    let dimensions = vectors.iter().filter_map(|(_, vector)| vector.as_ref().map(Vector::dimension));
-    let found = dimensions.clone().find(|dimension| *dimension != known).unwrap_or(known);
-    ArchiveError::OtherDimension { model: model.to_owned(), found, known }
 }

@@ -1,10 +1,11 @@
-//! The archive: the store of everything that was removed from transcripts.
+//! The archive: the store of sessions, of what was done with them, and of what is kept beside them.
 //!
-//! Whole original lines come in, each named by its [`Digest`](ctxc_transcript::text::Digest), and with them the [`Operation`] that took
-//! them out, whose recipe builds the source again from the output. Both become durable together, at
-//! [`Archive::commit`], which the caller waits for before the file that lacks those lines takes its place.
+//! Whole lines come in, each named by its [`Digest`](ctxc_transcript::text::Digest), [`Object`]s that refer to them, and the
+//! [`Operation`]s that made one transcript out of another. What belongs together becomes durable together, at
+//! [`Archive::commit`], which the caller waits for before a file that lacks some of those lines takes its place.
 //! The archive does not know what a line means, and it never reads the environment or the clock.
-//! `docs/decisions/0002-archive-model.md` says why it is made so.
+//! `docs/decisions/0029-version-store.md` says why it is made so, `docs/decisions/0034-archive-operations.md` which operations
+//! it has.
 
 mod archive;
 mod body;
@@ -17,6 +18,7 @@ mod embed;
 mod error;
 mod function_words;
 mod lineage;
+mod names;
 mod object;
 mod open;
 mod operation;
@@ -34,6 +36,7 @@ mod shorthand;
 mod sqlite;
 mod store;
 mod terms;
+mod upgraded;
 mod url;
 pub mod waiting;
 
@@ -42,26 +45,26 @@ mod suite;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use archive::{Archive, Entry, Name, Operations, Originals, Output, Search};
+pub use archive::{Archive, Digests, EachRecord, Entry, Name, Operations, Originals, Output, Records, Rewrite, Search};
 pub use cleanup::{Cleanup, Contents, Dropped, RESULT_DAYS, Sweep};
 pub use copy::{Copied, copy, copy_object};
 pub use document::{Document, DocumentId, Kind, NotAKind};
 pub use embed::{EMBEDDED, Vector, fuse};
 pub use error::ArchiveError;
 pub use lineage::{ancestors, lineage};
-pub use object::{EachLine, LineId, NotAnObjectKind, Object, ObjectKind};
-pub use open::{Upgraded, open, open_existing, upgrade};
+pub use object::{EachLine, LineId, NotAnObjectKind, Object, ObjectHead, ObjectKind};
+pub use open::{open, open_existing, stored_bytes, upgrade};
 pub use operation::{Cut, FileRef, Operation, operation_id};
 pub use original::{Original, StoredOriginal};
 pub use query::{Hit, Query, Reader};
 pub use recipe::RecipeStep;
 pub use record::{Record, RecordFilter};
 pub use server_url::{Encryption, ServerUrl, hide_password};
-pub use sqlite::find_index::{FindIndex, FindPlace, FindSource, FindText};
+pub use sqlite::find_index::{FindIndex, FindSource};
 pub use sqlite::find_search::{FindHit, FindQuery, Since};
+pub use sqlite::find_text::{FindPlace, FindText};
 pub use sqlite::peek::schema_of;
 pub use sqlite::schema::NEWEST as SCHEMA;
 pub use terms::find;
+pub use upgraded::Upgraded;
 pub use url::{ArchiveUrl, default_path};
-
-use error::other_dimension;

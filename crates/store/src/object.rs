@@ -1,11 +1,9 @@
 //! Objects: what the archive holds by key besides lines, and how a database keeps one.
 
-use std::fmt;
-use std::str::FromStr;
-
 use super::ArchiveError;
 use super::body::{Packer, Unpacker};
 use super::codec::{put_varint, take_varint};
+use super::names::named;
 use ctxc_transcript::text::Digest;
 
 /// The length of each of the two checksums of an object in bytes.
@@ -19,58 +17,23 @@ pub struct LineId(pub u64);
 /// A callback that takes the requested lines, one after the other.
 pub type EachLine<'a> = dyn FnMut(LineId, &[u8]) -> Result<(), ArchiveError> + 'a;
 
-/// The kinds of objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ObjectKind {
-    /// A state of a session: the lines that it adds to its parent state.
-    State,
-    /// A version of a session: a state with operations applied.
-    Version,
-    /// The edits of an operation.
-    Edits,
-    /// A file beside a session, such as the output of a tool.
-    File,
-    /// A session: where it was, and its newest state.
-    Session,
+named! {
+    /// The kinds of objects, those first that others refer to.
+    enum ObjectKind: "the kinds of objects are" or
+    /// Text that names no kind of object.
+    NotAnObjectKind;
     /// A line of which something was purged: what stands in its place for good.
-    Forgotten,
-}
-
-impl ObjectKind {
-    /// All of them, those first that others refer to.
-    pub const ALL: [Self; 6] = [Self::Forgotten, Self::File, Self::State, Self::Edits, Self::Version, Self::Session];
-
-    /// Its name, as it is stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::State => "state",
-            Self::Version => "version",
-            Self::Edits => "edits",
-            Self::File => "file",
-            Self::Session => "session",
-            Self::Forgotten => "forgotten",
-        }
-    }
-}
-
-impl fmt::Display for ObjectKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// Text that names no kind of object.
-#[derive(Debug, thiserror::Error)]
-#[error("the kinds of objects are {}", ObjectKind::ALL.map(ObjectKind::name).join(", "))]
-pub struct NotAnObjectKind;
-
-impl FromStr for ObjectKind {
-    type Err = NotAnObjectKind;
-
-    fn from_str(name: &str) -> Result<Self, NotAnObjectKind> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or(NotAnObjectKind)
-    }
+    Forgotten = "forgotten",
+    /// A file beside a session, such as the output of a tool.
+    File = "file",
+    /// A state of a session: the lines that it adds to its parent state.
+    State = "state",
+    /// The edits of an operation.
+    Edits = "edits",
+    /// A version of a session: a state with operations applied.
+    Version = "version",
+    /// A session: where it was, and its newest state.
+    Session = "session",
 }
 
 /// An object of the archive, by its kind and key.
@@ -88,6 +51,19 @@ pub struct Object {
     pub lines: Vec<LineId>,
     /// All else that it says.
     pub content: Vec<u8>,
+}
+
+/// What is known of an object without its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectHead {
+    /// Its key among those of its kind.
+    pub key: Digest,
+    /// Its head.
+    pub head: Vec<u8>,
+    /// A number that is larger than that of any object that was put before it.
+    pub number: u64,
+    /// Its checksum.
+    pub checksum: Vec<u8>,
 }
 
 /// What an object is known by, and its head: what is read of it without its content.
@@ -118,9 +94,10 @@ impl Label {
         Digest::of(&bytes)
     }
 
-    /// The key and the head; `None` where they are not what was stored.
-    pub(super) fn checked(self) -> Option<(Digest, Vec<u8>)> {
-        self.is_sound().then_some((self.key, self.head))
+    /// The head of the object of this number; `None` where it is not what was stored.
+    pub(super) fn checked(self, number: u64) -> Option<ObjectHead> {
+        let is_sound = self.is_sound();
+        is_sound.then_some(ObjectHead { key: self.key, head: self.head, number, checksum: self.checksum })
     }
 
     fn is_sound(&self) -> bool {
@@ -157,7 +134,7 @@ impl PackedObject {
         if !label.is_sound() {
             return None;
         }
-        let payload = unpacker.unpack_checked(codec, content, bytes, label.checksum.get(CHECKSUM..)?)?;
+        let payload = unpacker.unpack(codec, content, bytes, label.checksum.get(CHECKSUM..)?)?;
         let mut rest = payload.as_slice();
         let n_lines = take_varint(&mut rest)?;
         let lines = take_ids(&mut rest, n_lines)?;

@@ -2,16 +2,7 @@
 
 #[cfg(feature = "postgres")]
 use super::postgres;
-use super::{Archive, ArchiveError, ArchiveUrl, sqlite};
-
-/// The result of an upgrade.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Upgraded {
-    /// The schema before and after, where they differ; only that of a server is told.
-    pub schema: Option<(i32, i32)>,
-    /// What its owner grants the others, for they may not use what is new: statements of SQL.
-    pub grants: Vec<String>,
-}
+use super::{Archive, ArchiveError, ArchiveUrl, Upgraded, sqlite};
 
 /// The archive at `url`, made where there is none yet.
 ///
@@ -42,6 +33,20 @@ pub fn open_existing(url: &ArchiveUrl) -> Result<Option<Box<dyn Archive>>, Archi
         ArchiveUrl::Postgres(_) => true,
     };
     if is_there { open(url).map(Some) } else { Ok(None) }
+}
+
+/// How many bytes the archive at `url` takes up: its file, or its tables on a server; `None` in memory, and where there is
+/// none.
+///
+/// # Errors
+/// When a server cannot be reached, or does not say.
+pub fn stored_bytes(url: &ArchiveUrl) -> Result<Option<u64>, ArchiveError> {
+    match url {
+        ArchiveUrl::Sqlite(path) => Ok(path.metadata().ok().map(|metadata| metadata.len())),
+        #[cfg(feature = "postgres")]
+        ArchiveUrl::Postgres(url) => postgres::stored_bytes(url).map(Some),
+        _ => Ok(None),
+    }
 }
 
 /// Brings the archive at `url` up to date, after which older versions of this program cannot use it; `None` where there is

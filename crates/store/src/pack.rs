@@ -3,7 +3,6 @@
 //! A pack begins with the ids and lengths of its lines, so that a line is found in it by its id alone: a row that was
 //! damaged so that it names another pack or another line is noticed.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -117,23 +116,6 @@ pub(super) fn place(pack: u64) -> Vec<u8> {
     let mut place = Vec::new();
     put_varint(&mut place, pack);
     place
-}
-
-/// What lines take up in packs: of each pack its length, and how long it is compressed.
-#[derive(Default)]
-pub(super) struct PackSizes(HashMap<u64, (u64, u64)>);
-
-impl PackSizes {
-    pub(super) fn add(&mut self, pack: u64, bytes: u64, compressed: u64) {
-        self.0.insert(pack, (bytes, compressed));
-    }
-
-    /// The share of a line of this length in the pack that `place` names; `None` where there is no such pack.
-    pub(super) fn share(&self, place: &[u8], length: u64) -> Option<u64> {
-        let (bytes, compressed) = self.0.get(&pack_at(place)?)?;
-        let share = u128::from(length) * u128::from(*compressed) / u128::from((*bytes).max(1));
-        u64::try_from(share).ok()
-    }
 }
 
 /// The number that [`place`] put down; `None` for anything else.

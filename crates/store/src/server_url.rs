@@ -3,8 +3,10 @@
 //! `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=...&sslrootcert=...&schema=...`. The password goes to the server
 //! and nowhere else: what is printed of such a URL, in errors too, is the URL without it.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::path::PathBuf;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode};
 
 use super::ArchiveError;
 
@@ -13,6 +15,12 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// The schema in which an archive lies where nobody names one.
 const SCHEMA: &str = "ctxc";
+
+/// What is written as `%XX`: all but letters, digits and what RFC 3986 calls unreserved.
+const NOT_PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The same behind `?`, where a slash is nothing special.
+const NOT_PLAIN_IN_PATH: &AsciiSet = &NOT_PLAIN.remove(b'/');
 
 /// The port of PostgreSQL.
 const PORT: u16 = 5432;
@@ -106,11 +114,7 @@ impl ServerUrl {
     }
 
     fn written(&self, password: Option<&str>) -> String {
-        let mut url = format!("postgres://{}", encoded(&self.user));
-        if let Some(password) = password {
-            url.push(':');
-            url.push_str(&encoded(password));
-        }
+        let password = password.map_or_else(String::new, |password| format!(":{}", encoded(password)));
         let Self { host, port, database, encryption, schema, .. } = self;
         let is_socket = host.starts_with('/');
         let shown_host = match host {
@@ -119,7 +123,8 @@ impl ServerUrl {
             host => host.clone(),
         };
         let port = if *port == PORT { String::new() } else { format!(":{port}") };
-        let _ = write!(url, "@{shown_host}{port}/{}", encoded(database)); // Writing to a string never fails.
+        let user = encoded(&self.user);
+        let url = format!("postgres://{user}{password}@{shown_host}{port}/{}", encoded(database));
         let mut parameters = Vec::new();
         if is_socket {
             parameters.push(format!("host={}", encoded_path(host)));
@@ -133,10 +138,7 @@ impl ServerUrl {
         if schema != SCHEMA {
             parameters.push(format!("schema={schema}"));
         }
-        if !parameters.is_empty() {
-            let _ = write!(url, "?{}", parameters.join("&"));
-        }
-        url
+        if parameters.is_empty() { url } else { format!("{url}?{}", parameters.join("&")) }
     }
 }
 
@@ -243,39 +245,20 @@ fn is_schema(value: &str) -> bool {
 /// `text` with its `%XX` read.
 fn decoded(text: &str) -> Result<String, &'static str> {
     const ODD: &str = "a `%` is followed by two hexadecimal digits; write `%25` for the sign itself";
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut pieces = text.split('%');
-    bytes.extend_from_slice(pieces.next().unwrap_or_default().as_bytes());
-    for piece in pieces {
-        let (digits, rest) = piece.split_at_checked(2).ok_or(ODD)?;
-        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| ODD)?);
-        bytes.extend_from_slice(rest.as_bytes());
+    let is_byte = |piece: &str| piece.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    if !text.split('%').skip(1).all(is_byte) {
+        return Err(ODD);
     }
-    let text = String::from_utf8(bytes).map_err(|_| "what `%` stands for is no UTF-8")?;
-    if text.contains('\0') { Err("it has a character that no name has") } else { Ok(text) }
+    let text = percent_decode_str(text).decode_utf8().map_err(|_| "what `%` stands for is no UTF-8")?;
+    if text.contains('\0') { Err("it has a character that no name has") } else { Ok(text.into_owned()) }
 }
 
-fn encoded(text: &str) -> String {
-    written_with(text, b"-._~")
+fn encoded(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, NOT_PLAIN)
 }
 
-/// As it stands behind `?`, where a slash is nothing special.
-fn encoded_path(text: &str) -> String {
-    written_with(text, b"-._~/")
-}
-
-/// `text` with `%XX` for all but letters, digits and `plain`.
-fn written_with(text: &str, plain: &[u8]) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || plain.contains(&byte);
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        if is_plain(byte) {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}"); // Writing to a string never fails.
-        }
-    }
-    encoded
+fn encoded_path(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, NOT_PLAIN_IN_PATH)
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::{
-    Archive, ArchiveError, Entry, Hit, Kind, LineId, Name, Object, ObjectKind, Operation, Operations, Original,
-    Originals, Query, Reader, RecipeStep, Record, Search, StoredOriginal, prefix,
+    Archive, ArchiveError, Digests, DocumentId, Entry, Hit, Kind, LineId, Name, Object, ObjectKind, Operation,
+    Operations, Original, Originals, Query, Reader, RecipeStep, Record, RecordFilter, Records, Search, StoredOriginal,
+    prefix,
 };
 use ctxc_transcript::text::Digest;
 
@@ -49,7 +50,7 @@ impl dyn Archive + '_ {
 
     /// The lines with these digests, in their order; `None` for those that are not there.
     pub fn lines(&self, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, ArchiveError> {
-        let mut known = self.line_ids(digests)?;
+        let mut known = self.line_ids(Digests::Listed(digests))?;
         loop {
             let ids: Vec<LineId> = known.iter().map(|(_, id)| *id).collect();
             let mut lines = Vec::with_capacity(ids.len());
@@ -72,17 +73,57 @@ impl dyn Archive + '_ {
 
     /// The id of the line with this digest; `None` where there is none.
     pub fn line_id(&self, digest: Digest) -> Result<Option<LineId>, ArchiveError> {
-        Ok(self.line_ids(&[digest])?.pop().map(|(_, id)| id))
+        Ok(self.line_ids(Digests::Listed(&[digest]))?.pop().map(|(_, id)| id))
+    }
+
+    /// The lines whose digest begins with the hexadecimal digits `prefix`, then the records whose key does, the first few of
+    /// each in their order; none where `prefix` has no digits or something else than digits.
+    pub fn begins_with(&self, prefix: &str) -> Result<Vec<DocumentId>, ArchiveError> {
+        let Some(range) = prefix::range(prefix) else { return Ok(Vec::new()) };
+        let lines = self.line_ids(Digests::Between(range.clone()))?;
+        let mut found: Vec<DocumentId> = lines.into_iter().map(|(digest, _)| DocumentId::Line(digest)).collect();
+        self.each_record(Records::Between(range), &mut |record| {
+            found.push(DocumentId::Record(record.document.kind, record.key));
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// The keys and heads of the objects of this kind and group, oldest first.
     pub fn objects_of(&self, kind: ObjectKind, group: Digest) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
-        self.objects(kind, Some(group))
+        Ok(self.objects(kind, Some(group))?.into_iter().map(|object| (object.key, object.head)).collect())
     }
 
     /// The keys and heads of all objects of this kind, oldest first.
     pub fn object_keys(&self, kind: ObjectKind) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
-        self.objects(kind, None)
+        Ok(self.objects(kind, None)?.into_iter().map(|object| (object.key, object.head)).collect())
+    }
+
+    /// A mark of the objects of this kind, which is another one once any of them was put or dropped. How many there are and
+    /// which is the newest tells all; the checksum of that tells it from one of another archive at the same place.
+    pub fn objects_mark(&self, kind: ObjectKind) -> Result<String, ArchiveError> {
+        let objects = self.objects(kind, None)?;
+        let newest = objects.last().map(|newest| (newest.number, newest.checksum.as_slice())).unwrap_or_default();
+        Ok(format!("{} {} {:?}", objects.len(), newest.0, newest.1))
+    }
+
+    /// The records that `filter` admits, oldest first.
+    pub fn records(&self, filter: &RecordFilter<'_>) -> Result<Vec<Record>, ArchiveError> {
+        self.all_records(Records::Matching(filter))
+    }
+
+    /// The records of these kinds with these keys, as far as they are there, in any order.
+    pub fn records_named(&self, names: &[(Kind, Digest)]) -> Result<Vec<Record>, ArchiveError> {
+        self.all_records(Records::Named(names))
+    }
+
+    fn all_records(&self, wanted: Records<'_>) -> Result<Vec<Record>, ArchiveError> {
+        let mut records = Vec::new();
+        self.each_record(wanted, &mut |record| {
+            records.push(record);
+            Ok(())
+        })?;
+        Ok(records)
     }
 
     /// The record of this kind with this key; `None` where there is none.

@@ -17,7 +17,7 @@ use crate::cli::ui::Ui;
 use crate::report::clean::{CleanReport, What};
 use ctxc_core::apply::remove_made;
 use ctxc_core::version::recognise;
-use ctxc_store::{Archive, Operation};
+use ctxc_store::{Archive, Operations};
 use ctxc_transcript::Index;
 use ctxc_transcript::session::{session_id, sidecar_dir};
 use ctxc_transcript::text::Stopped;
@@ -77,10 +77,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 
 /// The files that ctxc made: sessions that are not the only one of their conversation, and backups beside what it replaced.
 fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, What>, CommandError> {
-    let mut operations: Vec<Operation> = Vec::new();
-    for id in archive.operation_ids()? {
-        operations.extend(archive.operation(&id)?);
-    }
+    let operations = archive.operations(Operations::All)?;
     // What something else was made from is part of how that came to be.
     let sources: BTreeSet<&Path> = operations.iter().filter_map(|it| it.source.path.as_deref()).collect();
     let mut found = BTreeMap::new();

@@ -17,7 +17,7 @@ use crate::report::doctor::{Client, Doctor, SessionBytes};
 use crate::report::size::{bytes, counted};
 use ctxc_core::apply::{Severity, check};
 use ctxc_core::version::{KeptSession, kept_sessions, session_sizes};
-use ctxc_store::{Archive, ArchiveUrl, SCHEMA, hide_password, schema_of};
+use ctxc_store::{Archive, ArchiveUrl, SCHEMA, hide_password, schema_of, stored_bytes};
 use ctxc_transcript::session::{By, Candidate, Found, Places, of_project, session_id};
 use ctxc_transcript::text::Stopped;
 
@@ -131,7 +131,7 @@ fn note_archive(archive: &dyn Archive, place: &ArchiveUrl, doctor: &mut Doctor) 
     let sizes = session_sizes(archive)?;
     let state = &mut doctor.archive;
     state.is_there = true;
-    state.bytes = stored::size(place, archive);
+    state.bytes = stored_bytes(place).ok().flatten();
     state.operations = archive.contents()?.operations;
     state.n_sessions = sizes.len() as u64;
     let largest = sizes.into_iter().take(N_LARGEST).map(|size| SessionBytes {

@@ -19,7 +19,7 @@ use crate::report::forget::{File, ForgetReport};
 use crate::report::size::counted;
 use ctxc_core::apply::{Masked, overwrite, shell_word};
 use ctxc_core::version::{Purge, Purged, Secret, files_in, kept_sessions, purge, taken_out};
-use ctxc_store::{Archive, ArchiveUrl, FindIndex, hide_password};
+use ctxc_store::{Archive, ArchiveUrl, FindIndex, Operations, Rewrite, hide_password};
 use ctxc_transcript::session::{Places, sidecar_dir};
 use ctxc_transcript::text::Stopped;
 
@@ -102,7 +102,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             overwrite(path, &|line| secret.mask(line, 0)).with_context(|| format!("write {}", path.display()))?;
         }
     }
-    archive.erase()?;
+    archive.rewrite(Rewrite::Everything)?;
     let done = finish(settings, report, &mut *archive, &secret, ui)?;
     if let Some(first) = bound.first() {
         ui.warning(format_args!(
@@ -182,8 +182,7 @@ struct Files {
 impl Files {
     fn find(archive: &dyn Archive, places: Option<&Places>) -> Result<Self, CommandError> {
         let (mut ours, mut sources) = (BTreeSet::new(), BTreeSet::new());
-        for id in archive.operation_ids()? {
-            let Some(operation) = archive.operation(&id)? else { continue };
+        for operation in archive.operations(Operations::All)? {
             let (source, output) = (operation.source.path, operation.output.path);
             if let Some(output) = output.clone().filter(|_| output != source) {
                 ours.extend(files_in(&sidecar_dir(&output)).unwrap_or_default());

@@ -12,7 +12,7 @@ use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::gain::Gain;
 use ctxc_core::version::Edits;
-use ctxc_store::{Archive, Operation, hide_password};
+use ctxc_store::{Archive, Operation, Operations, hide_password};
 
 /// Of what to tell.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let since = settings.since.and_then(|age| Timestamp::now().checked_sub(age).ok());
     let mut gain = Gain::new(hide_password(&settings.archive), since, ui.look());
     if let Some(archive) = stored::open_if_there(&settings.archive)? {
-        let operations = operations(&*archive)?;
+        let operations = archive.operations(Operations::All)?;
         let (undone, undoing) = undone(&*archive, &operations);
         // Undoing saves nothing: what it brought back is not counted as saved before.
         let counted = operations.iter().filter(|it| it.changes() && !undoing.contains(it.id.as_str()));
@@ -42,15 +42,6 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         ui.status("no operation recorded: nothing saved, nothing spent");
     }
     Ok(Completion::Full)
-}
-
-/// All operations, oldest first.
-fn operations(archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
-    let mut operations = Vec::new();
-    for id in archive.operation_ids()? {
-        operations.extend(archive.operation(&id)?);
-    }
-    Ok(operations)
 }
 
 /// The ids of the operations that are undone, and of those that do nothing but undo. Operations of an archive that did not

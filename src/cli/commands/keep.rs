@@ -22,7 +22,7 @@ use crate::report::keep::{DepositSize, Found as WasFound, KeepProblem, KeepRepor
 use ctxc_core::apply::title_of;
 use ctxc_core::version;
 use ctxc_core::version::{Deposited, KeptSession, Sidecar, StandIns, Version, VersionError};
-use ctxc_store::{Archive, hide_password};
+use ctxc_store::{Archive, Rewrite, hide_password};
 use ctxc_transcript::session::{By, Found, Places, of_all_projects, session_id, sidecar_dir};
 use ctxc_transcript::text::Stopped;
 
@@ -91,7 +91,7 @@ fn is_kept(archive: &dyn Archive, found: &Found) -> Result<bool, CommandError> {
 fn merge(archive: &mut dyn Archive) -> Result<u64, CommandError> {
     let end = Instant::now() + MERGING;
     let go_on = || if Instant::now() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-    Ok(archive.merge_packs(&mut { go_on })?)
+    Ok(archive.rewrite(Rewrite::SmallPacks(&mut { go_on }))?)
 }
 
 /// Keeps the sessions of all projects. One that cannot be read is no reason to leave the others out.

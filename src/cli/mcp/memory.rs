@@ -22,7 +22,7 @@ use crate::report::size::counted;
 use crate::report::when::to_second;
 use ctxc_core::apply::document as document_of;
 use ctxc_core::version::kept_sessions;
-use ctxc_store::{Archive, Document, DocumentId, Hit, Kind, LineId, Operation, Query, ancestors, find};
+use ctxc_store::{Archive, Document, DocumentId, Hit, Kind, LineId, Operation, Operations, Query, ancestors, find};
 use ctxc_transcript::text::Stopped;
 
 /// How much of one entry is shown, in characters.
@@ -57,7 +57,7 @@ fn show(id: &str, page: usize, subject: &mut Subject, settings: &Settings) -> Re
     let id = id.trim_matches(['[', ']', '`']).trim_start_matches("ctxc").trim();
     let Ok(archive) = stored::open_existing(&settings.archive) else { return Err(not_here()) };
     let Named::Document(document) = named(id, &*archive, &settings.archive)? else { return Err(not_here()) };
-    let operations = operations(&*archive)?;
+    let operations = archive.operations(Operations::All)?;
     let sessions = ancestors(&names(subject)?, &operations);
     let own = Own::of(subject, sessions, &operations, &*archive)?;
     let shown = match document {
@@ -83,7 +83,7 @@ fn search(query: &str, limit: u32, mut subject: Subject, settings: &Settings, ui
     }
     let Ok(mut archive) = stored::open_existing(&settings.archive) else { return Ok(Answer::text(NOTHING_YET)) };
     let names = names(&mut subject)?;
-    let operations = operations(&*archive)?;
+    let operations = archive.operations(Operations::All)?;
     let sessions = ancestors(&names, &operations);
     let is_of_them = |operation: &Operation| {
         sessions.contains(&operation.session) || operation.session_ids.iter().any(|id| sessions.contains(id))
@@ -204,15 +204,6 @@ fn names(subject: &mut Subject) -> Result<Vec<String>, CommandError> {
     names.sort_unstable();
     names.dedup();
     Ok(names)
-}
-
-fn operations(archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
-    let ids = archive.operation_ids()?;
-    let mut operations = Vec::with_capacity(ids.len());
-    for id in &ids {
-        operations.extend(archive.operation(id)?);
-    }
-    Ok(operations)
 }
 
 fn index(archive: &mut dyn Archive, ui: &Ui) -> Result<(), CommandError> {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::session::exact_key;
 use super::sidecar::group;
 use super::{KeptSession, Purge, StandIns, VersionError, kept_sessions, purge};
-use ctxc_store::{Archive, Copied, ObjectKind, copy, copy_object};
+use ctxc_store::{Archive, Copied, ObjectKind, Rewrite, copy, copy_object};
 use ctxc_transcript::text::Digest;
 
 /// Copies everything that `from` holds and `to` does not, as [`copy`] does. Where a session has grown in both, or apart, the
@@ -46,7 +46,7 @@ pub fn copy_sessions(
     let stand_ins = StandIns::load(to)?;
     let masked = |line: &[u8], _| stand_ins.masked(line);
     if !stand_ins.is_empty() && !purge(to, &masked, Purge::Mask, &AtomicBool::new(false))?.is_nothing() {
-        to.erase()?;
+        to.rewrite(Rewrite::Everything)?;
     }
     Ok(copied)
 }

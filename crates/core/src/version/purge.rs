@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::key::Sum;
 use super::{Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Version, VersionError, stand_in};
-use ctxc_store::{Archive, LineId, Object, ObjectKind};
+use ctxc_store::{Archive, Entry, LineId, Object, ObjectKind, Operations, RecordFilter, Records};
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::text::{Digest, Stopped};
 
@@ -100,14 +100,14 @@ impl Found {
         let renamed = found.read_history(archive, mask)?;
         found.read_objects(archive, mask, &renamed)?;
         found.read_operations(archive, mask, &renamed)?;
-        for (kind, key) in archive.record_names()? {
-            let Some(mut record) = archive.record(kind, key)? else { continue };
+        archive.each_record(Records::Matching(&RecordFilter::default()), &mut |mut record| {
             let text = masked_text(mask, &mut record.document.text);
             let meta = record.meta.as_mut().is_some_and(|meta| masked_text(mask, meta));
             if text || meta {
                 found.records.push(record);
             }
-        }
+            Ok(())
+        })?;
         Ok(found)
     }
 
@@ -122,7 +122,7 @@ impl Found {
 
     fn write(self, archive: &mut dyn Archive) -> Result<(), VersionError> {
         let lines: Vec<(LineId, Vec<u8>)> = self.lines.into_iter().collect();
-        archive.replace_lines(&lines)?;
+        archive.put(Entry::MaskedLines(&lines))?;
         for (kind, key) in self.gone {
             archive.drop_object(kind, key)?;
         }
@@ -133,7 +133,7 @@ impl Found {
             archive.put_record(record)?;
         }
         for operation in &self.operations {
-            archive.replace_operation(operation)?;
+            archive.put(Entry::MaskedOperation(operation))?;
         }
         Ok(())
     }
@@ -275,8 +275,7 @@ impl Found {
         mask: &Mask<'_>,
         renamed: &HashMap<Digest, Digest>,
     ) -> Result<(), VersionError> {
-        for id in archive.operation_ids()? {
-            let Some(mut operation) = archive.operation(&id)? else { continue };
+        for mut operation in archive.operations(Operations::All)? {
             let mut is_masked = masked_text(mask, &mut operation.command);
             is_masked |= operation.report.as_mut().is_some_and(|report| masked_text(mask, report));
             for cut in &mut operation.cuts {

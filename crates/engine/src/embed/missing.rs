@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 
 use super::{EmbedError, Embedder};
 use crate::redact::Redactor;
-use ctxc_store::Vector;
-use ctxc_store::{Archive, ArchiveError, DocumentId, Hit};
+use ctxc_store::{Archive, ArchiveError, DocumentId, Entry, Hit, Vector};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// How many texts go into one request.
@@ -63,7 +62,8 @@ pub fn embed_missing(
         let reply = embedder.embed(&texts)?;
         sent.tokens += reply.tokens.unwrap_or_else(|| texts.iter().map(|text| chars4(text)).sum());
         let vectors: Vec<(DocumentId, Option<Vector>)> = portion.iter().map(|(id, _)| *id).zip(reply.vectors).collect();
-        archive.put_vectors(embedder.model(), &vectors)?;
+        archive.put(Entry::Vectors(embedder.model(), &vectors))?;
+        archive.commit()?;
         sent.entries += portion.len() as u64;
         if progress(sent.entries).is_break() {
             break;

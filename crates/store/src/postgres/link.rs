@@ -23,7 +23,7 @@ pub(super) struct PostgresLink {
 
 /// What an archive is locked for.
 #[derive(Clone, Copy)]
-pub(super) enum Lock {
+enum Lock {
     /// Its tables change.
     Tables,
     /// Deposits, of which many go on at a time, against what drops.
@@ -77,26 +77,7 @@ impl PostgresLink {
         Ok(done)
     }
 
-    /// Begins a transaction with `locks`, which the server reads as an expression.
-    pub(super) fn begin_with(&self, locks: &str) -> Result<(), ArchiveError> {
-        let begun = self.batch(&format!("BEGIN; SELECT {locks}"));
-        if begun.is_err() {
-            // A lock that was not given leaves a transaction that has failed.
-            self.session.take();
-        }
-        self.is_in_transaction.set(begun.is_ok());
-        begun
-    }
-
-    /// Ends the transaction that was begun, which the server has ended where `is_ended`.
-    pub(super) fn end(&self, is_ended: bool) -> Result<(), ArchiveError> {
-        if is_ended {
-            self.is_in_transaction.set(false);
-        }
-        self.rollback()
-    }
-
-    pub(super) fn lock(&self, lock: Lock) -> String {
+    fn lock(&self, lock: Lock) -> String {
         format!("pg_advisory_xact_lock({})", lock.key(&self.server.url.schema))
     }
 
@@ -165,11 +146,19 @@ impl Link for PostgresLink {
     }
 
     fn begin(&self, hold: Hold) -> Result<(), ArchiveError> {
-        self.begin_with(&match hold {
+        let locks = match hold {
             Hold::Drops => self.lock_shared(Lock::Content),
             Hold::All => self.lock(Lock::Content),
             Hold::Indexing => format!("{}, {}", self.lock(Lock::Index), self.lock_shared(Lock::Content)),
-        })
+            Hold::Tables => self.lock(Lock::Tables),
+        };
+        let begun = self.batch(&format!("BEGIN; SELECT {locks}"));
+        if begun.is_err() {
+            // A lock that was not given leaves a transaction that has failed.
+            self.session.take();
+        }
+        self.is_in_transaction.set(begun.is_ok());
+        begun
     }
 
     fn claim(&self) -> Result<(), ArchiveError> {

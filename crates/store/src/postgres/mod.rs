@@ -16,7 +16,7 @@ mod value;
 pub(super) mod vectors;
 pub(super) mod words;
 
-pub(super) use store::{is_there, open, upgrade};
+pub(super) use store::{is_there, open, stored_bytes, upgrade};
 
 #[cfg(any(test, feature = "testing"))]
 pub(super) mod testing;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::store::search::{Last, Phrase};
+use crate::store::expression::{Last, Phrase};
 
 /// How soon a word that is there more often adds nothing, and how much the length of an entry counts: as in FTS5.
 const K1: f64 = 1.2;

@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 use super::rank::{Corpus, Piece, ranked};
 use super::words::quoted;
+use crate::store::expression::{Last, Phrase, Wanted, admitted, narrow};
 use crate::store::link::{Dialect, Link};
-use crate::store::search::{Last, Phrase, Wanted, admitted, narrow};
 use crate::store::value::{Damage, Row, Value};
 use crate::{ArchiveError, Query};
 

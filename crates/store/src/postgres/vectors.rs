@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::store::expression::{admitted, narrow};
 use crate::store::link::{Dialect, Link};
-use crate::store::search::{admitted, narrow};
+use crate::store::space::{Form, Space, space};
 use crate::store::value::values;
-use crate::store::vectors::{Form, Space, space};
 use crate::{ArchiveError, Query, Vector};
 
 /// How many numbers a vector may have that an index of pgvector takes, as `vector` and as `halfvec`, of half the precision.
@@ -29,10 +29,11 @@ pub(crate) fn make(db: &dyn Link, model: &str, dimension: usize) -> Result<(), A
     {
         // Another process may make it just now, and who may not make one searches without.
         let (of_type, operators) = typed(dimension);
-        drop(db.batch(&format!(
+        let index = format!(
             "CREATE INDEX IF NOT EXISTS vector_typed_near_{id} ON vector_typed
             USING hnsw ((value::{of_type}) {operators}) WHERE space = {id} AND value IS NOT NULL"
-        )));
+        );
+        is_done(db, &index)?;
     }
     Ok(())
 }
@@ -81,12 +82,15 @@ fn has_vectors(db: &dyn Link) -> Result<bool, ArchiveError> {
         CREATE INDEX IF NOT EXISTS vector_typed_by_document ON vector_typed (document)";
     let is_there = || Ok(db.number("SELECT to_regclass('vector_typed') IS NOT NULL", &[])? != 0);
     // Without the extension, or without the rights to make it, bytes will do. Of two that make it at once, one fails.
-    Ok(is_there()? || {
-        if db.batch(make).is_err() {
-            drop(db.batch(make));
-        }
-        is_there()?
-    })
+    Ok(is_there()? || is_done(db, make)? || is_done(db, make)? || is_there()?)
+}
+
+/// Whether `statements` are done, within a transaction that goes on where they fail.
+fn is_done(db: &dyn Link, statements: &str) -> Result<bool, ArchiveError> {
+    db.batch("SAVEPOINT statements")?;
+    let is_done = db.batch(statements).is_ok();
+    db.batch(if is_done { "RELEASE statements" } else { "ROLLBACK TO statements" })?;
+    Ok(is_done)
 }
 
 /// A vector as pgvector reads it.

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::fault::{Fault, WAIT_SECONDS};
 use super::place;
-use super::schema::{Age, NEWEST, age, migrate};
+use super::schema::{APPLICATION_ID, Age, NEWEST, age, migrate};
 use crate::ArchiveError;
 
 /// How many statements are held.
@@ -81,7 +81,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, ArchiveError> {
 
 fn prepare(connection: &Connection, path: &Path) -> Result<(), ArchiveError> {
     let path_buf = || path.to_owned();
-    match age(connection).fault(path)? {
+    match age(connection, APPLICATION_ID).fault(path)? {
         Age::Foreign => Err(ArchiveError::Foreign { path: path_buf() }),
         Age::Schema(found) if found > NEWEST => {
             Err(ArchiveError::NewerSchema { path: path_buf(), found, known: NEWEST })

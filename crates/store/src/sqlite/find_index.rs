@@ -7,73 +7,27 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::connect::connect;
 use super::fault::Fault;
-use super::find_search::about;
+use super::find_text::{FindPlace, FindText, about};
 use super::find_words::NewWords;
 use super::link::SqliteLink;
 use super::place;
+use super::schema::{Age, age};
 use crate::store::link::{Hold, Link};
 use crate::store::value::{Damage, Row, Value, values};
 use crate::{ArchiveError, terms};
 
 /// The mark of an index in the header of its file, and the version of its tables.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"ctxf");
-const VERSION: i32 = 2;
+const VERSION: i64 = 2;
 
 /// What of a text is indexed, in bytes: a longer one is the output of a program.
 const LONGEST: usize = 1 << 20;
 
-const TABLES: &str = "
-    CREATE TABLE source (
-        id INTEGER PRIMARY KEY,
-        key TEXT NOT NULL UNIQUE,
-        project TEXT NOT NULL,
-        session TEXT NOT NULL,
-        title TEXT NOT NULL,
-        stamp TEXT NOT NULL,
-        n_lines INTEGER NOT NULL,
-        n_bytes INTEGER NOT NULL,
-        checksum INTEGER NOT NULL,
-        active BLOB NOT NULL
-    ) STRICT;
-    CREATE TABLE document (
-        id INTEGER PRIMARY KEY,
-        key INTEGER NOT NULL UNIQUE,
-        kind TEXT NOT NULL,
-        speaker TEXT NOT NULL,
-        tool TEXT,
-        time INTEGER                   -- nanoseconds since 1970
-    ) STRICT;
-    CREATE TABLE place (
-        source INTEGER NOT NULL REFERENCES source (id),
-        line INTEGER NOT NULL,
-        at INTEGER NOT NULL,
-        document INTEGER NOT NULL REFERENCES document (id),
-        start INTEGER NOT NULL,
-        PRIMARY KEY (source, line, at)
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX place_by_document ON place (document);
-    CREATE TABLE kept (
-        project TEXT PRIMARY KEY,      -- empty for all of them
-        mark TEXT NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE vocabulary (
-        id INTEGER PRIMARY KEY,
-        n_bytes INTEGER NOT NULL,
-        words TEXT NOT NULL
-    ) STRICT;
-    -- `about` has what searches are narrowed by, so that no row is read of what they leave out.
-    CREATE VIRTUAL TABLE words
-        USING fts5 (text, about, content = '', contentless_delete = 1, tokenize = 'porter ascii');
-    INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 0.0)');
-    CREATE TRIGGER document_is_gone AFTER DELETE ON document BEGIN
-        DELETE FROM words WHERE rowid = old.id;
-    END;
-";
+const TABLES: &str = include_str!("find_index.sql");
 
 /// The index.
 #[derive(Debug)]
@@ -103,36 +57,6 @@ pub struct FindSource {
     pub checksum: u64,
     /// Which lines are active, as whoever indexes writes it down.
     pub active: Vec<u8>,
-}
-
-/// One text to be indexed.
-#[derive(Clone, Copy, Debug)]
-pub struct FindText<'a> {
-    /// A digest of all that makes it the same text in another source.
-    pub key: u64,
-    /// What kind of text it is.
-    pub kind: &'static str,
-    /// Who said it.
-    pub speaker: &'static str,
-    /// The tool that was called, or that gave it back.
-    pub tool: Option<&'a str>,
-    /// The time of the entry.
-    pub time: Option<Timestamp>,
-    /// The text.
-    pub text: &'a str,
-}
-
-/// Where a text stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FindPlace {
-    /// The number of its source.
-    pub source: i64,
-    /// Its line, from 0.
-    pub line: u32,
-    /// Which of the texts of the line it is, from 0.
-    pub at: u32,
-    /// What finds the line: where it starts in the file, or its number in the archive.
-    pub start: u64,
 }
 
 impl FindIndex {
@@ -318,16 +242,15 @@ fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
     // What is lost with the power is indexed again.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -65_536)?;
-    if is_current(connection)? {
-        return Ok(true);
-    }
-    if !is_ours(connection)? {
-        return Ok(false);
+    match age(connection, APPLICATION_ID)? {
+        Age::Foreign => return Ok(false),
+        Age::Schema(VERSION) => return Ok(true),
+        Age::Schema(_) => {}
     }
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     // Another process may have been faster.
-    if !is_current(connection)? {
+    if !matches!(age(connection, APPLICATION_ID)?, Age::Schema(VERSION)) {
         for table in tables(connection)? {
             connection.execute_batch(&format!("DROP TABLE \"{table}\""))?;
         }
@@ -335,21 +258,8 @@ fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
         connection.pragma_update(None, "application_id", APPLICATION_ID)?;
         connection.pragma_update(None, "user_version", VERSION)?;
     }
-    connection.execute_batch("COMMIT")?;
+    transaction.commit()?;
     Ok(true)
-}
-
-fn mark(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
-    connection.pragma_query_value(None, pragma, |row| row.get(0))
-}
-
-fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
-    Ok(mark(connection, "application_id")? == APPLICATION_ID && mark(connection, "user_version")? == VERSION)
-}
-
-/// Whether it is an index, or an empty database.
-fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
-    Ok(mark(connection, "application_id")? == APPLICATION_ID || tables(connection)?.is_empty())
 }
 
 /// The tables, without those that belong to others.

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use ctxc_transcript::IdHash;
 use jiff::Timestamp;
 
-use super::find_index::{FindIndex, FindPlace, FindText};
+use super::find_index::FindIndex;
+use super::find_text::{FindPlace, SAID, of_period, of_project, of_speaker, of_tool, period};
 use super::find_words::{Part, words_with};
 use super::search::phrase;
+use crate::store::expression::append;
 use crate::store::link::Link;
-use crate::store::search::append;
 use crate::store::value::values;
 use crate::{ArchiveError, terms};
 
@@ -24,14 +24,8 @@ const MOST_BY_TURNS: usize = 2_000;
 /// have tell little, and to rank 200,000 takes a quarter of a second.
 const MOST_RANKED: u32 = 5_000;
 
-/// As many seconds, in powers of two, are one period of time: some 24 days.
-const PERIOD: u32 = 21;
-
 /// A search of more periods than these is narrowed by the times of the texts alone.
 const MOST_PERIODS: i64 = 24;
-
-/// Marks what people and the model said to each other.
-const SAID: &str = "said";
 
 /// A shorter word begins too many.
 const SHORTEST_BEGINNING: usize = 3;
@@ -224,37 +218,6 @@ fn ranked(db: &dyn Link, query: &FindQuery<'_>, expression: &str) -> Result<(Vec
     Ok((found, n_ranked))
 }
 
-/// What searches are narrowed by, as words: the project, the speaker, the tool and the period of a text.
-pub(super) fn about(project: &str, text: &FindText<'_>) -> String {
-    let mut about = vec![of_project(project), of_speaker(text.speaker)];
-    about.extend(text.tool.map(of_tool));
-    about.extend(text.time.map(|time| of_period(period(time))));
-    // A kind of text that was typed, or that answers it.
-    about.extend(matches!(text.kind, "prompt" | "answer").then(|| SAID.to_owned()));
-    about.join(" ")
-}
-
-fn of_project(project: &str) -> String {
-    // The digits of a digest are cut off nothing by the tokenizer.
-    format!("p{}", IdHash::of(project.as_bytes()).0)
-}
-
-fn of_speaker(speaker: &str) -> String {
-    format!("s{}", IdHash::of(speaker.as_bytes()).0)
-}
-
-fn of_tool(tool: &str) -> String {
-    format!("t{}", IdHash::of(tool.to_lowercase().as_bytes()).0)
-}
-
-fn of_period(period: i64) -> String {
-    format!("m{period}")
-}
-
-fn period(time: Timestamp) -> i64 {
-    time.as_second() >> PERIOD
-}
-
 fn hit(db: &dyn Link, document: i64) -> Result<Option<FindHit>, ArchiveError> {
     let mut places = Some(db.all(PLACES, &values![document], |row| {
         let (source, line, at) = (row.get()?, row.get()?, row.get()?);
@@ -298,6 +261,7 @@ fn any(phrases: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::FindSource;
+    use crate::FindText;
 
     const NOW: i64 = 1_800_000_000;
 

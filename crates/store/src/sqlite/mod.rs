@@ -4,6 +4,7 @@ mod connect;
 mod fault;
 pub(super) mod find_index;
 pub(super) mod find_search;
+pub(super) mod find_text;
 mod find_words;
 mod link;
 pub(super) mod peek;

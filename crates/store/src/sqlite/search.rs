@@ -1,7 +1,7 @@
 //! A query carried out on the full-text index of a file.
 
+use crate::store::expression::{Last, Phrase, Wanted, admitted, narrow};
 use crate::store::link::{Dialect, Link};
-use crate::store::search::{Last, Phrase, Wanted, admitted, narrow};
 use crate::store::value::Row;
 use crate::{ArchiveError, Query};
 

@@ -4,14 +4,11 @@ use std::ops::ControlFlow;
 
 use super::deposit::Store;
 use super::hits::hits;
-use super::lines::{KNOWN, each_size};
-use super::value::{Value, values};
-use super::{index, objects, operations, packing, records, replace, search, sweep, vectors};
-use crate::prefix::{self, AT_MOST};
+use super::{index, lines, objects, operations, packing, records, replace, search, sweep, vectors};
 use crate::{
-    Archive, ArchiveError, Cleanup, Contents, DocumentId, Dropped, EachLine, Entry, Hit, Kind, LineId, Name, Object,
-    ObjectKind, Operation, Operations, Originals, Reader, RecipeStep, Record, RecordFilter, Search, StoredOriginal,
-    Sweep, Vector,
+    Archive, ArchiveError, Cleanup, Contents, Digests, Dropped, EachLine, EachRecord, Entry, Hit, LineId, Name, Object,
+    ObjectHead, ObjectKind, Operation, Operations, Originals, Reader, RecipeStep, Records, Rewrite, Search,
+    StoredOriginal, Sweep,
 };
 use ctxc_transcript::text::Digest;
 
@@ -44,21 +41,8 @@ impl Archive for Store {
         self.drop_entry(name)
     }
 
-    fn replace_lines(&mut self, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError> {
-        // The packs that are held have what was there.
-        self.lines.take();
-        self.put_behind(|store| {
-            store.close_pack()?;
-            replace::lines(&*store.writer, lines)
-        })
-    }
-
-    fn replace_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError> {
-        self.put_behind(|store| operations::replace(&*store.writer, operation))
-    }
-
-    fn line_ids(&self, digests: &[Digest]) -> Result<Vec<(Digest, LineId)>, ArchiveError> {
-        self.reader.all(KNOWN, &[Value::list(digests.iter().copied())], |row| Ok((row.get()?, row.get()?)))
+    fn line_ids(&self, digests: Digests<'_>) -> Result<Vec<(Digest, LineId)>, ArchiveError> {
+        lines::ids(&*self.reader, digests)
     }
 
     fn each_line(&self, ids: &[LineId], each: &mut EachLine<'_>) -> Result<(), ArchiveError> {
@@ -69,35 +53,12 @@ impl Archive for Store {
         objects::one(&*self.reader, &mut self.lines.borrow_mut().unpacker, kind, key)
     }
 
-    fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+    fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<ObjectHead>, ArchiveError> {
         objects::heads(&*self.reader, kind, group)
     }
 
-    fn objects_mark(&self, kind: ObjectKind) -> Result<String, ArchiveError> {
-        objects::mark(&*self.reader, kind)
-    }
-
-    fn records(&self, filter: &RecordFilter<'_>) -> Result<Vec<Record>, ArchiveError> {
-        records::filtered(&*self.reader, &mut self.lines.borrow_mut().unpacker, filter)
-    }
-
-    fn records_named(&self, names: &[(Kind, Digest)]) -> Result<Vec<Record>, ArchiveError> {
-        records::named(&*self.reader, &mut self.lines.borrow_mut().unpacker, names)
-    }
-
-    fn record_names(&self) -> Result<Vec<(Kind, Digest)>, ArchiveError> {
-        records::names(&*self.reader)
-    }
-
-    fn begins_with(&self, prefix: &str) -> Result<Vec<DocumentId>, ArchiveError> {
-        let Some(range) = prefix::range(prefix) else { return Ok(Vec::new()) };
-        let (first, last) = (*range.start(), *range.end());
-        let lines = operations::digests(&*self.reader, first, last)?.into_iter().map(DocumentId::Line);
-        let sql = "SELECT kind, key FROM record WHERE key BETWEEN $1 AND $2 ORDER BY key LIMIT $3::bigint";
-        let name = self
-            .reader
-            .all(sql, &values![first, last, AT_MOST], |row| Ok(DocumentId::Record(row.get()?, row.get()?)))?;
-        Ok(lines.chain(name).collect())
+    fn each_record(&self, wanted: Records<'_>, each: &mut EachRecord<'_>) -> Result<(), ArchiveError> {
+        records::each(&*self.reader, &mut self.lines.borrow_mut().unpacker, wanted, each)
     }
 
     fn originals(&self, wanted: Originals<'_>) -> Result<Vec<StoredOriginal>, ArchiveError> {
@@ -139,10 +100,6 @@ impl Archive for Store {
         hits(db, &mut self.lines.borrow_mut(), &ids, read)
     }
 
-    fn put_vectors(&mut self, model: &str, vectors: &[(DocumentId, Option<Vector>)]) -> Result<(), ArchiveError> {
-        vectors::put(self.free()?, model, vectors)
-    }
-
     fn contents(&self) -> Result<Contents, ArchiveError> {
         let sql =
             "SELECT (SELECT count(*) FROM operation), (SELECT count(*) FROM original), (SELECT count(*) FROM body),
@@ -155,25 +112,17 @@ impl Archive for Store {
     }
 
     fn each_size(&self, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError> {
-        each_size(&*self.reader, each)
-    }
-
-    fn stored_bytes(&self) -> Result<Option<u64>, ArchiveError> {
-        const ON_A_SERVER: &str = "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
-            WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'";
-        let sql = self.reader.dialect().pick(None, Some(ON_A_SERVER));
-        sql.map(|sql| self.reader.number(sql, &[]).map(i64::cast_unsigned)).transpose()
-    }
-
-    fn merge_packs(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64, ArchiveError> {
-        packing::merge(self.free()?, go_on)
+        lines::each_size(&*self.reader, each)
     }
 
     fn sweep(&mut self, cleanup: &Cleanup, sweep: Sweep) -> Result<Dropped, ArchiveError> {
         sweep::sweep(self.free()?, cleanup, sweep)
     }
 
-    fn erase(&mut self) -> Result<(), ArchiveError> {
-        replace::erase(self.free()?)
+    fn rewrite(&mut self, what: Rewrite<'_>) -> Result<u64, ArchiveError> {
+        match what {
+            Rewrite::SmallPacks(go_on) => packing::merge(self.free()?, go_on),
+            Rewrite::Everything => replace::erase(self.free()?).map(|()| 0),
+        }
     }
 }

@@ -6,8 +6,8 @@ use super::lines::Lines;
 use super::link::{Hold, Link};
 use super::packing::{Packing, compress, put_alone};
 use super::value::{Value, values};
-use super::{objects, operations, records};
-use crate::body::Packer;
+use super::{objects, operations, records, replace, vectors};
+use crate::body::{LEVEL, Packer};
 use crate::{ArchiveError, Entry, Name, Original, Record};
 use ctxc_transcript::text::Digest;
 
@@ -136,6 +136,18 @@ impl Store {
                 let packer = packer(&mut store.packer)?;
                 objects::put(&*store.writer, packer, object)
             }),
+            Entry::MaskedLines(lines) => {
+                // The packs that are held have what was there.
+                self.lines.take();
+                self.put_behind(|store| {
+                    store.close_pack()?;
+                    replace::lines(&*store.writer, lines)
+                })
+            }
+            Entry::MaskedOperation(operation) => {
+                self.put_behind(|store| operations::replace(&*store.writer, operation))
+            }
+            Entry::Vectors(model, vectors) => self.put_behind(|store| vectors::put(&*store.writer, model, vectors)),
         }
     }
 
@@ -235,7 +247,7 @@ impl Store {
 fn packer(packer: &mut Option<Packer>) -> Result<&mut Packer, ArchiveError> {
     let made = match packer.take() {
         Some(made) => made,
-        None => Packer::new().map_err(compress(0))?,
+        None => Packer::new(LEVEL).map_err(compress(0))?,
     };
     Ok(packer.insert(made))
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::link::Link;
 use super::value::{Damage, Row, Value, values};
 use crate::body::{PACKED, Unpacker};
-use crate::pack::{HeldPacks, Pack, PackSizes, pack_at};
-use crate::{ArchiveError, EachLine, LineId};
+use crate::pack::{HeldPacks, Pack, pack_at};
+use crate::prefix::AT_MOST;
+use crate::{ArchiveError, Digests, EachLine, LineId};
 use ctxc_transcript::text::Digest;
 
 /// The lines of some numbers, as rows for [`body`].
@@ -15,6 +16,13 @@ pub(crate) const BODIES: &str = "SELECT id, digest, codec, content, bytes FROM b
 
 /// The numbers and codecs of the lines with some digests.
 pub(crate) const KNOWN: &str = "SELECT digest, id, codec FROM body WHERE digest = ANY($1)";
+
+/// The numbers of the lines with digests from one to another, both included, the first few.
+pub(crate) const BETWEEN: [&str; 2] = [
+    "SELECT digest, id FROM body WHERE substr(digest, 1, 8) BETWEEN substr($1, 1, 8) AND substr($2, 1, 8)
+        AND digest BETWEEN $1 AND $2 ORDER BY digest LIMIT $3",
+    "SELECT digest, id FROM body WHERE digest BETWEEN $1 AND $2 ORDER BY digest LIMIT $3::bigint",
+];
 
 pub(crate) const PACK: &str = "SELECT codec, content, bytes, checksum FROM pack WHERE id = $1";
 
@@ -66,7 +74,7 @@ impl Lines {
     pub(crate) fn read(&mut self, db: &dyn Link, body: Body) -> Result<Option<Line>, ArchiveError> {
         let Body { id, digest, codec, content, bytes } = body;
         if codec != PACKED {
-            return Ok(self.unpacker.unpack(codec, content, bytes, digest).map(Line::Alone));
+            return Ok(self.unpacker.unpack(codec, content, bytes, digest.as_bytes()).map(Line::Alone));
         }
         let mut pack = self.pack_at(db, &content)?;
         if pack.as_ref().is_none_or(|pack| pack.line(id).is_none()) {
@@ -93,7 +101,7 @@ impl Lines {
         }
         let row = |row: &mut Row| Ok((row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?));
         let Some((codec, content, bytes, checksum)) = db.one(PACK, &values![id], row)? else { return Ok(None) };
-        let unpacked = self.unpacker.unpack_checked(codec, content, bytes, &checksum);
+        let unpacked = self.unpacker.unpack(codec, content, bytes, &checksum);
         let pack = unpacked.and_then(Pack::read).map(Arc::new);
         if let Some(pack) = &pack {
             self.packs.hold(id, pack);
@@ -132,15 +140,31 @@ fn body_place(row: &mut Row) -> Result<Vec<u8>, Damage> {
     body(row).map(|body| body.content)
 }
 
+/// The lines that have any of `digests`.
+pub(crate) fn ids(db: &dyn Link, digests: Digests<'_>) -> Result<Vec<(Digest, LineId)>, ArchiveError> {
+    let [file, server] = BETWEEN;
+    let (sql, values) = match digests {
+        Digests::Listed(digests) => (KNOWN, vec![Value::list(digests.iter().copied())]),
+        Digests::Between(range) => {
+            (db.dialect().pick(file, server), values![*range.start(), *range.end(), AT_MOST].to_vec())
+        }
+    };
+    db.all(sql, &values, |row| Ok((row.get()?, row.get()?)))
+}
+
 /// Calls `each` with every line, its length, and what it takes up.
 pub(crate) fn each_size(db: &dyn Link, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError> {
     /// How many rows a server gives at a time.
     const PORTION: u32 = 100_000;
-    let mut packs = PackSizes::default();
-    db.each("SELECT id, bytes, length(content)::bigint FROM pack", &[], &mut |row| {
-        packs.add(row.get()?, row.get()?, row.get()?);
-        Ok(())
-    })?;
+    let sizes = "SELECT id, bytes, length(content)::bigint FROM pack";
+    let packs = db.all(sizes, &[], |row| Ok((row.get()?, (row.get()?, row.get()?))))?;
+    let packs: HashMap<u64, (u64, u64)> = packs.into_iter().collect();
+    // By its length, of the pack and of what that is compressed to. A pack that was merged meanwhile: about what it was.
+    let share = |place: &[u8], length: u64| {
+        let (bytes, compressed) = pack_at(place).and_then(|pack| packs.get(&pack)).copied().unwrap_or((1, 0));
+        let share = u128::from(length) * u128::from(compressed) / u128::from(bytes.max(1));
+        u64::try_from(share).unwrap_or(0)
+    };
     let sql = format!("{PLACES} WHERE id > $1 ORDER BY id LIMIT $2::bigint");
     let mut last = LineId(0);
     loop {
@@ -148,8 +172,7 @@ pub(crate) fn each_size(db: &dyn Link, each: &mut dyn FnMut(LineId, u64, u64)) -
         db.each(&sql, &values![last, PORTION], &mut |row| {
             let (id, codec, place): (LineId, i64, Vec<u8>) = (row.get()?, row.get()?, row.get()?);
             let (alone, bytes): (u64, u64) = (row.get()?, row.get()?);
-            // A pack that was merged meanwhile: about what it was.
-            let stored = if codec == PACKED { packs.share(&place, bytes).unwrap_or(0) } else { alone };
+            let stored = if codec == PACKED { share(&place, bytes) } else { alone };
             each(id, bytes, stored);
             last = id;
             Ok(())

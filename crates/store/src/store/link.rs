@@ -37,6 +37,9 @@ pub(crate) enum Hold {
     All,
     /// Drops, and whoever else indexes.
     Indexing,
+    /// Whoever else makes or changes the tables.
+    #[cfg(feature = "postgres")]
+    Tables,
 }
 
 /// Rows that are stored together.

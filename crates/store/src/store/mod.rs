@@ -2,6 +2,7 @@
 
 mod archive;
 mod deposit;
+pub(crate) mod expression;
 mod hits;
 mod index;
 pub(crate) mod lines;
@@ -11,10 +12,11 @@ pub(crate) mod operations;
 mod packing;
 mod records;
 mod replace;
-pub(crate) mod search;
+mod search;
+pub(crate) mod space;
 mod sweep;
-mod transaction;
+pub(crate) mod transaction;
 pub(crate) mod value;
-pub(crate) mod vectors;
+mod vectors;
 
 pub(crate) use deposit::Store;

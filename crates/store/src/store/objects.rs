@@ -5,10 +5,10 @@ use super::packing::compress;
 use super::value::{Damage, Row, Value, values};
 use crate::body::{Packer, Unpacker};
 use crate::object::{Label, PackedObject};
-use crate::{ArchiveError, LineId, Object, ObjectKind};
+use crate::{ArchiveError, LineId, Object, ObjectHead, ObjectKind};
 use ctxc_transcript::text::Digest;
 
-const LABEL: &str = "SELECT kind, key, \"group\", head, checksum FROM object";
+const LABEL: &str = "SELECT kind, key, \"group\", head, checksum, seq FROM object";
 
 const WHOLE: &str = "SELECT kind, key, \"group\", head, checksum, codec, bytes, content FROM object";
 
@@ -39,33 +39,16 @@ pub(crate) fn one(
     db.one(&sql, &values![key, kind.name()], |row| object(row, unpacker))
 }
 
-/// The keys and heads of the objects of a kind, of a group alone where one is given, oldest first.
-pub(crate) fn heads(
-    db: &dyn Link,
-    kind: ObjectKind,
-    group: Option<Digest>,
-) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
-    let (sql, values) = match group {
-        Some(group) => {
-            (format!("{LABEL} WHERE kind = $1 AND \"group\" = $2 ORDER BY seq"), values![kind.name(), group].to_vec())
-        }
-        None => (format!("{LABEL} WHERE kind = $1 ORDER BY seq"), values![kind.name()].to_vec()),
-    };
+/// The heads of the objects of a kind, of a group alone where one is given, oldest first.
+pub(crate) fn heads(db: &dyn Link, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<ObjectHead>, ArchiveError> {
+    let (of_group, mut values) = ("AND \"group\" = $2", values![kind.name()].to_vec());
+    values.extend(group.map(Value::from));
+    let sql = format!("{LABEL} WHERE kind = $1 {} ORDER BY seq", group.map_or("", |_| of_group));
     db.all(&sql, &values, |row| {
         let label = label(row)?;
         let key = label.key;
-        label.checked().ok_or_else(|| format!("the object {key} is not what was stored"))
+        label.checked(row.get()?).ok_or_else(|| format!("the object {key} is not what was stored"))
     })
-}
-
-/// A mark of the objects of a kind. Each that is put has a number of its own, higher than any before it, so that how many
-/// there are and which is the newest tells all; its checksum tells it from that of another archive at the same place.
-pub(crate) fn mark(db: &dyn Link, kind: ObjectKind) -> Result<String, ArchiveError> {
-    let n_objects = db.number("SELECT count(*) FROM object WHERE kind = $1", &values![kind.name()])?;
-    let newest = "SELECT seq, checksum FROM object WHERE kind = $1 ORDER BY seq DESC LIMIT 1";
-    let newest = db.one(newest, &values![kind.name()], |row| Ok((row.get::<i64>()?, row.get::<Vec<u8>>()?)))?;
-    let (seq, checksum) = newest.unwrap_or_default();
-    Ok(format!("{n_objects} {seq} {checksum:?}"))
 }
 
 /// Stores `object` in the place of an older one of its kind and key.

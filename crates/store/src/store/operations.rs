@@ -12,7 +12,7 @@ use crate::prefix::AT_MOST;
 use crate::{
     ArchiveError, FileRef, Operation, Operations, Originals, Output, RecipeStep, StoredOriginal, cuts, recipe,
 };
-use ctxc_transcript::text::{Digest, Tokens};
+use ctxc_transcript::text::Tokens;
 
 const COLUMNS: &str = "id, verb, command, session, time, source_path, source_digest, source_bytes, output_path,
     output_digest, output_bytes, session_ids, report, cuts, tokens_before, tokens_after";
@@ -37,13 +37,6 @@ const OF_OPERATION: [&str; 2] = [
 pub(crate) const RECIPE: [&str; 2] = [
     "SELECT content FROM recipe WHERE operation = (SELECT seq FROM operation WHERE id = $1)",
     "SELECT recipe FROM operation WHERE id = $1",
-];
-
-/// The digests of lines from one to another, both included, the first few.
-pub(crate) const DIGESTS: [&str; 2] = [
-    "SELECT digest FROM body WHERE substr(digest, 1, 8) BETWEEN substr($1, 1, 8) AND substr($2, 1, 8)
-        AND digest BETWEEN $1 AND $2 ORDER BY digest LIMIT $3",
-    "SELECT digest FROM body WHERE digest BETWEEN $1 AND $2 ORDER BY digest LIMIT $3::bigint",
 ];
 
 fn operation(row: &mut Row) -> Result<Operation, Damage> {
@@ -71,6 +64,7 @@ pub(crate) fn which(dialect: Dialect, wanted: Operations<'_>) -> (String, Vec<Va
     let at =
         |place: &str| dialect.pick(format!("output_path = {place}"), format!("sha256(output_path) = sha256({place})"));
     match wanted {
+        Operations::All => ("TRUE ORDER BY seq".to_owned(), Vec::new()),
         Operations::Named(id) => {
             // Ids are of ASCII.
             let begins = dialect.pick("id >= $1 AND id < $1 || x'7f'", "starts_with(id, $1)");
@@ -259,11 +253,4 @@ pub(crate) fn taken_out_by(dialect: Dialect) -> &'static str {
         "(SELECT taken.operation FROM stored_original AS taken WHERE taken.operation IS NOT NULL
             AND taken.body = body.id ORDER BY taken.seq DESC LIMIT 1)",
     )
-}
-
-/// The digests of lines that begin so, the first few.
-pub(crate) fn digests(db: &dyn Link, first: Digest, last: Digest) -> Result<Vec<Digest>, ArchiveError> {
-    let [file, server] = DIGESTS;
-    let sql = db.dialect().pick(file, server);
-    db.all(sql, &values![first, last, AT_MOST], Row::get)
 }

@@ -7,7 +7,7 @@ use super::lines::{KNOWN, Lines};
 use super::link::{Hold, Insert, Link};
 use super::transaction::alone;
 use super::value::{Row, Value, values};
-use crate::body::{PACKED, Packer};
+use crate::body::{LEVEL, LEVEL_OF_MERGED, PACKED, Packer};
 use crate::pack::{FULL, OpenPack, place, to_merge};
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
@@ -127,7 +127,7 @@ impl Packing {
     /// In a file the newest pack is gone on with while it is small, so that many small deposits leave as few packs as a
     /// large one.
     pub(crate) fn begin(db: &dyn Link) -> Result<Self, ArchiveError> {
-        let packer = Packer::for_packs().map_err(compress(0))?;
+        let packer = Packer::new(LEVEL).map_err(compress(0))?;
         if let Some((id, open)) = db.dialect().pick(true, false).then(|| newest_small(db)).transpose()?.flatten() {
             return Ok(Self { id, open, packer });
         }
@@ -252,7 +252,7 @@ fn merge_once(db: &dyn Link) -> Result<u64, ArchiveError> {
         db.execute(DROP_PACK, &values![*id])?;
     }
     db.execute(MOVE_LINES, &[Value::list(moved), place(new).into()])?;
-    insert_pack(db, &mut Packer::for_merged_packs().map_err(compress(0))?, new, merged)?;
+    insert_pack(db, &mut Packer::new(LEVEL_OF_MERGED).map_err(compress(0))?, new, merged)?;
     Ok(group.len() as u64)
 }
 
@@ -263,7 +263,7 @@ pub(crate) fn rewrite<C>(
     packs: &BTreeMap<u64, C>,
     change: impl for<'l> Fn(&'l C, LineId, &'l [u8]) -> Option<&'l [u8]>,
 ) -> Result<u64, ArchiveError> {
-    let mut packer = Packer::for_merged_packs().map_err(compress(0))?;
+    let mut packer = Packer::new(LEVEL_OF_MERGED).map_err(compress(0))?;
     let mut lines = Lines::default();
     let (mut before, mut after) = (0, 0);
     for (id, changes) in packs {

@@ -6,7 +6,8 @@ use super::link::{Dialect, Insert, Link};
 use super::packing::compress;
 use super::value::{Damage, Row, Value, values};
 use crate::body::{Packer, Unpacker, checksum};
-use crate::{ArchiveError, Document, Kind, Record, RecordFilter};
+use crate::prefix::AT_MOST;
+use crate::{ArchiveError, Document, EachRecord, Kind, Record, RecordFilter, Records};
 use ctxc_transcript::text::Digest;
 
 /// Rows for [`record`].
@@ -39,53 +40,67 @@ pub(crate) fn record(row: &mut Row, unpacker: &mut Unpacker) -> Result<Record, D
     let (codec, bytes, content, checksum) = (row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?);
     let key: Digest = row.get()?;
     let (kind, session, speaker, time) = (row.get()?, row.get()?, row.get()?, row.get()?);
-    let text = unpacker.unpack_checked(codec, content, bytes, &checksum).and_then(|text| String::from_utf8(text).ok());
+    let text = unpacker.unpack(codec, content, bytes, &checksum).and_then(|text| String::from_utf8(text).ok());
     let text = text.ok_or_else(|| format!("the record {key} is not what was stored"))?;
     let document = Document { kind, session, speaker, time, text };
     Ok(Record { key, document, meta: row.get()?, expires: row.get()? })
 }
 
-/// The records of these kinds with these keys, as far as they are there, in any order.
-pub(crate) fn named(
+/// Calls `each` with the records that are asked for.
+pub(crate) fn each(
     db: &dyn Link,
     unpacker: &mut Unpacker,
-    names: &[(Kind, Digest)],
-) -> Result<Vec<Record>, ArchiveError> {
-    let mut keys: BTreeMap<Kind, Vec<Value>> = BTreeMap::new();
-    for (kind, key) in names {
-        keys.entry(*kind).or_default().push((*key).into());
+    wanted: Records<'_>,
+    each: &mut EachRecord<'_>,
+) -> Result<(), ArchiveError> {
+    for (which, values) in which(db.dialect(), wanted) {
+        let mut failed = None;
+        let done = db.each(&format!("SELECT {COLUMNS} FROM {which}"), &values, &mut |row| {
+            each(record(row, unpacker)?).map_err(|error| {
+                failed = Some(error);
+                Damage::new()
+            })
+        });
+        failed.map_or(done, Err)?;
     }
-    let sql = format!("SELECT {COLUMNS} FROM record WHERE key = ANY($1) AND kind = $2");
-    let mut records = Vec::new();
-    for (kind, keys) in keys {
-        records.extend(db.all(&sql, &[Value::List(keys), kind.name().into()], |row| record(row, unpacker))?);
-    }
-    Ok(records)
+    Ok(())
 }
 
-/// The records that `filter` admits, oldest first.
-pub(crate) fn filtered(
-    db: &dyn Link,
-    unpacker: &mut Unpacker,
-    filter: &RecordFilter<'_>,
-) -> Result<Vec<Record>, ArchiveError> {
-    // An index of a server has but the beginning of what may be long.
-    let of_session = db.dialect().pick("session = $2", "(left(session, 64) = left($2, 64) AND session = $2)");
-    let sql = format!(
-        "SELECT {COLUMNS} FROM record WHERE ($1::text IS NULL OR kind = $1) AND ($2::text IS NULL OR {of_session})
-            AND ($3::text IS NULL OR speaker = $3) ORDER BY seq DESC LIMIT $4::bigint"
-    );
-    // Without a limit, -1 is what a file takes for none.
-    let last = filter.last.map_or_else(|| db.dialect().pick(Value::Int(-1), Value::Null), Value::from);
-    let values = [filter.kind.map(Kind::name).into(), filter.session.into(), filter.speaker.into(), last];
-    let mut records = db.all(&sql, &values, |row| record(row, unpacker))?;
-    records.reverse();
-    Ok(records)
-}
-
-/// The kinds and keys of all records, oldest first.
-pub(crate) fn names(db: &dyn Link) -> Result<Vec<(Kind, Digest)>, ArchiveError> {
-    db.all("SELECT kind, key FROM record ORDER BY seq", &[], |row| Ok((row.get()?, row.get()?)))
+/// Which rows are asked for: what follows `FROM` in each of as many statements as it takes.
+fn which(dialect: Dialect, wanted: Records<'_>) -> Vec<(String, Vec<Value>)> {
+    match wanted {
+        Records::Matching(RecordFilter { kind, session, speaker, last }) => {
+            // An index of a server has but the beginning of what may be long.
+            let of_session = dialect.pick("session = $2", "(left(session, 64) = left($2, 64) AND session = $2)");
+            let admitted = format!(
+                "($1::text IS NULL OR kind = $1) AND ($2::text IS NULL OR {of_session})
+                AND ($3::text IS NULL OR speaker = $3)"
+            );
+            let mut values = values![kind.map(Kind::name), *session, *speaker].to_vec();
+            values.extend(last.map(Value::from));
+            let rows = match last {
+                Some(_) => {
+                    format!("(SELECT * FROM record WHERE {admitted} ORDER BY seq DESC LIMIT $4::bigint) AS newest")
+                }
+                None => format!("record WHERE {admitted}"),
+            };
+            vec![(format!("{rows} ORDER BY seq"), values)]
+        }
+        Records::Named(names) => {
+            let mut keys: BTreeMap<Kind, Vec<Value>> = BTreeMap::new();
+            for (kind, key) in names {
+                keys.entry(*kind).or_default().push((*key).into());
+            }
+            let of_kind = |(kind, keys): (Kind, _)| {
+                ("record WHERE key = ANY($1) AND kind = $2".to_owned(), vec![Value::List(keys), kind.name().into()])
+            };
+            keys.into_iter().map(of_kind).collect()
+        }
+        Records::Between(keys) => {
+            let between = "record WHERE key BETWEEN $1 AND $2 ORDER BY key LIMIT $3::bigint";
+            vec![(between.to_owned(), values![*keys.start(), *keys.end(), AT_MOST].to_vec())]
+        }
+    }
 }
 
 /// Stores `records`, each in the place of an older one of its key and kind.

@@ -1,54 +1,12 @@
 //! A query carried out on the index.
 
+use super::expression::{Last, Phrase, Wanted, admitted, append, narrow};
 use super::link::{Dialect, Link};
-use super::value::{Row, Value, values};
-use crate::{ArchiveError, Kind, Query, terms};
+use super::value::{Row, values};
+use crate::{ArchiveError, Query, terms};
 
 /// How many longer words one word of a query may stand for.
 const MOST_LONGER: u32 = 200;
-
-/// Words that follow each other, as one way in which an entry may have a term.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Phrase {
-    pub(crate) words: Vec<String>,
-    pub(crate) last: Last,
-}
-
-/// How the last word of a phrase is compared with that of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Last {
-    /// They are the same.
-    Whole,
-    /// That of the entry may go on.
-    Beginning,
-}
-
-/// Whether an entry has to have all terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    All,
-    Any,
-}
-
-/// The documents that a query admits, as a condition on `document` of the parameters that [`narrow`] gives.
-pub(crate) fn admitted(dialect: Dialect) -> String {
-    let of_session = dialect.pick("IN (SELECT value FROM json_each($3))", "= ANY($3)");
-    format!(
-        "($1::text IS NULL OR document.kind = $1) AND ($2::text IS NULL OR document.speaker = $2)
-        AND ({} IS NULL OR document.session {of_session})",
-        dialect.pick("$3", "$3::text[]")
-    )
-}
-
-/// What a query narrows to.
-pub(crate) fn narrow(dialect: Dialect, query: &Query<'_>) -> [Value; 3] {
-    let sessions = match query.sessions {
-        [] => Value::Null,
-        // A list of texts always becomes JSON.
-        sessions => dialect.pick(serde_json::to_string(sessions).unwrap_or_default().into(), Value::list(sessions)),
-    };
-    [query.kind.map(Kind::name).into(), query.speaker.into(), sessions]
-}
 
 /// The numbers of the documents that `query` finds, best first.
 pub(super) fn matching(db: &dyn Link, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
@@ -114,14 +72,4 @@ fn any_longer(db: &dyn Link, term: &[String]) -> Result<Vec<Phrase>, ArchiveErro
 
 fn whole(term: &[String]) -> Phrase {
     Phrase { words: term.to_vec(), last: Last::Whole }
-}
-
-/// Appends what `found` does not have yet.
-pub(crate) fn append(found: &mut Vec<i64>, more: Vec<i64>) {
-    let n_found = found.len();
-    for id in more {
-        if !found.iter().take(n_found).any(|known| *known == id) {
-            found.push(id);
-        }
-    }
 }

@@ -3,61 +3,16 @@
 
 use std::collections::HashMap;
 
+use super::expression::{admitted, narrow};
 use super::hits::record_number;
-use super::link::{Dialect, Hold, Insert, Link};
-use super::search::{admitted, narrow};
-use super::transaction::alone;
+use super::link::{Dialect, Insert, Link};
+use super::space::{Form, Space, space};
 use super::value::{Row, Value, values};
-use crate::{ArchiveError, DocumentId, EMBEDDED, Kind, Query, Vector, other_dimension};
+use crate::{ArchiveError, DocumentId, EMBEDDED, Kind, Query, Vector};
 use ctxc_transcript::text::Digest;
 
 /// How many vectors come at a time where each is looked at.
 const PORTION: i64 = 2000;
-
-/// How the vectors of a model are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// As bytes.
-    Bytes,
-    /// As a type of pgvector.
-    #[cfg(feature = "postgres")]
-    Typed,
-}
-
-/// What is known of the vectors of a model.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Space {
-    pub(crate) id: i64,
-    pub(crate) dimension: usize,
-    pub(crate) form: Form,
-}
-
-impl Space {
-    /// The table that holds them.
-    pub(crate) fn table(&self, dialect: Dialect) -> &'static str {
-        match self.form {
-            Form::Bytes => dialect.pick("vector", "vector_bytes"),
-            #[cfg(feature = "postgres")]
-            Form::Typed => "vector_typed",
-        }
-    }
-}
-
-/// The space of `model`; `None` where there are no vectors of it.
-pub(crate) fn space(db: &dyn Link, model: &str) -> Result<Option<Space>, ArchiveError> {
-    let form = db.dialect().pick("'bytes'", "form");
-    let sql = format!("SELECT id, dimension, {form} FROM space WHERE model = $1");
-    db.one(&sql, &values![model], |row| {
-        let (id, dimension) = (row.get()?, usize::try_from(row.get::<u64>()?).unwrap_or(0));
-        let form = match row.get::<String>()?.as_str() {
-            "bytes" => Form::Bytes,
-            #[cfg(feature = "postgres")]
-            "vector" => Form::Typed,
-            other => return Err(format!("vectors of the form {other:?}")),
-        };
-        Ok(Space { id, dimension, form })
-    })
-}
 
 /// The numbers of the documents that have no vector of `model`, newest first.
 pub(super) fn without(db: &dyn Link, model: &str, limit: u32) -> Result<Vec<i64>, ArchiveError> {
@@ -73,7 +28,7 @@ pub(super) fn without(db: &dyn Link, model: &str, limit: u32) -> Result<Vec<i64>
     db.all(&sql, &values![limit], Row::get)
 }
 
-/// Keeps vectors of `model`, all or none.
+/// Stores vectors of `model`.
 pub(super) fn put(db: &dyn Link, model: &str, vectors: &[(DocumentId, Option<Vector>)]) -> Result<(), ArchiveError> {
     let dimensions = || vectors.iter().filter_map(|(_, vector)| Some(vector.as_ref()?.dimension()));
     let known = space(db, model)?;
@@ -82,29 +37,27 @@ pub(super) fn put(db: &dyn Link, model: &str, vectors: &[(DocumentId, Option<Vec
         (None, Some(dimension)) => make(db, model, dimension)?,
         (None, None) => return Ok(()),
     };
-    if dimensions().any(|dimension| dimension != space.dimension) {
-        return Err(other_dimension(model, vectors, space.dimension));
+    if let Some(found) = dimensions().find(|dimension| *dimension != space.dimension) {
+        return Err(ArchiveError::OtherDimension { model: model.to_owned(), found, known: space.dimension });
     }
-    alone(db, Hold::Drops, true, || {
-        let documents = documents(db, vectors.iter().map(|(id, _)| *id))?;
-        let mut rows = Vec::with_capacity(vectors.len());
-        for (id, vector) in vectors {
-            let Some(document) = documents.get(id) else { continue };
-            let value = match space.form {
-                Form::Bytes => vector.as_ref().map(Vector::to_bytes).into(),
-                #[cfg(feature = "postgres")]
-                Form::Typed => vector.as_ref().map(crate::postgres::vectors::literal).into(),
-            };
-            rows.push(vec![space.id.into(), Value::Int(*document), value]);
-        }
-        let (columns, on_a_server) = match space.form {
-            Form::Bytes => ("space integer, document bigint, value bytea", None),
+    let documents = documents(db, vectors.iter().map(|(id, _)| *id))?;
+    let mut rows = Vec::with_capacity(vectors.len());
+    for (id, vector) in vectors {
+        let Some(document) = documents.get(id) else { continue };
+        let value = match space.form {
+            Form::Bytes => vector.as_ref().map(Vector::to_bytes).into(),
             #[cfg(feature = "postgres")]
-            Form::Typed => ("space integer, document bigint, value text", Some(crate::postgres::vectors::INSERT)),
+            Form::Typed => vector.as_ref().map(crate::postgres::vectors::literal).into(),
         };
-        let conflict = "ON CONFLICT (space, document) DO UPDATE SET value = EXCLUDED.value";
-        db.insert(&Insert { table: space.table(db.dialect()), columns, conflict, on_a_server }, rows).map(|_| ())
-    })
+        rows.push(vec![space.id.into(), Value::Int(*document), value]);
+    }
+    let (columns, on_a_server) = match space.form {
+        Form::Bytes => ("space integer, document bigint, value bytea", None),
+        #[cfg(feature = "postgres")]
+        Form::Typed => ("space integer, document bigint, value text", Some(crate::postgres::vectors::INSERT)),
+    };
+    let conflict = "ON CONFLICT (space, document) DO UPDATE SET value = EXCLUDED.value";
+    db.insert(&Insert { table: space.table(db.dialect()), columns, conflict, on_a_server }, rows).map(|_| ())
 }
 
 /// Notes a model of which there are no vectors yet.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::samples::{operation, removed};
 use crate::testing::on_each_backend;
-use crate::{Archive, ArchiveError, Cleanup, LineId, Object, ObjectKind, Originals, Query, Sweep};
+use crate::{Archive, ArchiveError, Cleanup, Entry, LineId, Object, ObjectKind, Originals, Query, Rewrite, Sweep};
 use ctxc_transcript::text::Digest;
 
 /// Lines of a made-up session, each unlike the others.
@@ -267,12 +267,12 @@ fn n_01_small_packs_are_merged_and_lines_stay_where_they_are_found() {
             archive.commit().unwrap();
             assert!(get(archive, &ids).unwrap() == lines[..ids.len()]);
         }
-        archive.merge_packs(&mut || ControlFlow::Continue(())).unwrap();
+        archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
         assert!(get(archive, &ids).unwrap() == lines);
         assert!(archive.line(Digest::of(&lines[89])).unwrap().as_ref() == Some(&lines[89]));
-        assert_eq!(archive.merge_packs(&mut || ControlFlow::Continue(())).unwrap(), 0);
+        assert_eq!(archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap(), 0);
         put(archive, &session("t", 1, 10));
-        let error = archive.merge_packs(&mut || ControlFlow::Continue(())).unwrap_err();
+        let error = archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap_err();
         assert!(matches!(error, ArchiveError::OpenDeposit), "{error}");
     });
 }
@@ -346,16 +346,17 @@ fn n_12_lines_are_replaced_under_their_ids_and_indexed_anew() {
             ids.iter().zip(&lines).take(2).map(|(id, line)| (*id, [b"masked", &line[6..]].concat())).collect();
         masked.push((id, b"alone with the masked word\n".to_vec()));
         archive.claim().unwrap();
-        archive.replace_lines(&masked).unwrap();
+        archive.put(Entry::MaskedLines(&masked)).unwrap();
         archive.commit().unwrap();
-        archive.erase().unwrap();
+        archive.rewrite(Rewrite::Everything).unwrap();
         let now = get(archive, &ids).unwrap();
         assert_eq!(now[..2], [masked[0].1.clone(), masked[1].1.clone()]);
         assert_eq!(now[2..], lines[2..]);
         assert_eq!(archive.line(Digest::of(&masked[2].1)).unwrap().as_ref(), Some(&masked[2].1));
         assert_eq!(archive.line_id(Digest::of(&alone)).unwrap(), None);
         assert_eq!((find(archive, "secret"), find(archive, "masked")), (4, 3));
-        assert!(matches!(archive.replace_lines(&[(LineId(99), Vec::new())]), Err(ArchiveError::NoSuchLine { id: 99 })));
+        let missing = archive.put(Entry::MaskedLines(&[(LineId(99), Vec::new())]));
+        assert!(matches!(missing, Err(ArchiveError::NoSuchLine { id: 99 })));
         archive.rollback().unwrap();
     });
 }

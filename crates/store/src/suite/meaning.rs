@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::samples::removed;
 use crate::testing::on_each_backend;
-use crate::{Archive, ArchiveError, Cleanup, Document, DocumentId, Kind, Query, Record, Search, Sweep, Vector};
+use crate::{Archive, ArchiveError, Cleanup, Document, DocumentId, Entry, Kind, Query, Record, Search, Sweep, Vector};
 use ctxc_transcript::text::Digest;
 
 const EVERYTHING: Query<'_> = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
@@ -50,11 +50,16 @@ fn direction(text: &str, dimension: usize) -> Option<Vector> {
     Vector::new(numbers)
 }
 
+fn keep(archive: &mut dyn Archive, model: &str, vectors: &[(DocumentId, Option<Vector>)]) {
+    archive.put(Entry::Vectors(model, vectors)).unwrap();
+    archive.commit().unwrap();
+}
+
 /// Gives a vector to all that lacks one; what that was.
 fn embed(archive: &mut dyn Archive, model: &str, dimension: usize) -> Vec<String> {
     let missing = archive.find(&Search::WithoutVector(model, 100), &read).unwrap();
     let vectors: Vec<_> = missing.iter().map(|hit| (hit.id, direction(&hit.document.text, dimension))).collect();
-    archive.put_vectors(model, &vectors).unwrap();
+    keep(archive, model, &vectors);
     missing.into_iter().map(|hit| hit.document.text).collect()
 }
 
@@ -95,8 +100,9 @@ fn a_05_vectors_of_several_models_stand_side_by_side() {
         assert_eq!(nearest(archive, "wide", "north", &EVERYTHING), ["north", "north east"]);
         assert_eq!(nearest(archive, "m", "east", &EVERYTHING), ["east", "north east"]);
         let id = DocumentId::Record(Kind::Utterance, Digest::of(b"south"));
-        let error = archive.put_vectors("m", &[(id, direction("south", 3))]).unwrap_err();
+        let error = archive.put(Entry::Vectors("m", &[(id, direction("south", 3))])).unwrap_err();
         assert!(matches!(error, ArchiveError::OtherDimension { found: 3, known: 2, .. }), "{error}");
+        archive.rollback().unwrap();
         assert_eq!(nearest(archive, "m", "south", &EVERYTHING), ["south"], "what was there stays");
     });
 }
@@ -137,8 +143,8 @@ fn a_05_vectors_of_what_is_gone_are_passed_over() {
     on_each_backend(|archive| {
         fill(archive);
         let gone = DocumentId::Record(Kind::Utterance, Digest::of(b"gone"));
-        archive.put_vectors("m", &[(gone, direction("north", 2))]).unwrap();
-        archive.put_vectors("m", &[]).unwrap();
+        keep(archive, "m", &[(gone, direction("north", 2))]);
+        keep(archive, "m", &[]);
         assert_eq!(nearest(archive, "m", "north", &EVERYTHING), [""; 0]);
     });
 }

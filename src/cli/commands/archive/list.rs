@@ -6,7 +6,7 @@ use crate::cli::tell::tell;
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
 use ctxc_core::apply::document;
 use ctxc_core::version::session_sizes;
-use ctxc_store::{Kind, Query, Search};
+use ctxc_store::{Kind, Operations, Query, Search};
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) struct Settings {
 }
 
 pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion, CommandError> {
-    let mut operations = desk.operations()?;
+    let mut operations = desk.archive.operations(Operations::All)?;
     let sessions = match &settings.session {
         Some(session) => desk.sessions(session, &operations)?,
         None => Vec::new(),

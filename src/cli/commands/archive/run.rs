@@ -15,7 +15,9 @@ use crate::cli::stored::{self, session_names};
 use crate::cli::tell;
 use crate::cli::ui::Ui;
 use ctxc_core::apply::{document, prior_summary};
-use ctxc_store::{Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, RecordFilter, ancestors, hide_password};
+use ctxc_store::{
+    Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, RecordFilter, ancestors, hide_password, stored_bytes,
+};
 use ctxc_transcript::session;
 use ctxc_transcript::session::Places;
 use ctxc_transcript::text::Stopped;
@@ -89,16 +91,6 @@ impl Desk<'_> {
         Ok(Stopped::check(ui.stop())?)
     }
 
-    /// All operations, oldest first.
-    pub(super) fn operations(&self) -> Result<Vec<Operation>, CommandError> {
-        let ids = self.archive.operation_ids()?;
-        let mut operations = Vec::with_capacity(ids.len());
-        for id in &ids {
-            operations.extend(self.archive.operation(id)?);
-        }
-        Ok(operations)
-    }
-
     /// The names under which the archive knows the session `asked` and those that it was made from. A session whose
     /// file is gone is known by its id.
     pub(super) fn sessions(&self, asked: &str, operations: &[Operation]) -> Result<Vec<String>, CommandError> {
@@ -144,6 +136,6 @@ impl Desk<'_> {
 
     /// The size of the archive's file, or of its tables on a server.
     pub(super) fn file_bytes(&self) -> Option<u64> {
-        stored::size(self.place, &*self.archive)
+        stored_bytes(self.place).ok().flatten()
     }
 }

@@ -11,7 +11,7 @@ use crate::cli::settings::Meaning;
 use crate::cli::tell::tell;
 use crate::report::archive::Found;
 use ctxc_core::apply::folded_batches;
-use ctxc_store::{DocumentId, Kind, Query};
+use ctxc_store::{DocumentId, Kind, Operations, Query};
 
 /// What to look for.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion,
             .hint("use a word or a part of one"));
     }
     let sessions = match &settings.session {
-        Some(session) => desk.sessions(session, &desk.operations()?)?,
+        Some(session) => desk.sessions(session, &desk.archive.operations(Operations::All)?)?,
         None => Vec::new(),
     };
     query.sessions = &sessions;

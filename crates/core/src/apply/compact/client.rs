@@ -377,8 +377,7 @@ fn put_session(
     let kept = KeptSession {
         id: taken.session.to_owned(),
         path: Some(taken.path.to_owned()),
-        title: crate::apply::title_of(Transcript { file, index, chain: &chain })
-            .map_err(ApplyError::Read)?,
+        title: crate::apply::title_of(Transcript { file, index, chain: &chain }).map_err(ApplyError::Read)?,
         state: state.key().to_string(),
         version: Some(version.key().to_string()),
         time: taken.now,

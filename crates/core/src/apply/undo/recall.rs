@@ -190,7 +190,7 @@ fn original(cut: &OpenCut, archive: &dyn Archive) -> Result<Option<(Vec<u8>, Sca
     let Some(taken) = taken.find(|it| it.operation.as_ref() == Some(&cut.first)) else { return Ok(None) };
     match archive.line(taken.digest) {
         Ok(line) => Ok(line.map(|line| (line.clone(), Scan::of(&line)))),
-        Err(ArchiveError::Damaged { .. }) => Ok(None),
+        Err(ArchiveError::Damaged { .. } | ArchiveError::DamagedOnServer { .. }) => Ok(None),
         Err(error) => Err(ApplyError::Archive(error)),
     }
 }

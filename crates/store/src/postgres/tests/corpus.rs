@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use super::{on_a_server, open};
-use crate::Archive;
+use crate::{Archive, ArchiveUrl, stored_bytes};
 
 use crate::suite::samples::sessions_below;
 use ctxc_transcript::text::Digest;
@@ -39,6 +39,6 @@ fn n_08_a_corpus_goes_into_a_server_and_comes_back() {
             assert!(whole == *bytes);
         }
         println!("{n_bytes} bytes: deposited in {deposited:?}, read in {:?}", started.elapsed());
-        println!("{} bytes stored", archive.stored_bytes().unwrap().unwrap());
+        println!("{} bytes stored", stored_bytes(&ArchiveUrl::Postgres(url.clone())).unwrap().unwrap());
     });
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::place::folder;
 use crate::sqlite::open;
 use crate::suite::samples::sessions_below;
-use crate::{Archive, LineId, Object, ObjectKind};
+use crate::{Archive, LineId, Object, ObjectKind, Rewrite};
 use ctxc_transcript::text::Digest;
 
 fn lines(bytes: &[u8]) -> Vec<(Digest, &[u8])> {
@@ -50,7 +50,7 @@ fn n_01_a_corpus_takes_a_sixth_of_its_bytes() {
         archive.commit().unwrap();
     }
     let deposited = started.elapsed();
-    archive.merge_packs(&mut || ControlFlow::Continue(())).unwrap();
+    archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
     archive.commit().unwrap();
     let started = Instant::now();
     for (n, bytes) in sessions.iter().enumerate() {
@@ -91,7 +91,7 @@ fn n_01_fifty_deposits_of_a_session_take_a_sixth_of_its_bytes() {
             archive.put_object(&state(&turn.to_string(), ids)).unwrap();
             archive.commit().unwrap();
         }
-        archive.merge_packs(&mut || ControlFlow::Continue(())).unwrap();
+        archive.rewrite(Rewrite::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
         drop(archive);
         let used = used(&path) - empty;
         println!("{} bytes take {used}, one of {}", bytes.len(), ratio(bytes.len() as u64, used));

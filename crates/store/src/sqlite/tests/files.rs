@@ -36,7 +36,7 @@ fn a_02_every_look_up_goes_by_an_index() {
     for (sql, index) in [
         (lines::KNOWN.to_owned(), "body_by_digest"),
         (lines::BODIES.to_owned(), ""),
-        (operations::DIGESTS[0].to_owned(), "body_by_digest"),
+        (lines::BETWEEN[0].to_owned(), "body_by_digest"),
         (object("key = $1 AND kind = $2"), "object_by_key"),
         (object("kind = $1 AND \"group\" = $2 ORDER BY seq"), "object_by_group"),
         (object("kind = $1 ORDER BY seq"), "object_by_kind"),

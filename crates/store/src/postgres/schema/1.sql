@@ -1,0 +1,115 @@
+-- As the third schema of a SQLite archive, but for three things. Originals that an operation took out share a
+-- number, `part`, for those of several processes are put in between each other. What is still to be indexed stands in
+-- a list, for the number of a row says nothing of when it was committed. Long entries are indexed in pieces, for a
+-- `tsvector` holds 16,383 places. Texts from transcripts may be too long for an index, so that only their beginnings
+-- are in one.
+
+CREATE TABLE ctxc_archive (version INTEGER NOT NULL);
+CREATE TABLE body (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    digest BYTEA NOT NULL UNIQUE,
+    bytes BIGINT NOT NULL,
+    codec SMALLINT NOT NULL,
+    content BYTEA NOT NULL
+);
+ALTER TABLE body ALTER COLUMN content SET STORAGE EXTERNAL;
+CREATE SEQUENCE part;
+CREATE TABLE original (
+    seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    body BIGINT NOT NULL REFERENCES body (id),
+    uuid TEXT,
+    replaced_by BYTEA,
+    part BIGINT NOT NULL
+);
+CREATE INDEX original_by_body ON original (body);
+CREATE INDEX original_by_uuid ON original (left(uuid, 64)) WHERE uuid IS NOT NULL;
+CREATE INDEX original_by_line ON original (replaced_by) WHERE replaced_by IS NOT NULL;
+CREATE INDEX original_by_part ON original (part);
+CREATE TABLE operation (
+    seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id TEXT COLLATE "C" NOT NULL UNIQUE,
+    verb TEXT NOT NULL,
+    command TEXT NOT NULL,
+    session TEXT NOT NULL,
+    time TEXT NOT NULL,
+    source_path BYTEA,
+    source_digest BYTEA NOT NULL,
+    source_bytes BIGINT NOT NULL,
+    output_path BYTEA,
+    output_digest BYTEA NOT NULL,
+    output_bytes BIGINT NOT NULL,
+    session_ids TEXT NOT NULL,
+    report TEXT,
+    cuts BYTEA,
+    tokens_before BIGINT,
+    tokens_after BIGINT,
+    part BIGINT UNIQUE,
+    recipe BYTEA NOT NULL
+);
+CREATE INDEX operation_by_output ON operation (output_digest);
+CREATE INDEX operation_by_session ON operation (left(session, 64));
+CREATE INDEX operation_by_path ON operation (sha256(output_path)) WHERE output_path IS NOT NULL;
+CREATE VIEW stored_original AS
+    SELECT original.seq, original.part, original.body, body.digest, body.bytes, original.uuid, original.replaced_by,
+        operation.id AS operation
+    FROM original JOIN body ON body.id = original.body LEFT JOIN operation ON operation.part = original.part;
+CREATE SEQUENCE record_seq;
+CREATE TABLE record (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    seq BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    key BYTEA NOT NULL,
+    session TEXT,
+    speaker TEXT,
+    time BIGINT,
+    codec SMALLINT NOT NULL,
+    bytes BIGINT NOT NULL,
+    content BYTEA NOT NULL,
+    checksum BYTEA NOT NULL,
+    meta TEXT,
+    expires BIGINT,
+    UNIQUE (key, kind)
+);
+ALTER TABLE record ALTER COLUMN content SET STORAGE EXTERNAL;
+CREATE INDEX record_by_seq ON record (seq);
+CREATE INDEX record_by_kind ON record (kind);
+CREATE INDEX record_by_session ON record (left(session, 64)) WHERE session IS NOT NULL;
+CREATE TABLE unindexed (
+    seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    body BIGINT,
+    record BIGINT,
+    bytes BIGINT NOT NULL
+);
+CREATE TABLE document (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    body BIGINT UNIQUE REFERENCES body (id) ON DELETE CASCADE,
+    record BIGINT UNIQUE REFERENCES record (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    session TEXT,
+    speaker TEXT,
+    time BIGINT
+);
+CREATE INDEX document_by_kind ON document (kind);
+CREATE TABLE words (
+    document BIGINT NOT NULL REFERENCES document (id) ON DELETE CASCADE,
+    piece INTEGER NOT NULL,
+    is_part BOOLEAN NOT NULL,
+    length INTEGER NOT NULL,
+    terms TSVECTOR NOT NULL,
+    PRIMARY KEY (document, piece)
+);
+CREATE INDEX words_by_term ON words USING gin (terms);
+CREATE TABLE word (word TEXT COLLATE "C" PRIMARY KEY);
+CREATE TABLE space (
+    id INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    model TEXT NOT NULL UNIQUE,
+    dimension INTEGER NOT NULL,
+    form TEXT NOT NULL
+);
+CREATE TABLE vector_bytes (
+    space INTEGER NOT NULL REFERENCES space (id),
+    document BIGINT NOT NULL REFERENCES document (id) ON DELETE CASCADE,
+    value BYTEA,
+    PRIMARY KEY (space, document)
+);
+CREATE INDEX vector_bytes_by_document ON vector_bytes (document);

@@ -1,0 +1,58 @@
+//! What a query asks for, as each database is asked.
+
+use super::link::Dialect;
+use super::value::Value;
+use crate::{Kind, Query};
+
+/// Words that follow each other, as one way in which an entry may have a term.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Phrase {
+    pub(crate) words: Vec<String>,
+    pub(crate) last: Last,
+}
+
+/// How the last word of a phrase is compared with that of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// They are the same.
+    Whole,
+    /// That of the entry may go on.
+    Beginning,
+}
+
+/// Whether an entry has to have all terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    All,
+    Any,
+}
+
+/// The documents that a query admits, as a condition on `document` of the parameters that [`narrow`] gives.
+pub(crate) fn admitted(dialect: Dialect) -> String {
+    let of_session = dialect.pick("IN (SELECT value FROM json_each($3))", "= ANY($3)");
+    format!(
+        "($1::text IS NULL OR document.kind = $1) AND ($2::text IS NULL OR document.speaker = $2)
+        AND ({} IS NULL OR document.session {of_session})",
+        dialect.pick("$3", "$3::text[]")
+    )
+}
+
+/// What a query narrows to.
+pub(crate) fn narrow(dialect: Dialect, query: &Query<'_>) -> [Value; 3] {
+    let sessions = match query.sessions {
+        [] => Value::Null,
+        // A list of texts always becomes JSON.
+        sessions => dialect.pick(serde_json::to_string(sessions).unwrap_or_default().into(), Value::list(sessions)),
+    };
+    [query.kind.map(Kind::name).into(), query.speaker.into(), sessions]
+}
+
+/// Appends what `found` does not have yet.
+pub(crate) fn append(found: &mut Vec<i64>, more: Vec<i64>) {
+    let n_found = found.len();
+    for id in more {
+        if !found.iter().take(n_found).any(|known| *known == id) {
+            found.push(id);
+        }
+    }
+}

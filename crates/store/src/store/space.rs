@@ -1,0 +1,50 @@
+//! The spaces of vectors: of each model its own.
+
+use super::link::{Dialect, Link};
+use super::value::values;
+use crate::ArchiveError;
+
+/// How the vectors of a model are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As bytes.
+    Bytes,
+    /// As a type of pgvector.
+    #[cfg(feature = "postgres")]
+    Typed,
+}
+
+/// What is known of the vectors of a model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Space {
+    pub(crate) id: i64,
+    pub(crate) dimension: usize,
+    pub(crate) form: Form,
+}
+
+impl Space {
+    /// The table that holds them.
+    pub(crate) fn table(&self, dialect: Dialect) -> &'static str {
+        match self.form {
+            Form::Bytes => dialect.pick("vector", "vector_bytes"),
+            #[cfg(feature = "postgres")]
+            Form::Typed => "vector_typed",
+        }
+    }
+}
+
+/// The space of `model`; `None` where there are no vectors of it.
+pub(crate) fn space(db: &dyn Link, model: &str) -> Result<Option<Space>, ArchiveError> {
+    let form = db.dialect().pick("'bytes'", "form");
+    let sql = format!("SELECT id, dimension, {form} FROM space WHERE model = $1");
+    db.one(&sql, &values![model], |row| {
+        let (id, dimension) = (row.get()?, usize::try_from(row.get::<u64>()?).unwrap_or(0));
+        let form = match row.get::<String>()?.as_str() {
+            "bytes" => Form::Bytes,
+            #[cfg(feature = "postgres")]
+            "vector" => Form::Typed,
+            other => return Err(format!("vectors of the form {other:?}")),
+        };
+        Ok(Space { id, dimension, form })
+    })
+}
