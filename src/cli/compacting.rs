@@ -8,11 +8,44 @@ use anyhow::Context;
 use super::error::CommandError;
 use super::pile::Pile;
 use super::rewriting::Work;
-use super::settings::{EngineChoice, Keep, Mode, Summaries, Trigger};
-use crate::report::compact::{ChunkRow, CompactStats, Reason};
-use ctxc_core::apply::{Compaction, NamedBatch, ReadChunk, Rewrite, Scope, compact, noted, own_edits, read_chunk};
+use super::settings::{Compacting, EngineChoice, Keep, Mode, Summaries, Trigger};
+use crate::report::compact::{ChunkRow, CompactReport, CompactStats, Reason};
+use ctxc_core::apply::{
+    Compaction, NamedBatch, ReadChunk, Rewrite, Scope, ThinkingReach, compact, noted, own_edits, read_chunk,
+};
 use ctxc_core::version::Edit;
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
+
+/// Compacts the session in `work`, where that is called for, and writes the result.
+///
+/// # Errors
+/// When anything fails; then nothing has changed, and nothing is kept.
+pub(crate) fn compact_session(
+    compacting: &Compacting,
+    trigger: Trigger,
+    work: &mut Work<'_>,
+) -> Result<CompactReport, CommandError> {
+    let summaries = compacting.in_window(work.calibration.window);
+    if work.settings.mode == Mode::Do {
+        work.probe()?;
+    }
+    let rewritten = work.rewritten("compact");
+    let rewrite = Rewrite::default();
+    let size = work.size(&rewrite, ThinkingReach::BehindChange)?;
+    if matches!(summaries.summarizing.engine, EngineChoice::Extract) && summaries.is_called_for(size, trigger) {
+        work.ui.status("engine    extract (built in, offline)");
+    }
+    let (rewrite, compacted) = compact_conversation(work, &summaries, trigger, size, rewrite)?;
+    let mut report = CompactReport { rewritten, compacted };
+    let unchanged = report.compacted.why_unchanged();
+    report.rewritten.note_calls(report.compacted.calls.as_ref());
+    work.finish(rewrite, ThinkingReach::BehindChange, &unchanged, &mut report.rewritten)?;
+    if report.compacted.reason.is_none() {
+        let after = report.rewritten.tokens.chars4.after.context();
+        report.compacted.tokens_after = work.estimate().context(after);
+    }
+    Ok(report)
+}
 
 /// Compacts what `rewrite` leaves of the session that `work` has read, whose context is of `size`, where that is called
 /// for. Afterwards `work` has the compacted conversation, and what is returned is still to be done to it. Nothing is

@@ -13,8 +13,8 @@ use clap::CommandFactory;
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 
-use super::args::Args;
 use super::places::Environment;
+use super::root::Args;
 use super::stored;
 use crate::report::when::to_second;
 use ctxc_core::apply::{describe, read_calls, shortened, title_of};

@@ -8,19 +8,19 @@ use std::sync::Arc;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, batch, buffer, check, clean, client, compact, completions, compress, config, cutting, diff, doctor,
-    export, find, fit, forget, gain, keep, list, log, man, map, overview, prune, refs, restore, run, show, stats,
-    truncate, undo,
+    archive, batch, buffer, check, clean, client, compact, completions, compress, config, diff, discard, distill,
+    doctor, export, find, fit, forget, gain, keep, list, log, man, map, overview, prune, refs, restore, run, show,
+    stats, truncate, undo,
 };
 use super::completing;
+use super::context::{Context, Form, Reporting};
 use super::error::{CommandError, Completion, Kind};
 use super::interrupt;
 use super::places::Environment;
-use super::settings::{Context, Form, Reporting};
+use super::root::{Args, Verb};
 use super::ui::{Streams, Ui, print_usage};
 use crate::report::envelope::{ErrorReport, failure_to_json};
 
@@ -46,7 +46,7 @@ pub fn main() -> ExitCode {
         (Err(error), Some(Verb::Doctor(typed))) => {
             let environment = Environment::without_configuration();
             let context = Context { environment: &environment, ui: &ui, reporting: reporting.clone() };
-            doctor::run(&typed.resolve(context, Some(error)), &ui)
+            doctor::run(&typed, &context, Some(error))
         }
         (Err(error), _) => Err(error),
     };
@@ -162,43 +162,43 @@ fn dispatch(
     ui: &Ui,
 ) -> Result<Completion, CommandError> {
     let context = Context { environment, ui, reporting };
-    let Some(verb) = verb else { return overview::run(&overview::Settings::resolve(context)?, ui) };
+    let Some(verb) = verb else { return overview::run(&context) };
     match verb {
-        Verb::Fit(typed) => fit::run(&typed.resolve(context)?, ui),
-        Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
-        Verb::Prune(typed) => prune::run(&typed.resolve(context)?, ui),
-        Verb::Compact(typed) => compact::run(&typed.resolve(context)?, ui),
-        Verb::Truncate(typed) => truncate::run(&typed.resolve(context)?, ui),
-        Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
-        Verb::List(typed) => list::run(&typed.resolve(context)?, ui),
-        Verb::Find(typed) => find::run(&typed.resolve(context)?, ui),
-        Verb::Show(typed) => show::run(&typed.resolve(context)?, ui),
-        Verb::Diff(typed) => diff::run(&typed.resolve(context)?, ui),
-        Verb::Map(typed) => map::run(&typed, &context),
-        Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
-        Verb::Run(typed) => run::run(&typed.resolve(context)?, ui),
-        Verb::Discard(typed) => cutting::run(&typed.resolve(context)?, ui),
-        Verb::Distill(typed) => cutting::run(&typed.resolve(context)?, ui),
-        Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
+        Verb::Fit(args) => fit::run(*args, &context),
+        Verb::Compress(args) => compress::run(*args, &context),
+        Verb::Prune(args) => prune::run(args, &context),
+        Verb::Compact(args) => compact::run(*args, &context),
+        Verb::Truncate(args) => truncate::run(args, &context),
+        Verb::Check(args) => check::run(&args, &context),
+        Verb::List(args) => list::run(&args, &context),
+        Verb::Find(args) => find::run(args, &context),
+        Verb::Show(args) => show::run(&args, &context),
+        Verb::Diff(args) => diff::run(args, &context),
+        Verb::Map(args) => map::run(&args, &context),
+        Verb::Stats(args) => stats::run(&args, &context),
+        Verb::Run(args) => run::run(*args, &context),
+        Verb::Discard(args) => discard::run(args, &context),
+        Verb::Distill(args) => distill::run(args, &context),
+        Verb::Refs(args) => refs::run(args, &context),
         #[cfg(feature = "mcp")]
-        Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
-        Verb::Export(typed) => export::run(&typed.resolve(context)?, ui),
-        Verb::Batch(typed) => batch::run(&typed.resolve(&context)?, &context),
-        Verb::Client(typed) => client::run(&typed.resolve(&context)?, ui),
-        Verb::Statusline(typed) => client::run(&typed.resolve(&context)?, ui),
-        Verb::Config => config::run(&context, ui),
-        Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
-        Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),
-        Verb::Gain(typed) => gain::run(&typed.resolve(context)?, ui),
-        Verb::Doctor(typed) => doctor::run(&typed.resolve(context, None), ui),
-        Verb::Keep(typed) => keep::run(&typed.resolve(context)?, ui),
-        Verb::Forget(typed) => forget::run(&typed.resolve(context)?, ui),
-        Verb::Clean(typed) => clean::run(&typed.resolve(context)?, ui),
-        Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
-        Verb::Completions(typed) => completions::run(&typed.resolve(), ui),
-        Verb::Man(typed) => man::run(&typed.resolve(), ui),
-        Verb::Archive(typed) => archive::run(&typed.resolve(context)?, ui),
-        Verb::Buffer(typed) => buffer::run(typed.resolve(context)?, ui),
+        Verb::Mcp(args) => mcp::run(args, &context),
+        Verb::Export(args) => export::run(args, &context),
+        Verb::Batch(args) => batch::run(args, &context),
+        Verb::Client(args) => client::run(args, &context),
+        Verb::Statusline(args) => client::run_status_line(&args, &context),
+        Verb::Config => config::run(&context),
+        Verb::Restore(args) => restore::run(args, &context),
+        Verb::Undo(args) => undo::run(args, &context),
+        Verb::Gain(args) => gain::run(&args, &context),
+        Verb::Doctor(args) => doctor::run(&args, &context, None),
+        Verb::Keep(args) => keep::run(&args, &context),
+        Verb::Forget(args) => forget::run(&args, &context),
+        Verb::Clean(args) => clean::run(&args, &context),
+        Verb::Log(args) => log::run(&args, &context),
+        Verb::Completions(args) => completions::run(&args, &context),
+        Verb::Man(args) => man::run(&args, &context),
+        Verb::Archive(args) => archive::run(args, &context),
+        Verb::Buffer(args) => buffer::run(args, &context),
     }
 }
 

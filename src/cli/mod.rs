@@ -3,7 +3,7 @@
 //! What was typed ([`args`]) becomes resolved settings (one struct in each command), which a command turns into data
 //! on standard output and words on standard error, both through the [`Ui`].
 
-pub mod args;
+mod args;
 mod asking;
 mod backups;
 mod client;
@@ -12,8 +12,12 @@ mod compacting;
 mod completing;
 mod compressing;
 mod config;
+mod context;
+mod cut;
 mod dispatch;
+mod entry;
 pub mod error;
+mod fit;
 mod fitting;
 mod folding;
 pub mod input;
@@ -27,18 +31,21 @@ mod pipeline;
 mod places;
 mod plan_file;
 pub mod progress;
+mod prune;
 mod quantity;
 mod reading;
+mod refs;
+mod restore;
 mod rewriting;
+mod root;
 mod sanitizer;
 mod schema;
 mod screen;
 pub mod settings;
-mod shelf;
 mod shrinking;
+mod stats;
 mod stored;
 mod taking_up;
-mod tell;
 pub mod ui;
 
 pub use dispatch::{Ended, Surroundings, main, run_within};

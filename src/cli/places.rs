@@ -9,7 +9,8 @@ use etcetera::BaseStrategy;
 
 use super::config::{Config, Layer, Source};
 use super::error::CommandError;
-use super::settings::Consent;
+use super::settings::{Consent, Keep};
+use ctxc_core::apply::Shelf;
 use ctxc_engine::http::{Endpoint, Key};
 use ctxc_store::ArchiveUrl;
 use ctxc_transcript::session::Places;
@@ -268,6 +269,24 @@ impl Environment {
             (Some(configured), _) => configured.to_owned(),
             (None, Some(Password(password))) => server.with_password(password),
             (None, None) => url.to_owned(),
+        }
+    }
+
+    /// How a command names the archive that keeps the originals, so that it works from anywhere.
+    ///
+    /// # Errors
+    /// When the URL makes no sense.
+    pub(crate) fn shelf(&self, keep: &Keep) -> Result<Shelf, CommandError> {
+        let Keep::In(url) = keep else { return Ok(Shelf::Nowhere) };
+        match url.parse().map_err(CommandError::config)? {
+            ArchiveUrl::Memory => Ok(Shelf::Nowhere),
+            // Without the password: a transcript is no place for it.
+            ArchiveUrl::Postgres(url) => Ok(Shelf::At(url.to_string())),
+            ArchiveUrl::Sqlite(path) => {
+                let url = format!("sqlite:{}", std::path::absolute(&path).unwrap_or(path).display());
+                let is_default = self.default_archive_url().is_ok_and(|default| default == url);
+                Ok(if is_default { Shelf::Default } else { Shelf::At(url) })
+            }
         }
     }
 

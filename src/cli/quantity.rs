@@ -1,8 +1,8 @@
 //! Ages, sizes and numbers of tokens as people type them: `30d`, `2GB`, `10k`.
 
-use std::num::NonZeroU64;
-
 use jiff::SignedDuration;
+
+use ctxc_transcript::text::Tokens;
 
 /// An age: a whole number of hours, days, weeks or years of 365 days, such as `12h`, `30d`, `8w`, `1y`.
 ///
@@ -46,7 +46,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// What is wrong with it, for a person.
-pub(super) fn tokens(text: &str) -> Result<u64, String> {
+pub(super) fn tokens(text: &str) -> Result<Tokens, String> {
     let (number, unit) = parts(text);
     let unit = match unit {
         "" => Some(1),
@@ -55,7 +55,7 @@ pub(super) fn tokens(text: &str) -> Result<u64, String> {
         _ => None,
     };
     match unit.and_then(|unit| scaled(number, unit)) {
-        Some((tokens, true)) => Ok(tokens),
+        Some((tokens, true)) => Ok(Tokens(tokens)),
         Some(_) | None => Err(format!("{text:?} is not a number of tokens such as 800, 10k or 1.5M")),
     }
 }
@@ -64,8 +64,9 @@ pub(super) fn tokens(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// What is wrong with it, for a person.
-pub(super) fn some_tokens(text: &str) -> Result<NonZeroU64, String> {
-    NonZeroU64::new(tokens(text)?).ok_or_else(|| "must be greater than 0".to_owned())
+pub(super) fn some_tokens(text: &str) -> Result<Tokens, String> {
+    let tokens = tokens(text)?;
+    if tokens == Tokens::ZERO { Err("must be greater than 0".to_owned()) } else { Ok(tokens) }
 }
 
 /// `number` times `unit`, a power of ten, rounded down, and whether that is exact. Digit by digit, as a float would round.
@@ -131,12 +132,12 @@ mod tests {
             ("1.000", 1),
             ("200m", 200_000_000),
         ] {
-            assert_eq!(tokens(text), Ok(n), "{text}");
+            assert_eq!(tokens(text), Ok(Tokens(n)), "{text}");
         }
         for text in ["", "k", "-1", "1e3", "1.5", "1.2345k", "10 k", "10kb", "1G", "1,000", "99999999999999M"] {
             assert_eq!(tokens(text), Err(format!("{text:?} is not a number of tokens such as 800, 10k or 1.5M")));
         }
-        assert_eq!(some_tokens("10k"), Ok(NonZeroU64::new(10_000).unwrap()));
+        assert_eq!(some_tokens("10k"), Ok(Tokens(10_000)));
         assert_eq!(some_tokens("0k"), Err("must be greater than 0".to_owned()));
     }
 }

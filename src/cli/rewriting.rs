@@ -4,16 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 
-use super::args::Estimate;
 use super::asking::allow_on_server;
 use super::error::CommandError;
 use super::landing::{Landed, Landing, fresh, into_session, is_among_projects, probe, resume_words};
 use super::reading::{Past, Reading};
-use super::settings::{Keep, Mode, Output, Rewriting};
+use super::settings::{Estimate, Keep, Mode, Output, Rewriting};
 use super::stored;
-use super::tell::{self, report_file};
 use super::ui::Ui;
-use crate::report::envelope::Report;
 use crate::report::rewritten::{BeforeAfter, Rewritten};
 use ctxc_core::apply::{
     Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
@@ -82,9 +79,6 @@ pub(super) enum Identity {
 impl<'a> Work<'a> {
     /// Reads the session, and warns of what is odd about it.
     pub(super) fn open(settings: &'a Rewriting, ui: &'a Ui) -> Result<Self, CommandError> {
-        let output = if let Output::File(path, _) = &settings.output { Some(path.as_path()) } else { None };
-        let apart: Vec<&Path> = [settings.source.path(), output].into_iter().flatten().collect();
-        tell::probe(&settings.reporting, &apart)?;
         Self::of(settings, Reading::of(&settings.source, ui)?, ui)
     }
 
@@ -380,16 +374,6 @@ impl<'a> Work<'a> {
         let unchanged = unchanged_tokens(read, (&rebased.base.file, index, chain), rewrite)?;
         Ok(Consequences { thinking: removed, gauge, unchanged, ..consequences })
     }
-
-    /// Says what was done: the path of the result as data, `text` beside it, and how to resume it.
-    pub(super) fn say(
-        &self,
-        rewritten: &Rewritten,
-        report: &impl Report,
-        text: impl std::fmt::Display,
-    ) -> Result<(), CommandError> {
-        say(self.settings, rewritten, report, text, self.ui)
-    }
 }
 
 /// The command that undoes what was written, as a shell takes it; `None` for a stream, whose file is not known.
@@ -403,35 +387,6 @@ fn undo_words(settings: &Rewriting, rewritten: &Rewritten) -> Option<String> {
     let in_place = if matches!(settings.output, Output::InPlace(_)) { " --in-place" } else { "" };
     let archive = settings.typed_archive.as_deref().map(|url| format!(" --archive {}", shell_word(url)));
     Some(format!("ctxc undo {}{in_place}{}", shell_word(session), archive.unwrap_or_default()))
-}
-
-/// Says what was done, or would be, to a session: its path as data, `text` beside it, and how to resume it.
-pub(super) fn say(
-    settings: &Rewriting,
-    rewritten: &Rewritten,
-    report: &impl Report,
-    text: impl std::fmt::Display,
-    ui: &Ui,
-) -> Result<(), CommandError> {
-    if rewritten.dry_run {
-        return tell::tell(&settings.reporting, ui, report, format_args!("{}\n", text.to_string().trim_end()));
-    }
-    let path = match (&rewritten.output, &rewritten.unchanged) {
-        (Some(path), _) => Some(path),
-        (None, Some(_)) if settings.output != Output::StandardOutput => Some(&rewritten.source),
-        (None, _) => None,
-    };
-    let line = path.map(|path| format!("{path}\n")).unwrap_or_default();
-    tell::tell_only(&settings.reporting, ui, report, line)?;
-    ui.status(text);
-    if rewritten.unchanged.is_none() {
-        ui.detail(rewritten.estimates());
-    }
-    // What is done is done, and has been told.
-    if let Err(error) = report_file(&settings.reporting, report) {
-        ui.warning(format_args!("the report was not written: {}", error.sentence()));
-    }
-    Ok(())
 }
 
 /// A file of which no line is an entry is no transcript at all.

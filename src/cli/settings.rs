@@ -2,12 +2,13 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::args::{Estimate, Share};
-use super::places::Environment;
-use super::ui::Ui;
+use super::quantity::some_tokens;
 use ctxc_core::apply::Shelf;
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_engine::embed::EmbeddingServer;
@@ -37,7 +38,6 @@ pub(crate) struct Rewriting {
     pub(crate) mode: Mode,
     /// The context window that was named or is configured; without it the session tells.
     pub(crate) window: Option<Tokens>,
-    pub(crate) reporting: Reporting,
 }
 
 impl Rewriting {
@@ -165,6 +165,50 @@ impl Compacting {
     }
 }
 
+/// A part of a whole: above 0 and up to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Share(pub(crate) f64);
+
+impl FromStr for Share {
+    type Err = String;
+
+    /// Reads `0.6` or `60%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.parse::<f64>().ok();
+        let part = text.strip_suffix('%').map_or_else(|| number(text), |percent| Some(number(percent)? / 100.0));
+        let part = part.filter(|part| *part > 0.0 && *part <= 1.0);
+        part.map(Self).ok_or_else(|| "must be above 0 and at most 1, such as 0.85 or 85%".to_owned())
+    }
+}
+
+impl Share {
+    /// The part of `whole`, rounded to the nearest, and 1 at least.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "the part is above 0 and up to 1, and no context window comes near 2^52 tokens"
+    )]
+    pub(crate) fn of(self, whole: u64) -> u64 {
+        ((whole as f64 * self.0).round() as u64).max(1)
+    }
+
+    /// The part of this part.
+    pub(crate) fn times(self, part: Self) -> Self {
+        Self(self.0 * part.0)
+    }
+}
+
+/// How tokens are estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Estimate {
+    /// Characters / 4
+    Chars4,
+    /// chars4, scaled to the client's own counts
+    Calibrated,
+}
+
 /// A size of the context.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target {
@@ -181,6 +225,18 @@ impl Target {
             Self::Share(share) => Tokens(share.of(window.0)),
             Self::Tokens(tokens) => tokens,
         }
+    }
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    /// Reads `50%`, `60k` or `60000`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.ends_with('%') {
+            return text.parse().map(Self::Share).map_err(|_: String| "must be above 0% and at most 100%".to_owned());
+        }
+        some_tokens(text).map(Self::Tokens)
     }
 }
 
@@ -258,38 +314,34 @@ pub(crate) enum Consent {
     Ask,
 }
 
-/// How much is told of tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// Their sums.
-    Sums,
-    /// Each of them: `--explain`.
-    EachTask,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// How results are told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reporting {
-    /// The command that the result names.
-    pub verb: String,
-    /// What goes to standard output.
-    pub form: Form,
-    /// The file that gets the JSON object as well.
-    pub report: Option<PathBuf>,
-}
+    #[test]
+    fn parts_are_read_as_numbers_and_as_percentages() {
+        for (text, of_200k) in [("0.85", 170_000), ("60%", 120_000), ("1", 200_000), ("100%", 200_000), ("0.5%", 1_000)]
+        {
+            assert_eq!(Share::from_str(text).unwrap().of(200_000), of_200k, "{text}");
+        }
+        for text in ["", "%", "0", "0%", "101%", "1.1", "-5%", "60 %", "NaN", "nan%", "inf"] {
+            assert_eq!(
+                Share::from_str(text),
+                Err("must be above 0 and at most 1, such as 0.85 or 85%".to_owned()),
+                "{text}"
+            );
+        }
+    }
 
-/// The form of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Text for people.
-    Text,
-    /// One JSON object.
-    Json,
-}
-
-/// What resolving looks at beside the arguments themselves.
-pub(crate) struct Context<'a> {
-    pub(crate) environment: &'a Environment,
-    pub(crate) ui: &'a Ui,
-    pub(crate) reporting: Reporting,
+    // W-02, W-05
+    #[test]
+    fn w_02_targets_are_read_as_people_type_them() {
+        let tokens = |n| Ok(Target::Tokens(Tokens(n)));
+        assert_eq!("60k".parse(), tokens(60_000));
+        assert_eq!("1234".parse(), tokens(1_234));
+        assert_eq!("50%".parse(), Ok(Target::Share(Share(0.5))));
+        for wrong in ["", "0", "0%", "101%", "x%", "-5", "0.5"] {
+            assert!(wrong.parse::<Target>().is_err(), "{wrong}");
+        }
+    }
 }

@@ -10,14 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use anyhow::Context;
 use clap::error::ErrorKind;
 
-use super::error::CommandError;
 use super::interrupt::while_waiting;
 use super::sanitizer::Sanitizer;
 use super::screen;
 use crate::report::look::{Look, wrapped};
 use ctxc_transcript::text::printable;
+
+/// What failed where standard output cannot be written.
+const UNWRITABLE: &str = "write to standard output";
 
 /// How much is said on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -190,16 +193,16 @@ impl Ui {
     ///
     /// # Errors
     /// When standard output cannot be written; a closed pipe ends the command quietly.
-    pub fn data(&self, text: impl Display) -> Result<(), CommandError> {
+    pub fn data(&self, text: impl Display) -> anyhow::Result<()> {
         let mut output = Sanitizer::new(self.output());
-        write!(output, "{text}").and_then(|()| output.flush()).map_err(unwritable)
+        write!(output, "{text}").and_then(|()| output.flush()).context(UNWRITABLE)
     }
 
     /// Writes `text` and a line end to standard output.
     ///
     /// # Errors
     /// When standard output cannot be written; a closed pipe ends the command quietly.
-    pub fn data_line(&self, text: impl Display) -> Result<(), CommandError> {
+    pub fn data_line(&self, text: impl Display) -> anyhow::Result<()> {
         self.data(format_args!("{text}\n"))
     }
 
@@ -208,7 +211,7 @@ impl Ui {
     ///
     /// # Errors
     /// When standard output cannot be written; a closed pipe ends the command quietly.
-    pub fn text(&self, text: impl Display, paths: Paths) -> Result<(), CommandError> {
+    pub fn text(&self, text: impl Display, paths: Paths) -> anyhow::Result<()> {
         let look = self.look();
         if look == Look::PLAIN {
             return self.data(text);
@@ -222,14 +225,14 @@ impl Ui {
         self.has_output.store(true, Ordering::Relaxed);
         let is_long = look.width.is_some() && screen::is_long(&text, screen::size());
         let text = if look.is_styled { screen::colored(&text) } else { text.into_owned() };
-        if is_long && screen::page(&text).map_err(unwritable)? {
+        if is_long && screen::page(&text).context(UNWRITABLE)? {
             return Ok(());
         }
         let mut output: Box<dyn Write> = match &self.listener {
             Listener::Streams => Box::new(io::stdout().lock()),
             Listener::Agent(_) | Listener::Kept(_) => return Ok(()),
         };
-        output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(unwritable)
+        output.write_all(text.as_bytes()).and_then(|()| output.flush()).context(UNWRITABLE)
     }
 
     /// Says what was done. Silent with `-q`.
@@ -277,7 +280,7 @@ impl Ui {
     ///
     /// # Errors
     /// When the answer cannot be read.
-    pub fn confirm(&self, question: &str) -> Result<Option<bool>, CommandError> {
+    pub fn confirm(&self, question: &str) -> io::Result<Option<bool>> {
         let is_streams = matches!(self.listener, Listener::Streams);
         if !is_streams || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
             return Ok(None);
@@ -353,8 +356,4 @@ pub(super) fn print_usage(error: &clap::Error, result: &[u8]) -> io::Result<()> 
             stdout.write_all(result).and_then(|()| stdout.flush())
         }
     }
-}
-
-fn unwritable(error: io::Error) -> CommandError {
-    anyhow::Error::new(error).context("write to standard output").into()
 }

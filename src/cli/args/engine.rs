@@ -65,10 +65,10 @@ pub(crate) struct EngineArgs {
     max_cost: Option<Usd>,
     /// Do not ask before sending texts
     #[arg(short, long)]
-    pub(super) yes: bool,
+    pub(crate) yes: bool,
     /// Do not replace secrets before sending
     #[arg(long)]
-    pub(super) no_redact: bool,
+    pub(crate) no_redact: bool,
 }
 
 impl EngineArgs {

@@ -37,7 +37,7 @@ impl MeaningArgs {
     /// What a server for agents is told of it: by the configuration, and by the options of the engine, which hold for all
     /// texts that leave the machine.
     #[cfg(feature = "mcp")]
-    pub(super) fn beside(engine: &EngineArgs) -> Self {
+    pub(crate) fn beside(engine: &EngineArgs) -> Self {
         Self { yes: engine.yes, no_redact: engine.no_redact, ..Self::default() }
     }
 

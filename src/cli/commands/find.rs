@@ -6,12 +6,15 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::cli::context::Context;
 use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::Reporting;
+use crate::cli::places::{Environment, data_dir};
+use crate::cli::quantity::age;
 use crate::cli::taking_up::{Sessions, take_up};
-use crate::cli::tell::{self, tell_quoted};
 use crate::cli::ui::Ui;
 use crate::report::find::{FindReport, FoundText, Standing};
 use crate::report::list::Projects;
@@ -21,29 +24,80 @@ use ctxc_transcript::LineReader;
 use ctxc_transcript::session::{Places, project_folder, session_id, subagent_id};
 use ctxc_transcript::text::Digest;
 
+pub(crate) const EXAMPLES: &str = "\
+Finds messages, tool calls and tool results that contain all words, or some of the words if few contain all. \
+Words such as \"the\" are ignored, so you can type a question. There is no query syntax; Chinese, Japanese and \
+Korean need no spaces. Also searches the archive (sessions whose file is gone, and content that operations \
+removed) and the transcripts of subagents, which cannot be resumed.
+
+The index is a local file beside the archive that only you can read. It is updated before each search, so the \
+first one takes longer. Like the archive, it stores the words of your sessions unencrypted, secrets included.
+
+Examples:
+  ctxc find connection refused
+  ctxc find \"which port did we choose?\" --all-projects
+  ctxc find migration --speaker user --since 2d
+  ctxc find parseUrl --tool Bash --limit 3 --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Words to search for
+    #[arg(value_name = "QUERY", required = true, value_parser = NonEmptyStringValueParser::new())]
+    query: Vec<String>,
+    /// Sessions of all projects
+    #[arg(long)]
+    all_projects: bool,
+    /// Only this speaker
+    #[arg(long, value_enum, value_name = "WHO")]
+    speaker: Option<Who>,
+    /// Only calls and results of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Only the last AGE: 12h, 2d, 8w
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    since: Option<SignedDuration>,
+    /// Maximum number of results
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: u32,
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
+    archive: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Who {
+    /// The person
+    User,
+    /// The model, with its tool calls and thinking
+    Assistant,
+    /// Tool results
+    Tool,
+}
+
 /// How many more texts are looked at than are wanted: some are summaries that repeat others.
 const SPARE: u32 = 40;
 
 /// What to look for, and where.
 #[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) query: String,
-    pub(crate) places: Places,
-    pub(crate) projects: Projects,
-    pub(crate) speaker: Option<Speaker>,
-    pub(crate) tool: Option<String>,
+struct Settings {
+    query: String,
+    places: Places,
+    projects: Projects,
+    speaker: Option<Speaker>,
+    tool: Option<String>,
     /// How old a text may be.
-    pub(crate) since: Option<SignedDuration>,
-    pub(crate) limit: u32,
+    since: Option<SignedDuration>,
+    limit: u32,
     /// The URL of the archive.
-    pub(crate) archive: String,
+    archive: String,
     /// Where the index is, where the archive is on a server.
-    pub(crate) data_dir: Option<PathBuf>,
-    pub(crate) reporting: Reporting,
+    data_dir: Option<PathBuf>,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    tell::probe(&settings.reporting, &[])?;
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let settings = &args.resolve(context.environment)?;
+    context.probe_report(None)?;
     let now = Timestamp::now();
     let folder = match settings.projects {
         Projects::Current => project_folder(&settings.places)?,
@@ -82,7 +136,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     }
     let n_sessions = looker.sources.values().filter(|source| subagent(source).is_none()).count() as u64;
     let report = FindReport::new(&settings.query, found, n_sessions, now, settings.projects);
-    tell_quoted(&settings.reporting, ui, &report, report.text(ui.look()))?;
+    context.print_quoted(&report, report.text(ui.look()))?;
     say_next(&report, settings, ui);
     Ok(Completion::Full)
 }
@@ -189,5 +243,25 @@ fn kept_line(archive: &dyn Archive, number: u64) -> Result<Option<Vec<u8>>, Comm
         Ok(()) => Ok(line),
         Err(ctxc_store::ArchiveError::NoSuchLine { .. }) => Ok(None),
         Err(error) => Err(error.into()),
+    }
+}
+
+impl Args {
+    fn resolve(self, environment: &Environment) -> Result<Settings, CommandError> {
+        Ok(Settings {
+            query: self.query.join(" "),
+            places: environment.places()?,
+            projects: if self.all_projects { Projects::All } else { Projects::Current },
+            speaker: self.speaker.map(|who| match who {
+                Who::User => Speaker::User,
+                Who::Assistant => Speaker::Assistant,
+                Who::Tool => Speaker::Tool,
+            }),
+            tool: self.tool,
+            since: self.since,
+            limit: self.limit,
+            archive: environment.archive_url(self.archive.as_deref())?,
+            data_dir: data_dir().ok(),
+        })
     }
 }

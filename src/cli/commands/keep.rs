@@ -5,18 +5,20 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context as _, anyhow};
+use clap::builder::NonEmptyStringValueParser;
 use jiff::Timestamp;
 
+use crate::cli::args::SessionArg;
 use crate::cli::asking::allow_on_server;
 use crate::cli::client::archive_first;
+use crate::cli::context::Context;
 use crate::cli::error::{CommandError, Completion, Kind};
 use crate::cli::input::{self, Input};
 use crate::cli::reading::Reading;
 use crate::cli::rewriting::refuse_unless_transcript;
-use crate::cli::settings::{Consent, Reporting};
+use crate::cli::settings::Consent;
 use crate::cli::stored;
-use crate::cli::tell::{self, tell};
 use crate::cli::ui::Ui;
 use crate::report::keep::{DepositSize, Found as WasFound, KeepProblem, KeepReport, KeptRow};
 use ctxc_core::apply::title_of;
@@ -26,6 +28,28 @@ use ctxc_store::{Archive, hide_password};
 use ctxc_transcript::session::{By, Found, Places, of_all_projects, session_id, sidecar_dir};
 use ctxc_transcript::text::Stopped;
 
+pub(crate) const EXAMPLES: &str = "\
+Stores whole sessions with their subagents and tool results, each line once. Works while the client is running: the \
+session is stored up to its last complete line. Unchanged sessions are skipped. `ctxc restore ID --all` writes a session \
+back when its file is gone; clients delete them after 30 days.
+
+Examples:
+  ctxc keep latest
+  ctxc keep --all
+  ctxc list --kept";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Store the sessions of all projects
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
+    archive: Option<String>,
+}
+
 /// For how long small packs are merged at the end.
 const MERGING: Duration = Duration::from_millis(200);
 /// Longer sessions do not keep other writers out while they are read.
@@ -33,7 +57,7 @@ const PORTION: u64 = 8 << 20;
 
 /// What to keep, and where.
 #[derive(Debug)]
-pub(crate) struct Settings {
+pub(crate) struct Keeping {
     pub(crate) which: Which,
     /// The URL of the archive.
     pub(crate) archive: String,
@@ -41,7 +65,6 @@ pub(crate) struct Settings {
     pub(crate) on_server: Consent,
     /// At how many bytes of the archive its user is warned.
     pub(crate) keep_max: Option<u64>,
-    pub(crate) reporting: Reporting,
 }
 
 /// Which sessions are kept.
@@ -53,9 +76,26 @@ pub(crate) enum Which {
     All(Places),
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let environment = context.environment;
+    let which = if args.all { Which::All(environment.places()?) } else { Which::One(args.session.find(context)?) };
+    let keeping = Keeping {
+        which,
+        archive: environment.archive_url(args.archive.as_deref())?,
+        on_server: environment.server_consent(),
+        keep_max: environment.config.keep_max(),
+    };
+    keep_sessions(&keeping, context)
+}
+
+/// Stores sessions, and prints which.
+///
+/// # Errors
+/// When the archive cannot be used, or the session cannot be read.
+pub(crate) fn keep_sessions(settings: &Keeping, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
     let source = if let Which::One(found) = &settings.which { found.path() } else { None };
-    tell::probe(&settings.reporting, &source.into_iter().collect::<Vec<_>>())?;
+    context.probe_report(source)?;
     let mut archive = stored::open(&settings.archive)?;
     let archive = &mut *archive;
     let is_there = match &settings.which {
@@ -73,7 +113,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         report.packs_merged = merge(archive)?;
     }
     let ids = report.sessions.iter().fold(String::new(), |ids, row| ids + &row.id + "\n");
-    tell(&settings.reporting, ui, &report, ids)?;
+    context.print(&report, ids)?;
     ui.status(&report);
     stored::warn_of_size(&settings.archive, settings.keep_max, ui);
     Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })

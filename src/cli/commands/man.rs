@@ -2,35 +2,41 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context as _, anyhow};
 use clap::CommandFactory;
 use clap_mangen::Man;
 
-use crate::cli::args::Args;
+use crate::cli::context::Context;
 use crate::cli::error::{CommandError, Completion};
+use crate::cli::root::Args as AllArgs;
 use crate::cli::ui::Ui;
 use ctxc_core::apply::write_document;
 
-/// Where to.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    /// The folder that gets one page for each verb; without one the page of the program goes to standard output.
-    pub(crate) folder: Option<PathBuf>,
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  ctxc man | man -l -
+  ctxc man ~/.local/share/man/man1";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Write one page per command into DIR [default: one page, to standard output]
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let mut command = Args::command();
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let mut command = AllArgs::command();
     // Each verb knows only then what it is called as a whole.
     command.build();
-    let Some(folder) = &settings.folder else {
-        ui.data(page(command)?)?;
+    let Some(folder) = &args.folder else {
+        context.ui.data(page(command)?)?;
         return Ok(Completion::Full);
     };
     if !folder.is_dir() {
         return Err(CommandError::usage(anyhow!("no such folder: {}", folder.display()))
             .hint("create it first, or remove it to print one page"));
     }
-    write(&command, folder, ui)?;
+    write(&command, folder, context.ui)?;
     Ok(Completion::Full)
 }
 

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::builder::NonEmptyStringValueParser;
 
-use crate::cli::args::shared::SessionArg;
+use crate::cli::args::SessionArg;
+use crate::cli::context::{Context, Form};
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::reading::Reading;
-use crate::cli::settings::{Context, Form};
 use crate::cli::stored;
-use crate::cli::tell::{self, tell};
 use crate::report::gain::OperationCost;
 use crate::report::map::{Map, OperationRow, Source};
 use ctxc_core::apply::{shell_word, write_report};
@@ -47,12 +46,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let (ui, reporting) = (context.ui, &context.reporting);
+    let ui = context.ui;
     let found = args.session.find(context)?;
-    tell::probe(reporting, &found.path().into_iter().collect::<Vec<_>>())?;
+    context.probe_report(found.path())?;
     match &args.output {
         Some(path) => probe(path, args.force, found.path())?,
-        None if reporting.form == Form::Text && stdout().is_terminal() => {
+        None if context.reporting.form == Form::Text && stdout().is_terminal() => {
             return Err(CommandError::usage(anyhow!("cannot print a map on a terminal: it is an HTML page"))
                 .hint("use -o map.html"));
         }
@@ -70,11 +69,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     map.usage.window = context.environment.config.window().unwrap_or(map.usage.window);
     let page = map.page()?;
     let Some(path) = &args.output else {
-        tell(reporting, ui, &map, page)?;
+        context.print(&map, page)?;
         return Ok(Completion::Full);
     };
     write_report(path, &page).with_context(|| format!("write {}", path.display()))?;
-    tell(reporting, ui, &map, "")?;
+    context.print(&map, "")?;
     ui.status(format_args!("map       {}", path.display()));
     Ok(Completion::Full)
 }

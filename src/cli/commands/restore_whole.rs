@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 
-use super::restore_items::{lineage, refuse_unknown};
+use crate::cli::context::Context;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::input;
 use crate::cli::landing::{refuse_unless_file, say_resume};
 use crate::cli::reading::Reading;
-use crate::cli::rewriting::{Identity, LOST_PAST, Work, say};
+use crate::cli::restore::{lineage, refuse_unknown};
+use crate::cli::rewriting::{Identity, LOST_PAST, Work};
 use crate::cli::settings::{Existing, Mode, Output, Rewriting};
 use crate::cli::stored;
-use crate::cli::tell::tell;
 use crate::cli::ui::Ui;
 use crate::report::undone::{KeptRow, UndoneReport};
 use ctxc_core::apply::{ApplyError, Rewrite, Staged, open_cuts, state_has_placeholder};
@@ -51,20 +51,22 @@ pub(crate) fn run(
     url: &str,
     which: &Which,
     later: Later,
-    ui: &Ui,
+    context: &Context<'_>,
 ) -> Result<Completion, CommandError> {
     let archive = stored::open_existing(url)?;
-    let work = Work::open(rewriting, ui)?;
+    let work = context.open(rewriting)?;
     refuse_unknown(&work.reading)?;
     let history = work.reading.past.history.clone();
     let ids = chosen(which, later, &history, &*archive)?;
     if ids.is_empty() {
-        return nothing_to_undo(verb, &work, &*archive, ui);
+        return nothing_to_undo(verb, &work, &*archive, context);
     }
     if *which == Which::All && has_lost_past(&work.reading, &*archive)? {
-        ui.warning(format_args!("{}: {LOST_PAST}; restored to the oldest state in the archive", work.reading.name));
+        context
+            .ui
+            .warning(format_args!("{}: {LOST_PAST}; restored to the oldest state in the archive", work.reading.name));
     }
-    match without(verb, work, archive, which, &ids, ui) {
+    match without(verb, work, archive, which, &ids, context) {
         Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
             // What comes back answers something that a later operation left out, or summarised.
             let removing = history.removing_after(&ids);
@@ -79,7 +81,7 @@ pub(crate) fn run(
             }
             let mut ids = [ids, removing].concat();
             ids.extend(history.standing_on(&ids).into_iter().map(|it| it.later));
-            without(verb, Work::open(rewriting, ui)?, stored::open_existing(url)?, which, &ids, ui)
+            without(verb, context.open(rewriting)?, stored::open_existing(url)?, which, &ids, context)
         }
         done => done,
     }
@@ -92,7 +94,7 @@ fn without(
     archive: Box<dyn Archive>,
     which: &Which,
     ids: &[String],
-    ui: &Ui,
+    context: &Context<'_>,
 ) -> Result<Completion, CommandError> {
     let rewriting = work.settings;
     let history = work.reading.past.history.clone();
@@ -108,7 +110,7 @@ fn without(
     // What was read by the operation that was undone may still be there.
     let source = earliest.filter(|_| is_newest && matches!(rewriting.output, Output::NewSession(_)));
     let source = source.and_then(|operation| Some((operation.source.path.clone()?, operation)));
-    let place = source.map(|(path, operation)| (is_untouched(&path, operation, &*archive, ui), path));
+    let place = source.map(|(path, operation)| (is_untouched(&path, operation, &*archive, context.ui), path));
     drop(archive);
     let mut placed = None;
     match place {
@@ -116,7 +118,7 @@ fn without(
             report.rewritten.output = Some(path.display().to_string());
             report.is_untouched = true;
             if rewriting.mode == Mode::Do {
-                return tell_untouched(rewriting, &report, &path, ui);
+                return print_untouched(&report, &path, context);
             }
         }
         Some((Some(_), path)) if verb == "restore" && *which == Which::All && work.reading.has_grown() => {
@@ -145,9 +147,9 @@ fn without(
     };
     work.finish_edits(edits, Rewrite::default(), "nothing is left of that operation", &mut report.rewritten)?;
     if work.settings.mode == Mode::Show {
-        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", report.to_string().trim_end()))?;
+        context.print(&report, format_args!("{}\n", report.to_string().trim_end()))?;
     } else {
-        say(work.settings, &report.rewritten, &report, &report, ui)?;
+        context.print_rewritten(&work.settings.output, &report.rewritten, &report, &report)?;
     }
     Ok(Completion::Full)
 }
@@ -272,13 +274,9 @@ fn is_untouched(path: &Path, operation: &Operation, archive: &dyn Archive, ui: &
 }
 
 /// Names the file that is still there as it was.
-fn tell_untouched(
-    rewriting: &Rewriting,
-    report: &UndoneReport,
-    path: &Path,
-    ui: &Ui,
-) -> Result<Completion, CommandError> {
-    tell(&rewriting.reporting, ui, report, format_args!("{}\n", path.display()))?;
+fn print_untouched(report: &UndoneReport, path: &Path, context: &Context<'_>) -> Result<Completion, CommandError> {
+    context.print(report, format_args!("{}\n", path.display()))?;
+    let ui = context.ui;
     ui.status("the source is unchanged; nothing was written");
     if let Some(id) = session_id(path) {
         stored::say_masked(path, ui);
@@ -292,9 +290,9 @@ fn nothing_to_undo(
     verb: &'static str,
     work: &Work<'_>,
     archive: &dyn Archive,
-    ui: &Ui,
+    context: &Context<'_>,
 ) -> Result<Completion, CommandError> {
-    let rewriting = work.settings;
+    let (rewriting, ui) = (work.settings, context.ui);
     let name = work.reading.name.clone();
     let mut report = report(verb, work, &[], &[], archive)?;
     if has_lost_past(&work.reading, archive)? {
@@ -322,6 +320,6 @@ fn nothing_to_undo(
         }
         Output::File(..) | Output::StandardOutput | Output::InPlace(_) | Output::NewSession(_) => PathBuf::from(name),
     };
-    tell(&rewriting.reporting, ui, &report, format_args!("{}\n", path.display()))?;
+    context.print(&report, format_args!("{}\n", path.display()))?;
     Ok(Completion::Full)
 }

@@ -12,9 +12,10 @@ use super::embeddings::Embeddings;
 use super::key::KEYS;
 use super::layer::{Layer, Source};
 use super::summarization::Summarization;
-use crate::cli::args::{EngineName, Estimate};
+use crate::cli::args::EngineName;
 use crate::cli::error::CommandError;
 use crate::cli::quantity;
+use crate::cli::settings::Estimate;
 use ctxc_engine::Price;
 use ctxc_transcript::text::Tokens;
 

@@ -4,10 +4,10 @@ use anyhow::anyhow;
 use serde_json::{Map, Value};
 
 use super::tools::Tool;
-use crate::cli::args::{Aim, fit_target};
-use crate::cli::commands::fit::Effort;
-use crate::cli::commands::refs::Sort;
+use crate::cli::cut::TargetSpec;
 use crate::cli::error::CommandError;
+use crate::cli::fit::Effort;
+use crate::cli::refs::Sort;
 use crate::cli::settings::Target;
 use ctxc_core::plan;
 
@@ -34,7 +34,7 @@ pub(in crate::cli) enum Call {
 #[derive(Clone, Debug)]
 pub(in crate::cli) enum Change {
     /// Something to what is named.
-    Items(Action, Vec<Aim>),
+    Items(Action, Vec<TargetSpec>),
     /// Removes what is superseded.
     Prune,
     /// Shrinks the session to a target, or as low as it can be where that cannot be reached.
@@ -139,14 +139,14 @@ impl Arguments<'_> {
         };
         self.refuse(&["to", "force"], "only fit takes it")?;
         let rows = self.rows()?;
-        let aims: Result<Vec<Aim>, CommandError> = rows.into_iter().map(|row| aim(action, row)).collect();
-        Ok(Call::Context(Change::Items(action, aims?)))
+        let specs: Result<Vec<TargetSpec>, CommandError> = rows.into_iter().map(|row| spec(action, row)).collect();
+        Ok(Call::Context(Change::Items(action, specs?)))
     }
 
     fn fit(self) -> Result<Change, CommandError> {
         self.refuse(&["targets"], "fit takes `to`, such as \"50%\" or \"60k\"")?;
         let to = self.string("to")?.unwrap_or_else(|| FIT.to_owned());
-        let target = fit_target(&to).map_err(|error| {
+        let target = to.parse().map_err(|error: String| {
             self.wrong(&format!("its `to`, {to:?}, is no target: {error}")).hint("such as \"50%\" or \"60k\"")
         })?;
         let effort = match self.values.get("force") {
@@ -246,7 +246,7 @@ impl Arguments<'_> {
     }
 }
 
-fn aim(action: Action, (typed, summary): (String, Option<String>)) -> Result<Aim, CommandError> {
+fn spec(action: Action, (typed, summary): (String, Option<String>)) -> Result<TargetSpec, CommandError> {
     let target: plan::Target = typed.parse().map_err(|error| {
         CommandError::usage(anyhow::Error::new(error)).hint(
             "context_refs lists handles, and patterns of messages with \"list\": \"messages\"; nothing was changed",
@@ -266,7 +266,7 @@ fn aim(action: Action, (typed, summary): (String, Option<String>)) -> Result<Aim
     }
     // What is brought back needs none, and takes the list that took out.
     let summary = summary.filter(|_| action == Action::Distill);
-    Ok(Aim { typed, target, summary })
+    Ok(TargetSpec { typed, target, summary })
 }
 
 fn kind_of(value: &Value) -> &'static str {
@@ -301,9 +301,11 @@ mod tests {
         Call::of(&Request { tool, arguments, call_id: None }).map_err(|error| error.explained())
     }
 
-    fn aims(arguments: Value) -> Vec<(String, Option<String>)> {
+    fn specs(arguments: Value) -> Vec<(String, Option<String>)> {
         match call(Tool::Context, arguments).unwrap() {
-            Call::Context(Change::Items(_, aims)) => aims.into_iter().map(|aim| (aim.typed, aim.summary)).collect(),
+            Call::Context(Change::Items(_, specs)) => {
+                specs.into_iter().map(|spec| (spec.typed, spec.summary)).collect()
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -312,13 +314,13 @@ mod tests {
     #[test]
     fn m_01_targets_are_pairs_of_a_target_and_a_summary() {
         let one = |target: &str| vec![(target.to_owned(), None)];
-        assert_eq!(aims(json!({"action": "discard", "targets": [["r_a1b2c"]]})), one("r_a1b2c"));
-        assert_eq!(aims(json!({"action": "discard", "targets": ["r_a1b2c"]})), one("r_a1b2c"));
-        assert_eq!(aims(json!({"action": "discard", "targets": "[[\"r_a1b2c\"]]"})), one("r_a1b2c"));
+        assert_eq!(specs(json!({"action": "discard", "targets": [["r_a1b2c"]]})), one("r_a1b2c"));
+        assert_eq!(specs(json!({"action": "discard", "targets": ["r_a1b2c"]})), one("r_a1b2c"));
+        assert_eq!(specs(json!({"action": "discard", "targets": "[[\"r_a1b2c\"]]"})), one("r_a1b2c"));
         // What took out brings back.
-        assert_eq!(aims(json!({"action": "restore", "targets": [["r_a1b2c", "73 files"]]})), one("r_a1b2c"));
+        assert_eq!(specs(json!({"action": "restore", "targets": [["r_a1b2c", "73 files"]]})), one("r_a1b2c"));
         let both =
-            aims(json!({"action": "distill", "targets": [["r_a1b2c", "73 files"], ["Let me...cases", "tests"]]}));
+            specs(json!({"action": "distill", "targets": [["r_a1b2c", "73 files"], ["Let me...cases", "tests"]]}));
         assert_eq!(both.len(), 2);
         assert_eq!(both[1], ("Let me...cases".to_owned(), Some("tests".to_owned())));
     }

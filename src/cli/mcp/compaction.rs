@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Settings;
 use super::answer::Answer;
 use super::subject::{Subject, rewriting};
-use crate::cli::commands::compact;
+use crate::cli::compacting::compact_session;
 use crate::cli::error::CommandError;
 use crate::cli::landing::resume_words;
 use crate::cli::rewriting::Work;
@@ -26,14 +26,13 @@ pub(super) fn answer(subject: Subject, settings: &Settings, ui: &Ui) -> Result<(
             .hint("fix the configuration, or start the server with `ctxc mcp --engine extract`, which works offline")
     })?;
     let rewriting = rewriting(&subject, settings);
-    let asked = compact::Settings { rewriting, compacting: compacting.clone(), trigger: Trigger::OverBudget };
-    let work = Work::of(&asked.rewriting, subject.reading, ui)?;
+    let mut work = Work::of(&rewriting, subject.reading, ui)?;
     let summaries = compacting.in_window(work.calibration.window);
     let size = work.size(&Rewrite::default(), ThinkingReach::BehindChange)?;
     if summaries.is_called_for(size, Trigger::OverBudget) {
         refuse_without_consent(&summaries.summarizing.engine)?;
     }
-    let (_, CompactReport { rewritten, compacted }) = compact::compact_read(&asked, work)?;
+    let CompactReport { rewritten, compacted } = compact_session(compacting, Trigger::OverBudget, &mut work)?;
     let data = told(&compacted, &rewritten);
     Ok((Answer { data: Some(data.clone()), ..Answer::text(data.to_string()) }, rewritten))
 }

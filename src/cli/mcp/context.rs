@@ -6,11 +6,11 @@ use super::answer::{Answer, Outcome};
 use super::call::{Action, Change};
 use super::subject::{Subject, rewriting};
 use super::{Settings, desk};
-use crate::cli::args::{Aim, Matches};
-use crate::cli::commands::cutting::{self, Inputs, Unmatched};
-use crate::cli::commands::restore_whole::Later;
-use crate::cli::commands::{fit, prune, restore, restore_items};
+use crate::cli::cut::{CutAction, CutRequest, Inputs, Matches, TargetSpec, Unmatched, cut};
 use crate::cli::error::CommandError;
+use crate::cli::fit::{FitRequest, fit};
+use crate::cli::prune::prune;
+use crate::cli::restore::{RestoreRequest, restore};
 use crate::cli::rewriting::Work;
 use crate::cli::stored;
 use crate::cli::ui::Ui;
@@ -30,20 +30,19 @@ pub(super) fn answer(
     ui: &Ui,
 ) -> Result<(Answer, Rewritten), CommandError> {
     let (text, rewritten, outcome) = match change {
-        Change::Items(action, aims) => items(*action, aims, subject, settings, ui)?,
+        Change::Items(action, specs) => items(*action, specs, subject, settings, ui)?,
         Change::Prune => {
             let rewriting = rewriting(&subject, settings);
             let (pruning, reach) = pruning(&settings.pruning).map_err(CommandError::config)?;
-            let asked = prune::Settings { rewriting, pruning, reach };
-            let report = prune::prune_read(&asked, &mut Work::of(&asked.rewriting, subject.reading, ui)?)?;
+            let report = prune(&pruning, reach, &mut Work::of(&rewriting, subject.reading, ui)?)?;
             (Told::run(&report, ui.look()).to_string(), report.rewritten, Outcome::Done)
         }
         Change::Fit(target, effort) => {
             let (rewriting, clip) = (rewriting(&subject, settings), settings.clip);
             let protections = PruneStage { rules: Vec::new(), ..settings.pruning.clone() };
-            let asked = fit::Settings { rewriting, target: *target, effort: *effort, protections, clip };
-            let work = &mut Work::of(&asked.rewriting, subject.reading, ui)?;
-            let report = fit::fit_read(&asked, work).map_err(|error| error.hint("or give `force`: true"))?;
+            let request = FitRequest { target: *target, effort: *effort, protections, clip };
+            let work = &mut Work::of(&rewriting, subject.reading, ui)?;
+            let report = fit(&request, work).map_err(|error| error.hint("or give `force`: true"))?;
             (report.to_string(), report.rewritten, Outcome::Done)
         }
     };
@@ -51,31 +50,24 @@ pub(super) fn answer(
     Ok((Answer { outcome, ..Answer::text(text.trim_end()) }, rewritten))
 }
 
-/// Does `action` to what `aims` name.
+/// Does `action` to what `specs` name.
 fn items(
     action: Action,
-    aims: &[Aim],
+    specs: &[TargetSpec],
     subject: Subject,
     settings: &Settings,
     ui: &Ui,
 ) -> Result<(String, Rewritten, Outcome), CommandError> {
     let rewriting = rewriting(&subject, settings);
-    let (aims, roles, matches) = (aims.to_vec(), Roles::Both, Matches::One);
-    let unmatched = Unmatched::Report;
-    let cutting =
-        |action| cutting::Settings { rewriting, action, aims, roles, matches, inputs: Inputs::Leave, unmatched };
-    match action {
-        Action::Discard => cut(&cutting(cutting::Action::Discard), subject, ui),
-        Action::Distill => cut(&cutting(cutting::Action::Distill), subject, ui),
+    let (specs, roles, matches, unmatched) = (specs.to_vec(), Roles::Both, Matches::One, Unmatched::Report);
+    let action = match action {
+        Action::Discard => CutAction::Discard,
+        Action::Distill => CutAction::Distill,
         Action::Restore => {
-            let archive = settings.archive.clone();
-            let what = restore::What::Items(Vec::new());
-            let cutting::Settings { rewriting, aims, .. } = cutting(cutting::Action::Discard);
-            let settings =
-                restore::Settings { rewriting, what, roles, matches, unmatched, archive, later: Later::Refuse };
+            let request = RestoreRequest { specs, roles, matches, unmatched, archive: settings.archive.clone() };
             stored::open_existing(&settings.archive).map_err(|error| nothing_out(&error.sentence()))?;
-            let work = Work::of(&settings.rewriting, subject.reading, ui)?;
-            let report = restore_items::restore(&settings, &aims, work).map_err(|error| {
+            let work = Work::of(&rewriting, subject.reading, ui)?;
+            let report = restore(&request, work).map_err(|error| {
                 let is_untouched = matches!(error.cause::<ApplyError>(), Some(ApplyError::NoOperation(_)));
                 if is_untouched { nothing_out("the archive knows of no change of it") } else { error }
             })?;
@@ -83,9 +75,12 @@ fn items(
             let has_failed = report.has_failed() && report.restored == 0;
             let outcome = if has_failed { Outcome::Failed } else { Outcome::Done };
             let hint = if has_failed { "\nmemory_read finds what it said" } else { "" };
-            Ok((format!("{}{hint}", report.to_string().trim_end()), report.rewritten, outcome))
+            return Ok((format!("{}{hint}", report.to_string().trim_end()), report.rewritten, outcome));
         }
-    }
+    };
+    let request = CutRequest { action, specs, roles, matches, inputs: Inputs::Leave, unmatched };
+    let report = cut(&request, Work::of(&rewriting, subject.reading, ui)?)?;
+    Ok((report.to_string(), report.rewritten, Outcome::Done))
 }
 
 /// The error of a session of which nothing could be brought back.
@@ -93,9 +88,4 @@ fn nothing_out(reason: &str) -> CommandError {
     CommandError::from(anyhow!("nothing was removed from this session ({reason})")).hint(
         "context_refs lists removed items; if another archive was used, start the server with `ctxc mcp --archive URL`",
     )
-}
-
-fn cut(settings: &cutting::Settings, subject: Subject, ui: &Ui) -> Result<(String, Rewritten, Outcome), CommandError> {
-    let report = cutting::cut(settings, Work::of(&settings.rewriting, subject.reading, ui)?)?;
-    Ok((report.to_string(), report.rewritten, Outcome::Done))
 }

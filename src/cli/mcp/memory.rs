@@ -12,7 +12,7 @@ use super::Settings;
 use super::answer::Answer;
 use super::call::Wanted;
 use super::subject::Subject;
-use crate::cli::commands::archive::show::{Named, named};
+use crate::cli::entry::{Named, named};
 use crate::cli::error::CommandError;
 use crate::cli::meaning;
 use crate::cli::settings::{Consent, Meaning};

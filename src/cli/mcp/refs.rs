@@ -2,13 +2,12 @@
 
 use std::fmt::Write;
 
+use super::Settings;
 use super::answer::Answer;
 use super::call::{List, Listed};
 use super::subject::Subject;
-use super::{Settings, subject};
-use crate::cli::commands::refs::{self, Sort};
 use crate::cli::error::CommandError;
-use crate::cli::settings::{Form, Reporting};
+use crate::cli::refs::{self, RefsRequest, Sort};
 use crate::report::refs::{ARGUMENT_LEN, CallRow, MessageRow};
 use crate::report::size::count;
 use ctxc_core::apply::shortened;
@@ -19,16 +18,14 @@ const PAGE: usize = 40;
 
 pub(super) fn answer(list: &List, subject: Subject, settings: &Settings) -> Result<Answer, CommandError> {
     let List { page, listed, sort } = *list;
-    let asked = refs::Settings {
-        source: subject::found(&subject.source),
+    let request = RefsRequest {
         state: None,
         tool: None,
         sort,
         lists_messages: listed == Listed::Messages,
         archive: Some(settings.archive.clone()),
-        reporting: Reporting { verb: String::new(), form: Form::Text, report: None },
     };
-    let mut refs = refs::list(&asked, subject.reading)?;
+    let mut refs = refs::list(&request, subject.reading)?;
     // What has no result yet can neither be cut nor brought back.
     refs.calls.retain(|row| !subject.under_way.contains(&row.id));
     let (head, mut rows): (&str, Vec<String>) = match listed {

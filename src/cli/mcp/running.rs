@@ -13,10 +13,9 @@ use super::call::{Action, Call, Change, Request};
 use super::desk::while_changing;
 use super::subject::{self, Subject};
 use super::tools::Tool;
-use crate::cli::args::Matches;
-use crate::cli::commands::cutting::{self, Inputs, Unmatched};
-use crate::cli::commands::prune;
+use crate::cli::cut::{CutAction, CutRequest, Inputs, Matches, Unmatched, cut};
 use crate::cli::error::CommandError;
+use crate::cli::prune::prune;
 use crate::cli::rewriting::Work;
 use crate::cli::settings::{Mode, Rewriting, Target, Trigger};
 use crate::cli::ui::Ui;
@@ -98,18 +97,17 @@ fn will_do(call: &Call, source: &Path, settings: &Settings, ui: &Ui) -> Result<O
         | Call::MemoryRead(_)
         | Call::ContextStats
         | Call::ContextRefs(_) => Ok(None),
-        Call::Context(Change::Items(action, aims)) => {
-            let action = if *action == Action::Discard { cutting::Action::Discard } else { cutting::Action::Distill };
-            let (aims, roles, matches) = (aims.clone(), Roles::Both, Matches::One);
+        Call::Context(Change::Items(action, specs)) => {
+            let action = if *action == Action::Discard { CutAction::Discard } else { CutAction::Distill };
+            let (specs, roles, matches) = (specs.clone(), Roles::Both, Matches::One);
             let (inputs, unmatched) = (Inputs::Leave, Unmatched::Report);
-            let asked = cutting::Settings { rewriting, action, aims, roles, matches, inputs, unmatched };
-            let report = cutting::cut(&asked, Work::of(&asked.rewriting, subject.reading, ui)?)?;
+            let request = CutRequest { action, specs, roles, matches, inputs, unmatched };
+            let report = cut(&request, Work::of(&rewriting, subject.reading, ui)?)?;
             Ok(report.rewritten.unchanged.is_none().then(|| report.to_string()))
         }
         Call::Context(Change::Prune) => {
             let (pruning, reach) = pruning(&settings.pruning).map_err(CommandError::config)?;
-            let asked = prune::Settings { rewriting, pruning, reach };
-            let report = prune::prune_read(&asked, &mut Work::of(&asked.rewriting, subject.reading, ui)?)?;
+            let report = prune(&pruning, reach, &mut Work::of(&rewriting, subject.reading, ui)?)?;
             Ok(report.rewritten.unchanged.is_none().then(|| Told::plan(&report, ui.look()).to_string()))
         }
         Call::Context(Change::Fit(target, _)) => to_fit(*target, &rewriting, subject, ui),

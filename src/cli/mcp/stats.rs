@@ -2,12 +2,11 @@
 
 use std::fmt::Write;
 
+use super::Settings;
 use super::answer::Answer;
 use super::subject::Subject;
-use super::{Settings, subject};
-use crate::cli::commands::stats;
 use crate::cli::error::CommandError;
-use crate::cli::settings::{Form, Reporting};
+use crate::cli::stats::measure;
 use crate::cli::ui::Ui;
 use crate::report::size::{counted, percent, tokens};
 use crate::report::stats::{Measured, Stats};
@@ -18,15 +17,8 @@ use ctxc_transcript::text::Tokens;
 const N_TOOLS: usize = 10;
 
 pub(super) fn answer(mut subject: Subject, settings: &Settings, ui: &Ui) -> Result<Answer, CommandError> {
-    let asked = stats::Settings {
-        source: subject::found(&subject.source),
-        bands: None,
-        archive: Some(settings.archive.clone()),
-        window: settings.window,
-        reporting: Reporting { verb: String::new(), form: Form::Text, report: None },
-    };
-    let bands: Bands = "".parse().map_err(CommandError::usage)?;
-    let stats = stats::measure(&asked, &bands, &mut subject.reading, ui)?;
+    let (archive, window) = (Some(settings.archive.as_str()), settings.window);
+    let stats = measure(&mut subject.reading, &Bands::default(), archive, window, ui)?;
     Ok(Answer::text(told(&stats)))
 }
 

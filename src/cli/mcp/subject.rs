@@ -8,7 +8,7 @@ use anyhow::Context;
 use super::tools::Tool;
 use crate::cli::error::CommandError;
 use crate::cli::reading::Reading;
-use crate::cli::settings::{Form, Keep, Mode, Output, Reporting, Rewriting};
+use crate::cli::settings::{Keep, Mode, Output, Rewriting};
 use crate::cli::stored;
 use crate::cli::ui::Ui;
 use ctxc_core::apply::{Shelf, Stopgap, answers};
@@ -63,7 +63,7 @@ pub(super) fn open(source: &Path, made: Option<&Made>, archive: &str, ui: &Ui) -
     Ok(Subject { source: source.to_owned(), reading, under_way })
 }
 
-pub(super) fn found(path: &Path) -> Found {
+fn found(path: &Path) -> Found {
     Found::File { path: path.to_owned(), by: By::Path }
 }
 
@@ -98,6 +98,5 @@ pub(super) fn rewriting(subject: &Subject, settings: &super::Settings) -> Rewrit
         },
         mode: Mode::Do,
         window: settings.window,
-        reporting: Reporting { verb: String::new(), form: Form::Text, report: None },
     }
 }

@@ -1,12 +1,10 @@
 //! The workers of a batch: each takes a session, runs the command within this process, and adds the result.
 
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,13 +13,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use super::args::{Args, Settings};
 use super::input::{BadLine, Item, each_item};
 use super::results::{BatchKey, Results};
+use crate::cli::context::Context;
 use crate::cli::dispatch::run_one;
 use crate::cli::error::{CommandError, Completion};
 use crate::cli::interrupt::INTERRUPTED;
 use crate::cli::places::Environment;
-use crate::cli::settings::Context;
 use crate::cli::ui::{Streams, Ui, Verbosity};
 use crate::report::envelope::{ErrorReport, failure_to_json};
 use crate::report::size::{count, counted};
@@ -29,27 +28,6 @@ use ctxc_transcript::text::Digest;
 
 /// How often a worker that has nothing to do looks whether it shall stop.
 const IDLE: Duration = Duration::from_millis(100);
-
-/// What to run, and where its results go.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    /// How many sessions are worked on at a time.
-    pub(crate) jobs: usize,
-    /// The file that gets the results; standard output where there is none.
-    pub(crate) results: Option<PathBuf>,
-    pub(crate) verb: String,
-    /// Options for all sessions.
-    pub(crate) options: Vec<OsString>,
-}
-
-impl Settings {
-    /// The command line for the session at `path`.
-    pub(crate) fn typed(&self, path: &OsStr, options: &[OsString]) -> Vec<OsString> {
-        let head = ["ctxc".into(), OsString::from(&self.verb), "--json".into()];
-        let options = self.options.iter().chain(options).cloned();
-        head.into_iter().chain(options).chain(["--".into(), path.to_owned()]).collect()
-    }
-}
 
 /// What the workers share.
 struct Batch<'a> {
@@ -77,7 +55,8 @@ struct Counts {
 /// What a worker is given.
 type Given = Result<Item, BadLine>;
 
-pub(crate) fn run(settings: &Settings, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let settings = &args.resolve(context)?;
     let ui = context.ui;
     let (results, known) = Results::open(settings.results.as_deref(), ui)?;
     let (_, _, stop) = ui.parts();

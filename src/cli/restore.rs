@@ -1,69 +1,74 @@
-//! `ctxc restore SESSION TARGET...`: single items back, whatever was cut since.
+//! Restoring single items, whatever was removed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, anyhow};
 
-use super::cutting::list;
-use super::restore::Settings;
-use crate::cli::args::{Aim, Matches};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::rewriting::{Work, say};
-use crate::cli::stored;
-use crate::cli::ui::Ui;
+use super::cut::{Matches, TargetSpec, Unmatched, list};
+use super::error::CommandError;
+use super::reading::Reading;
+use super::rewriting::Work;
+use super::stored;
 use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow};
 use crate::report::rewritten::BeforeAfter;
 use ctxc_core::apply::{ApplyError, OpenCut, Recalled, Returned, Rewrite, Stock};
 use ctxc_core::apply::{absent, give_back, open_cuts, recall};
-use ctxc_core::plan::Target;
+use ctxc_core::plan::{Roles, Target};
 use ctxc_core::version::{Edits, History};
 use ctxc_store::{Archive, Cut, Operation};
 use ctxc_transcript::LineNo;
 
-pub(super) fn run(settings: &Settings, aims: &[Aim], ui: &Ui) -> Result<Completion, CommandError> {
-    let report = restore(settings, aims, Work::open(&settings.rewriting, ui)?)?;
-    say(&settings.rewriting, &report.rewritten, &report, &report, ui)?;
-    Ok(if report.has_failed() { Completion::Errors } else { Completion::Full })
+/// What to restore.
+#[derive(Debug)]
+pub(crate) struct RestoreRequest {
+    pub(crate) specs: Vec<TargetSpec>,
+    pub(crate) roles: Roles,
+    pub(crate) matches: Matches,
+    pub(crate) unmatched: Unmatched,
+    /// The URL of the archive.
+    pub(crate) archive: String,
 }
 
-/// Brings back what `aims` name of the session in `work`, and writes the result.
-pub(crate) fn restore(settings: &Settings, aims: &[Aim], mut work: Work<'_>) -> Result<RestoredReport, CommandError> {
-    let archive = stored::open_existing(&settings.archive)?;
+/// Restores what is named of the session in `work`, and writes the result.
+///
+/// # Errors
+/// When anything fails; then nothing has changed.
+pub(crate) fn restore(request: &RestoreRequest, mut work: Work<'_>) -> Result<RestoredReport, CommandError> {
+    let RestoreRequest { specs, roles, matches, unmatched, archive } = request;
+    let archive = stored::open_existing(archive)?;
     refuse_unknown(&work.reading)?;
     let reading = &work.reading;
     let lineage = lineage(&reading.past.history, &*archive)?;
     let open = open_cuts(&lineage, &reading.past.history);
-    let targets: Vec<&Target> = aims.iter().map(|aim| &aim.target).collect();
+    let targets: Vec<&Target> = specs.iter().map(|spec| &spec.target).collect();
     let stock = Stock { file: &reading.file, index: &reading.index, chain: &reading.chain, open: &open };
-    let recalled = recall(stock, &targets, settings.roles, &*archive)?;
+    let recalled = recall(stock, &targets, *roles, &*archive)?;
     let unknown: Vec<&Target> =
         targets.iter().zip(&recalled).filter(|(_, it)| **it == Recalled::Nothing).map(|(target, _)| *target).collect();
-    let mut gone = absent(&unknown, settings.roles, &reading.index, &lineage, &*archive)?.into_iter();
+    let mut gone = absent(&unknown, *roles, &reading.index, &lineage, &*archive)?.into_iter();
     let gone: Vec<Option<OpenCut>> =
         recalled.iter().map(|it| if *it == Recalled::Nothing { gone.next().flatten() } else { None }).collect();
-    let places = places(aims, recalled, &open, settings.matches)?;
+    let places = places(specs, recalled, &open, *matches)?;
     let wanted: BTreeSet<usize> = places.iter().flatten().flatten().copied().collect();
     let cuts: Vec<OpenCut> = wanted.iter().filter_map(|at| open.get(*at).cloned()).collect();
     let rebased = reading.made(Some(&*archive)).rebase(&reading.past.history, None)?;
     let (gives_back, returned) =
         give_back(&rebased, &reading.past.history, &cuts).with_context(|| format!("read {}", reading.name))?;
     drop(rebased);
-    let mut rows = rows(aims, &places, &open, &wanted, &returned);
+    let mut rows = rows(specs, &places, &open, &wanted, &returned);
     for (row, cut) in rows.iter_mut().zip(&gone) {
         let Some(cut) = cut else { continue };
         row.outcome = RestoredOutcome::Failed;
         row.items.push(item(cut, &Returned::Gone(Some(cut.last.clone()))));
     }
-    settings.unmatched.check(aims, rows.iter().map(|row| row.outcome != RestoredOutcome::NoMatch))?;
+    unmatched.check(specs, rows.iter().map(|row| row.outcome != RestoredOutcome::NoMatch))?;
     let mut rewrite = Rewrite::default();
     let noted = returned.into_iter().filter_map(|it| match it {
         Returned::Restored(cut) => Some(cut),
         Returned::Gone(_) => None,
     });
     rewrite.cuts.entry(LineNo(0)).or_default().extend(noted);
-    let edits =
-        Edits { gives_back, thinking: settings.rewriting.thinking, ..reading.edits(reading.past.pending.clone()) };
+    let edits = Edits { gives_back, thinking: work.settings.thinking, ..reading.edits(reading.past.pending.clone()) };
     let mut report = RestoredReport::new(work.rewritten("restore"), rows);
     let is_all = !edits.gives_back.is_empty() && reading.past.history.with(edits.clone()).active().is_empty();
     report.is_source = is_all && !reading.has_grown();
@@ -74,7 +79,7 @@ pub(crate) fn restore(settings: &Settings, aims: &[Aim], mut work: Work<'_>) -> 
 }
 
 /// Refuses a session that the archive does not know.
-pub(super) fn refuse_unknown(reading: &Reading) -> Result<(), CommandError> {
+pub(crate) fn refuse_unknown(reading: &Reading) -> Result<(), CommandError> {
     match &reading.past.known {
         Some(_) => Ok(()),
         // Of nothing, nothing was removed.
@@ -97,17 +102,17 @@ pub(crate) fn lineage(history: &History, archive: &dyn Archive) -> Result<Vec<Op
 /// The cuts that each target names; `None` where what it names is not cut. One that does not tell which of several it
 /// means is refused.
 fn places(
-    aims: &[Aim],
+    specs: &[TargetSpec],
     recalled: Vec<Recalled>,
     open: &[OpenCut],
     matches: Matches,
 ) -> Result<Vec<Option<Vec<usize>>>, CommandError> {
-    let of_one = |(aim, recalled): (&Aim, Recalled)| match recalled {
+    let of_one = |(spec, recalled): (&TargetSpec, Recalled)| match recalled {
         Recalled::Nothing => Ok(Some(Vec::new())),
         Recalled::NotCut => Ok(None),
         Recalled::Cuts(places) => Ok(Some(places)),
         Recalled::Several(places) => {
-            let is_message = matches!(aim.target, Target::Message(_));
+            let is_message = matches!(spec.target, Target::Message(_));
             if is_message && matches == Matches::All {
                 return Ok(Some(places));
             }
@@ -118,25 +123,25 @@ fn places(
             };
             let n_fitting = places.len();
             let rows = places.iter().filter_map(|at| open.get(*at)).map(|cut| cut.name.clone());
-            Err(CommandError::from(anyhow!("`{}` matches {n_fitting} {what}, nothing was changed", aim.typed))
+            Err(CommandError::from(anyhow!("`{}` matches {n_fitting} {what}, nothing was changed", spec.typed))
                 .hint(list(hint, rows)))
         }
     };
-    aims.iter().zip(recalled).map(of_one).collect()
+    specs.iter().zip(recalled).map(of_one).collect()
 }
 
 /// A row for each target. What two targets name stands in the row of the first.
 fn rows(
-    aims: &[Aim],
+    specs: &[TargetSpec],
     places: &[Option<Vec<usize>>],
     open: &[OpenCut],
     wanted: &BTreeSet<usize>,
     returned: &[Returned],
 ) -> Vec<RestoredRow> {
     let mut by_place: BTreeMap<usize, &Returned> = wanted.iter().copied().zip(returned).collect();
-    let row = |(aim, places): (&Aim, &Option<Vec<usize>>)| {
+    let row = |(spec, places): (&TargetSpec, &Option<Vec<usize>>)| {
         let Some(places) = places else {
-            return RestoredRow { target: aim.typed.clone(), outcome: RestoredOutcome::NotCut, items: Vec::new() };
+            return RestoredRow { target: spec.typed.clone(), outcome: RestoredOutcome::NotCut, items: Vec::new() };
         };
         let items: Vec<RestoredItem> =
             places.iter().filter_map(|at| Some(item(open.get(*at)?, by_place.remove(at)?))).collect();
@@ -149,9 +154,9 @@ fn rows(
         } else {
             RestoredOutcome::NamedTwice
         };
-        RestoredRow { target: aim.typed.clone(), outcome, items }
+        RestoredRow { target: spec.typed.clone(), outcome, items }
     };
-    aims.iter().zip(places).map(row).collect()
+    specs.iter().zip(places).map(row).collect()
 }
 
 fn item(cut: &OpenCut, returned: &Returned) -> RestoredItem {

@@ -1,4 +1,4 @@
-//! What `ctxc batch` is told.
+//! What `ctxc batch` runs on each session.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -7,12 +7,12 @@ use std::thread::available_parallelism;
 
 use anyhow::anyhow;
 
-use crate::cli::commands::batch::Settings;
+use crate::cli::context::Context;
 use crate::cli::dispatch::parse;
 use crate::cli::error::CommandError;
-use crate::cli::settings::Context;
+use std::ffi::OsStr;
 
-pub(super) const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Reads paths from standard input, one per line, or JSON objects with `path` and `options`. Prints one JSON result \
 per line as each finishes; its first field, `batch`, has the path and a key of content and options. A session \
 that fails yields an error object, and the others continue. With --results, a rerun skips finished sessions.
@@ -44,7 +44,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn resolve(self, context: &Context<'_>) -> Result<Settings, CommandError> {
+    pub(super) fn resolve(self, context: &Context<'_>) -> Result<Settings, CommandError> {
         let Self { jobs, results, verb, options } = self;
         if !VERBS.contains(&verb.as_str()) {
             return Err(CommandError::usage(anyhow!("{verb:?} cannot be run on many sessions"))
@@ -63,6 +63,27 @@ impl Args {
             Ok(_) => Ok(settings),
             Err(error) => Err(CommandError::usage(anyhow!("{}", crate::cli::dispatch::usage(&error).message))),
         }
+    }
+}
+
+/// What to run, and where its results go.
+#[derive(Debug)]
+pub(super) struct Settings {
+    /// How many sessions are worked on at a time.
+    pub(super) jobs: usize,
+    /// The file that gets the results; standard output where there is none.
+    pub(super) results: Option<PathBuf>,
+    pub(super) verb: String,
+    /// Options for all sessions.
+    pub(super) options: Vec<OsString>,
+}
+
+impl Settings {
+    /// The command line for the session at `path`.
+    pub(super) fn typed(&self, path: &OsStr, options: &[OsString]) -> Vec<OsString> {
+        let head = ["ctxc".into(), OsString::from(&self.verb), "--json".into()];
+        let options = self.options.iter().chain(options).cloned();
+        head.into_iter().chain(options).chain(["--".into(), path.to_owned()]).collect()
     }
 }
 

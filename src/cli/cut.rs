@@ -1,27 +1,41 @@
-//! `ctxc discard` and `ctxc distill`: take out, or shorten, what is named.
+//! Removing items that are named, or putting a summary in place of each.
 
 use std::collections::HashMap;
 
 use anyhow::{Context, anyhow};
 
-use crate::cli::args::{Aim, Matches};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::rewriting::{Work, say};
-use crate::cli::settings::Rewriting;
-use crate::cli::ui::Ui;
+use super::error::CommandError;
+use super::reading::Reading;
+use super::rewriting::Work;
 use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow};
 use crate::report::rewritten::BeforeAfter;
 use ctxc_core::apply::{Calls, cut_inputs, cut_named, find_named, read_calls};
 use ctxc_core::apply::{CutOutcome, Instead, Item, Named, Rewrite, Shelf, Text, ThinkingReach};
 use ctxc_core::plan::{Place, Protected, Roles, Target};
 
-/// What to cut, and where the result goes.
+/// A target as it was typed, and the summary that is to take the place of what it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TargetSpec {
+    /// As it was typed.
+    pub(crate) typed: String,
+    pub(crate) target: Target,
+    pub(crate) summary: Option<String>,
+}
+
+/// What a pattern that fits several messages means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Matches {
+    /// One of them, and it is not known which.
+    One,
+    /// All of them: `--all-matches`.
+    All,
+}
+
+/// What to cut.
 #[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) rewriting: Rewriting,
-    pub(crate) action: Action,
-    pub(crate) aims: Vec<Aim>,
+pub(crate) struct CutRequest {
+    pub(crate) action: CutAction,
+    pub(crate) specs: Vec<TargetSpec>,
     pub(crate) roles: Roles,
     pub(crate) matches: Matches,
     pub(crate) inputs: Inputs,
@@ -38,12 +52,16 @@ pub(crate) enum Unmatched {
 }
 
 impl Unmatched {
-    /// Refuses `aims` where none of them matches anything.
-    pub(super) fn check(self, aims: &[Aim], mut matched: impl Iterator<Item = bool>) -> Result<(), CommandError> {
-        if self == Self::Report || aims.is_empty() || matched.any(|is_matched| is_matched) {
+    /// Refuses `specs` where none of them matches anything.
+    pub(crate) fn check(
+        self,
+        specs: &[TargetSpec],
+        mut matched: impl Iterator<Item = bool>,
+    ) -> Result<(), CommandError> {
+        if self == Self::Report || specs.is_empty() || matched.any(|is_matched| is_matched) {
             return Ok(());
         }
-        let typed: Vec<String> = aims.iter().map(|aim| format!("`{}`", aim.typed)).collect();
+        let typed: Vec<String> = specs.iter().map(|spec| format!("`{}`", spec.typed)).collect();
         Err(CommandError::from(anyhow!("nothing matches {}", typed.join(", ")))
             .hint("`ctxc refs --messages` lists handles and patterns"))
     }
@@ -60,14 +78,14 @@ pub(crate) enum Inputs {
 
 /// What becomes of what is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum CutAction {
     /// It goes, and a placeholder says what was there.
     Discard,
     /// A summary takes its place.
     Distill,
 }
 
-impl Action {
+impl CutAction {
     const fn verb(self) -> &'static str {
         match self {
             Self::Discard => "discard",
@@ -83,19 +101,14 @@ impl Action {
     }
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let report = cut(settings, Work::open(&settings.rewriting, ui)?)?;
-    say(&settings.rewriting, &report.rewritten, &report, &report, ui)?;
-    Ok(Completion::Full)
-}
-
 /// Cuts what is named of the session in `work`, and writes the result.
-pub(crate) fn cut(settings: &Settings, mut work: Work<'_>) -> Result<CuttingReport, CommandError> {
-    let Settings { rewriting, action, aims, roles, matches, inputs, unmatched } = settings;
+pub(crate) fn cut(request: &CutRequest, mut work: Work<'_>) -> Result<CuttingReport, CommandError> {
+    let CutRequest { action, specs, roles, matches, inputs, unmatched } = request;
+    let rewriting = work.settings;
     let reading = &work.reading;
-    let (calls, items) = find(*action, aims, reading, *roles, *matches)?;
-    unmatched.check(aims, items.iter().map(|items| !items.is_empty()))?;
-    let cuts = cuts(aims, &items, &rewriting.shelf);
+    let (calls, items) = find(*action, specs, reading, *roles, *matches)?;
+    unmatched.check(specs, items.iter().map(|items| !items.is_empty()))?;
+    let cuts = cuts(specs, &items, &rewriting.shelf);
     let mut rewrite = Rewrite::default();
     let outcomes = cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
@@ -109,7 +122,7 @@ pub(crate) fn cut(settings: &Settings, mut work: Work<'_>) -> Result<CuttingRepo
         }
     };
     let n_results = outcomes.iter().filter(|(item, outcome)| is_result(item) && is_cut(outcome)).count() as u64;
-    let rows = rows(aims, &items, outcomes, &calls);
+    let rows = rows(specs, &items, outcomes, &calls);
     let mut report = CuttingReport::new(work.rewritten(action.verb()), action.done(), rows, n_results);
     report.add_inputs(&shortened);
     let unchanged = report.why_unchanged();
@@ -117,33 +130,33 @@ pub(crate) fn cut(settings: &Settings, mut work: Work<'_>) -> Result<CuttingRepo
     Ok(report)
 }
 
-/// What each of `aims` names in `reading`, with the calls there.
+/// What each of `specs` names in `reading`, with the calls there.
 ///
 /// # Errors
-/// When the session cannot be read, or an aim does not tell which of several it means.
+/// When the session cannot be read, or an spec does not tell which of several it means.
 pub(crate) fn find(
-    action: Action,
-    aims: &[Aim],
+    action: CutAction,
+    specs: &[TargetSpec],
     reading: &Reading,
     roles: Roles,
     matches: Matches,
 ) -> Result<(Calls, Vec<Vec<Item>>), CommandError> {
-    let calls = calls_for(aims.iter().map(|aim| &aim.target), reading)?;
-    let targets: Vec<&Target> = aims.iter().map(|aim| &aim.target).collect();
+    let calls = calls_for(specs.iter().map(|spec| &spec.target), reading)?;
+    let targets: Vec<&Target> = specs.iter().map(|spec| &spec.target).collect();
     let named = find_named(&reading.file, &reading.index, &reading.chain, &calls, &targets, roles)
         .with_context(|| format!("read {}", reading.name))?;
-    let items = items(action, aims, named, &calls, matches)?;
-    refuse_two_summaries(aims, &items)?;
+    let items = items(action, specs, named, &calls, matches)?;
+    refuse_two_summaries(specs, &items)?;
     Ok((calls, items))
 }
 
-/// The `items` that `aims` name, each with what takes its place.
-pub(crate) fn cuts<'a>(aims: &'a [Aim], items: &[Vec<Item>], shelf: &'a Shelf) -> Vec<(Item, Instead<'a>)> {
-    let of_one = |(aim, items): (&'a Aim, &Vec<Item>)| {
-        let instead = aim.summary.as_deref().map_or(Instead::Placeholder(shelf), Instead::Summary);
+/// The `items` that `specs` name, each with what takes its place.
+pub(crate) fn cuts<'a>(specs: &'a [TargetSpec], items: &[Vec<Item>], shelf: &'a Shelf) -> Vec<(Item, Instead<'a>)> {
+    let of_one = |(spec, items): (&'a TargetSpec, &Vec<Item>)| {
+        let instead = spec.summary.as_deref().map_or(Instead::Placeholder(shelf), Instead::Summary);
         items.iter().map(|item| (*item, instead)).collect::<Vec<_>>()
     };
-    aims.iter().zip(items).flat_map(of_one).collect()
+    specs.iter().zip(items).flat_map(of_one).collect()
 }
 
 /// The place and the handle of the call whose result `item` is.
@@ -153,7 +166,7 @@ fn call_of(item: Item, calls: &Calls) -> Option<(Place, String)> {
 }
 
 /// The calls of the session, where any of `targets` is a handle.
-pub(super) fn calls_for<'a>(
+pub(crate) fn calls_for<'a>(
     targets: impl IntoIterator<Item = &'a Target>,
     reading: &Reading,
 ) -> Result<Calls, CommandError> {
@@ -166,8 +179,8 @@ pub(super) fn calls_for<'a>(
 
 /// What each target names. One that does not tell which of several it means is refused.
 fn items(
-    action: Action,
-    aims: &[Aim],
+    action: CutAction,
+    specs: &[TargetSpec],
     named: Vec<Named>,
     calls: &Calls,
     matches: Matches,
@@ -176,32 +189,32 @@ fn items(
     let refused = |typed: &str, n_fitting: usize, what: &str| {
         anyhow!("cannot {} `{typed}`: it matches {n_fitting} {what}, nothing was changed", action.verb())
     };
-    let of_one = |(aim, named): (&Aim, Named)| match named {
+    let of_one = |(spec, named): (&TargetSpec, Named)| match named {
         Named::Nothing => Ok(Vec::new()),
         Named::Call(call_idx) => Ok(vec![Item::Result(call_idx)]),
         Named::Message(text) => Ok(vec![item(&text)]),
         Named::Messages(texts) if matches == Matches::All => Ok(texts.iter().map(item).collect()),
         Named::Messages(texts) => {
             let rows = texts.iter().map(|text| format!("line {}: {}", text.line.number(), text.start));
-            Err(CommandError::from(refused(&aim.typed, texts.len(), "messages"))
+            Err(CommandError::from(refused(&spec.typed, texts.len(), "messages"))
                 .hint(list("give more of the text of one of these, or --all-matches for all of them", rows)))
         }
         Named::Calls(call_idxs) => {
             let rows = call_idxs.iter().filter_map(|&at| {
                 Some(format!("{}, line {}", calls.handles.get(at)?, calls.calls.get(at)?.call.line.number()))
             });
-            Err(CommandError::from(refused(&aim.typed, call_idxs.len(), "tool calls"))
+            Err(CommandError::from(refused(&spec.typed, call_idxs.len(), "tool calls"))
                 .hint(list("give all digits of one of these", rows)))
         }
     };
-    aims.iter().zip(named).map(of_one).collect()
+    specs.iter().zip(named).map(of_one).collect()
 }
 
 /// How many rows a hint lists.
 const N_LISTED: usize = 20;
 
 /// `head`, and below it the rows, the first few of them.
-pub(super) fn list(head: &str, rows: impl Iterator<Item = String>) -> String {
+pub(crate) fn list(head: &str, rows: impl Iterator<Item = String>) -> String {
     let rows: Vec<String> = rows.collect();
     let more = rows.len().checked_sub(N_LISTED).filter(|n| *n > 0).map(|n| format!("and {n} more"));
     let shown = rows.into_iter().take(N_LISTED).chain(more);
@@ -209,15 +222,15 @@ pub(super) fn list(head: &str, rows: impl Iterator<Item = String>) -> String {
 }
 
 /// Refuses two different summaries for one thing.
-fn refuse_two_summaries(aims: &[Aim], items: &[Vec<Item>]) -> Result<(), CommandError> {
-    let mut summaries: HashMap<Item, &Aim> = HashMap::new();
-    for (aim, items) in aims.iter().zip(items) {
+fn refuse_two_summaries(specs: &[TargetSpec], items: &[Vec<Item>]) -> Result<(), CommandError> {
+    let mut summaries: HashMap<Item, &TargetSpec> = HashMap::new();
+    for (spec, items) in specs.iter().zip(items) {
         for item in items {
-            let first = summaries.entry(*item).or_insert(aim);
-            if first.summary != aim.summary {
+            let first = summaries.entry(*item).or_insert(spec);
+            if first.summary != spec.summary {
                 return Err(CommandError::usage(anyhow!(
                     "`{}` and `{}` name the same item with different summaries",
-                    aim.typed,
+                    spec.typed,
                     first.typed
                 )));
             }
@@ -235,8 +248,13 @@ fn is_cut(outcome: &CutOutcome) -> bool {
 }
 
 /// A row for each target. What two targets name stands in the row of the first.
-fn rows(aims: &[Aim], items: &[Vec<Item>], mut outcomes: HashMap<Item, CutOutcome>, calls: &Calls) -> Vec<TargetRow> {
-    let row = |(aim, items): (&Aim, &Vec<Item>)| {
+fn rows(
+    specs: &[TargetSpec],
+    items: &[Vec<Item>],
+    mut outcomes: HashMap<Item, CutOutcome>,
+    calls: &Calls,
+) -> Vec<TargetRow> {
+    let row = |(spec, items): (&TargetSpec, &Vec<Item>)| {
         let mut rows = Vec::new();
         let mut outcome = if items.is_empty() { TargetOutcome::NoMatch } else { TargetOutcome::NamedTwice };
         let mut tokens_saved = 0;
@@ -253,9 +271,9 @@ fn rows(aims: &[Aim], items: &[Vec<Item>], mut outcomes: HashMap<Item, CutOutcom
                 Some(CutOutcome::AlreadyCut | CutOutcome::Unanswered) | None => {}
             }
         }
-        TargetRow { target: aim.typed.clone(), outcome, items: rows, tokens_saved }
+        TargetRow { target: spec.typed.clone(), outcome, items: rows, tokens_saved }
     };
-    aims.iter().zip(items).map(row).collect()
+    specs.iter().zip(items).map(row).collect()
 }
 
 /// The line of an item, from 1.

@@ -1,53 +1,17 @@
-//! What `ctxc prune` is told.
+//! What verbs that prune are told of what goes, and of what never does.
 
-use super::shared::{RewriteArgs, SessionArg};
-use crate::cli::commands::prune::Settings;
 use crate::cli::config::Config;
 use crate::cli::error::CommandError;
 use crate::cli::quantity::tokens;
-use crate::cli::settings::Context;
-use ctxc_core::apply::pruning;
 use ctxc_core::plan::{PruneStage, Rule};
-
-pub(super) const EXAMPLES: &str = "\
-Removes tool results that later calls superseded (tool result clearing). Each is replaced by a
-placeholder that names the command to read it again. Prompts, answers and calls stay.
-
-Rules, in order of precedence:
-  hash   the same call was made again (a command: with the same output), or a newer read of the
-         file covers these lines
-  file   the file was written or edited later
-  todo   the task list was written or read again
-  url    the same URL was fetched again
-  error  the call failed, and the same call succeeded later
-
-Examples:
-  ctxc prune latest --dry-run
-  ctxc prune latest --mask 5
-  ctxc prune session.jsonl --rules hash,file,todo,url,error --inputs -o smaller.jsonl
-  ctxc prune latest --rules \"\" --ui-copies --progress --dead --in-place
-  ctxc prune latest --protect-tool WebFetch --protect-file 'docs/**'";
+use ctxc_transcript::text::Tokens;
 
 /// How many tokens a digest has at most.
-const DIGEST_TOKENS: u64 = 40;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(flatten)]
-    session: SessionArg,
-    #[command(flatten)]
-    select: SelectArgs,
-    #[command(flatten)]
-    protect: ProtectArgs,
-    #[command(flatten)]
-    extras: ExtraArgs,
-    #[command(flatten)]
-    rewrite: RewriteArgs,
-}
+const DIGEST_TOKENS: Tokens = Tokens(40);
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Selection")]
-pub(super) struct SelectArgs {
+pub(crate) struct SelectArgs {
     /// Rules that select superseded tool results; "" for none [default: hash,file,todo]
     #[arg(long, value_name = "RULE,...")]
     rules: Option<String>,
@@ -56,18 +20,18 @@ pub(super) struct SelectArgs {
     mask: Option<u32>,
     /// Maximum tokens of output kept in each placeholder, 0 for none
     #[arg(long, value_name = "N", value_parser = tokens, default_value_t = DIGEST_TOKENS)]
-    digest_tokens: u64,
+    digest_tokens: Tokens,
 }
 
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Protection")]
-pub(super) struct ProtectArgs {
+pub(crate) struct ProtectArgs {
     /// Protect the newest N steps [default: 4]
     #[arg(id = "protect_steps", long = "protect-steps", value_name = "N")]
     steps: Option<u64>,
     /// Protect the newest N turns [default: 0]
     #[arg(id = "protect_turns", long = "protect-turns", value_name = "N")]
-    pub(super) turns: Option<u64>,
+    pub(crate) turns: Option<u64>,
     /// Protect the results of this tool; repeatable
     #[arg(id = "protect_tool", long = "protect-tool", value_name = "NAME")]
     tools: Vec<String>,
@@ -79,7 +43,7 @@ pub(super) struct ProtectArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Other content")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that was typed")]
-pub(super) struct ExtraArgs {
+pub(crate) struct ExtraArgs {
     /// Replace images with a line of text
     #[arg(long)]
     images: bool,
@@ -100,34 +64,26 @@ pub(super) struct ExtraArgs {
     dead: bool,
 }
 
-impl Args {
-    pub(crate) fn resolve(self, context: Context<'_>) -> Result<Settings, CommandError> {
-        let stage = self.select.put_in(self.protect.stage(&context.environment.config))?;
-        let (pruning, reach) = pruning(&self.extras.added_to(stage)).map_err(CommandError::usage)?;
-        Ok(Settings { pruning, reach, rewriting: self.rewrite.resolve(&self.session, context)? })
-    }
-}
-
 impl SelectArgs {
     /// Whether anything of this was said.
-    pub(super) fn is_typed(&self) -> bool {
+    pub(crate) fn is_typed(&self) -> bool {
         self.rules.is_some() || self.mask.is_some()
     }
 
     /// `stage` with what was said, and the usual rules where none were.
-    pub(super) fn put_in(&self, stage: PruneStage) -> Result<PruneStage, CommandError> {
+    pub(crate) fn put_in(&self, stage: PruneStage) -> Result<PruneStage, CommandError> {
         let rules = match self.rules.as_deref() {
             None if stage.rules.is_empty() => Rule::DEFAULT.map(|rule| rule.name().to_owned()).to_vec(),
             None => stage.rules,
             Some(typed) => rules(typed)?,
         };
-        Ok(PruneStage { rules, mask: self.mask.or(stage.mask), digest_tokens: self.digest_tokens, ..stage })
+        Ok(PruneStage { rules, mask: self.mask.or(stage.mask), digest_tokens: self.digest_tokens.0, ..stage })
     }
 }
 
 impl ProtectArgs {
     /// A stage that only knows what is never cut.
-    pub(super) fn stage(&self, config: &Config) -> PruneStage {
+    pub(crate) fn stage(&self, config: &Config) -> PruneStage {
         let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let both = |config: &[String], typed: &[String]| config.iter().chain(typed).cloned().collect();
         PruneStage {
@@ -138,14 +94,11 @@ impl ProtectArgs {
             ..PruneStage::default()
         }
     }
-}
 
-/// The usual rules, with what the configuration protects.
-#[cfg(feature = "mcp")]
-pub(super) fn configured(config: &Config) -> PruneStage {
-    PruneStage {
-        rules: Rule::DEFAULT.map(|rule| rule.name().to_owned()).to_vec(),
-        ..ProtectArgs::default().stage(config)
+    /// As [`Self::stage`], with the usual rules.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn usual_stage(&self, config: &Config) -> PruneStage {
+        PruneStage { rules: Rule::DEFAULT.map(|rule| rule.name().to_owned()).to_vec(), ..self.stage(config) }
     }
 }
 
@@ -164,12 +117,12 @@ impl ExtraArgs {
     }
 
     /// Whether anything of this was said.
-    pub(super) fn is_typed(&self) -> bool {
+    pub(crate) fn is_typed(&self) -> bool {
         self.typed().next().is_some()
     }
 
     /// `stage` with what was said besides.
-    pub(super) fn added_to(&self, mut stage: PruneStage) -> PruneStage {
+    pub(crate) fn added_to(&self, mut stage: PruneStage) -> PruneStage {
         stage.also.extend(self.typed().map(str::to_owned));
         stage.also.sort_unstable();
         stage.also.dedup();

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 #[cfg(feature = "mcp")]
-use super::mcp;
-use super::{
+use super::commands::mcp;
+use super::commands::{
     archive, batch, buffer, check, clean, client, compact, completions, compress, diff, discard, distill, doctor,
-    export, find, fit, forget, gain, keep, list, log, man, prune, refs, restore, run, show, stats, truncate, undo,
+    export, find, fit, forget, gain, keep, list, log, man, map, prune, refs, restore, run, show, stats, truncate, undo,
 };
-use crate::cli::settings::{Form, Reporting};
-use crate::cli::ui::Verbosity;
+use super::context::{Form, Reporting};
+use super::ui::Verbosity;
 
 const EXAMPLES: &str = "\
 Without a command, shows what fills the context of the newest session of this project. Every command that takes \
@@ -63,7 +63,7 @@ impl Args {
 #[derive(Debug, Parser)]
 #[command(name = "ctxc", version, after_help = EXAMPLES)]
 #[command(max_term_width = 120)]
-pub struct Args {
+pub(crate) struct Args {
     /// What to do; without one, the newest session of this project is shown.
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
@@ -83,8 +83,8 @@ pub(crate) enum Verb {
     #[command(after_help = find::EXAMPLES)]
     Find(find::Args),
     /// Draw context usage as an HTML page
-    #[command(after_help = crate::cli::commands::map::EXAMPLES)]
-    Map(crate::cli::commands::map::Args),
+    #[command(after_help = map::EXAMPLES)]
+    Map(map::Args),
     /// List sessions
     #[command(after_help = list::EXAMPLES)]
     List(list::Args),
