@@ -13,10 +13,10 @@ use clap::CommandFactory;
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 
-use super::places::Environment;
 use super::root::Args;
-use super::stored;
+use crate::cli::environment::Environment;
 use crate::report::when::to_second;
+use crate::session::archives;
 use ctxc_core::apply::{describe, read_calls, shortened, title_of};
 use ctxc_core::plan::Protected;
 use ctxc_transcript::session::{Candidate, find, of_all_projects, of_project, session_id};
@@ -108,7 +108,7 @@ fn title(path: &Path) -> Option<String> {
 
 /// The newest operations whose id begins so, by their verbs and times.
 fn known_operations(typed: &str) -> Option<Vec<CompletionCandidate>> {
-    let archive = stored::open_if_there(&environment().archive_url(None).ok()?).ok()??;
+    let archive = archives::open_if_there(&environment().archive_url(None).ok()?).ok()??;
     let ids = archive.operation_ids().ok()?;
     let ids = ids.iter().rev().filter(|id| id.starts_with(typed)).take(NEWEST);
     let operations = ids.filter_map(|id| archive.operation(id).ok()?);

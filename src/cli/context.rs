@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 
-use super::error::CommandError;
-use super::places::Environment;
-use super::rewriting::Work;
-use super::settings::{Output, Rewriting};
-use super::ui::{Paths, Ui};
+use crate::cli::environment::Environment;
 use crate::report::envelope::{Report, to_json};
 use crate::report::rewritten::Rewritten;
+use crate::session::error::CommandError;
+use crate::session::open::OpenSession;
+use crate::session::options::{Output, Rewriting};
+use crate::terminal::ui::{Paths, Ui};
 use ctxc_core::apply::{probe_report, write_report};
 use ctxc_transcript::text::printable;
 
@@ -116,10 +116,10 @@ impl Context<'_> {
     ///
     /// # Errors
     /// When the report has no place, or the session cannot be read.
-    pub(crate) fn open<'a>(&'a self, rewriting: &'a Rewriting) -> Result<Work<'a>, CommandError> {
+    pub(crate) fn open<'a>(&'a self, rewriting: &'a Rewriting) -> Result<OpenSession<'a>, CommandError> {
         let output = if let Output::File(path, _) = &rewriting.output { Some(path.as_path()) } else { None };
         self.probe_report(rewriting.source.path().into_iter().chain(output))?;
-        Work::open(rewriting, self.ui)
+        OpenSession::open(rewriting, self.ui)
     }
 
     /// Refuses a report that cannot be written, or that would take the place of a transcript, before any work is done.

@@ -17,12 +17,12 @@ use super::commands::{
 };
 use super::completing;
 use super::context::{Context, Form, Reporting};
-use super::error::{CommandError, Completion, Kind};
-use super::interrupt;
-use super::places::Environment;
 use super::root::{Args, Verb};
-use super::ui::{Streams, Ui, print_usage};
+use crate::cli::environment::Environment;
 use crate::report::envelope::{ErrorReport, failure_to_json};
+use crate::session::error::{CommandError, Completion, Kind};
+use crate::terminal::interrupt;
+use crate::terminal::ui::{Streams, Ui, print_usage};
 
 /// Runs `ctxc` on the arguments and the environment of this process.
 #[must_use]

@@ -11,7 +11,7 @@ use super::commands::{
     export, find, fit, forget, gain, keep, list, log, man, map, prune, refs, restore, run, show, stats, truncate, undo,
 };
 use super::context::{Form, Reporting};
-use super::ui::Verbosity;
+use crate::terminal::ui::Verbosity;
 
 const EXAMPLES: &str = "\
 Without a command, shows what fills the context of the newest session of this project. Every command that takes \

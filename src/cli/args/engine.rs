@@ -9,9 +9,9 @@ use clap::builder::NonEmptyStringValueParser;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::error::CommandError;
-use crate::cli::places::{Environment, OPENROUTER_API_KEY};
-use crate::cli::settings::{Asking, Consent, EngineChoice, Secrets};
+use crate::cli::environment::{Environment, OPENROUTER_API_KEY};
+use crate::session::error::CommandError;
+use crate::session::options::{Asking, Consent, EngineChoice, Secrets};
 use ctxc_engine::chat::{Models, Settings};
 use ctxc_engine::http::Endpoint;
 use ctxc_engine::run::{Order, Terms, Timeouts};

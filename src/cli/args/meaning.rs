@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 #[cfg(feature = "mcp")]
 use super::engine::EngineArgs;
-use crate::cli::error::CommandError;
-use crate::cli::places::Environment;
-use crate::cli::settings::{Consent, Meaning, Secrets};
+use crate::cli::environment::Environment;
+use crate::session::error::CommandError;
+use crate::session::options::{Consent, Meaning, Secrets};
 use ctxc_engine::Prices;
 use ctxc_engine::embed::EmbeddingServer;
 use ctxc_engine::http::Endpoint;

@@ -1,8 +1,8 @@
 //! What verbs that prune are told of what goes, and of what never does.
 
 use crate::cli::config::Config;
-use crate::cli::error::CommandError;
-use crate::cli::quantity::tokens;
+use crate::session::error::CommandError;
+use crate::session::quantity::tokens;
 use ctxc_core::plan::{PruneStage, Rule};
 use ctxc_transcript::text::Tokens;
 

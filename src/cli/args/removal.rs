@@ -2,7 +2,7 @@
 
 use clap::builder::NonEmptyStringValueParser;
 
-use crate::cli::settings::Mode;
+use crate::session::options::Mode;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RemovalArgs {

@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 use crate::cli::completing;
 use crate::cli::context::{Context, Form};
-use crate::cli::error::CommandError;
-use crate::cli::places::Environment;
-use crate::cli::settings::{Estimate, Existing, Keep, Mode, Output, Rewriting};
-use crate::cli::stored;
+use crate::cli::environment::Environment;
+use crate::session::archives;
+use crate::session::error::CommandError;
+use crate::session::options::{Estimate, Existing, Keep, Mode, Output, Rewriting};
 use ctxc_core::apply::n_names;
 use ctxc_core::version::KeptSession;
 use ctxc_core::version::ThinkingPolicy;
@@ -152,8 +152,8 @@ impl RewriteArgs {
             return Ok(None);
         }
         let Keep::In(archive) = self.archive.keep(context.environment)? else { return Ok(None) };
-        let Some(opened) = stored::open_if_there(&archive)? else { return Ok(None) };
-        let Some(kept) = stored::find_kept(&*opened, name)? else { return Ok(None) };
+        let Some(opened) = archives::open_if_there(&archive)? else { return Ok(None) };
+        let Some(kept) = archives::find_kept(&*opened, name)? else { return Ok(None) };
         if self.output.in_place || self.session_id.is_some() {
             return Err(CommandError::usage(anyhow!("the file of {} no longer exists", kept.id))
                 .hint("it is restored to its recorded path, without --in-place and --session-id"));
@@ -214,8 +214,8 @@ pub(crate) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandE
 /// Whether the archive keeps a session that `name` means. It is of no use to ask where that fails.
 fn is_kept(name: &str, context: &Context<'_>) -> bool {
     let url = context.environment.archive_url(None);
-    let archive = url.and_then(|url| stored::open_if_there(&url));
-    archive.is_ok_and(|archive| archive.is_some_and(|it| matches!(stored::find_kept(&*it, name), Ok(Some(_)))))
+    let archive = url.and_then(|url| archives::open_if_there(&url));
+    archive.is_ok_and(|archive| archive.is_some_and(|it| matches!(archives::find_kept(&*it, name), Ok(Some(_)))))
 }
 
 impl OutputArgs {

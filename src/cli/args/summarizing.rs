@@ -8,11 +8,11 @@ use anyhow::{Context as _, anyhow};
 
 use super::engine::EngineArgs;
 use crate::cli::config::LEAST_SUMMARY_TOKENS;
-use crate::cli::error::CommandError;
-use crate::cli::interrupt::while_waiting;
-use crate::cli::places::Environment;
-use crate::cli::quantity::{some_tokens, tokens};
-use crate::cli::settings::{Compacting, EngineChoice, Share, Summaries, Summarizing};
+use crate::cli::environment::Environment;
+use crate::session::error::CommandError;
+use crate::session::options::{Compacting, EngineChoice, Share, Summaries, Summarizing};
+use crate::session::quantity::{some_tokens, tokens};
+use crate::terminal::interrupt::while_waiting;
 use ctxc_engine::Prompts;
 use ctxc_transcript::text::Tokens;
 
@@ -137,7 +137,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::settings::{Asking, Consent};
+    use crate::session::options::{Asking, Consent};
 
     /// Options of a verb that summarises.
     #[derive(Debug, Parser)]

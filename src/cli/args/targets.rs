@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use super::shared::SessionArg;
 use crate::cli::completing;
-use crate::cli::cut::{Matches, TargetSpec};
-use crate::cli::error::CommandError;
-use crate::cli::interrupt::while_waiting;
+use crate::session::cut::{Matches, TargetSpec};
+use crate::session::error::CommandError;
+use crate::terminal::interrupt::while_waiting;
 use ctxc_core::plan::{Handle, Roles, Target};
 use ctxc_transcript::session::Found;
 

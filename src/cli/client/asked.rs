@@ -6,10 +6,11 @@ use anyhow::anyhow;
 
 use super::answer::Request;
 use super::planning::{Conversation, How};
-use crate::cli::cut::{self, CutAction, Matches, TargetSpec};
-use crate::cli::error::CommandError;
-use crate::cli::mcp::{Action, Asked, Call, Change};
-use crate::cli::rewriting::Work;
+use crate::mcp::{Action, Asked, Call, Change};
+use crate::session::cut;
+use crate::session::cut::{CutAction, Matches, TargetSpec};
+use crate::session::error::CommandError;
+use crate::session::open::OpenSession;
 use ctxc_core::apply::{Item, Rewrite, cut_named};
 use ctxc_core::plan::Roles;
 use ctxc_transcript::text::Tokens;
@@ -55,7 +56,7 @@ impl Conversation<'_> {
             Action::Distill => (CutAction::Distill, "distill"),
             Action::Restore => return Err(anyhow!("nothing is brought back into a running session").into()),
         };
-        let Work { reading, settings, .. } = &self.work;
+        let OpenSession { reading, settings, .. } = &self.work;
         let (calls, items) = cut::find(action, specs, reading, Roles::Both, Matches::One)?;
         let line = |item: &Item| match item {
             Item::Text(line) => Some(*line),

@@ -8,11 +8,11 @@ use uuid::Uuid;
 
 use crate::cli::args::{SessionArg, find};
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::stored;
-use crate::cli::ui::Ui;
 use crate::report::check::{CheckReport, Origin};
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
     Problem, Severity, Side, Visible, Written, as_written, check, compare, new_problems, outlived_thinking,
 };
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         Some(original) => against(&mut file, &mut Reading::of(original, ui)?, ui)?,
     };
     context.print(&report, &report)?;
-    found.path().into_iter().for_each(|path| stored::say_masked(path, ui));
+    found.path().into_iter().for_each(|path| archives::say_masked(path, ui));
     ui.status(report.summary());
     let has_errors = report.count(Severity::Error, Origin::Own) > 0;
     Ok(if has_errors { Completion::Errors } else { Completion::Full })
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
 fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckReport, CommandError> {
     let mut problems = check(&file.index, &file.chain);
     // What there is to be said does not need an archive.
-    if let Some(archive) = archive.and_then(|url| stored::open_existing(url).ok()) {
+    if let Some(archive) = archive.and_then(|url| archives::open_existing(url).ok()) {
         problems.extend(invalidated_thinking(&mut file, &*archive, ui)?);
         problems.sort_by_key(|problem| (problem.line, problem.kind));
     }

@@ -9,13 +9,13 @@ use anyhow::{Context as _, anyhow};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::args::RemovalArgs;
-use crate::cli::backups::backups_of;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::quantity::age;
-use crate::cli::settings::Mode;
-use crate::cli::stored;
 use crate::report::clean::{CleanReport, What};
+use crate::session::archives;
+use crate::session::backups::backups_of;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::Mode;
+use crate::session::quantity::age;
 use ctxc_core::apply::remove_made;
 use ctxc_core::version::recognise;
 use ctxc_store::{Archive, Operation};
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let ui = context.ui;
     let url = context.environment.archive_url(args.removal.archive.as_deref())?;
     context.probe_report(None)?;
-    let archive = stored::open_existing(&url)?;
+    let archive = archives::open_existing(&url)?;
     let before = Timestamp::now().checked_sub(args.older_than).unwrap_or(Timestamp::MIN);
     let mut report = CleanReport::new(true);
     for (path, what) in candidates(&*archive)? {

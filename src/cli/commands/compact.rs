@@ -1,11 +1,11 @@
 //! `ctxc compact`: replace the oldest messages with summaries.
 
 use crate::cli::args::{EngineArgs, RewriteArgs, SessionArg, SummarizingArgs};
-use crate::cli::compacting::compact_session;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::{Mode, Trigger};
 use crate::report::compact::Plan;
+use crate::session::compact::compact_session;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::{Mode, Trigger};
 
 pub(crate) const EXAMPLES: &str = "\
 Keeps the newest messages as they are and summarizes everything before them. The summaries form a \

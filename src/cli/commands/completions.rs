@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use clap_complete::env::Shells;
 
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
+use crate::session::error::{CommandError, Completion};
 
 pub(crate) const EXAMPLES: &str = "\
 The shell runs ctxc to complete verbs, options, sessions with their titles, handles and operations. After an update, \

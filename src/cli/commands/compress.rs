@@ -3,20 +3,20 @@
 use clap::ValueEnum;
 
 use crate::cli::args::{EngineArgs, RewriteArgs, Role, SessionArg};
-use crate::cli::compressing::{Shortened, shorten, tasks};
 use crate::cli::config::Config;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::quantity::tokens;
-use crate::cli::settings::{EngineChoice, Mode};
-use crate::cli::shrinking::expect;
-use crate::cli::ui::Ui;
 use crate::report::compress::explain::Explained;
 use crate::report::compress::{CompressReport, Messages, Plan};
 use crate::report::facts::Lost;
 use crate::report::look::Look;
 use crate::report::rewritten::BeforeAfter;
 use crate::report::size::count;
+use crate::session::compress::{Shortened, shorten, tasks};
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::{EngineChoice, Mode};
+use crate::session::quantity::tokens;
+use crate::session::shrink::expect;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Rewrite, Tasks, ThinkingReach, tokens_before};
 use ctxc_core::plan;
 use ctxc_core::plan::{Bands, Selection};

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::cli::config::{Config, Row, SET, Source};
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
 use crate::report::envelope;
+use crate::session::error::{CommandError, Completion};
 use ctxc_store::hide_password;
 
 /// All settings with their sources.

@@ -6,14 +6,15 @@ use anyhow::{Context as _, anyhow};
 use similar::TextDiff;
 
 use crate::cli::args::SessionArg;
+use crate::cli::completing;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::{completing, stored};
 use crate::report::diff::{Became, Diff, Entry, Side};
 use crate::report::look::Look;
 use crate::report::show::{Length, Message};
 use crate::report::when::to_second;
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
 use ctxc_core::apply::{Change, Outline, Outlined, Shown, shown_in};
 use ctxc_transcript::Calibration;
 use ctxc_transcript::session::{By, Found};
@@ -121,7 +122,7 @@ fn read(sides: &Sides, context: &Context<'_>) -> Result<(Reading, Reading), Comm
             let after = Reading::of(session, ui)?;
             let again = session.path().map(|path| Found::File { path: path.to_owned(), by: By::Id });
             let mut before = Reading::of(&again.unwrap_or_else(|| session.clone()), ui)?;
-            let is_changed = match stored::open_if_there(archive)? {
+            let is_changed = match archives::open_if_there(archive)? {
                 Some(archive) => before.undo_all(&*archive, ui)?,
                 None => false,
             };

@@ -2,8 +2,8 @@
 
 use crate::cli::args::{NamedArgs, RewriteArgs, Summaries, TargetArgs};
 use crate::cli::context::Context;
-use crate::cli::cut::{CutAction, CutRequest, Inputs, Unmatched, cut};
-use crate::cli::error::{CommandError, Completion};
+use crate::session::cut::{CutAction, CutRequest, Inputs, Unmatched, cut};
+use crate::session::error::{CommandError, Completion};
 
 pub(crate) const EXAMPLES: &str = "\
 A TARGET is a tool call handle (see `ctxc refs`), or the start and the end of a message joined by ..., followed by = and \

@@ -9,12 +9,12 @@ use clap::builder::NonEmptyStringValueParser;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion, Kind};
-use crate::cli::reading::Reading;
-use crate::cli::stored;
-use crate::cli::ui::Ui;
 use crate::report::doctor::{Client, Doctor, SessionBytes};
 use crate::report::size::{bytes, counted};
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Severity, check};
 use ctxc_core::version::{KeptSession, kept_sessions, session_sizes};
 use ctxc_store::{Archive, ArchiveUrl, SCHEMA, hide_password, schema_of};
@@ -132,7 +132,7 @@ fn look_at_archive(url: &str, keep_max: Option<u64>, doctor: &mut Doctor) -> Opt
             return None;
         }
     }
-    match stored::open_if_there(url).and_then(|archive| {
+    match archives::open_if_there(url).and_then(|archive| {
         let Some(archive) = archive else { return Ok(None) };
         note_archive(&*archive, &place, doctor)?;
         Ok(Some(archive))
@@ -158,7 +158,7 @@ fn note_archive(archive: &dyn Archive, place: &ArchiveUrl, doctor: &mut Doctor) 
     let sizes = session_sizes(archive)?;
     let state = &mut doctor.archive;
     state.is_there = true;
-    state.bytes = stored::size(place, archive);
+    state.bytes = archives::size(place, archive);
     state.operations = archive.contents()?.operations;
     state.n_sessions = sizes.len() as u64;
     let largest = sizes.into_iter().take(N_LARGEST).map(|size| SessionBytes {

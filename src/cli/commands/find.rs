@@ -11,13 +11,13 @@ use clap::builder::NonEmptyStringValueParser;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::places::{Environment, data_dir};
-use crate::cli::quantity::age;
-use crate::cli::taking_up::{Sessions, take_up};
-use crate::cli::ui::Ui;
+use crate::cli::environment::{Environment, data_dir};
 use crate::report::find::{FindReport, FoundText, Standing};
 use crate::report::list::Projects;
+use crate::session::error::{CommandError, Completion};
+use crate::session::find_index::{Sessions, take_up};
+use crate::session::quantity::age;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{SUMMARY, Speaker, is_active, said_at};
 use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, Originals, Since};
 use ctxc_transcript::LineReader;

@@ -2,10 +2,10 @@
 
 use crate::cli::args::{ProtectArgs, RewriteArgs, SessionArg};
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::fit::{Effort, FitRequest, fit};
-use crate::cli::quantity::some_tokens;
-use crate::cli::settings::Target;
+use crate::session::error::{CommandError, Completion};
+use crate::session::fit::{Effort, FitRequest, fit};
+use crate::session::options::Target;
+use crate::session::quantity::some_tokens;
 use ctxc_transcript::text::Tokens;
 
 pub(crate) const EXAMPLES: &str = "\

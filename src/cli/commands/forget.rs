@@ -8,17 +8,17 @@ use anyhow::{Context as _, anyhow};
 use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::args::RemovalArgs;
-use crate::cli::backups::backups_of;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::interrupt::while_waiting;
-use crate::cli::places::data_dir;
-use crate::cli::settings::Mode;
-use crate::cli::stored;
-use crate::cli::taking_up::index_path;
-use crate::cli::ui::Ui;
+use crate::cli::environment::data_dir;
 use crate::report::forget::{File, ForgetReport};
 use crate::report::size::counted;
+use crate::session::archives;
+use crate::session::backups::backups_of;
+use crate::session::error::{CommandError, Completion};
+use crate::session::find_index::index_path;
+use crate::session::options::Mode;
+use crate::terminal::interrupt::while_waiting;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{n_masked, overwrite, shell_word};
 use ctxc_core::version::{Purge, Purged, Secret, files_in, kept_sessions, purge, taken_out};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, hide_password};
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let place = environment.archive_url(args.removal.archive.as_deref())?;
     let mode = args.removal.mode();
     context.probe_report(None)?;
-    let mut archive = stored::open_existing(&place)?;
+    let mut archive = archives::open_existing(&place)?;
     let secret = secret(args.op.as_deref(), &*archive, ui)?;
     let url = hide_password(&place);
     if mode == Mode::Do {

@@ -7,10 +7,10 @@ use clap::builder::NonEmptyStringValueParser;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::quantity::age;
-use crate::cli::stored;
 use crate::report::gain::Gain;
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::quantity::age;
 use ctxc_core::version::Edits;
 use ctxc_store::{Archive, Operation, hide_password};
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     context.probe_report(None)?;
     let since = args.since.and_then(|age| Timestamp::now().checked_sub(age).ok());
     let mut gain = Gain::new(hide_password(&url), since, ui.look());
-    if let Some(archive) = stored::open_if_there(&url)? {
+    if let Some(archive) = archives::open_if_there(&url)? {
         let operations = operations(&*archive)?;
         let (undone, undoing) = undone(&*archive, &operations);
         // Undoing saves nothing: what it brought back is not counted as saved before.

@@ -10,17 +10,18 @@ use clap::builder::NonEmptyStringValueParser;
 use jiff::Timestamp;
 
 use crate::cli::args::SessionArg;
-use crate::cli::asking::allow_on_server;
 use crate::cli::client::archive_first;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion, Kind};
-use crate::cli::input::{self, Input};
-use crate::cli::reading::Reading;
-use crate::cli::rewriting::refuse_unless_transcript;
-use crate::cli::settings::Consent;
-use crate::cli::stored;
-use crate::cli::ui::Ui;
 use crate::report::keep::{DepositSize, Found as WasFound, KeepProblem, KeepReport, KeptRow};
+use crate::session::archives;
+use crate::session::consent::allow_on_server;
+use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::input;
+use crate::session::input::Input;
+use crate::session::open::refuse_unless_transcript;
+use crate::session::options::Consent;
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
 use ctxc_core::version;
 use ctxc_core::version::{Deposited, KeptSession, Sidecar, StandIns, Version, VersionError};
@@ -96,7 +97,7 @@ pub(crate) fn keep_sessions(settings: &Keeping, context: &Context<'_>) -> Result
     let ui = context.ui;
     let source = if let Which::One(found) = &settings.which { found.path() } else { None };
     context.probe_report(source)?;
-    let mut archive = stored::open(&settings.archive)?;
+    let mut archive = archives::open(&settings.archive)?;
     let archive = &mut *archive;
     let is_there = match &settings.which {
         Which::One(found) => is_kept(archive, found)?,
@@ -115,7 +116,7 @@ pub(crate) fn keep_sessions(settings: &Keeping, context: &Context<'_>) -> Result
     let ids = report.sessions.iter().fold(String::new(), |ids, row| ids + &row.id + "\n");
     context.print(&report, ids)?;
     ui.status(&report);
-    stored::warn_of_size(&settings.archive, settings.keep_max, ui);
+    archives::warn_of_size(&settings.archive, settings.keep_max, ui);
     Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })
 }
 
@@ -181,7 +182,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
     if len == 0 {
         return Ok(None);
     }
-    let id = stored::own_id(input.path.as_deref(), &input.file);
+    let id = archives::own_id(input.path.as_deref(), &input.file);
     let mut row = KeptRow {
         id: id.clone(),
         path: path.as_ref().map(|path| path.display().to_string()),

@@ -7,13 +7,13 @@ use clap::builder::NonEmptyStringValueParser;
 use jiff::Timestamp;
 
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion, Kind};
-use crate::cli::reading::Reading;
-use crate::cli::stored;
-use crate::cli::ui::Ui;
 use crate::report::kept::KeptList;
 use crate::report::list::{List, Origin, Projects, SessionRow};
 use crate::report::size::counted;
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
 use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, Operation, Operations, hide_password};
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         if args.all { (Projects::All, of_all_projects(&places)?) } else { (Projects::Current, of_project(&places)?) };
     let n_more = sessions.len().saturating_sub(args.limit);
     sessions.truncate(args.limit);
-    let archive = url.as_deref().and_then(|url| stored::open_existing(url).ok());
+    let archive = url.as_deref().and_then(|url| archives::open_existing(url).ok());
     let mut rows = Vec::new();
     for session in &sessions {
         rows.push(row(session, archive.as_deref(), ui)?);
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
 fn list_kept(url: Option<&str>, limit: usize, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
     let Some(url) = url else { return Err(anyhow!("no archive configured").into()) };
-    let sessions = match stored::open_if_there(url)? {
+    let sessions = match archives::open_if_there(url)? {
         Some(archive) => kept_sessions(&*archive)?,
         None => Vec::new(),
     };

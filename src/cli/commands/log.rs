@@ -4,10 +4,10 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::args::SessionArg;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::stored;
 use crate::report::archive::Log;
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
 use ctxc_core::version::Version;
 use ctxc_transcript::text::Digest;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let url = context.environment.archive_url(args.archive.as_deref())?;
     context.probe_report(source.path())?;
     let mut reading = Reading::of(&source, ui)?;
-    let mut archive = stored::open_existing(&url)?;
+    let mut archive = archives::open_existing(&url)?;
     reading.recognise_or_adopt(&mut *archive)?;
     let mut lineage = Vec::new();
     for operation in reading.past.history.operations().iter().rev() {

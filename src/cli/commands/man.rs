@@ -7,9 +7,9 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
 use crate::cli::root::Args as AllArgs;
-use crate::cli::ui::Ui;
+use crate::session::error::{CommandError, Completion};
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::write_document;
 
 pub(crate) const EXAMPLES: &str = "\

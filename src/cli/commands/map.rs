@@ -9,11 +9,11 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::args::SessionArg;
 use crate::cli::context::{Context, Form};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::stored;
 use crate::report::gain::OperationCost;
 use crate::report::map::{Map, OperationRow, Source};
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
 use ctxc_core::apply::{shell_word, write_report};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -105,7 +105,7 @@ fn is_map(path: &Path) -> bool {
 
 /// What ctxc did with the session, oldest first; nothing where no archive knows it.
 fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<OperationRow>, CommandError> {
-    let Ok(archive) = stored::open_existing(url) else { return Ok(Vec::new()) };
+    let Ok(archive) = archives::open_existing(url) else { return Ok(Vec::new()) };
     reading.recognise(&*archive)?;
     let undone = reading.past.history.undone();
     let mut rows = Vec::new();

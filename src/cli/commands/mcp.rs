@@ -8,9 +8,9 @@ use clap::builder::NonEmptyStringValueParser;
 use crate::cli::args::{EngineArgs, MeaningArgs, ProtectArgs, SummarizingArgs};
 use crate::cli::completing;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::mcp::{Settings, serve};
-use crate::cli::settings::Keep;
+use crate::mcp::{Settings, serve};
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::Keep;
 use ctxc_transcript::session;
 use ctxc_transcript::session::Found;
 

@@ -6,13 +6,13 @@ use jiff::Timestamp;
 
 use crate::cli::args::ProtectArgs;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::fitting::Figures;
-use crate::cli::reading::Reading;
-use crate::cli::settings::Keep;
-use crate::cli::stats::measure;
 use crate::report::overview::{Advice, Overview, Usage};
 use crate::report::stats::Stats;
+use crate::session::error::{CommandError, Completion};
+use crate::session::fit_plan::Figures;
+use crate::session::options::Keep;
+use crate::session::reading::Reading;
+use crate::session::stats::measure;
 use ctxc_core::apply::Shelf;
 use ctxc_core::plan::Bands;
 use ctxc_core::version::ThinkingPolicy;

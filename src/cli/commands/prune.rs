@@ -2,10 +2,10 @@
 
 use crate::cli::args::{ExtraArgs, ProtectArgs, RewriteArgs, SelectArgs, SessionArg};
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::prune::prune;
-use crate::cli::settings::Mode;
 use crate::report::prune::Told;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::Mode;
+use crate::session::prune::prune;
 use ctxc_core::apply::pruning;
 
 pub(crate) const EXAMPLES: &str = "\

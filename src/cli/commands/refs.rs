@@ -4,10 +4,10 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::args::SessionArg;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::refs::{RefsRequest, Sort, list};
 use crate::report::refs::State;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
+use crate::session::refs::{RefsRequest, Sort, list};
 
 pub(crate) const EXAMPLES: &str = "\
 Handles and patterns name items for `ctxc discard`, `ctxc distill` and `ctxc restore`.

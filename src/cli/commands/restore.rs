@@ -7,10 +7,10 @@ use super::{restore_kept, restore_whole};
 use crate::cli::args::{NamedArgs, RewriteArgs, Summaries, TargetArgs};
 use crate::cli::completing;
 use crate::cli::context::Context;
-use crate::cli::cut::Unmatched;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::restore::{RestoreRequest, restore};
-use crate::cli::settings::Keep;
+use crate::session::cut::Unmatched;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::Keep;
+use crate::session::restore::{RestoreRequest, restore};
 
 pub(crate) const EXAMPLES: &str = "\
 A TARGET is a tool call handle, or the start and the end of the original message joined by `...`. Restoring \

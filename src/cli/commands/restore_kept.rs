@@ -7,12 +7,12 @@ use anyhow::{Context as _, anyhow};
 
 use crate::cli::args::Gone;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::landing::{refuse_unless_file, say_resume};
-use crate::cli::settings::{Mode, Output};
-use crate::cli::stored;
-use crate::cli::ui::Ui;
 use crate::report::kept::BroughtBack;
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::{Mode, Output};
+use crate::session::write::{refuse_unless_file, say_resume};
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Existing as OnDisk, Staged};
 use ctxc_core::version::{KeptSession, write_sidecar};
 use ctxc_store::Archive;
@@ -21,7 +21,7 @@ use ctxc_transcript::session::{Places, project_folder, session_id, sidecar_dir};
 pub(crate) fn run(gone: &Gone, context: &Context<'_>) -> Result<Completion, CommandError> {
     let (kept, ui) = (&gone.kept, context.ui);
     let places = context.environment.places()?;
-    let mut archive = stored::open_existing(&gone.archive)?;
+    let mut archive = archives::open_existing(&gone.archive)?;
     let (path, gone_folder) = match &gone.output {
         Some(Output::File(path, _)) => (path.clone(), None),
         Some(Output::StandardOutput) => {
@@ -39,7 +39,7 @@ pub(crate) fn run(gone: &Gone, context: &Context<'_>) -> Result<Completion, Comm
     context.print(&report, format_args!("{}\n", path.display()))?;
     ui.status(&report);
     if gone.mode == Mode::Do {
-        stored::say_masked(&path, ui);
+        archives::say_masked(&path, ui);
         say_resume(&kept.id, &path, ui);
         if kept.version.is_some() {
             ui.hint(format_args!("`ctxc restore {} --all` also restores what was removed from it", path.display()));

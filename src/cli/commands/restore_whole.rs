@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::input;
-use crate::cli::landing::{refuse_unless_file, say_resume};
-use crate::cli::reading::Reading;
-use crate::cli::restore::{lineage, refuse_unknown};
-use crate::cli::rewriting::{Identity, LOST_PAST, Work};
-use crate::cli::settings::{Existing, Mode, Output, Rewriting};
-use crate::cli::stored;
-use crate::cli::ui::Ui;
 use crate::report::undone::{KeptRow, UndoneReport};
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::input;
+use crate::session::open::{Identity, LOST_PAST, OpenSession};
+use crate::session::options::{Existing, Mode, Output, Rewriting};
+use crate::session::reading::Reading;
+use crate::session::restore::{lineage, refuse_unknown};
+use crate::session::write::{refuse_unless_file, say_resume};
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, Rewrite, Staged, open_cuts, state_has_placeholder};
 use ctxc_core::version::{Edits, History};
 use ctxc_store::{Archive, Operation};
@@ -53,7 +53,7 @@ pub(crate) fn run(
     later: Later,
     context: &Context<'_>,
 ) -> Result<Completion, CommandError> {
-    let archive = stored::open_existing(url)?;
+    let archive = archives::open_existing(url)?;
     let work = context.open(rewriting)?;
     refuse_unknown(&work.reading)?;
     let history = work.reading.past.history.clone();
@@ -81,7 +81,7 @@ pub(crate) fn run(
             }
             let mut ids = [ids, removing].concat();
             ids.extend(history.standing_on(&ids).into_iter().map(|it| it.later));
-            without(verb, context.open(rewriting)?, stored::open_existing(url)?, which, &ids, context)
+            without(verb, context.open(rewriting)?, archives::open_existing(url)?, which, &ids, context)
         }
         done => done,
     }
@@ -90,7 +90,7 @@ pub(crate) fn run(
 /// Writes the session of `work` without the operations `ids`.
 fn without(
     verb: &'static str,
-    work: Work<'_>,
+    work: OpenSession<'_>,
     archive: Box<dyn Archive>,
     which: &Which,
     ids: &[String],
@@ -215,7 +215,7 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
 /// What undoing the operations `ids` means for what they cut.
 fn report(
     verb: &'static str,
-    work: &Work<'_>,
+    work: &OpenSession<'_>,
     ids: &[String],
     operations: &[Operation],
     archive: &dyn Archive,
@@ -279,7 +279,7 @@ fn print_untouched(report: &UndoneReport, path: &Path, context: &Context<'_>) ->
     let ui = context.ui;
     ui.status("the source is unchanged; nothing was written");
     if let Some(id) = session_id(path) {
-        stored::say_masked(path, ui);
+        archives::say_masked(path, ui);
         say_resume(id, path, ui);
     }
     Ok(Completion::Full)
@@ -288,7 +288,7 @@ fn print_untouched(report: &UndoneReport, path: &Path, context: &Context<'_>) ->
 /// A session of which no operation holds.
 fn nothing_to_undo(
     verb: &'static str,
-    work: &Work<'_>,
+    work: &OpenSession<'_>,
     archive: &dyn Archive,
     context: &Context<'_>,
 ) -> Result<Completion, CommandError> {

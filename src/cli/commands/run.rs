@@ -10,14 +10,14 @@ use crate::cli::args::{
     EngineArgs, ExtraArgs, ProtectArgs, RewriteArgs, Role, SelectArgs, SessionArg, SummarizingArgs,
 };
 use crate::cli::context::{Context, Form};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::pipeline::{Pipeline, Sizes};
 use crate::cli::plan_file;
-use crate::cli::quantity::{some_tokens, tokens};
-use crate::cli::settings::{Compacting, EngineChoice, Mode, Rewriting, Share, Summaries, Target};
-use crate::cli::ui::Paths;
 use crate::report::look::Look;
 use crate::report::run::RunReport;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::{Compacting, EngineChoice, Mode, Rewriting, Share, Summaries, Target};
+use crate::session::pipeline::{Pipeline, Sizes};
+use crate::session::quantity::{some_tokens, tokens};
+use crate::terminal::ui::Paths;
 use ctxc_core::plan::{CompactStage, CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
 use ctxc_transcript::text::Tokens;
 

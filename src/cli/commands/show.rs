@@ -9,9 +9,9 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::args::SessionArg;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
 use crate::report::show::{Length, Message, Show};
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
 use ctxc_core::apply::{Order, Shown, Speaker, each_shown, shown_in};
 use ctxc_transcript::text::{Stopped, on_one_line};
 use ctxc_transcript::{Calibration, LineNo, turn_at, turns};

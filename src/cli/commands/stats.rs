@@ -4,10 +4,10 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::args::SessionArg;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::stats::measure;
 use crate::report::stats::Figures;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
+use crate::session::stats::measure;
 use ctxc_core::plan::Bands;
 
 pub(crate) const EXAMPLES: &str = "\

@@ -6,8 +6,8 @@ use super::restore_whole::{self, Later, Which};
 use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::completing;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::Keep;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::Keep;
 
 pub(crate) const EXAMPLES: &str = "\
 Run it again to undo the operation before; to redo, undo the undo with --op. Messages appended since are kept. \

@@ -3,8 +3,8 @@
 use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::error::CommandError;
-use crate::cli::settings::Share;
+use crate::session::error::CommandError;
+use crate::session::options::Share;
 
 /// The values of the section.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -12,8 +12,8 @@ use toml::{Table, Value};
 
 use super::key::{Form, KEYS, Key, Scope};
 use super::pairs::{Pair, pairs};
-use crate::cli::error::CommandError;
-use crate::cli::interrupt::while_waiting;
+use crate::session::error::CommandError;
+use crate::terminal::interrupt::while_waiting;
 use ctxc_engine::http::Key as ApiKey;
 
 /// The name of the file, in a project and in the folder of the user's configuration.

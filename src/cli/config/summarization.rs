@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::args::EngineName;
-use crate::cli::error::CommandError;
+use crate::session::error::CommandError;
 
 /// A summary of fewer tokens says nothing.
 pub(crate) const LEAST_TOKENS: u64 = 16;

@@ -13,9 +13,9 @@ use super::key::KEYS;
 use super::layer::{Layer, Source};
 use super::summarization::Summarization;
 use crate::cli::args::EngineName;
-use crate::cli::error::CommandError;
-use crate::cli::quantity;
-use crate::cli::settings::Estimate;
+use crate::session::error::CommandError;
+use crate::session::options::Estimate;
+use crate::session::quantity;
 use ctxc_engine::Price;
 use ctxc_transcript::text::Tokens;
 

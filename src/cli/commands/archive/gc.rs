@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::args::ArchiveArg;
 use super::opened::OpenArchive;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::quantity::age;
 use crate::report::archive::Swept;
 use crate::report::size;
+use crate::session::error::{CommandError, Completion};
+use crate::session::quantity::age;
 use ctxc_core::version::{Lineage, VersionError, lineages};
 use ctxc_store::{Archive, Cleanup, Dropped, Sweep};
 

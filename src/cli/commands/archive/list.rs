@@ -2,8 +2,8 @@
 
 use super::args::{ArchiveArg, NarrowArgs};
 use super::opened::OpenArchive;
-use crate::cli::error::{CommandError, Completion};
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
+use crate::session::error::{CommandError, Completion};
 use ctxc_core::apply::document;
 use ctxc_core::version::session_sizes;
 use ctxc_store::{Kind, Query, Search};

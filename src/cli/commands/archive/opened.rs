@@ -7,11 +7,12 @@ use anyhow::{Context as _, anyhow};
 
 use super::args::ArchiveArg;
 use crate::cli::context::Context;
-use crate::cli::error::CommandError;
-use crate::cli::input;
-use crate::cli::progress::Progress;
-use crate::cli::reading::Reading;
-use crate::cli::stored::{self, session_names};
+use crate::session::archives;
+use crate::session::archives::session_names;
+use crate::session::error::CommandError;
+use crate::session::input;
+use crate::session::reading::Reading;
+use crate::terminal::progress::Progress;
 use ctxc_core::apply::{document, prior_summary};
 use ctxc_store::{Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, RecordFilter, ancestors, hide_password};
 use ctxc_transcript::session;
@@ -36,7 +37,7 @@ impl<'a> OpenArchive<'a> {
         let places = context.environment.places().ok();
         context.probe_report(None)?;
         let place: ArchiveUrl = url.parse().map_err(CommandError::config)?;
-        let archive = stored::open_existing(&url)?;
+        let archive = archives::open_existing(&url)?;
         Ok(Self { url: hide_password(&url), place, archive, places, context })
     }
 }
@@ -112,6 +113,6 @@ impl OpenArchive<'_> {
 
     /// The size of the archive's file, or of its tables on a server.
     pub(super) fn file_bytes(&self) -> Option<u64> {
-        stored::size(&self.place, &*self.archive)
+        archives::size(&self.place, &*self.archive)
     }
 }

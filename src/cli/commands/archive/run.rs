@@ -4,7 +4,7 @@ use super::args::{Args, Verb};
 use super::opened::OpenArchive;
 use super::{copy, gc, list, search, show, upgrade};
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
+use crate::session::error::{CommandError, Completion};
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     match args.verb {

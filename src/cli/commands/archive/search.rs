@@ -8,9 +8,9 @@ use super::args::{ArchiveArg, NarrowArgs};
 use super::opened::OpenArchive;
 use crate::cli::args::MeaningArgs;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::meaning;
 use crate::report::archive::Found;
+use crate::session::error::{CommandError, Completion};
+use crate::session::meaning;
 use ctxc_core::apply::folded_batches;
 use ctxc_store::{DocumentId, Query};
 

@@ -7,9 +7,9 @@ use clap::builder::NonEmptyStringValueParser;
 
 use super::args::ArchiveArg;
 use super::opened::OpenArchive;
-use crate::cli::entry::{Named, named};
-use crate::cli::error::{CommandError, Completion};
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry, Shown};
+use crate::session::entry::{Named, named};
+use crate::session::error::{CommandError, Completion};
 use ctxc_core::apply::{NamedBatch, over, texts};
 use ctxc_store::{DocumentId, Kind, Originals};
 use ctxc_transcript::text::Digest;

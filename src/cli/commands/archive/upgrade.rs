@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::args::ArchiveArg;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
 use crate::report::envelope;
+use crate::session::error::{CommandError, Completion};
 use ctxc_store::{ArchiveUrl, Upgraded, hide_password, upgrade};
 
 /// The schema of an archive before and after an upgrade.

@@ -9,7 +9,7 @@ use anyhow::anyhow;
 
 use crate::cli::context::Context;
 use crate::cli::dispatch::parse;
-use crate::cli::error::CommandError;
+use crate::session::error::CommandError;
 use std::ffi::OsStr;
 
 pub(crate) const EXAMPLES: &str = "\

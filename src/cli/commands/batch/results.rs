@@ -8,8 +8,8 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use serde::{Deserialize, Serialize};
 
-use crate::cli::error::CommandError;
-use crate::cli::ui::Ui;
+use crate::session::error::CommandError;
+use crate::terminal::ui::Ui;
 use ctxc_transcript::text::printable;
 
 /// What stands in front of each result.

@@ -18,12 +18,12 @@ use super::input::{BadLine, Item, each_item};
 use super::results::{BatchKey, Results};
 use crate::cli::context::Context;
 use crate::cli::dispatch::run_one;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::interrupt::INTERRUPTED;
-use crate::cli::places::Environment;
-use crate::cli::ui::{Streams, Ui, Verbosity};
+use crate::cli::environment::Environment;
 use crate::report::envelope::{ErrorReport, failure_to_json};
 use crate::report::size::{count, counted};
+use crate::session::error::{CommandError, Completion};
+use crate::terminal::interrupt::INTERRUPTED;
+use crate::terminal::ui::{Streams, Ui, Verbosity};
 use ctxc_transcript::text::Digest;
 
 /// How often a worker that has nothing to do looks whether it shall stop.

@@ -6,7 +6,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use super::{delete, load, push, read};
 use crate::buffer::{Name, Speaker};
 use crate::cli::context::Context;
-use crate::cli::error::CommandError;
+use crate::session::error::CommandError;
 
 pub(crate) const EXAMPLES: &str = "\
 For scripts and agents that hold a conversation of their own. A buffer keeps the newest utterances verbatim, and \

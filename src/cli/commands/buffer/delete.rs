@@ -7,8 +7,8 @@ use super::args::WhereArgs;
 use super::opened::OpenBuffer;
 use crate::buffer::Deleted;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
 use crate::report::buffer::DeleteReport;
+use crate::session::error::{CommandError, Completion};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

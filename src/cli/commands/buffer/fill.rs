@@ -6,13 +6,13 @@ use super::opened::OpenBuffer;
 use crate::buffer::{Change, Due, Name, Settled, Spoken};
 use crate::cli::args::{EngineArgs, WordingArgs};
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion, Kind};
-use crate::cli::folding;
-use crate::cli::quantity::some_tokens;
-use crate::cli::settings::{Keep, Summarizing};
-use crate::cli::ui::Ui;
 use crate::report::buffer::PushReport;
 use crate::report::size::{counted, tokens};
+use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::options::{Keep, Summarizing};
+use crate::session::quantity::some_tokens;
+use crate::session::summarize::fold as fold_chunks;
+use crate::terminal::ui::Ui;
 use ctxc_transcript::text::Tokens;
 
 #[derive(Debug, clap::Args)]
@@ -88,7 +88,7 @@ fn settle(buffer: &mut OpenBuffer<'_>, mut how: Summarizing) -> Result<Settled, 
 }
 
 fn summarise(due: &Due, how: &Summarizing, keep: &Keep, name: &Name, ui: &Ui) -> Result<String, CommandError> {
-    let folded = folding::fold(&due.chunks, &due.existing, how, keep, Some(&name.session()), ui)?;
+    let folded = fold_chunks(&due.chunks, &due.existing, how, keep, Some(&name.session()), ui)?;
     Ok(folded.summaries.into_iter().next_back().unwrap_or_default())
 }
 

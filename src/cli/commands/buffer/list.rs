@@ -1,8 +1,8 @@
 //! `ctxc buffer list`: list the buffers of an archive.
 
 use super::opened::OpenBuffer;
-use crate::cli::error::{CommandError, Completion};
 use crate::report::buffer::Buffers;
+use crate::session::error::{CommandError, Completion};
 
 pub(super) fn run(buffer: &OpenBuffer<'_>) -> Result<Completion, CommandError> {
     let names = crate::buffer::names(&*buffer.archive)?;

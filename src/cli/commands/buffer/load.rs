@@ -8,8 +8,8 @@ use super::opened::OpenBuffer;
 use crate::buffer::{Speaker, Spoken};
 use crate::cli::args::{EngineArgs, SessionArg};
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
 use ctxc_core::apply;
 use ctxc_core::apply::{SpokenMessage, read_spoken};
 

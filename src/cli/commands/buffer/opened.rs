@@ -3,8 +3,8 @@
 use super::args::WhereArgs;
 use crate::buffer::Name;
 use crate::cli::context::Context;
-use crate::cli::error::CommandError;
-use crate::cli::stored;
+use crate::session::archives;
+use crate::session::error::CommandError;
 use ctxc_store as archive;
 use ctxc_store::{Archive, ArchiveUrl};
 
@@ -22,7 +22,7 @@ impl<'a> OpenBuffer<'a> {
         if let Ok(ArchiveUrl::Memory) = url.parse() {
             context.ui.warning("an archive in memory is gone when this command ends; use --archive sqlite:PATH");
         }
-        let archive = stored::open(&url)?;
+        let archive = archives::open(&url)?;
         Ok(Self { url, archive, name, context })
     }
 

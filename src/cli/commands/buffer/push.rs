@@ -10,8 +10,8 @@ use super::opened::OpenBuffer;
 use crate::buffer::{Speaker, Spoken};
 use crate::cli::args::EngineArgs;
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::interrupt::while_waiting;
+use crate::session::error::{CommandError, Completion};
+use crate::terminal::interrupt::while_waiting;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

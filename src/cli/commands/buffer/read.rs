@@ -5,8 +5,8 @@ use anyhow::anyhow;
 use super::args::{WhereArgs, speaker};
 use super::opened::OpenBuffer;
 use crate::buffer::Speaker;
-use crate::cli::error::{CommandError, Completion};
 use crate::report::buffer::Utterances;
+use crate::session::error::{CommandError, Completion};
 use ctxc_store::Query;
 
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,7 @@ use super::opened::OpenBuffer;
 use super::read::{LastArgs, ReadArgs, SearchArgs, Which};
 use super::{delete, list, load, push, read, state};
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
+use crate::session::error::{CommandError, Completion};
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let to_read = |place| OpenBuffer::to_read(place, context);

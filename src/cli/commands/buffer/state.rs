@@ -2,9 +2,9 @@
 
 use super::opened::OpenBuffer;
 use crate::buffer::State;
-use crate::cli::error::{CommandError, Completion};
 use crate::report::buffer::{FillReport, SummaryReport};
 use crate::report::size::counted;
+use crate::session::error::{CommandError, Completion};
 
 pub(super) fn summary(buffer: &OpenBuffer<'_>) -> Result<Completion, CommandError> {
     let state = crate::buffer::state(&*buffer.archive, &buffer.name)?;

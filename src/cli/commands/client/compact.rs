@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 
 use super::run::read_input;
 use crate::cli::args::ProtectArgs;
-use crate::cli::asking::allow_on_server;
 use crate::cli::client::{How, Plan, Request, plan};
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
 #[cfg(feature = "mcp")]
-use crate::cli::mcp;
-use crate::cli::settings::{Compacting, EngineChoice, Keep, Mode, Output, Rewriting, Summaries, Summarizing};
-use crate::cli::stored;
+use crate::mcp;
+use crate::session::archives;
+use crate::session::consent::allow_on_server;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Output, Rewriting, Summaries, Summarizing};
 #[cfg(feature = "mcp")]
-use crate::cli::ui::Ui;
+use crate::terminal::ui::Ui;
 use ctxc_core::plan::{Preset, PruneStage};
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_engine::Prompts;
@@ -65,7 +65,7 @@ pub(super) fn compact(context: &Context<'_>) -> Result<Completion, CommandError>
         && !records.is_empty()
     {
         allow_on_server(url, how.rewriting.on_server, false, ui)?;
-        let mut archive = stored::open(url)?;
+        let mut archive = archives::open(url)?;
         records.iter().try_for_each(|record| archive.put_record(record))?;
         archive.commit()?;
     }

@@ -15,10 +15,10 @@ use crate::cli::client::{
     skills_folder, status_line, version_in, write,
 };
 use crate::cli::context::Context;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::interrupt::while_waiting;
-use crate::cli::places::data_dir;
+use crate::cli::environment::data_dir;
 use crate::report::client::{ClientStatus, FileRow, Installed};
+use crate::session::error::{CommandError, Completion};
+use crate::terminal::interrupt::while_waiting;
 use ctxc_store::hide_password;
 
 pub(crate) const EXAMPLES: &str = "\
