@@ -6,14 +6,10 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::{env, fs};
 
-use clap::CommandFactory;
-use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 
-use super::root::Args;
 use crate::cli::environment::Environment;
 use crate::report::when::to_second;
 use crate::session::archives;
@@ -31,16 +27,6 @@ const LARGEST: u64 = 32 << 20;
 
 /// How much of a call is shown beside its handle, in characters.
 const ARGUMENT: usize = 60;
-
-/// Answers a shell that asks for a completion; `None` where none does.
-pub(super) fn complete() -> Option<ExitCode> {
-    let folder = env::current_dir().ok();
-    match CompleteEnv::with_factory(Args::command).try_complete(env::args_os(), folder.as_deref()) {
-        Ok(false) => None,
-        Ok(true) => Some(ExitCode::SUCCESS),
-        Err(_) => Some(ExitCode::FAILURE),
-    }
-}
 
 /// Completes a SESSION.
 pub(super) fn sessions() -> ArgValueCompleter {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap_complete::CompleteEnv;
 
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
@@ -15,7 +16,6 @@ use super::commands::{
     doctor, export, find, fit, forget, gain, keep, list, log, man, map, overview, prune, refs, restore, run, show,
     stats, truncate, undo,
 };
-use super::completing;
 use super::context::{Context, Form, Reporting};
 use super::root::{Args, Verb};
 use crate::cli::environment::Environment;
@@ -27,7 +27,7 @@ use crate::terminal::ui::{Streams, Ui, print_usage};
 /// Runs `ctxc` on the arguments and the environment of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    if let Some(answered) = completing::complete() {
+    if let Some(answered) = complete() {
         return answered;
     }
     let typed: Vec<OsString> = std::env::args_os().collect();
@@ -53,8 +53,18 @@ pub fn main() -> ExitCode {
     ended(done, &reporting, &ui).into()
 }
 
+/// Answers a shell that asks for a completion; `None` where none does.
+fn complete() -> Option<ExitCode> {
+    let folder = std::env::current_dir().ok();
+    match CompleteEnv::with_factory(Args::command).try_complete(std::env::args_os(), folder.as_deref()) {
+        Ok(false) => None,
+        Ok(true) => Some(ExitCode::SUCCESS),
+        Err(_) => Some(ExitCode::FAILURE),
+    }
+}
+
 /// The arguments, and the verb as results name it.
-pub(super) struct Parsed {
+struct Parsed {
     args: Args,
     verb: String,
 }
@@ -63,7 +73,7 @@ pub(super) struct Parsed {
 ///
 /// # Errors
 /// When it makes no sense, or asks for help.
-pub(super) fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
+fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
     let mut matches = Args::grouped().try_get_matches_from(typed)?;
     let verb = verb_of(&matches);
     let args = Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Args::command()))?;
@@ -129,11 +139,16 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, surroundi
     Ended { code, stdout, stderr }
 }
 
+/// Says what is wrong with a command line, where something is.
+fn check(typed: &[OsString]) -> Result<(), String> {
+    parse(typed).map(drop).map_err(|error| usage(&error).message)
+}
+
 /// Runs the command line `typed` within another command, `ui` getting what it prints.
 ///
 /// # Errors
 /// When it fails; then `ui` was told nothing of it.
-pub(super) fn run_one(typed: &[OsString], environment: &Environment, ui: &Ui) -> Result<Completion, ErrorReport> {
+fn run_one(typed: &[OsString], environment: &Environment, ui: &Ui) -> Result<Completion, ErrorReport> {
     let Parsed { args, verb } = parse(typed).map_err(|error| usage(&error))?;
     let reporting = args.global.reporting(verb);
     dispatch(args.verb, reporting, environment, ui).map_err(|error| error.report())
@@ -183,7 +198,7 @@ fn dispatch(
         #[cfg(feature = "mcp")]
         Verb::Mcp(args) => mcp::run(args, &context),
         Verb::Export(args) => export::run(args, &context),
-        Verb::Batch(args) => batch::run(args, &context),
+        Verb::Batch(args) => batch::run(args, &context, batch::Runner { check, run_one }),
         Verb::Client(args) => client::run(args, &context),
         Verb::Statusline(args) => client::run_status_line(&args, &context),
         Verb::Config => config::run(&context),
@@ -196,7 +211,7 @@ fn dispatch(
         Verb::Clean(args) => clean::run(&args, &context),
         Verb::Log(args) => log::run(&args, &context),
         Verb::Completions(args) => completions::run(&args, &context),
-        Verb::Man(args) => man::run(&args, &context),
+        Verb::Man(args) => man::run(&args, Args::command(), &context),
         Verb::Archive(args) => archive::run(args, &context),
         Verb::Buffer(args) => buffer::run(args, &context),
     }
@@ -215,7 +230,7 @@ fn usage_as_json(error: &clap::Error, typed: &[OsString]) -> Vec<u8> {
 }
 
 /// What clap has to say as the report of an error.
-pub(super) fn usage(error: &clap::Error) -> ErrorReport {
+fn usage(error: &clap::Error) -> ErrorReport {
     let text = error.render().to_string();
     // `error: what is wrong`, then tips and the usage, each behind an empty line.
     let mut parts = text.split("\n\n").map(str::trim);

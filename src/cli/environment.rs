@@ -7,7 +7,7 @@ use std::{env, fmt};
 use anyhow::Context;
 use etcetera::BaseStrategy;
 
-use super::config::{Config, Layer, Source};
+use super::config::{Config, Layer, Source, lower_only};
 use crate::session::error::CommandError;
 use crate::session::options::{Consent, Keep};
 use ctxc_core::apply::Shelf;
@@ -89,7 +89,8 @@ impl Environment {
         cwd: PathBuf,
         user_folder: Option<&Path>,
     ) -> Result<Self, CommandError> {
-        let layers = Layer::all(&set, &cwd, user_folder)?;
+        let mut layers = Layer::all(&set, &cwd, user_folder)?;
+        lower_only(&mut layers);
         let config = Config::of(&layers)?;
         let openrouter_key = set(OPENROUTER_API_KEY).map(|value| value.to_string_lossy().parse()).transpose();
         let openrouter_key =

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::report::rewritten::Rewritten;
 use crate::session::error::CommandError;
 
 /// What a tool answers: text for the model, and data where a program may want it.
@@ -41,4 +42,13 @@ impl Answer {
         }
         self
     }
+}
+
+/// Where the result is, and how to go on in it; nothing where nothing was written.
+pub(super) fn new_session(rewritten: &Rewritten) -> String {
+    let Some(id) = rewritten.session_id.as_ref().filter(|_| rewritten.output.is_some()) else { return String::new() };
+    format!(
+        "new session: {id}\nthe running session does not change; later calls of these tools act on the new session, with \
+         what was added here since"
+    )
 }

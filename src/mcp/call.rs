@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use serde_json::{Map, Value};
 
-use super::tools::Tool;
+use super::tools::{FIT, HITS, Tool};
 use crate::session::cut::TargetSpec;
 use crate::session::error::CommandError;
 use crate::session::fit::Effort;
@@ -72,11 +72,6 @@ pub(crate) enum Listed {
     Calls,
     Messages,
 }
-
-/// The target of `fit` where none is given.
-pub(super) const FIT: &str = "50%";
-/// How many entries `memory_read` gives where it is not told, and at most.
-pub(super) const HITS: (u32, u32) = (5, 20);
 
 impl Call {
     /// # Errors

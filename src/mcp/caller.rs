@@ -12,7 +12,7 @@ use anyhow::anyhow;
 use serde_json::Value;
 
 use super::call::Request;
-use super::handler::Settings;
+use super::settings::Settings;
 use super::tools::Tool;
 use crate::session::error::{CommandError, describe};
 use crate::terminal::ui::Ui;

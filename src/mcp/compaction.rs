@@ -3,8 +3,8 @@
 use anyhow::anyhow;
 use serde_json::{Value, json};
 
-use super::Settings;
 use super::answer::Answer;
+use super::settings::Settings;
 use super::subject::{Subject, rewriting};
 use crate::report::compact::{CompactReport, CompactStats};
 use crate::report::rewritten::Rewritten;

@@ -2,10 +2,10 @@
 
 use anyhow::anyhow;
 
-use super::answer::{Answer, Outcome};
+use super::answer::{Answer, Outcome, new_session};
 use super::call::{Action, Change};
+use super::settings::Settings;
 use super::subject::{Subject, rewriting};
-use super::{Settings, handler};
 use crate::report::prune::Told;
 use crate::report::rewritten::Rewritten;
 use crate::session::archives;
@@ -46,7 +46,7 @@ pub(super) fn answer(
             (report.to_string(), report.rewritten, Outcome::Done)
         }
     };
-    let text = format!("{}\n{}", text.trim_end(), handler::told(&rewritten));
+    let text = format!("{}\n{}", text.trim_end(), new_session(&rewritten));
     Ok((Answer { outcome, ..Answer::text(text.trim_end()) }, rewritten))
 }
 

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 
-use super::Settings;
 use super::answer::Answer;
 use super::call::Wanted;
+use super::settings::Settings;
 use super::subject::Subject;
 use crate::report::size::counted;
 use crate::report::when::to_second;

@@ -16,6 +16,7 @@ mod memory;
 mod refs;
 mod running;
 mod server;
+mod settings;
 mod stats;
 mod subject;
 mod tools;
@@ -23,6 +24,6 @@ mod tools;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use call::reads_any_call;
 pub(crate) use call::{Action, Call, Change};
-pub(crate) use handler::Settings;
 pub(crate) use running::{Asked, announce};
 pub(crate) use server::serve;
+pub(crate) use settings::Settings;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::Settings;
 use super::answer::Answer;
 use super::call::{List, Listed};
+use super::settings::Settings;
 use super::subject::Subject;
 use crate::report::refs::{ARGUMENT_LEN, CallRow, MessageRow};
 use crate::report::size::count;

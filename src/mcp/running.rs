@@ -7,10 +7,10 @@ use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Settings;
 use super::answer::Answer;
 use super::call::{Action, Call, Change, Request};
 use super::handler::while_changing;
+use super::settings::Settings;
 use super::subject::{self, Subject};
 use super::tools::Tool;
 use crate::report::prune::Told;

@@ -20,7 +20,8 @@ use tokio::sync::Notify;
 
 use super::answer::{Answer, Outcome};
 use super::call::Request;
-use super::handler::{Handler, Settings};
+use super::handler::Handler;
+use super::settings::Settings;
 use super::tools::{Effect, INSTRUCTIONS, Tool};
 use crate::session::error::{CommandError, Completion};
 use crate::terminal::interrupt;

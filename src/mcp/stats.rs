@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::Settings;
 use super::answer::Answer;
+use super::settings::Settings;
 use super::subject::Subject;
 use crate::report::size::{counted, percent, tokens};
 use crate::report::stats::{Measured, Stats};

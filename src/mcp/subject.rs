@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use super::settings::Settings;
 use super::tools::Tool;
 use crate::session::archives;
 use crate::session::error::CommandError;
@@ -80,7 +81,7 @@ fn stopgap(tool: &str) -> Stopgap {
 }
 
 /// How the subject is rewritten: into a new session beside it.
-pub(super) fn rewriting(subject: &Subject, settings: &super::Settings) -> Rewriting {
+pub(super) fn rewriting(subject: &Subject, settings: &Settings) -> Rewriting {
     let path = subject.reading.path.as_deref().unwrap_or(&subject.source);
     Rewriting {
         source: found(path),

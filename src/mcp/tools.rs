@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::call::{FIT, HITS};
+/// The target of `fit` where none is given.
+pub(super) const FIT: &str = "50%";
+/// How many entries `memory_read` gives where it is not told, and at most.
+pub(super) const HITS: (u32, u32) = (5, 20);
 
 /// A tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

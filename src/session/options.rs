@@ -115,6 +115,16 @@ impl EngineChoice {
     }
 }
 
+/// What shortens texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum EngineName {
+    /// A model of OpenRouter or any OpenAI-compatible server
+    Chat,
+    /// Built in: offline, no key, deterministic
+    Extract,
+}
+
 /// When a conversation is compacted, and into what.
 #[derive(Clone, Debug)]
 pub(crate) struct Summaries {

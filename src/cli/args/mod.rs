@@ -9,7 +9,7 @@ mod shared;
 mod summarizing;
 mod targets;
 
-pub(crate) use engine::{EngineArgs, EngineName};
+pub(crate) use engine::EngineArgs;
 pub(crate) use meaning::MeaningArgs;
 pub(crate) use pruning::{ExtraArgs, ProtectArgs, SelectArgs};
 pub(crate) use removal::RemovalArgs;

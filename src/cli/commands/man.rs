@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use clap::CommandFactory;
 use clap_mangen::Man;
 
 use crate::cli::context::Context;
-use crate::cli::root::Args as AllArgs;
 use crate::session::error::{CommandError, Completion};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::write_document;
@@ -24,8 +22,8 @@ pub(crate) struct Args {
     folder: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let mut command = AllArgs::command();
+/// `command` is the program, whose verbs have pages.
+pub(crate) fn run(args: &Args, mut command: clap::Command, context: &Context<'_>) -> Result<Completion, CommandError> {
     // Each verb knows only then what it is called as a whole.
     command.build();
     let Some(folder) = &args.folder else {

@@ -6,8 +6,7 @@ use anyhow::anyhow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::args::ArchiveArg;
-use super::opened::OpenArchive;
+use super::opened::{ArchiveArg, OpenArchive};
 use crate::cli::context::Context;
 use crate::report::envelope;
 use crate::report::size::counted;

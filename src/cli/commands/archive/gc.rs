@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use jiff::{SignedDuration, Timestamp};
 
-use super::args::ArchiveArg;
-use super::opened::OpenArchive;
+use super::opened::{ArchiveArg, OpenArchive};
 use crate::report::archive::Swept;
 use crate::report::size;
 use crate::session::error::{CommandError, Completion};

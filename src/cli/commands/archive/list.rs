@@ -1,7 +1,6 @@
 //! `ctxc archive list`: list the newest operations, or the newest entries of one kind.
 
-use super::args::{ArchiveArg, NarrowArgs};
-use super::opened::OpenArchive;
+use super::opened::{ArchiveArg, NarrowArgs, OpenArchive};
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
 use crate::session::error::{CommandError, Completion};
 use ctxc_core::apply::document;

@@ -1,6 +1,5 @@
 //! `ctxc archive`: look into the archive, copy it, clean it up.
 
-mod args;
 pub(crate) mod copy;
 mod gc;
 mod list;
@@ -10,5 +9,4 @@ mod search;
 mod show;
 pub(crate) mod upgrade;
 
-pub(crate) use args::{Args, EXAMPLES};
-pub(crate) use run::run;
+pub(crate) use run::{Args, EXAMPLES, run};

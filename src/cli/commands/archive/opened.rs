@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use anyhow::{Context as _, anyhow};
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 
-use super::args::ArchiveArg;
 use crate::cli::context::Context;
 use crate::session::archives;
 use crate::session::archives::session_names;
@@ -18,6 +18,31 @@ use ctxc_store::{Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, RecordFi
 use ctxc_transcript::session;
 use ctxc_transcript::session::Places;
 use ctxc_transcript::text::Stopped;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ArchiveArg {
+    /// Archive URL: sqlite:PATH or postgres://... [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
+    pub(super) archive: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Filters")]
+pub(crate) struct NarrowArgs {
+    /// Only this session and those it was made from: a path, an id or its prefix, or `latest`
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub(super) session: Option<String>,
+    /// Only entries of this kind
+    #[arg(long, value_parser = kind())]
+    pub(super) kind: Option<Kind>,
+    /// Maximum number of results
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(super) limit: u32,
+}
+
+fn kind() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).try_map(|name| name.parse::<Kind>())
+}
 
 /// An archive that is looked into.
 pub(super) struct OpenArchive<'a> {

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use anyhow::anyhow;
 
-use super::args::{ArchiveArg, NarrowArgs};
-use super::opened::OpenArchive;
+use super::opened::{ArchiveArg, NarrowArgs, OpenArchive};
 use crate::cli::args::MeaningArgs;
 use crate::cli::context::Context;
 use crate::report::archive::Found;

@@ -5,8 +5,7 @@ use std::io::Write;
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::args::ArchiveArg;
-use super::opened::OpenArchive;
+use super::opened::{ArchiveArg, OpenArchive};
 use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry, Shown};
 use crate::session::entry::{Named, named};
 use crate::session::error::{CommandError, Completion};

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::args::ArchiveArg;
+use super::opened::ArchiveArg;
 use crate::cli::context::Context;
 use crate::report::envelope;
 use crate::session::error::{CommandError, Completion};

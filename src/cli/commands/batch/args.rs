@@ -1,6 +1,6 @@
 //! What `ctxc batch` runs on each session.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread::available_parallelism;
@@ -8,9 +8,10 @@ use std::thread::available_parallelism;
 use anyhow::anyhow;
 
 use crate::cli::context::Context;
-use crate::cli::dispatch::parse;
-use crate::session::error::CommandError;
-use std::ffi::OsStr;
+use crate::cli::environment::Environment;
+use crate::report::envelope::ErrorReport;
+use crate::session::error::{CommandError, Completion};
+use crate::terminal::ui::Ui;
 
 pub(crate) const EXAMPLES: &str = "\
 Reads paths from standard input, one per line, or JSON objects with `path` and `options`. Prints one JSON result \
@@ -44,7 +45,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(super) fn resolve(self, context: &Context<'_>) -> Result<Settings, CommandError> {
+    pub(super) fn resolve(self, context: &Context<'_>, runner: Runner) -> Result<Settings, CommandError> {
         let Self { jobs, results, verb, options } = self;
         if !VERBS.contains(&verb.as_str()) {
             return Err(CommandError::usage(anyhow!("{verb:?} cannot be run on many sessions"))
@@ -59,11 +60,19 @@ impl Args {
         }
         let settings = Settings { jobs: jobs.map_or_else(cpus, NonZeroUsize::get), results, verb, options };
         // An option that is wrong for one session is wrong for all.
-        match parse(&settings.typed("session.jsonl".as_ref(), &[])) {
-            Ok(_) => Ok(settings),
-            Err(error) => Err(CommandError::usage(anyhow!("{}", crate::cli::dispatch::usage(&error).message))),
-        }
+        let typed = settings.typed("session.jsonl".as_ref(), &[]);
+        (runner.check)(&typed).map_err(|problem| CommandError::usage(anyhow!("{problem}")))?;
+        Ok(settings)
     }
+}
+
+/// How a command line is checked and run.
+#[derive(Clone, Copy)]
+pub(crate) struct Runner {
+    /// Says what is wrong with it, where something is.
+    pub(crate) check: fn(&[OsString]) -> Result<(), String>,
+    /// Runs it; the `Ui` gets what it prints.
+    pub(crate) run_one: fn(&[OsString], &Environment, &Ui) -> Result<Completion, ErrorReport>,
 }
 
 /// What to run, and where its results go.

@@ -13,11 +13,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::args::{Args, Settings};
+use super::args::{Args, Runner, Settings};
 use super::input::{BadLine, Item, each_item};
 use super::results::{BatchKey, Results};
 use crate::cli::context::Context;
-use crate::cli::dispatch::run_one;
 use crate::cli::environment::Environment;
 use crate::report::envelope::{ErrorReport, failure_to_json};
 use crate::report::size::{count, counted};
@@ -31,6 +30,7 @@ const IDLE: Duration = Duration::from_millis(100);
 
 /// What the workers share.
 struct Batch<'a> {
+    runner: Runner,
     settings: &'a Settings,
     environment: &'a Environment,
     ui: &'a Ui,
@@ -55,13 +55,13 @@ struct Counts {
 /// What a worker is given.
 type Given = Result<Item, BadLine>;
 
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let settings = &args.resolve(context)?;
+pub(crate) fn run(args: Args, context: &Context<'_>, runner: Runner) -> Result<Completion, CommandError> {
+    let settings = &args.resolve(context, runner)?;
     let ui = context.ui;
     let (results, known) = Results::open(settings.results.as_deref(), ui)?;
     let (_, _, stop) = ui.parts();
     let state = State { results, counts: Counts::default(), ended: None };
-    let batch = Batch { settings, environment: context.environment, ui, stop, state: Mutex::new(state) };
+    let batch = Batch { settings, runner, environment: context.environment, ui, stop, state: Mutex::new(state) };
     let (give, items) = sync_channel(settings.jobs);
     let items = Mutex::new(items);
     // It may wait for a line that never comes: nobody waits for it.
@@ -144,7 +144,7 @@ impl<'a> Batch<'a> {
         let verbosity = if self.ui.is_verbose() { Verbosity::Normal } else { Verbosity::Quiet };
         let ui = Ui::kept(verbosity, streams.clone(), Arc::clone(&self.stop));
         // One session is no reason to leave the others out, whatever is wrong with it.
-        let ran = catch_unwind(AssertUnwindSafe(|| run_one(&typed, self.environment, &ui)));
+        let ran = catch_unwind(AssertUnwindSafe(|| (self.runner.run_one)(&typed, self.environment, &ui)));
         drop(ui);
         let (stdout, stderr) = streams.into_parts();
         for line in String::from_utf8_lossy(&stderr).lines() {

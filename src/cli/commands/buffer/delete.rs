@@ -3,8 +3,7 @@
 use anyhow::anyhow;
 use jiff::Timestamp;
 
-use super::args::WhereArgs;
-use super::opened::OpenBuffer;
+use super::opened::{OpenBuffer, WhereArgs};
 use crate::buffer::Deleted;
 use crate::cli::context::Context;
 use crate::report::buffer::DeleteReport;

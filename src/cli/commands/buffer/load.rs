@@ -2,9 +2,8 @@
 
 use anyhow::Context as _;
 
-use super::args::WhereArgs;
 use super::fill::{LimitArgs, fill};
-use super::opened::OpenBuffer;
+use super::opened::{OpenBuffer, WhereArgs};
 use crate::buffer::{Speaker, Spoken};
 use crate::cli::args::{EngineArgs, SessionArg};
 use crate::cli::context::Context;

@@ -1,6 +1,5 @@
 //! `ctxc buffer`: keep a conversation, the newest of it word for word and the rest in short.
 
-mod args;
 mod delete;
 mod fill;
 mod list;
@@ -11,5 +10,4 @@ mod read;
 mod run;
 mod state;
 
-pub(crate) use args::{Args, EXAMPLES};
-pub(crate) use run::run;
+pub(crate) use run::{Args, EXAMPLES, run};

@@ -1,12 +1,47 @@
 //! A buffer in an archive that is open.
 
-use super::args::WhereArgs;
-use crate::buffer::Name;
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+
+use crate::buffer::{Name, Speaker};
 use crate::cli::context::Context;
 use crate::session::archives;
 use crate::session::error::CommandError;
 use ctxc_store as archive;
 use ctxc_store::{Archive, ArchiveUrl};
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Buffer")]
+pub(crate) struct WhereArgs {
+    /// Buffer name
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = name)]
+    pub(super) buffer: Name,
+    #[command(flatten)]
+    pub(super) archive: ArchiveArg,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Buffer")]
+pub(crate) struct ArchiveArg {
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    archive: Option<String>,
+}
+
+impl WhereArgs {
+    /// The URL of the archive.
+    pub(super) fn url(&self, context: &Context<'_>) -> Result<String, CommandError> {
+        context.environment.archive_url(self.archive.archive.as_deref())
+    }
+}
+
+fn name(typed: &str) -> Result<Name, String> {
+    typed.parse().map_err(|error: crate::buffer::NotAName| error.to_string())
+}
+
+/// Reads the name of a speaker.
+pub(super) fn speaker() -> impl TypedValueParser<Value = Speaker> {
+    PossibleValuesParser::new(Speaker::ALL.map(Speaker::name)).try_map(|name| name.parse::<Speaker>())
+}
 
 /// A buffer that is worked with.
 pub(super) struct OpenBuffer<'a> {

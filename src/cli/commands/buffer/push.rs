@@ -4,9 +4,8 @@ use std::io::{self, IsTerminal, Read};
 
 use anyhow::{Context as _, anyhow};
 
-use super::args::{WhereArgs, speaker};
 use super::fill::{LimitArgs, fill};
-use super::opened::OpenBuffer;
+use super::opened::{OpenBuffer, WhereArgs, speaker};
 use crate::buffer::{Speaker, Spoken};
 use crate::cli::args::EngineArgs;
 use crate::cli::context::Context;

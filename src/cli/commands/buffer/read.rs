@@ -2,8 +2,7 @@
 
 use anyhow::anyhow;
 
-use super::args::{WhereArgs, speaker};
-use super::opened::OpenBuffer;
+use super::opened::{OpenBuffer, WhereArgs, speaker};
 use crate::buffer::Speaker;
 use crate::report::buffer::Utterances;
 use crate::session::error::{CommandError, Completion};

@@ -1,11 +1,80 @@
 //! Which verb of `ctxc buffer` is meant.
 
-use super::args::{Args, Verb, WhereArgs};
-use super::opened::OpenBuffer;
+use clap::Subcommand;
+
+use super::opened::{ArchiveArg, OpenBuffer, WhereArgs};
 use super::read::{LastArgs, ReadArgs, SearchArgs, Which};
 use super::{delete, list, load, push, read, state};
 use crate::cli::context::Context;
 use crate::session::error::{CommandError, Completion};
+
+pub(crate) const EXAMPLES: &str = "\
+For scripts and agents that hold a conversation of their own. A buffer keeps the newest utterances verbatim, and \
+a summary of the evicted ones. Buffers are stored in an archive, which several processes can use at once. \
+Evicted utterances stay there: `ctxc archive search` finds them.
+
+Examples:
+  ctxc buffer push \"Use port 8443\" --speaker user
+  ctxc buffer last 5
+  ctxc buffer load latest --buffer shop --size 50
+  ctxc buffer search port --speaker user
+  ctxc buffer summary --json";
+
+const PUSH_EXAMPLES: &str = "\
+Prints the sequence number of the utterance, which never changes. Evicted utterances are summarized at once; if that \
+fails, the next push tries again.
+
+Examples:
+  ctxc buffer push \"Use port 8443\" --speaker user
+  git diff | ctxc buffer push --speaker system --max-tokens 4000
+  ctxc buffer push --buffer shop --size 50 - < answer.txt";
+
+const LOAD_EXAMPLES: &str = "\
+Adds the messages of the person, the model and the client in order, with their times; tool calls, results and thinking are \
+left out. Turns count from 1; what precedes the first turn is turn 0. Prints the first and the last sequence number.
+
+Examples:
+  ctxc buffer load latest
+  ctxc buffer load 4b2030ed --buffer shop --size 50";
+
+const DELETE_EXAMPLES: &str = "\
+Deletes permanently, from the archive too. Other sequence numbers do not change.
+
+Examples:
+  ctxc buffer delete 7
+  ctxc buffer delete --all --buffer shop";
+
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Add an utterance
+    #[command(after_help = PUSH_EXAMPLES)]
+    Push(Box<push::Args>),
+    /// Add the messages of a session
+    #[command(after_help = LOAD_EXAMPLES)]
+    Load(Box<load::Args>),
+    /// Show the newest utterances
+    Last(LastArgs),
+    /// Show all utterances
+    Read(ReadArgs),
+    /// Search utterances
+    Search(SearchArgs),
+    /// Show the summary of evicted utterances
+    Summary(WhereArgs),
+    /// Show how full the buffer is
+    Tokens(WhereArgs),
+    /// Delete an utterance or the buffer
+    #[command(after_help = DELETE_EXAMPLES)]
+    Delete(delete::Args),
+    /// List the buffers
+    List(ArchiveArg),
+}
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let to_read = |place| OpenBuffer::to_read(place, context);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::run::read_input;
+use super::process::read_input;
 use crate::cli::args::ProtectArgs;
 use crate::cli::client::{How, Plan, Request, plan};
 use crate::cli::context::Context;

@@ -1,6 +1,7 @@
 //! `ctxc client`: what the plugin runs inside Claude Code, and its installation.
 
 mod compact;
+mod process;
 mod run;
 mod upkeep;
 

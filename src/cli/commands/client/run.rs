@@ -9,6 +9,7 @@ use serde_json::Value;
 #[cfg(feature = "mcp")]
 use super::compact::ask;
 use super::compact::{compact, print_measured};
+use super::process::{program, read_input};
 use super::upkeep::repair;
 use crate::cli::client::{
     Doing, Status, Touched, add_status_line, is_own_status_line, program_in, remove, remove_status_line, settings,
@@ -18,7 +19,6 @@ use crate::cli::context::Context;
 use crate::cli::environment::data_dir;
 use crate::report::client::{ClientStatus, FileRow, Installed};
 use crate::session::error::{CommandError, Completion};
-use crate::terminal::interrupt::while_waiting;
 use ctxc_store::hide_password;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -156,10 +156,6 @@ fn place(context: &Context<'_>, of: PlaceOf) -> Result<Place, CommandError> {
     })
 }
 
-pub(super) fn program() -> Result<PathBuf, CommandError> {
-    Ok(std::env::current_exe().context("find the program")?)
-}
-
 fn install(place: &Place, doing: Doing, context: &Context<'_>) -> Result<Completion, CommandError> {
     let touched = write(&place.folder, &program()?, doing)?;
     print("install", doing, touched, place.kept_in.clone(), context)
@@ -202,9 +198,4 @@ fn status(place: &Place, context: &Context<'_>) -> Result<Completion, CommandErr
     };
     context.print(&report, format_args!("{report}\n"))?;
     Ok(Completion::Full)
-}
-
-/// What the plugin hands over.
-pub(super) fn read_input() -> Result<String, CommandError> {
-    Ok(while_waiting(|| std::io::read_to_string(std::io::stdin())).context("read standard input")?)
 }

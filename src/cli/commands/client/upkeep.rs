@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use super::super::keep::{Keeping, Which, keep_sessions};
-use super::run::{program, read_input};
+use super::process::{program, read_input};
 use crate::cli::client::{Hook, archive, repair as mend};
 use crate::cli::context::{Context, Form, Reporting};
 use crate::report::size::count;
