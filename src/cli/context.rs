@@ -122,6 +122,16 @@ impl Context<'_> {
         OpenSession::open(rewriting, self.ui)
     }
 
+    /// Asks a person `question`, where `--yes` was not given. `what` is done then, as an error without a terminal says.
+    ///
+    /// # Errors
+    /// When there is nobody to be asked.
+    pub(crate) fn confirm(&self, question: &str, what: &str, hint: &str) -> Result<bool, CommandError> {
+        self.ui
+            .confirm(question)?
+            .ok_or_else(|| CommandError::usage(anyhow!("--yes is required to {what} without a terminal")).hint(hint))
+    }
+
     /// Refuses a report that cannot be written, or that would take the place of a transcript, before any work is done.
     /// `apart` are the files that the command reads and writes.
     ///

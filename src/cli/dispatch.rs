@@ -186,7 +186,7 @@ fn dispatch(
         Verb::Truncate(args) => truncate::run(args, &context),
         Verb::Check(args) => check::run(&args, &context),
         Verb::List(args) => list::run(&args, &context),
-        Verb::Find(args) => find::run(args, &context),
+        Verb::Find(args) => find::run(&args, &context),
         Verb::Show(args) => show::run(&args, &context),
         Verb::Diff(args) => diff::run(args, &context),
         Verb::Map(args) => map::run(&args, &context),

@@ -14,7 +14,7 @@ use super::settings::Settings;
 use super::subject::Subject;
 use crate::report::size::counted;
 use crate::report::when::to_second;
-use crate::session::archives;
+use crate::session::archives::{self, all_operations};
 use crate::session::entry::{Named, named};
 use crate::session::error::CommandError;
 use crate::session::meaning;
@@ -57,7 +57,7 @@ fn show(id: &str, page: usize, subject: &mut Subject, settings: &Settings) -> Re
     let id = id.trim_matches(['[', ']', '`']).trim_start_matches("ctxc").trim();
     let Ok(archive) = archives::open_existing(&settings.archive) else { return Err(not_here()) };
     let Named::Document(document) = named(id, &*archive, &settings.archive)? else { return Err(not_here()) };
-    let operations = operations(&*archive)?;
+    let operations = all_operations(&*archive)?;
     let sessions = ancestors(&names(subject)?, &operations);
     let own = Own::of(subject, sessions, &operations, &*archive)?;
     let shown = match document {
@@ -83,7 +83,7 @@ fn search(query: &str, limit: u32, mut subject: Subject, settings: &Settings, ui
     }
     let Ok(mut archive) = archives::open_existing(&settings.archive) else { return Ok(Answer::text(NOTHING_YET)) };
     let names = names(&mut subject)?;
-    let operations = operations(&*archive)?;
+    let operations = all_operations(&*archive)?;
     let sessions = ancestors(&names, &operations);
     let is_of_them = |operation: &Operation| {
         sessions.contains(&operation.session) || operation.session_ids.iter().any(|id| sessions.contains(id))
@@ -204,15 +204,6 @@ fn names(subject: &mut Subject) -> Result<Vec<String>, CommandError> {
     names.sort_unstable();
     names.dedup();
     Ok(names)
-}
-
-fn operations(archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
-    let ids = archive.operation_ids()?;
-    let mut operations = Vec::with_capacity(ids.len());
-    for id in &ids {
-        operations.extend(archive.operation(id)?);
-    }
-    Ok(operations)
 }
 
 fn index(archive: &mut dyn Archive, ui: &Ui) -> Result<(), CommandError> {

@@ -15,7 +15,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::n_masked;
 use ctxc_core::version::{KeptSession, kept_sessions, n_masks};
 use ctxc_store as archive;
-use ctxc_store::{Archive, ArchiveUrl, hide_password};
+use ctxc_store::{Archive, ArchiveUrl, Operation, hide_password};
 use ctxc_transcript::session::session_id;
 
 /// Opens the archive at `url`, which is made where there is none yet.
@@ -40,6 +40,18 @@ pub(crate) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError>
 pub(crate) fn open_if_there(url: &str) -> Result<Option<Box<dyn Archive>>, CommandError> {
     let url: ArchiveUrl = url.parse().map_err(CommandError::config)?;
     Ok(archive::open_existing(&url)?)
+}
+
+/// All operations of `archive`, oldest first.
+///
+/// # Errors
+/// When one cannot be read.
+pub(crate) fn all_operations(archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
+    let mut operations = Vec::new();
+    for id in archive.operation_ids()? {
+        operations.extend(archive.operation(&id)?);
+    }
+    Ok(operations)
 }
 
 /// The size of the archive at `place`: of its file, or of its tables on a server.

@@ -16,6 +16,7 @@ pub mod error;
 pub(crate) mod find_index;
 pub(crate) mod fit;
 pub(crate) mod fit_plan;
+pub(crate) mod fit_view;
 pub mod input;
 pub(crate) mod meaning;
 pub(crate) mod open;

@@ -1,8 +1,6 @@
 //! What all verbs that rewrite a session have in common: reading it, carrying the plan out, saying what was done.
 
-use std::path::Path;
-
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 
 use super::error::CommandError;
 use super::reading::{Past, Reading};
@@ -10,17 +8,17 @@ use crate::report::rewritten::{BeforeAfter, Rewritten};
 use crate::session::archives;
 use crate::session::consent::allow_on_server;
 use crate::session::options::{Estimate, Keep, Mode, Output, Rewriting};
-use crate::session::write::{Changes, WriteJob, fresh, into_session, is_among_projects, probe, resume_words};
+use crate::session::write::{Changes, WriteJob, fresh, into_session, probe, resume_words, undo_words};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
     Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
-    has_placeholder, own_edits, recorded_context, shell_word, title_of, unchanged_tokens, with_session,
+    has_placeholder, own_edits, recorded_context, title_of, unchanged_tokens, with_session,
 };
 use ctxc_core::version::{Edits, own_title};
 use ctxc_core::version::{ThinkingPolicy, title_line};
 use ctxc_store::Archive;
 use ctxc_transcript::text::{Digest, Tokens};
-use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Index, LineNo, Totals};
+use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, Totals};
 
 /// What is said of a session that has placeholders in a source.
 pub(crate) const LOST_PAST: &str = "already edited by ctxc, and its original is not in this archive";
@@ -84,8 +82,8 @@ impl<'a> OpenSession<'a> {
 
     /// As [`Self::open`], of a session that has been read.
     pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
-        refuse_unless_transcript(&reading)?;
-        warn_of_chain(&reading, ui);
+        reading.refuse_unless_transcript()?;
+        reading.warn_of_chain(ui);
         let calibration = Calibration::learn(&reading.index, &reading.chain).with_window(settings.window);
         let totals = Totals::of(&reading.index, &reading.chain);
         let mut archive = match &settings.keep {
@@ -376,33 +374,6 @@ impl<'a> OpenSession<'a> {
     }
 }
 
-/// The command that undoes what was written, as a shell takes it; `None` for a stream, whose file is not known.
-fn undo_words(settings: &Rewriting, rewritten: &Rewritten) -> Option<String> {
-    let path = rewritten.output.as_deref()?;
-    let session = match &rewritten.session_id {
-        // An id is looked for among the projects of the client alone.
-        Some(id) if is_among_projects(Path::new(path)) => id.get(..8).unwrap_or(id),
-        Some(_) | None => path,
-    };
-    let in_place = if matches!(settings.output, Output::InPlace(_)) { " --in-place" } else { "" };
-    let archive = settings.typed_archive.as_deref().map(|url| format!(" --archive {}", shell_word(url)));
-    Some(format!("ctxc undo {}{in_place}{}", shell_word(session), archive.unwrap_or_default()))
-}
-
-/// A file of which no line is an entry is no transcript at all.
-pub(crate) fn refuse_unless_transcript(reading: &Reading) -> Result<(), CommandError> {
-    let has = |flag| reading.index.records.iter().any(|record| record.flags.any(flag));
-    if has(Flags::MALFORMED) && !has(Flags::ENTRY) {
-        let n_lines = reading.index.records.len();
-        return Err(CommandError::from(anyhow!(
-            "{} is not a transcript: none of its {n_lines} lines is a JSON object",
-            reading.name
-        ))
-        .hint("use a Claude Code session: a .jsonl file with one JSON object per line"));
-    }
-    Ok(())
-}
-
 /// Warns of a session that ctxc shortened before, of which the archive knows nothing of that (N-05).
 fn warn_of_lost_past(reading: &mut Reading, ui: &Ui) -> Result<(), CommandError> {
     let is_source = reading.past.known.as_ref().is_none_or(|known| known.version.is_none());
@@ -410,24 +381,4 @@ fn warn_of_lost_past(reading: &mut Reading, ui: &Ui) -> Result<(), CommandError>
         ui.warning(format_args!("{}: {LOST_PAST}; it can only be restored to its current state", reading.name));
     }
     Ok(())
-}
-
-fn warn_of_chain(reading: &Reading, ui: &Ui) {
-    let name = &reading.name;
-    match reading.chain.end {
-        ChainEnd::MissingParent(line) if line.0 > 0 => ui.warning(format_args!(
-            "{name}:{}: the conversation starts here: the parent of this entry is missing",
-            line.number()
-        )),
-        ChainEnd::Cycle(line) => {
-            ui.warning(format_args!(
-                "{name}:{}: the conversation starts here: the parents form a cycle",
-                line.number()
-            ));
-        }
-        _ => {}
-    }
-    if let Some(line) = reading.chain.newest_elsewhere {
-        ui.warning(format_args!("{name}:{}: the newest message is not among the active entries", line.number()));
-    }
 }

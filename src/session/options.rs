@@ -87,15 +87,6 @@ pub enum Mode {
     Show,
 }
 
-/// Whether a result in part is a success.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strictness {
-    /// It is.
-    Lenient,
-    /// It ends with exit code 3: `--strict`.
-    Strict,
-}
-
 /// What shortens texts, and how it is asked.
 #[derive(Clone, Debug)]
 pub(crate) enum EngineChoice {

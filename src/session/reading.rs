@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use jiff::Timestamp;
 
 use super::error::CommandError;
@@ -22,7 +22,7 @@ use ctxc_store::{Archive, operation_id};
 use ctxc_transcript::scan::each_field;
 use ctxc_transcript::session::{By, Found, session_id};
 use ctxc_transcript::text::{Digest, Stopped, Tokens, json_string};
-use ctxc_transcript::{Chain, Index, read_line};
+use ctxc_transcript::{Chain, ChainEnd, Flags, Index, read_line};
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
@@ -69,6 +69,41 @@ pub(crate) struct Drafted {
 }
 
 impl Reading {
+    /// A file of which no line is an entry is no transcript at all.
+    pub(crate) fn refuse_unless_transcript(&self) -> Result<(), CommandError> {
+        let has = |flag| self.index.records.iter().any(|record| record.flags.any(flag));
+        if has(Flags::MALFORMED) && !has(Flags::ENTRY) {
+            let n_lines = self.index.records.len();
+            return Err(CommandError::from(anyhow!(
+                "{} is not a transcript: none of its {n_lines} lines is a JSON object",
+                self.name
+            ))
+            .hint("use a Claude Code session: a .jsonl file with one JSON object per line"));
+        }
+        Ok(())
+    }
+
+    /// Warns of a conversation that does not go back to its beginning, or not on to its end.
+    pub(crate) fn warn_of_chain(&self, ui: &Ui) {
+        let name = &self.name;
+        match self.chain.end {
+            ChainEnd::MissingParent(line) if line.0 > 0 => ui.warning(format_args!(
+                "{name}:{}: the conversation starts here: the parent of this entry is missing",
+                line.number()
+            )),
+            ChainEnd::Cycle(line) => {
+                ui.warning(format_args!(
+                    "{name}:{}: the conversation starts here: the parents form a cycle",
+                    line.number()
+                ));
+            }
+            _ => {}
+        }
+        if let Some(line) = self.chain.newest_elsewhere {
+            ui.warning(format_args!("{name}:{}: the newest message is not among the active entries", line.number()));
+        }
+    }
+
     /// Opens and indexes what a SESSION argument stands for.
     pub(crate) fn of(found: &Found, ui: &Ui) -> Result<Self, CommandError> {
         let input = input::open(found)?;

@@ -10,11 +10,13 @@ use super::error::CommandError;
 use super::reading::Reading;
 use crate::report::gain::OperationCost;
 use crate::report::keep::DepositSize;
+use crate::report::rewritten::Rewritten;
 use crate::report::size::counted;
 use crate::session::archives;
-use crate::session::options::{Existing, Keep, Output};
+use crate::session::options::{Existing, Keep, Output, Rewriting};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply;
+use ctxc_core::apply::shell_word;
 use ctxc_core::apply::{BaseFile, Before, Destination, Done, Errand, Keeping, NewSession, Rebased, Rewrite, carry_out};
 use ctxc_core::version;
 use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder};
@@ -288,4 +290,17 @@ pub(crate) fn resume_words(id: &str, path: &Path) -> String {
     } else {
         format!("claude --resume {id} (after moving it into its project folder in ~/.claude/projects)")
     }
+}
+
+/// The command that undoes what was written, as a shell takes it; `None` for a stream, whose file is not known.
+pub(crate) fn undo_words(settings: &Rewriting, rewritten: &Rewritten) -> Option<String> {
+    let path = rewritten.output.as_deref()?;
+    let session = match &rewritten.session_id {
+        // An id is looked for among the projects of the client alone.
+        Some(id) if is_among_projects(Path::new(path)) => id.get(..8).unwrap_or(id),
+        Some(_) | None => path,
+    };
+    let in_place = if matches!(settings.output, Output::InPlace(_)) { " --in-place" } else { "" };
+    let archive = settings.typed_archive.as_deref().map(|url| format!(" --archive {}", shell_word(url)));
+    Some(format!("ctxc undo {}{in_place}{}", shell_word(session), archive.unwrap_or_default()))
 }

@@ -1,6 +1,7 @@
 //! Groups of arguments that several verbs have, whose doc comments are the help texts, and how they become what an
 //! operation needs: with sessions found, defaults filled in and contradictions refused.
 
+mod archive;
 mod engine;
 mod meaning;
 mod pruning;
@@ -9,6 +10,7 @@ mod shared;
 mod summarizing;
 mod targets;
 
+pub(crate) use archive::{ArchiveArg, ArchiveIfAny};
 pub(crate) use engine::EngineArgs;
 pub(crate) use meaning::MeaningArgs;
 pub(crate) use pruning::{ExtraArgs, ProtectArgs, SelectArgs};

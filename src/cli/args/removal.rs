@@ -1,7 +1,6 @@
 //! What verbs share that remove something for good.
 
-use clap::builder::NonEmptyStringValueParser;
-
+use super::archive::ArchiveArg;
 use crate::session::options::Mode;
 
 #[derive(Debug, clap::Args)]
@@ -12,9 +11,8 @@ pub(crate) struct RemovalArgs {
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    pub(crate) archive: Option<String>,
+    #[command(flatten)]
+    pub(crate) archive: ArchiveArg,
 }
 
 impl RemovalArgs {

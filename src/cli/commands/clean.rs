@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::args::RemovalArgs;
@@ -18,7 +18,7 @@ use crate::session::options::Mode;
 use crate::session::quantity::age;
 use ctxc_core::apply::remove_made;
 use ctxc_core::version::recognise;
-use ctxc_store::{Archive, Operation};
+use ctxc_store::Archive;
 use ctxc_transcript::Index;
 use ctxc_transcript::session::{session_id, sidecar_dir};
 use ctxc_transcript::text::Stopped;
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
-    let url = context.environment.archive_url(args.removal.archive.as_deref())?;
+    let url = args.removal.archive.url(context.environment)?;
     context.probe_report(None)?;
     let archive = archives::open_existing(&url)?;
     let before = Timestamp::now().checked_sub(args.older_than).unwrap_or(Timestamp::MIN);
@@ -62,16 +62,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     }
     if !args.removal.yes {
         ui.status(&report);
-        match ui.confirm("remove them? The archive keeps what they hold.")? {
-            Some(true) => {}
-            Some(false) => {
-                ui.status("nothing was removed");
-                return Ok(Completion::Full);
-            }
-            None => {
-                return Err(CommandError::usage(anyhow!("--yes is required to remove files without a terminal"))
-                    .hint("use --dry-run to see what would be removed"));
-            }
+        let question = "remove them? The archive keeps what they hold.";
+        if !context.confirm(question, "remove files", "use --dry-run to see what would be removed")? {
+            ui.status("nothing was removed");
+            return Ok(Completion::Full);
         }
     }
     report.dry_run = false;
@@ -86,10 +80,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
 
 /// The files that ctxc made: sessions that are not the only one of their conversation, and backups beside what it replaced.
 fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, What>, CommandError> {
-    let mut operations: Vec<Operation> = Vec::new();
-    for id in archive.operation_ids()? {
-        operations.extend(archive.operation(&id)?);
-    }
+    let operations = archives::all_operations(archive)?;
     // What something else was made from is part of how that came to be.
     let sources: BTreeSet<&Path> = operations.iter().filter_map(|it| it.source.path.as_deref()).collect();
     let mut found = BTreeMap::new();

@@ -5,9 +5,9 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use clap::builder::NonEmptyStringValueParser;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::cli::args::ArchiveIfAny;
 use crate::cli::context::Context;
 use crate::report::doctor::{Client, Doctor, SessionBytes};
 use crate::report::size::{bytes, counted};
@@ -31,9 +31,8 @@ Examples:
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
 }
 
 /// After how many days the client deletes sessions, where its settings say nothing.
@@ -72,7 +71,7 @@ pub(crate) fn run(
     let (environment, ui) = (context.environment, context.ui);
     let settings = &Settings {
         places: environment.places().ok(),
-        archive: environment.archive_url(args.archive.as_deref()).ok(),
+        archive: args.archive.url(environment).ok(),
         keep_max: environment.config.keep_max(),
         missing_variable: environment.missing_variable().map(str::to_owned),
         broken,

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::anyhow;
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::cli::args::ArchiveIfAny;
 use crate::cli::context::Context;
-use crate::cli::environment::{Environment, data_dir};
+use crate::cli::environment::data_dir;
 use crate::report::find::{FindReport, FoundText, Standing};
 use crate::report::list::Projects;
 use crate::session::error::{CommandError, Completion};
@@ -21,7 +22,7 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply::{SUMMARY, Speaker, is_active, said_at};
 use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, Originals, Since};
 use ctxc_transcript::LineReader;
-use ctxc_transcript::session::{Places, project_folder, session_id, subagent_id};
+use ctxc_transcript::session::{project_folder, session_id, subagent_id};
 use ctxc_transcript::text::Digest;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -59,9 +60,8 @@ pub(crate) struct Args {
     /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: u32,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -77,77 +77,66 @@ enum Who {
 /// How many more texts are looked at than are wanted: some are summaries that repeat others.
 const SPARE: u32 = 40;
 
-/// What to look for, and where.
-#[derive(Debug)]
-struct Settings {
-    query: String,
-    places: Places,
-    projects: Projects,
-    speaker: Option<Speaker>,
-    tool: Option<String>,
-    /// How old a text may be.
-    since: Option<SignedDuration>,
-    limit: u32,
-    /// The URL of the archive.
-    archive: String,
-    /// Where the index is, where the archive is on a server.
-    data_dir: Option<PathBuf>,
-}
-
-pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
-    let settings = &args.resolve(context.environment)?;
+    let places = context.environment.places()?;
+    let url = args.archive.url(context.environment)?;
+    let text = args.query.join(" ");
     context.probe_report(None)?;
     let now = Timestamp::now();
-    let folder = match settings.projects {
-        Projects::Current => project_folder(&settings.places)?,
-        Projects::All => None,
-    };
+    let (projects, folder) =
+        if args.all_projects { (Projects::All, None) } else { (Projects::Current, project_folder(&places)?) };
+    let speaker = args.speaker.map(|who| match who {
+        Who::User => Speaker::User,
+        Who::Assistant => Speaker::Assistant,
+        Who::Tool => Speaker::Tool,
+    });
     let project = folder.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let mut query = FindQuery {
-        text: &settings.query,
+        text: &text,
         project: project.as_deref(),
-        speaker: settings.speaker.map(Speaker::word),
-        tool: settings.tool.as_deref(),
-        since: settings.since.and_then(|age| Some(Since { from: now.checked_sub(age).ok()?, now })),
-        limit: settings.limit,
+        speaker: speaker.map(Speaker::word),
+        tool: args.tool.as_deref(),
+        since: args.since.and_then(|age| Some(Since { from: now.checked_sub(age).ok()?, now })),
+        limit: args.limit,
     };
     if !query.has_words() {
-        return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", settings.query))
+        return Err(CommandError::usage(anyhow!("the query {text:?} has no letters or digits"))
             .hint("use a word or a part of one"));
     }
+    let data_dir = data_dir().ok();
     let which = Sessions {
-        places: &settings.places,
-        projects: settings.projects,
+        places: &places,
+        projects,
         project: project.as_deref(),
-        archive: &settings.archive,
-        data_dir: settings.data_dir.as_deref(),
+        archive: &url,
+        data_dir: data_dir.as_deref(),
     };
     let (index, archive) = take_up(which, ui)?;
-    query.limit = settings.limit.saturating_add(SPARE);
+    query.limit = args.limit.saturating_add(SPARE);
     let sources = index.sources()?.into_values().collect();
     let looker = Looker { sources, archive: archive.as_deref() };
     let mut found = Vec::new();
     for hit in index.search(&query)? {
-        if found.len() >= settings.limit as usize {
+        if found.len() >= args.limit as usize {
             break;
         }
-        found.extend(looker.look(&hit, &settings.query)?);
+        found.extend(looker.look(&hit, &text)?);
     }
     let n_sessions = looker.sources.values().filter(|source| subagent(source).is_none()).count() as u64;
-    let report = FindReport::new(&settings.query, found, n_sessions, now, settings.projects);
+    let report = FindReport::new(&text, found, n_sessions, now, projects);
     context.print_quoted(&report, report.text(ui.look()))?;
-    say_next(&report, settings, ui);
+    say_next(&report, &text, projects, ui);
     Ok(Completion::Full)
 }
 
-fn say_next(report: &FindReport, settings: &Settings, ui: &Ui) {
-    match (report.hits.first(), settings.projects) {
+fn say_next(report: &FindReport, query: &str, projects: Projects, ui: &Ui) {
+    match (report.hits.first(), projects) {
         (None, Projects::Current) => {
-            ui.status(format_args!("no match for {:?} in this project", settings.query));
+            ui.status(format_args!("no match for {query:?} in this project"));
             ui.hint("use --all-projects to search all sessions of this machine");
         }
-        (None, Projects::All) => ui.status(format_args!("no match for {:?}", settings.query)),
+        (None, Projects::All) => ui.status(format_args!("no match for {query:?}")),
         (Some(first), _) => {
             if let Some(resume) = &first.resume {
                 ui.hint(format_args!("to resume the first, run `{resume}`"));
@@ -243,25 +232,5 @@ fn kept_line(archive: &dyn Archive, number: u64) -> Result<Option<Vec<u8>>, Comm
         Ok(()) => Ok(line),
         Err(ctxc_store::ArchiveError::NoSuchLine { .. }) => Ok(None),
         Err(error) => Err(error.into()),
-    }
-}
-
-impl Args {
-    fn resolve(self, environment: &Environment) -> Result<Settings, CommandError> {
-        Ok(Settings {
-            query: self.query.join(" "),
-            places: environment.places()?,
-            projects: if self.all_projects { Projects::All } else { Projects::Current },
-            speaker: self.speaker.map(|who| match who {
-                Who::User => Speaker::User,
-                Who::Assistant => Speaker::Assistant,
-                Who::Tool => Speaker::Tool,
-            }),
-            tool: self.tool,
-            since: self.since,
-            limit: self.limit,
-            archive: environment.archive_url(self.archive.as_deref())?,
-            data_dir: data_dir().ok(),
-        })
     }
 }

@@ -56,7 +56,7 @@ const LONGEST: u64 = 1 << 20;
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let (environment, ui) = (context.environment, context.ui);
-    let place = environment.archive_url(args.removal.archive.as_deref())?;
+    let place = args.removal.archive.url(environment)?;
     let mode = args.removal.mode();
     context.probe_report(None)?;
     let mut archive = archives::open_existing(&place)?;
@@ -86,16 +86,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     }
     if !args.removal.yes {
         ui.status(&report);
-        match ui.confirm("purge it? It can never be restored.")? {
-            Some(true) => {}
-            Some(false) => {
-                ui.status("nothing was purged");
-                return Ok(Completion::Full);
-            }
-            None => {
-                return Err(CommandError::usage(anyhow!("--yes is required to purge without a terminal"))
-                    .hint("use --dry-run to see what would be purged"));
-            }
+        let question = "purge it? It can never be restored.";
+        if !context.confirm(question, "purge", "use --dry-run to see what would be purged")? {
+            ui.status("nothing was purged");
+            return Ok(Completion::Full);
         }
     }
     let purged = purge(&mut *archive, &mask, Purge::Mask, ui.stop())?;

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use clap::builder::NonEmptyStringValueParser;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::cli::args::ArchiveIfAny;
 use crate::cli::context::Context;
 use crate::report::gain::Gain;
 use crate::session::archives;
@@ -27,19 +27,18 @@ pub(crate) struct Args {
     /// Only the last AGE: 12h, 30d, 8w
     #[arg(long, value_name = "AGE", value_parser = age)]
     since: Option<SignedDuration>,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
-    let url = context.environment.archive_url(args.archive.as_deref())?;
+    let url = args.archive.url(context.environment)?;
     context.probe_report(None)?;
     let since = args.since.and_then(|age| Timestamp::now().checked_sub(age).ok());
     let mut gain = Gain::new(hide_password(&url), since, ui.look());
     if let Some(archive) = archives::open_if_there(&url)? {
-        let operations = operations(&*archive)?;
+        let operations = archives::all_operations(&*archive)?;
         let (undone, undoing) = undone(&*archive, &operations);
         // Undoing saves nothing: what it brought back is not counted as saved before.
         let counted = operations.iter().filter(|it| it.changes() && !undoing.contains(it.id.as_str()));
@@ -52,15 +51,6 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         ui.status("no operation recorded: nothing saved, nothing spent");
     }
     Ok(Completion::Full)
-}
-
-/// All operations, oldest first.
-fn operations(archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
-    let mut operations = Vec::new();
-    for id in archive.operation_ids()? {
-        operations.extend(archive.operation(&id)?);
-    }
-    Ok(operations)
 }
 
 /// The ids of the operations that are undone, and of those that do nothing but undo. Operations of an archive that did not

@@ -6,10 +6,9 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
-use clap::builder::NonEmptyStringValueParser;
 use jiff::Timestamp;
 
-use crate::cli::args::SessionArg;
+use crate::cli::args::{ArchiveArg, SessionArg};
 use crate::cli::client::archive_first;
 use crate::cli::context::Context;
 use crate::report::keep::{DepositSize, Found as WasFound, KeepProblem, KeepReport, KeptRow};
@@ -18,7 +17,6 @@ use crate::session::consent::allow_on_server;
 use crate::session::error::{CommandError, Completion, Kind};
 use crate::session::input;
 use crate::session::input::Input;
-use crate::session::open::refuse_unless_transcript;
 use crate::session::options::Consent;
 use crate::session::reading::Reading;
 use crate::terminal::ui::Ui;
@@ -46,9 +44,8 @@ pub(crate) struct Args {
     /// Store the sessions of all projects
     #[arg(long, conflicts_with = "session")]
     all: bool,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveArg,
 }
 
 /// For how long small packs are merged at the end.
@@ -82,7 +79,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let which = if args.all { Which::All(environment.places()?) } else { Which::One(args.session.find(context)?) };
     let keeping = Keeping {
         which,
-        archive: environment.archive_url(args.archive.as_deref())?,
+        archive: args.archive.url(environment)?,
         on_server: environment.server_consent(),
         keep_max: environment.config.keep_max(),
     };
@@ -238,7 +235,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
 
 fn read(input: Input, len: u64, ui: &Ui) -> Result<Reading, CommandError> {
     let reading = Reading::of_part(input, len, ui)?;
-    refuse_unless_transcript(&reading)?;
+    reading.refuse_unless_transcript()?;
     Ok(reading)
 }
 

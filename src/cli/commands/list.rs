@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use clap::builder::NonEmptyStringValueParser;
 use jiff::Timestamp;
 
+use crate::cli::args::ArchiveIfAny;
 use crate::cli::context::Context;
 use crate::report::kept::KeptList;
 use crate::report::list::{List, Origin, Projects, SessionRow};
@@ -41,16 +41,15 @@ pub(crate) struct Args {
     /// Maximum number of sessions
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
     let places = context.environment.places()?;
     // The list is of use without an archive too.
-    let url = context.environment.archive_url(args.archive.as_deref()).ok();
+    let url = args.archive.url(context.environment).ok();
     context.probe_report(None)?;
     if args.kept {
         return list_kept(url.as_deref(), args.limit, context);

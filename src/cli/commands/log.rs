@@ -1,8 +1,6 @@
 //! `ctxc log`: tell how a session came to be what it is.
 
-use clap::builder::NonEmptyStringValueParser;
-
-use crate::cli::args::SessionArg;
+use crate::cli::args::{ArchiveArg, SessionArg};
 use crate::cli::context::Context;
 use crate::report::archive::Log;
 use crate::session::archives;
@@ -22,15 +20,14 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveArg,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
     let source = args.session.find(context)?;
-    let url = context.environment.archive_url(args.archive.as_deref())?;
+    let url = args.archive.url(context.environment)?;
     context.probe_report(source.path())?;
     let mut reading = Reading::of(&source, ui)?;
     let mut archive = archives::open_existing(&url)?;

@@ -5,9 +5,8 @@ use std::io::{IsTerminal, Read, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use clap::builder::NonEmptyStringValueParser;
 
-use crate::cli::args::SessionArg;
+use crate::cli::args::{ArchiveIfAny, SessionArg};
 use crate::cli::context::{Context, Form};
 use crate::report::gain::OperationCost;
 use crate::report::map::{Map, OperationRow, Source};
@@ -40,9 +39,8 @@ pub(crate) struct Args {
     /// Do not replace secrets
     #[arg(long)]
     no_redact: bool,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
@@ -61,7 +59,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let session = reading.path.as_ref().map_or_else(|| "-".to_owned(), |path| path.to_string_lossy().into_owned());
     let session = shell_word(&session);
     // A map is of use without an archive too.
-    let url = context.environment.archive_url(args.archive.as_deref()).ok();
+    let url = args.archive.url(context.environment).ok();
     let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
     let read = || format!("read {}", reading.name);
     let source = Source { file: &reading.file, index: &reading.index, chain: &reading.chain, session: &session };

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use clap::builder::NonEmptyStringValueParser;
 
-use crate::cli::args::{EngineArgs, MeaningArgs, ProtectArgs, SummarizingArgs};
+use crate::cli::args::{ArchiveArg, EngineArgs, MeaningArgs, ProtectArgs, SummarizingArgs};
 use crate::cli::completing;
 use crate::cli::context::Context;
 use crate::mcp::{Settings, serve};
@@ -27,10 +26,8 @@ pub(crate) struct Args {
     /// Session to act on [default: the calling session]
     #[arg(long, value_name = "SESSION", add = completing::sessions())]
     session: Option<PathBuf>,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file
-    /// in your data folder]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveArg,
     #[command(flatten)]
     summarizing: SummarizingArgs,
     #[command(flatten)]
@@ -51,7 +48,7 @@ impl Args {
             Some(Found::File { path, .. }) => Some(std::path::absolute(&path).unwrap_or(path)),
             None => None,
         };
-        let keep = Keep::In(environment.archive_url(self.archive.as_deref())?);
+        let keep = Keep::In(self.archive.url(environment)?);
         let kept = environment.shelf(&keep)?;
         let Keep::In(archive) = keep else { return Err(anyhow!("the MCP server needs an archive").into()) };
         Ok(Settings {

@@ -1,8 +1,6 @@
 //! `ctxc refs`: list tool calls and messages that can be named.
 
-use clap::builder::NonEmptyStringValueParser;
-
-use crate::cli::args::SessionArg;
+use crate::cli::args::{ArchiveIfAny, SessionArg};
 use crate::cli::context::Context;
 use crate::report::refs::State;
 use crate::session::error::{CommandError, Completion};
@@ -33,9 +31,8 @@ pub(crate) struct Args {
     /// Also list messages, with a pattern for each
     #[arg(long)]
     messages: bool,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
@@ -46,7 +43,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         sort: args.sort,
         lists_messages: args.messages,
         // The list is of use without an archive too.
-        archive: context.environment.archive_url(args.archive.as_deref()).ok(),
+        archive: args.archive.url(context.environment).ok(),
     };
     let refs = list(&request, Reading::of(&source, context.ui)?)?;
     context.print(&refs, refs.text(context.ui.look()))?;

@@ -1,8 +1,6 @@
 //! `ctxc stats`: show token usage.
 
-use clap::builder::NonEmptyStringValueParser;
-
-use crate::cli::args::SessionArg;
+use crate::cli::args::{ArchiveIfAny, SessionArg};
 use crate::cli::context::Context;
 use crate::report::stats::Figures;
 use crate::session::error::{CommandError, Completion};
@@ -25,15 +23,14 @@ pub(crate) struct Args {
     /// Also show the usage of these bands of turns, such as 0-30:heavy,50-80:compress
     #[arg(long)]
     bands: Option<String>,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let source = args.session.find(context)?;
     // Statistics go on without an archive, also where there is no home folder for one.
-    let archive = context.environment.archive_url(args.archive.as_deref()).ok();
+    let archive = args.archive.url(context.environment).ok();
     let bands: Bands = args.bands.as_deref().unwrap_or_default().parse().map_err(CommandError::usage)?;
     context.probe_report(source.path())?;
     let ui = context.ui;

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use jiff::{SignedDuration, Timestamp};
 
 use super::opened::{ArchiveArg, OpenArchive};
@@ -78,10 +77,8 @@ fn is_confirmed(counted: &Dropped, n_sessions: u64, archive: &OpenArchive<'_>) -
         String::new()
     };
     let question = format!("drop {what}{of} from {}? They can never be restored.", archive.url);
-    archive.context.ui.confirm(&question)?.ok_or_else(|| {
-        CommandError::usage(anyhow!("--yes is required to drop {what} from {} without a terminal", archive.url))
-            .hint("use --dry-run to see what would be dropped")
-    })
+    let what = format!("drop {what} from {}", archive.url);
+    archive.context.confirm(&question, &what, "use --dry-run to see what would be dropped")
 }
 
 /// Sessions with which nothing was done for long, with all that was made of them.

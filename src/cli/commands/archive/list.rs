@@ -2,6 +2,7 @@
 
 use super::opened::{ArchiveArg, NarrowArgs, OpenArchive};
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
+use crate::session::archives::all_operations;
 use crate::session::error::{CommandError, Completion};
 use ctxc_core::apply::document;
 use ctxc_core::version::session_sizes;
@@ -19,7 +20,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<Completion, CommandError> {
-    let mut operations = archive.operations()?;
+    let mut operations = all_operations(&*archive.archive)?;
     let sessions = match &args.narrow.session {
         Some(session) => archive.sessions(session, &operations)?,
         None => Vec::new(),

@@ -82,16 +82,6 @@ impl OpenArchive<'_> {
         Ok(Stopped::check(ui.stop())?)
     }
 
-    /// All operations, oldest first.
-    pub(super) fn operations(&self) -> Result<Vec<Operation>, CommandError> {
-        let ids = self.archive.operation_ids()?;
-        let mut operations = Vec::with_capacity(ids.len());
-        for id in &ids {
-            operations.extend(self.archive.operation(id)?);
-        }
-        Ok(operations)
-    }
-
     /// The names under which the archive knows the session `asked` and those that it was made from. A session whose
     /// file is gone is known by its id.
     pub(super) fn sessions(&self, asked: &str, operations: &[Operation]) -> Result<Vec<String>, CommandError> {

@@ -8,6 +8,7 @@ use super::opened::{ArchiveArg, NarrowArgs, OpenArchive};
 use crate::cli::args::MeaningArgs;
 use crate::cli::context::Context;
 use crate::report::archive::Found;
+use crate::session::archives::all_operations;
 use crate::session::error::{CommandError, Completion};
 use crate::session::meaning;
 use ctxc_core::apply::folded_batches;
@@ -44,7 +45,7 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
             .hint("use a word or a part of one"));
     }
     let sessions = match &args.narrow.session {
-        Some(session) => archive.sessions(session, &archive.operations()?)?,
+        Some(session) => archive.sessions(session, &all_operations(&*archive.archive)?)?,
         None => Vec::new(),
     };
     query.sessions = &sessions;

@@ -1,6 +1,5 @@
 //! `ctxc buffer delete`: delete an utterance, or the whole buffer.
 
-use anyhow::anyhow;
 use jiff::Timestamp;
 
 use super::opened::{OpenBuffer, WhereArgs};
@@ -47,7 +46,5 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
 
 fn is_confirmed(buffer: &OpenBuffer<'_>) -> Result<bool, CommandError> {
     let what = format!("delete the buffer {} from {}", buffer.name, buffer.place());
-    buffer.context.ui.confirm(&format!("{what}, with all that was ever in it?"))?.ok_or_else(|| {
-        CommandError::usage(anyhow!("--yes is required to {what} without a terminal")).hint("nothing was deleted")
-    })
+    buffer.context.confirm(&format!("{what}, with all that was ever in it?"), &what, "nothing was deleted")
 }

@@ -12,7 +12,6 @@ use crate::report::envelope::SessionRef;
 use crate::report::export::{Export, ExportProblem, ExportReport, Format};
 use crate::report::size::{count, counted};
 use crate::session::error::{CommandError, Completion, Kind};
-use crate::session::open::refuse_unless_transcript;
 use crate::session::options::Existing;
 use crate::session::reading::Reading;
 use crate::session::write::refuse_unless_file;
@@ -161,7 +160,7 @@ fn export_one(
     ui: &Ui,
 ) -> Result<SessionRef, CommandError> {
     let reading = Reading::of(found, ui)?;
-    refuse_unless_transcript(&reading)?;
+    reading.refuse_unless_transcript()?;
     let mut session = reading.session();
     let mut redactor = Redactor::default();
     if settings.secrets == Secrets::Replaced {

@@ -1,0 +1,42 @@
+//! Which archive a verb uses.
+
+use clap::builder::NonEmptyStringValueParser;
+
+use crate::cli::environment::Environment;
+use crate::session::error::CommandError;
+
+/// The archive of a verb that cannot do without.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ArchiveArg {
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
+    archive: Option<String>,
+}
+
+/// The archive of a verb that is of use without one too.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ArchiveIfAny {
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
+    archive: Option<String>,
+}
+
+impl ArchiveArg {
+    /// Its URL: that which was typed, is configured, or is the default.
+    ///
+    /// # Errors
+    /// When there is no home folder for the default.
+    pub(crate) fn url(&self, environment: &Environment) -> Result<String, CommandError> {
+        environment.archive_url(self.archive.as_deref())
+    }
+}
+
+impl ArchiveIfAny {
+    /// As [`ArchiveArg::url`].
+    ///
+    /// # Errors
+    /// When there is no home folder for the default.
+    pub(crate) fn url(&self, environment: &Environment) -> Result<String, CommandError> {
+        environment.archive_url(self.archive.as_deref())
+    }
+}
