@@ -91,6 +91,10 @@ pub(crate) struct StatusLineArgs {
     install: bool,
 }
 
+#[cfg_attr(
+    not(feature = "mcp"),
+    expect(clippy::needless_pass_by_value, reason = "the arguments of the server are taken")
+)]
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let doing = |dry_run| if dry_run { Doing::Nothing } else { Doing::It };
     match args.action {
