@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::state::{Slip, under_claim};
+use super::state::{UtteranceRef, under_claim};
 use super::{BufferError, Name, State, Utterance};
 use ctxc_store::{Archive, Kind, RecordFilter};
 
@@ -30,8 +30,8 @@ pub fn delete(
     under_claim(archive, |archive| {
         let mut state = State::read(archive, name)?;
         let (place, gone) = match (take(&mut state.held, sequence), take(&mut state.waiting, sequence)) {
-            (Some(slip), _) => (Deleted::Held, vec![slip.key]),
-            (None, Some(slip)) => (Deleted::Waiting, vec![slip.key]),
+            (Some(reference), _) => (Deleted::Held, vec![reference.key]),
+            (None, Some(reference)) => (Deleted::Waiting, vec![reference.key]),
             (None, None) => {
                 let session = name.session();
                 let filter =
@@ -44,7 +44,7 @@ pub fn delete(
             }
         };
         if gone.is_empty() {
-            let held = state.held.iter().map(|slip| slip.sequence).collect();
+            let held = state.held.iter().map(|reference| reference.sequence).collect();
             return Err(BufferError::Unknown { name: name.to_string(), sequence, held });
         }
         for key in gone {
@@ -72,7 +72,7 @@ pub fn delete_all(archive: &mut dyn Archive, name: &Name) -> Result<u64, BufferE
     })
 }
 
-fn take(slips: &mut Vec<Slip>, sequence: u64) -> Option<Slip> {
-    let place = slips.iter().position(|slip| slip.sequence == sequence)?;
-    Some(slips.remove(place))
+fn take(refs: &mut Vec<UtteranceRef>, sequence: u64) -> Option<UtteranceRef> {
+    let place = refs.iter().position(|reference| reference.sequence == sequence)?;
+    Some(refs.remove(place))
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::state::{Slip, under_claim};
+use super::state::{UtteranceRef, under_claim};
 use super::{BufferError, Change, Name, Speaker, Spoken, State, Utterance};
 use ctxc_store::Archive;
 
@@ -41,7 +41,7 @@ pub fn push(
             let utterance = number(&mut state, spoken, now);
             let record = utterance.record(name);
             archive.put_record(&record)?;
-            state.held.push(Slip { sequence: utterance.sequence, tokens: utterance.tokens(), key: record.key });
+            state.held.push(UtteranceRef { sequence: utterance.sequence, tokens: utterance.tokens(), key: record.key });
             said.push(utterance);
         }
         let evicted = evict(&mut state);
@@ -68,26 +68,26 @@ fn number(state: &mut State, spoken: Spoken, now: Timestamp) -> Utterance {
 fn evict(state: &mut State) -> Vec<u64> {
     let mut tokens = state.total_tokens();
     let mut n_held = state.held.len();
-    let slips = state.held.iter();
-    let n_evicted = slips
-        .take_while(|slip| {
+    let refs = state.held.iter();
+    let n_evicted = refs
+        .take_while(|reference| {
             let is_evicted = state.limits.are_passed_by(n_held, tokens);
             n_held -= 1;
-            tokens = tokens.saturating_sub(slip.tokens);
+            tokens = tokens.saturating_sub(reference.tokens);
             is_evicted
         })
         .count();
-    let evicted: Vec<Slip> = state.held.drain(..n_evicted).collect();
-    let numbers = evicted.iter().map(|slip| slip.sequence).collect();
+    let evicted: Vec<UtteranceRef> = state.held.drain(..n_evicted).collect();
+    let numbers = evicted.iter().map(|reference| reference.sequence).collect();
     state.waiting.extend(evicted);
     numbers
 }
 
 /// Those of `said` that the buffer holds, at their places.
 fn placed(said: Vec<Utterance>, state: &State) -> Vec<Utterance> {
-    let place = |sequence: u64| state.held.iter().position(|slip| slip.sequence == sequence);
+    let place = |sequence: u64| state.held.iter().position(|reference| reference.sequence == sequence);
     // What is held is the end of what was said, so one place tells the others.
-    let first = state.held.first().map_or(u64::MAX, |slip| slip.sequence);
+    let first = state.held.first().map_or(u64::MAX, |reference| reference.sequence);
     let mut held: Vec<Utterance> = said.into_iter().filter(|utterance| utterance.sequence >= first).collect();
     let start = held.first().and_then(|utterance| place(utterance.sequence)).unwrap_or_default();
     held.iter_mut().enumerate().for_each(|(at, utterance)| utterance.utterance_index = start + at);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use super::state::{Slip, changed_since};
+use super::state::{UtteranceRef, changed_since};
 use super::{BufferError, Name, Speaker, State, Utterance};
 use ctxc_store as archive;
 use ctxc_store::{Archive, ArchiveUrl, Kind, Query, Record, RecordFilter};
@@ -36,20 +36,20 @@ pub fn contents(archive: &dyn Archive, name: &Name) -> Result<Contents, BufferEr
 fn utterances(archive: &dyn Archive, state: &State) -> Result<Result<Vec<Utterance>, u64>, BufferError> {
     let mut utterances = Vec::with_capacity(state.held.len());
     let mut records = named(archive, &state.held)?;
-    for (place, slip) in state.held.iter().enumerate() {
-        let record = records.remove(&slip.key);
+    for (place, reference) in state.held.iter().enumerate() {
+        let record = records.remove(&reference.key);
         match record.and_then(|record| Utterance::of_record(record, place)) {
             Some(utterance) => utterances.push(utterance),
-            None => return Ok(Err(slip.sequence)),
+            None => return Ok(Err(reference.sequence)),
         }
     }
     Ok(Ok(utterances))
 }
 
-/// The records of `slips` by their keys, as far as they are there; all at once, for a server that is asked for one after
+/// The records of `refs` by their keys, as far as they are there; all at once, for a server that is asked for one after
 /// the other is waited for each time.
-pub(super) fn named(archive: &dyn Archive, slips: &[Slip]) -> Result<HashMap<Digest, Record>, BufferError> {
-    let names: Vec<(Kind, Digest)> = slips.iter().map(|slip| (Kind::Utterance, slip.key)).collect();
+pub(super) fn named(archive: &dyn Archive, refs: &[UtteranceRef]) -> Result<HashMap<Digest, Record>, BufferError> {
+    let names: Vec<(Kind, Digest)> = refs.iter().map(|reference| (Kind::Utterance, reference.key)).collect();
     let records = archive.records_named(&names)?;
     Ok(records.into_iter().map(|record| (record.key, record)).collect())
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::read::named;
-use super::state::{Slip, changed_since, under_claim};
+use super::state::{UtteranceRef, changed_since, under_claim};
 use super::{BufferError, Name, State, Utterance};
 use ctxc_engine::{Said, cut};
 use ctxc_store::Archive;
@@ -72,10 +72,10 @@ pub fn settle<E: From<BufferError>>(
 fn due(archive: &dyn Archive, name: &Name, state: &State) -> Result<Option<Due>, BufferError> {
     let mut said = Vec::with_capacity(state.waiting.len());
     let mut records = named(archive, &state.waiting)?;
-    for slip in &state.waiting {
-        let record = records.remove(&slip.key);
+    for reference in &state.waiting {
+        let record = records.remove(&reference.key);
         let Some(utterance) = record.and_then(|record| Utterance::of_record(record, 0)) else {
-            return changed_since(archive, name, state, slip.sequence).map(|_| None);
+            return changed_since(archive, name, state, reference.sequence).map(|_| None);
         };
         said.push(Said { speaker: utterance.speaker.name().to_owned(), text: utterance.text });
     }
@@ -114,7 +114,7 @@ fn keep(
         if state.summary != folded.summary || state.n_summarised != folded.n_summarised {
             return Ok(false);
         }
-        let rest: Vec<Slip> = rest.to_vec();
+        let rest: Vec<UtteranceRef> = rest.to_vec();
         state.waiting = rest;
         state.n_summarised += folded.n_waiting();
         state.summary = summary;

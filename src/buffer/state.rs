@@ -21,16 +21,16 @@ pub struct State {
     /// The turn of that one.
     pub(super) turn: u64,
     /// What it holds, oldest first.
-    pub(super) held: Vec<Slip>,
+    pub(super) held: Vec<UtteranceRef>,
     /// What was evicted and is not in the summary yet, oldest first.
-    pub(super) waiting: Vec<Slip>,
+    pub(super) waiting: Vec<UtteranceRef>,
     /// When it was last changed.
     changed: Option<Timestamp>,
 }
 
 /// One utterance, by what the state knows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Slip {
+pub(super) struct UtteranceRef {
     pub(super) sequence: u64,
     pub(super) tokens: Tokens,
     /// The key of its record.
@@ -65,7 +65,7 @@ impl State {
     /// The tokens of all that it holds.
     #[must_use]
     pub fn total_tokens(&self) -> Tokens {
-        self.held.iter().map(|slip| slip.tokens).sum()
+        self.held.iter().map(|reference| reference.tokens).sum()
     }
 
     /// The tokens of the summary.
@@ -95,8 +95,8 @@ impl State {
             n_summarised: summarised,
             newest,
             turn,
-            held: slips(held)?,
-            waiting: slips(waiting)?,
+            held: refs(held)?,
+            waiting: refs(waiting)?,
             changed: record.document.time,
         })
     }
@@ -123,13 +123,15 @@ impl State {
     }
 }
 
-fn listed(slips: Vec<Slip>) -> Vec<(u64, Tokens, String)> {
-    slips.into_iter().map(|slip| (slip.sequence, slip.tokens, slip.key.to_string())).collect()
+fn listed(refs: Vec<UtteranceRef>) -> Vec<(u64, Tokens, String)> {
+    refs.into_iter().map(|reference| (reference.sequence, reference.tokens, reference.key.to_string())).collect()
 }
 
-fn slips(listed: Vec<(u64, Tokens, String)>) -> Option<Vec<Slip>> {
-    let slip = |(sequence, tokens, key): (u64, Tokens, String)| Some(Slip { sequence, tokens, key: key.parse().ok()? });
-    listed.into_iter().map(slip).collect()
+fn refs(listed: Vec<(u64, Tokens, String)>) -> Option<Vec<UtteranceRef>> {
+    let reference = |(sequence, tokens, key): (u64, Tokens, String)| {
+        Some(UtteranceRef { sequence, tokens, key: key.parse().ok()? })
+    };
+    listed.into_iter().map(reference).collect()
 }
 
 /// The state of the buffer `name` as somebody else has changed it since it was `known`, when the utterance `sequence`

@@ -6,17 +6,13 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::{env, fs};
 
-use clap::CommandFactory;
-use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 
-use super::args::Args;
-use super::places::Environment;
-use super::stored;
+use crate::cli::environment::Environment;
 use crate::report::when::to_second;
+use crate::session::archives;
 use ctxc_core::apply::{describe, read_calls, shortened, title_of};
 use ctxc_core::plan::Protected;
 use ctxc_transcript::session::{Candidate, find, of_all_projects, of_project, session_id};
@@ -31,16 +27,6 @@ const LARGEST: u64 = 32 << 20;
 
 /// How much of a call is shown beside its handle, in characters.
 const ARGUMENT: usize = 60;
-
-/// Answers a shell that asks for a completion; `None` where none does.
-pub(super) fn complete() -> Option<ExitCode> {
-    let folder = env::current_dir().ok();
-    match CompleteEnv::with_factory(Args::command).try_complete(env::args_os(), folder.as_deref()) {
-        Ok(false) => None,
-        Ok(true) => Some(ExitCode::SUCCESS),
-        Err(_) => Some(ExitCode::FAILURE),
-    }
-}
 
 /// Completes a SESSION.
 pub(super) fn sessions() -> ArgValueCompleter {
@@ -108,7 +94,7 @@ fn title(path: &Path) -> Option<String> {
 
 /// The newest operations whose id begins so, by their verbs and times.
 fn known_operations(typed: &str) -> Option<Vec<CompletionCandidate>> {
-    let archive = stored::open_if_there(&environment().archive_url(None).ok()?).ok()??;
+    let archive = archives::open_if_there(&environment().archive_url(None).ok()?).ok()??;
     let ids = archive.operation_ids().ok()?;
     let ids = ids.iter().rev().filter(|id| id.starts_with(typed)).take(NEWEST);
     let operations = ids.filter_map(|id| archive.operation(id).ok()?);

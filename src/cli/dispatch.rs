@@ -7,27 +7,27 @@ use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap_complete::CompleteEnv;
 
-use super::args::{Args, Verb};
 #[cfg(feature = "mcp")]
 use super::commands::mcp;
 use super::commands::{
-    archive, batch, buffer, check, clean, client, compact, completions, compress, config, cutting, diff, doctor,
-    export, find, fit, forget, gain, keep, list, log, man, map, overview, prune, refs, restore, run, show, stats,
-    truncate, undo,
+    archive, batch, buffer, check, clean, client, compact, completions, compress, config, diff, discard, distill,
+    doctor, export, find, fit, forget, gain, keep, list, log, man, map, overview, prune, refs, restore, run, show,
+    stats, truncate, undo,
 };
-use super::completing;
-use super::error::{CommandError, Completion, Kind};
-use super::interrupt;
-use super::places::Environment;
-use super::settings::{Context, Form, Reporting};
-use super::ui::{Streams, Ui, print_usage};
+use super::context::{Context, Form, Reporting};
+use super::root::{Args, Verb};
+use crate::cli::environment::Environment;
 use crate::report::envelope::{ErrorReport, failure_to_json};
+use crate::session::error::{CommandError, Completion, Kind};
+use crate::terminal::interrupt;
+use crate::terminal::ui::{Streams, Ui, print_usage};
 
 /// Runs `ctxc` on the arguments and the environment of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    if let Some(answered) = completing::complete() {
+    if let Some(answered) = complete() {
         return answered;
     }
     let typed: Vec<OsString> = std::env::args_os().collect();
@@ -46,15 +46,25 @@ pub fn main() -> ExitCode {
         (Err(error), Some(Verb::Doctor(typed))) => {
             let environment = Environment::without_configuration();
             let context = Context { environment: &environment, ui: &ui, reporting: reporting.clone() };
-            doctor::run(&typed.resolve(context, Some(error)), &ui)
+            doctor::run(&typed, &context, Some(error))
         }
         (Err(error), _) => Err(error),
     };
     ended(done, &reporting, &ui).into()
 }
 
+/// Answers a shell that asks for a completion; `None` where none does.
+fn complete() -> Option<ExitCode> {
+    let folder = std::env::current_dir().ok();
+    match CompleteEnv::with_factory(Args::command).try_complete(std::env::args_os(), folder.as_deref()) {
+        Ok(false) => None,
+        Ok(true) => Some(ExitCode::SUCCESS),
+        Err(_) => Some(ExitCode::FAILURE),
+    }
+}
+
 /// The arguments, and the verb as results name it.
-pub(super) struct Parsed {
+struct Parsed {
     args: Args,
     verb: String,
 }
@@ -63,7 +73,7 @@ pub(super) struct Parsed {
 ///
 /// # Errors
 /// When it makes no sense, or asks for help.
-pub(super) fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
+fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
     let mut matches = Args::grouped().try_get_matches_from(typed)?;
     let verb = verb_of(&matches);
     let args = Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Args::command()))?;
@@ -129,11 +139,16 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, surroundi
     Ended { code, stdout, stderr }
 }
 
+/// Says what is wrong with a command line, where something is.
+fn check(typed: &[OsString]) -> Result<(), String> {
+    parse(typed).map(drop).map_err(|error| usage(&error).message)
+}
+
 /// Runs the command line `typed` within another command, `ui` getting what it prints.
 ///
 /// # Errors
 /// When it fails; then `ui` was told nothing of it.
-pub(super) fn run_one(typed: &[OsString], environment: &Environment, ui: &Ui) -> Result<Completion, ErrorReport> {
+fn run_one(typed: &[OsString], environment: &Environment, ui: &Ui) -> Result<Completion, ErrorReport> {
     let Parsed { args, verb } = parse(typed).map_err(|error| usage(&error))?;
     let reporting = args.global.reporting(verb);
     dispatch(args.verb, reporting, environment, ui).map_err(|error| error.report())
@@ -162,43 +177,43 @@ fn dispatch(
     ui: &Ui,
 ) -> Result<Completion, CommandError> {
     let context = Context { environment, ui, reporting };
-    let Some(verb) = verb else { return overview::run(&overview::Settings::resolve(context)?, ui) };
+    let Some(verb) = verb else { return overview::run(&context) };
     match verb {
-        Verb::Fit(typed) => fit::run(&typed.resolve(context)?, ui),
-        Verb::Compress(typed) => compress::run(&typed.resolve(context)?, ui),
-        Verb::Prune(typed) => prune::run(&typed.resolve(context)?, ui),
-        Verb::Compact(typed) => compact::run(&typed.resolve(context)?, ui),
-        Verb::Truncate(typed) => truncate::run(&typed.resolve(context)?, ui),
-        Verb::Check(typed) => check::run(&typed.resolve(context)?, ui),
-        Verb::List(typed) => list::run(&typed.resolve(context)?, ui),
-        Verb::Find(typed) => find::run(&typed.resolve(context)?, ui),
-        Verb::Show(typed) => show::run(&typed.resolve(context)?, ui),
-        Verb::Diff(typed) => diff::run(&typed.resolve(context)?, ui),
-        Verb::Map(typed) => map::run(&typed, &context),
-        Verb::Stats(typed) => stats::run(&typed.resolve(context)?, ui),
-        Verb::Run(typed) => run::run(&typed.resolve(context)?, ui),
-        Verb::Discard(typed) => cutting::run(&typed.resolve(context)?, ui),
-        Verb::Distill(typed) => cutting::run(&typed.resolve(context)?, ui),
-        Verb::Refs(typed) => refs::run(&typed.resolve(context)?, ui),
+        Verb::Fit(args) => fit::run(*args, &context),
+        Verb::Compress(args) => compress::run(*args, &context),
+        Verb::Prune(args) => prune::run(args, &context),
+        Verb::Compact(args) => compact::run(*args, &context),
+        Verb::Truncate(args) => truncate::run(args, &context),
+        Verb::Check(args) => check::run(&args, &context),
+        Verb::List(args) => list::run(&args, &context),
+        Verb::Find(args) => find::run(&args, &context),
+        Verb::Show(args) => show::run(&args, &context),
+        Verb::Diff(args) => diff::run(args, &context),
+        Verb::Map(args) => map::run(&args, &context),
+        Verb::Stats(args) => stats::run(&args, &context),
+        Verb::Run(args) => run::run(*args, &context),
+        Verb::Discard(args) => discard::run(args, &context),
+        Verb::Distill(args) => distill::run(args, &context),
+        Verb::Refs(args) => refs::run(args, &context),
         #[cfg(feature = "mcp")]
-        Verb::Mcp(typed) => mcp::run(typed.resolve(&context)?, ui),
-        Verb::Export(typed) => export::run(&typed.resolve(context)?, ui),
-        Verb::Batch(typed) => batch::run(&typed.resolve(&context)?, &context),
-        Verb::Client(typed) => client::run(&typed.resolve(&context)?, ui),
-        Verb::Statusline(typed) => client::run(&typed.resolve(&context)?, ui),
-        Verb::Config => config::run(&context, ui),
-        Verb::Restore(typed) => restore::run(&typed.resolve(context)?, ui),
-        Verb::Undo(typed) => undo::run(&typed.resolve(context)?, ui),
-        Verb::Gain(typed) => gain::run(&typed.resolve(context)?, ui),
-        Verb::Doctor(typed) => doctor::run(&typed.resolve(context, None), ui),
-        Verb::Keep(typed) => keep::run(&typed.resolve(context)?, ui),
-        Verb::Forget(typed) => forget::run(&typed.resolve(context)?, ui),
-        Verb::Clean(typed) => clean::run(&typed.resolve(context)?, ui),
-        Verb::Log(typed) => log::run(&typed.resolve(context)?, ui),
-        Verb::Completions(typed) => completions::run(&typed.resolve(), ui),
-        Verb::Man(typed) => man::run(&typed.resolve(), ui),
-        Verb::Archive(typed) => archive::run(&typed.resolve(context)?, ui),
-        Verb::Buffer(typed) => buffer::run(typed.resolve(context)?, ui),
+        Verb::Mcp(args) => mcp::run(args, &context),
+        Verb::Export(args) => export::run(args, &context),
+        Verb::Batch(args) => batch::run(args, &context, batch::Runner { check, run_one }),
+        Verb::Client(args) => client::run(args, &context),
+        Verb::Statusline(args) => client::run_status_line(&args, &context),
+        Verb::Config => config::run(&context),
+        Verb::Restore(args) => restore::run(args, &context),
+        Verb::Undo(args) => undo::run(args, &context),
+        Verb::Gain(args) => gain::run(&args, &context),
+        Verb::Doctor(args) => doctor::run(&args, &context, None),
+        Verb::Keep(args) => keep::run(&args, &context),
+        Verb::Forget(args) => forget::run(&args, &context),
+        Verb::Clean(args) => clean::run(&args, &context),
+        Verb::Log(args) => log::run(&args, &context),
+        Verb::Completions(args) => completions::run(&args, &context),
+        Verb::Man(args) => man::run(&args, Args::command(), &context),
+        Verb::Archive(args) => archive::run(args, &context),
+        Verb::Buffer(args) => buffer::run(args, &context),
     }
 }
 
@@ -215,7 +230,7 @@ fn usage_as_json(error: &clap::Error, typed: &[OsString]) -> Vec<u8> {
 }
 
 /// What clap has to say as the report of an error.
-pub(super) fn usage(error: &clap::Error) -> ErrorReport {
+fn usage(error: &clap::Error) -> ErrorReport {
     let text = error.render().to_string();
     // `error: what is wrong`, then tips and the usage, each behind an empty line.
     let mut parts = text.split("\n\n").map(str::trim);

@@ -1,51 +1,21 @@
-//! The command line: the only layer with standard streams, the environment, a clock and exit codes.
+//! The command line: arguments, verbs, the configuration, and what the plugin runs inside Claude Code.
 //!
-//! What was typed ([`args`]) becomes resolved settings (one struct in each command), which a command turns into data
-//! on standard output and words on standard error, both through the [`Ui`].
+//! A verb (`commands`) has its arguments, resolves them to what an operation of [`crate::session`] needs, and prints the
+//! report through its `Context`.
 
-pub mod args;
-mod asking;
-mod backups;
+mod args;
 mod client;
 mod commands;
-mod compacting;
 mod completing;
-mod compressing;
 mod config;
+mod context;
 mod dispatch;
-pub mod error;
-mod fitting;
-mod folding;
-pub mod input;
-mod interrupt;
-mod landing;
-#[cfg(feature = "mcp")]
-mod mcp;
-mod meaning;
-mod pile;
-mod pipeline;
-mod places;
+mod environment;
 mod plan_file;
-pub mod progress;
-mod quantity;
-mod reading;
-mod rewriting;
-mod sanitizer;
+mod root;
 mod schema;
-mod screen;
-pub mod settings;
-mod shelf;
-mod shrinking;
-mod stored;
-mod taking_up;
-mod tell;
-pub mod ui;
 
 pub use dispatch::{Ended, Surroundings, main, run_within};
-pub use error::{CommandError, Completion};
-#[cfg(all(feature = "mcp", any(test, feature = "fuzzing")))]
-pub use mcp::reads_any_call;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use plan_file::reads_any_plan;
 pub use schema::{ResultSchema, Schemas, schemas};
-pub use ui::Ui;

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use serde::Deserialize;
 
-use super::error::CommandError;
-use crate::cli::interrupt::while_waiting;
+use crate::session::error::CommandError;
+use crate::terminal::interrupt::while_waiting;
 use ctxc_core::plan::Stage;
 use ctxc_transcript::Fingerprint;
 

@@ -1,5 +1,6 @@
 //! What can be named in a transcript: calls by their handles, messages by patterns, as data and as text (P-01).
 
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -31,16 +32,20 @@ impl Report for Refs {
 }
 
 /// The state of a call or of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Unchanged.
+    #[value(name = "active", help = "Unchanged")]
     Live,
     /// A placeholder or a summary.
+    #[value(name = "removed", help = "Replaced by a placeholder or a summary")]
     Cut,
     /// A result with an error or a refusal.
+    #[value(help = "The call failed or was rejected")]
     Failed,
     /// A call without a result.
+    #[value(help = "The call has no result")]
     Unanswered,
 }
 

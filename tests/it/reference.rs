@@ -30,7 +30,7 @@ fn the_reference_is_the_help_of_all_verbs() {
     let all = help("");
     let mut reference = format!(
         "# Reference\n\n\
-         Made from `--help` (`CTXC_BLESS=1 cargo test --test it reference`); change the texts in `src/cli/args/`.\n\n\
+         Made from `--help` (`CTXC_BLESS=1 cargo test --test it reference`); change the texts in `src/cli/`.\n\n\
          ```text\n{all}```\n"
     );
     for verb in verbs(&all) {

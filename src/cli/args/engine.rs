@@ -4,14 +4,12 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
-use crate::cli::error::CommandError;
-use crate::cli::places::{Environment, OPENROUTER_API_KEY};
-use crate::cli::settings::{Asking, Consent, EngineChoice, Secrets};
+use crate::cli::environment::{Environment, OPENROUTER_API_KEY};
+use crate::session::error::CommandError;
+use crate::session::options::{Asking, Consent, EngineChoice, EngineName, Secrets};
 use ctxc_engine::chat::{Models, Settings};
 use ctxc_engine::http::Endpoint;
 use ctxc_engine::run::{Order, Terms, Timeouts};
@@ -19,16 +17,6 @@ use ctxc_engine::{Price, Prices, Usd};
 
 /// The models of OpenRouter that are asked where nobody names one.
 const DEFAULT_MODELS: (&str, &str) = ("google/gemini-3.1-flash-lite", "google/gemini-2.5-flash");
-
-/// What shortens texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum EngineName {
-    /// A model of OpenRouter or any OpenAI-compatible server
-    Chat,
-    /// Built in: offline, no key, deterministic
-    Extract,
-}
 
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Engine")]
@@ -65,10 +53,10 @@ pub(crate) struct EngineArgs {
     max_cost: Option<Usd>,
     /// Do not ask before sending texts
     #[arg(short, long)]
-    pub(super) yes: bool,
+    pub(crate) yes: bool,
     /// Do not replace secrets before sending
     #[arg(long)]
-    pub(super) no_redact: bool,
+    pub(crate) no_redact: bool,
 }
 
 impl EngineArgs {

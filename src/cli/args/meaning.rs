@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 #[cfg(feature = "mcp")]
 use super::engine::EngineArgs;
-use crate::cli::error::CommandError;
-use crate::cli::places::Environment;
-use crate::cli::settings::{Consent, Meaning, Secrets};
+use crate::cli::environment::Environment;
+use crate::session::error::CommandError;
+use crate::session::options::{Consent, Meaning, Secrets};
 use ctxc_engine::Prices;
 use ctxc_engine::embed::EmbeddingServer;
 use ctxc_engine::http::Endpoint;
@@ -37,7 +37,7 @@ impl MeaningArgs {
     /// What a server for agents is told of it: by the configuration, and by the options of the engine, which hold for all
     /// texts that leave the machine.
     #[cfg(feature = "mcp")]
-    pub(super) fn beside(engine: &EngineArgs) -> Self {
+    pub(crate) fn beside(engine: &EngineArgs) -> Self {
         Self { yes: engine.yes, no_redact: engine.no_redact, ..Self::default() }
     }
 

@@ -1,24 +1,22 @@
 //! What verbs share that remove something for good.
 
-use clap::builder::NonEmptyStringValueParser;
-
-use crate::cli::settings::Mode;
+use super::archive::ArchiveArg;
+use crate::session::options::Mode;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct RemovalArgs {
+pub(crate) struct RemovalArgs {
     /// Show what would be removed
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
     #[arg(short, long)]
-    pub(super) yes: bool,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    pub(super) archive: Option<String>,
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) archive: ArchiveArg,
 }
 
 impl RemovalArgs {
-    pub(super) fn mode(&self) -> Mode {
+    pub(crate) fn mode(&self) -> Mode {
         if self.dry_run { Mode::Show } else { Mode::Do }
     }
 }

@@ -3,17 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::cli::completing;
-use crate::cli::error::CommandError;
-use crate::cli::places::Environment;
-use crate::cli::settings::{Context, Existing, Form, Keep, Mode, Output, Rewriting};
-use crate::cli::shelf::shelf;
-use crate::cli::stored;
+use crate::cli::context::{Context, Form};
+use crate::cli::environment::Environment;
+use crate::session::archives;
+use crate::session::error::CommandError;
+use crate::session::options::{Estimate, Existing, Keep, Mode, Output, Rewriting};
 use ctxc_core::apply::n_names;
 use ctxc_core::version::KeptSession;
 use ctxc_core::version::ThinkingPolicy;
@@ -63,16 +61,6 @@ struct HowArgs {
     close_loop: bool,
 }
 
-/// How tokens are estimated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Estimate {
-    /// Characters / 4
-    Chars4,
-    /// chars4, scaled to the client's own counts
-    Calibrated,
-}
-
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
@@ -105,14 +93,14 @@ impl RewriteArgs {
         self.output.force
     }
 
-    pub(crate) fn resolve(self, session: &SessionArg, context: Context<'_>) -> Result<Rewriting, CommandError> {
+    pub(crate) fn resolve(self, session: &SessionArg, context: &Context<'_>) -> Result<Rewriting, CommandError> {
         if self.how.close_loop {
             return Err(CommandError::usage(anyhow!(
                 "--close-loop is no longer an option: open tool loops are closed"
             ))
             .hint("remove it, or use --keep-loop to leave an open tool loop unchanged"));
         }
-        let source = session.find_to_rewrite(&context)?;
+        let source = session.find_to_rewrite(context)?;
         let output = self.output.resolve(self.session_id, &source)?;
         if output == Output::StandardOutput && context.reporting.form == Form::Json && !self.dry_run {
             return Err(both_printed());
@@ -134,39 +122,38 @@ impl RewriteArgs {
                 (false, false) => ThinkingPolicy::Remove,
             },
             output,
-            shelf: shelf(&keep, context.environment)?,
+            shelf: context.environment.shelf(&keep)?,
             typed_archive,
             keep,
             on_server: context.environment.server_consent(),
             keep_max: context.environment.config.keep_max(),
             mode: if self.dry_run { Mode::Show } else { Mode::Do },
             window: context.environment.config.window(),
-            reporting: context.reporting,
         })
     }
 }
 
 /// What the archive is to give back of a session whose file is gone.
-pub(super) struct Gone {
-    pub(super) kept: KeptSession,
+pub(crate) struct Gone {
+    pub(crate) kept: KeptSession,
     /// The URL of the archive.
-    pub(super) archive: String,
+    pub(crate) archive: String,
     /// Where it goes; without a word to where it was.
-    pub(super) output: Option<Output>,
-    pub(super) existing: Existing,
-    pub(super) mode: Mode,
+    pub(crate) output: Option<Output>,
+    pub(crate) existing: Existing,
+    pub(crate) mode: Mode,
 }
 
 impl RewriteArgs {
     /// The session that the archive keeps and that `name` means, where there is no file of that name.
-    pub(super) fn gone(&self, name: &str, context: &Context<'_>) -> Result<Option<Gone>, CommandError> {
+    pub(crate) fn gone(&self, name: &str, context: &Context<'_>) -> Result<Option<Gone>, CommandError> {
         let places = context.environment.places()?;
         if !matches!(session::find(name, &places), Err(SessionError::Unknown { .. })) {
             return Ok(None);
         }
         let Keep::In(archive) = self.archive.keep(context.environment)? else { return Ok(None) };
-        let Some(opened) = stored::open_if_there(&archive)? else { return Ok(None) };
-        let Some(kept) = stored::find_kept(&*opened, name)? else { return Ok(None) };
+        let Some(opened) = archives::open_if_there(&archive)? else { return Ok(None) };
+        let Some(kept) = archives::find_kept(&*opened, name)? else { return Ok(None) };
         if self.output.in_place || self.session_id.is_some() {
             return Err(CommandError::usage(anyhow!("the file of {} no longer exists", kept.id))
                 .hint("it is restored to its recorded path, without --in-place and --session-id"));
@@ -185,7 +172,7 @@ impl RewriteArgs {
 }
 
 /// The error of a transcript and a report that would both go to standard output.
-pub(super) fn both_printed() -> CommandError {
+pub(crate) fn both_printed() -> CommandError {
     CommandError::usage(anyhow!("the transcript and the JSON report cannot both go to standard output"))
         .hint("use --report FILE for the report, or -o FILE for the transcript")
 }
@@ -211,7 +198,7 @@ fn find_newest(context: &Context<'_>) -> Result<Found, CommandError> {
 }
 
 /// The session that `name` stands for.
-pub(super) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandError> {
+pub(crate) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandError> {
     session::find(name, &context.environment.places()?).map_err(|error| {
         let id = name.to_string_lossy();
         let is_kept = matches!(error, SessionError::Unknown { .. }) && is_kept(&id, context);
@@ -227,13 +214,13 @@ pub(super) fn find(name: &Path, context: &Context<'_>) -> Result<Found, CommandE
 /// Whether the archive keeps a session that `name` means. It is of no use to ask where that fails.
 fn is_kept(name: &str, context: &Context<'_>) -> bool {
     let url = context.environment.archive_url(None);
-    let archive = url.and_then(|url| stored::open_if_there(&url));
-    archive.is_ok_and(|archive| archive.is_some_and(|it| matches!(stored::find_kept(&*it, name), Ok(Some(_)))))
+    let archive = url.and_then(|url| archives::open_if_there(&url));
+    archive.is_ok_and(|archive| archive.is_some_and(|it| matches!(archives::find_kept(&*it, name), Ok(Some(_)))))
 }
 
 impl OutputArgs {
     /// Where the result goes, under `session_id` where it is a new session.
-    pub(super) fn resolve(self, session_id: Option<Uuid>, source: &Found) -> Result<Output, CommandError> {
+    pub(crate) fn resolve(self, session_id: Option<Uuid>, source: &Found) -> Result<Output, CommandError> {
         let existing = if self.force { Existing::Overwrite } else { Existing::Respect };
         match (self.output, source) {
             (Some(path), _) if path.as_os_str() == "-" => Ok(Output::StandardOutput),
@@ -255,7 +242,7 @@ impl OutputArgs {
 
 impl ArchiveArgs {
     /// Where originals are kept.
-    pub(super) fn keep(&self, environment: &Environment) -> Result<Keep, CommandError> {
+    pub(crate) fn keep(&self, environment: &Environment) -> Result<Keep, CommandError> {
         if self.no_archive {
             return Ok(Keep::Nowhere);
         }

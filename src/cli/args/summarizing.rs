@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 
 use super::engine::EngineArgs;
-use super::share::{Share, share};
 use crate::cli::config::LEAST_SUMMARY_TOKENS;
-use crate::cli::error::CommandError;
-use crate::cli::interrupt::while_waiting;
-use crate::cli::places::Environment;
-use crate::cli::quantity::{some_tokens, tokens};
-use crate::cli::settings::{Compacting, EngineChoice, Summaries, Summarizing};
+use crate::cli::environment::Environment;
+use crate::session::error::CommandError;
+use crate::session::options::{Compacting, EngineChoice, Share, Summaries, Summarizing};
+use crate::session::quantity::{some_tokens, tokens};
+use crate::terminal::interrupt::while_waiting;
 use ctxc_engine::Prompts;
 use ctxc_transcript::text::Tokens;
 
@@ -22,11 +21,11 @@ use ctxc_transcript::text::Tokens;
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct SummarizingArgs {
     /// Part of the context window that triggers compaction [default: 0.8]
-    #[arg(long, value_name = "PART", value_parser = share)]
+    #[arg(long, value_name = "PART")]
     context_budget: Option<Share>,
     /// Context window in tokens [default: inferred, 200000 or 1000000]
     #[arg(long, value_name = "N", value_parser = some_tokens)]
-    context_window: Option<NonZeroU64>,
+    context_window: Option<Tokens>,
     /// Number of newest messages to keep [default: 5]
     #[arg(long, value_name = "N")]
     keep_recent: Option<u64>,
@@ -35,7 +34,7 @@ pub(crate) struct SummarizingArgs {
     chunk_size: Option<NonZeroU64>,
     /// Maximum tokens of a summary [default: 2 % of the context window, excluding prompts]
     #[arg(long, value_name = "N", value_parser = summary_tokens)]
-    max_summary_tokens: Option<u64>,
+    max_summary_tokens: Option<Tokens>,
     /// Number of oldest summaries to keep in the context [default: 2]
     #[arg(long, value_name = "N")]
     clip_first: Option<u32>,
@@ -61,13 +60,13 @@ pub(crate) struct WordingArgs {
 impl SummarizingArgs {
     /// The context window that was named; nothing where the configuration or the session tells.
     pub(crate) fn window(&self) -> Option<Tokens> {
-        self.context_window.map(|window| Tokens(window.get()))
+        self.context_window
     }
 
     /// What was asked for, else what is configured, with the engine that `engine` and `[summarization]` name.
     pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Compacting, CommandError> {
         let configured = &environment.config.summarization;
-        let given = self.max_summary_tokens.or(configured.max_summary_tokens).map(Tokens);
+        let given = self.max_summary_tokens.or(configured.max_summary_tokens.map(Tokens));
         let chunk_size = self.chunk_size.map_or(configured.chunk_size, NonZeroU64::get);
         let budget = self.context_budget.unwrap_or(Share(configured.context_budget));
         let (clip_first, clip_last) =
@@ -121,9 +120,9 @@ fn read(path: &Path) -> Result<String, CommandError> {
 }
 
 /// A limit that a summary can keep to.
-fn summary_tokens(text: &str) -> Result<u64, String> {
+fn summary_tokens(text: &str) -> Result<Tokens, String> {
     let n = tokens(text)?;
-    let is_enough = n >= LEAST_SUMMARY_TOKENS;
+    let is_enough = n.0 >= LEAST_SUMMARY_TOKENS;
     is_enough.then_some(n).ok_or_else(|| format!("must be at least {LEAST_SUMMARY_TOKENS}"))
 }
 
@@ -138,7 +137,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::settings::{Asking, Consent};
+    use crate::session::options::{Asking, Consent};
 
     /// Options of a verb that summarises.
     #[derive(Debug, Parser)]

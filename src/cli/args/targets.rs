@@ -10,19 +10,11 @@ use serde::Deserialize;
 
 use super::shared::SessionArg;
 use crate::cli::completing;
-use crate::cli::error::CommandError;
-use crate::cli::interrupt::while_waiting;
+use crate::session::cut::{Matches, TargetSpec};
+use crate::session::error::CommandError;
+use crate::terminal::interrupt::while_waiting;
 use ctxc_core::plan::{Handle, Roles, Target};
 use ctxc_transcript::session::Found;
-
-/// A target, and the summary that is to take the place of what it names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Aim {
-    /// As it was typed.
-    pub(crate) typed: String,
-    pub(crate) target: Target,
-    pub(crate) summary: Option<String>,
-}
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Targets")]
@@ -47,18 +39,28 @@ pub(crate) enum Role {
     Assistant,
 }
 
-/// What a pattern that fits several messages means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Matches {
-    /// One of them, and it is not known which.
-    One,
-    /// All of them: `--all-matches`.
-    All,
+impl Role {
+    /// Its name, as it is typed.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+
+    /// Whose messages are meant where `role` was typed, if any was.
+    pub(crate) const fn roles(role: Option<Self>) -> Roles {
+        match role {
+            None => Roles::Both,
+            Some(Self::User) => Roles::User,
+            Some(Self::Assistant) => Roles::Assistant,
+        }
+    }
 }
 
 /// Whether summaries belong to targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Summaries {
+pub(crate) enum Summaries {
     /// A target that has one is refused.
     None,
     /// A target that has none is refused.
@@ -69,7 +71,7 @@ pub(super) enum Summaries {
 
 /// A session, and what is named in it.
 #[derive(Debug, clap::Args)]
-pub(super) struct NamedArgs {
+pub(crate) struct NamedArgs {
     /// Path, session id or its prefix, `latest`, `@-2` for the second newest, or `-` for standard input [default: the newest
     /// session of this project]
     #[arg(short, long, value_name = "SESSION", add = completing::sessions())]
@@ -81,7 +83,7 @@ pub(super) struct NamedArgs {
 
 impl NamedArgs {
     /// The session, and the targets in it. The first argument is the session where none was given and it can be no target.
-    pub(super) fn parted(self) -> (SessionArg, Vec<String>) {
+    pub(crate) fn parted(self) -> (SessionArg, Vec<String>) {
         let Self { mut session, mut target } = self;
         // Paths need not be text; targets are.
         let is_session = |first: &OsString| {
@@ -96,15 +98,11 @@ impl NamedArgs {
 }
 
 impl TargetArgs {
-    pub(super) fn roles(&self) -> Roles {
-        match self.role {
-            None => Roles::Both,
-            Some(Role::User) => Roles::User,
-            Some(Role::Assistant) => Roles::Assistant,
-        }
+    pub(crate) fn roles(&self) -> Roles {
+        Role::roles(self.role)
     }
 
-    pub(super) fn matches(&self) -> Matches {
+    pub(crate) fn matches(&self) -> Matches {
         if self.all_matches { Matches::All } else { Matches::One }
     }
 
@@ -112,12 +110,12 @@ impl TargetArgs {
     ///
     /// # Errors
     /// When there are none.
-    pub(super) fn aims(
+    pub(crate) fn specs(
         &self,
         typed: &[String],
         source: &Found,
         summaries: Summaries,
-    ) -> Result<Vec<Aim>, CommandError> {
+    ) -> Result<Vec<TargetSpec>, CommandError> {
         if typed.is_empty() && self.targets.is_none() {
             return Err(CommandError::usage(anyhow!("no target given")).hint("`ctxc refs` lists handles and patterns"));
         }
@@ -129,11 +127,11 @@ impl TargetArgs {
         if let Some(path) = &self.targets {
             rows.extend(read(path, source)?.into_iter().map(|Row(target, summary)| (target, summary)));
         }
-        rows.into_iter().map(|(typed, summary)| aim(typed, summary, summaries)).collect()
+        rows.into_iter().map(|(typed, summary)| spec(typed, summary, summaries)).collect()
     }
 }
 
-fn aim(typed: String, summary: Option<String>, summaries: Summaries) -> Result<Aim, CommandError> {
+fn spec(typed: String, summary: Option<String>, summaries: Summaries) -> Result<TargetSpec, CommandError> {
     let target = typed.parse().map_err(|error| {
         CommandError::usage(anyhow::Error::new(error)).hint("`ctxc refs SESSION --messages` lists handles and patterns")
     })?;
@@ -146,7 +144,7 @@ fn aim(typed: String, summary: Option<String>, summaries: Summaries) -> Result<A
             Err(CommandError::usage(anyhow!("`{typed}` has a summary, but discard takes none"))
                 .hint("use `ctxc distill` to keep a summary"))
         }
-        Summaries::None | Summaries::Required | Summaries::Ignored => Ok(Aim { typed, target, summary }),
+        Summaries::None | Summaries::Required | Summaries::Ignored => Ok(TargetSpec { typed, target, summary }),
     }
 }
 

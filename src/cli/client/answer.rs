@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 
 use super::linear::Linear;
 use super::messages::{Message, Role, ToolResult, ToolUse};
-use crate::cli::error::CommandError;
 #[cfg(feature = "mcp")]
-use crate::cli::mcp::Asked;
-use crate::cli::reading::Reading;
+use crate::mcp::Asked;
+use crate::session::error::CommandError;
+use crate::session::reading::Reading;
 use ctxc_core::apply::Shelf;
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::{Tokens, chars4, json_string};

@@ -6,11 +6,11 @@ use anyhow::anyhow;
 
 use super::answer::Request;
 use super::planning::{Conversation, How};
-use crate::cli::args::{Aim, Matches};
-use crate::cli::commands::cutting;
-use crate::cli::error::CommandError;
-use crate::cli::mcp::{Action, Asked, Call, Change};
-use crate::cli::rewriting::Work;
+use crate::mcp::{Action, Asked, Call, Change};
+use crate::session::cut;
+use crate::session::cut::{CutAction, Matches, TargetSpec};
+use crate::session::error::CommandError;
+use crate::session::open::OpenSession;
 use ctxc_core::apply::{Item, Rewrite, cut_named};
 use ctxc_core::plan::Roles;
 use ctxc_transcript::text::Tokens;
@@ -26,7 +26,7 @@ impl Conversation<'_> {
         // Of what is named twice, the last call says what takes its place.
         for call in calls.iter().rev() {
             match call {
-                Call::Context(Change::Items(action, aims)) => self.cut(*action, aims, &mut seen, &mut rewrite)?,
+                Call::Context(Change::Items(action, specs)) => self.cut(*action, specs, &mut seen, &mut rewrite)?,
                 Call::Context(Change::Fit(to, _)) => {
                     let to = to.of(self.window);
                     target = Some(target.map_or(to, |other: Tokens| other.min(to)));
@@ -43,21 +43,21 @@ impl Conversation<'_> {
         Ok((fits, rewrite))
     }
 
-    /// Cuts what `aims` name, where the archive will have it; `seen` was cut already.
+    /// Cuts what `specs` name, where the archive will have it; `seen` was cut already.
     fn cut(
         &self,
         action: Action,
-        aims: &[Aim],
+        specs: &[TargetSpec],
         seen: &mut HashSet<Item>,
         rewrite: &mut Rewrite,
     ) -> Result<(), CommandError> {
         let (action, verb) = match action {
-            Action::Discard => (cutting::Action::Discard, "discard"),
-            Action::Distill => (cutting::Action::Distill, "distill"),
+            Action::Discard => (CutAction::Discard, "discard"),
+            Action::Distill => (CutAction::Distill, "distill"),
             Action::Restore => return Err(anyhow!("nothing is brought back into a running session").into()),
         };
-        let Work { reading, settings, .. } = &self.work;
-        let (calls, items) = cutting::find(action, aims, reading, Roles::Both, Matches::One)?;
+        let OpenSession { reading, settings, .. } = &self.work;
+        let (calls, items) = cut::find(action, specs, reading, Roles::Both, Matches::One)?;
         let line = |item: &Item| match item {
             Item::Text(line) => Some(*line),
             Item::Result(call_idx) => calls.calls.get(*call_idx)?.result.map(|result| result.line),
@@ -66,7 +66,7 @@ impl Conversation<'_> {
             let at = line(item).and_then(|line| self.message_of(line));
             at.is_some_and(|at| at < self.tail && self.linear.names.contains_key(&at))
         };
-        let mut cuts = cutting::cuts(aims, &items, &settings.shelf);
+        let mut cuts = cut::cuts(specs, &items, &settings.shelf);
         cuts.retain(|(item, _)| is_open(item) && seen.insert(*item));
         cut_named(&reading.file, &reading.index, &calls, &cuts, verb, rewrite)?;
         Ok(())

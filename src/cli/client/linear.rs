@@ -15,7 +15,7 @@ use ctxc_transcript::scan::{BlockKind, Kind, Scan};
 use ctxc_transcript::text::{Digest, json_string};
 use ctxc_transcript::{IdHash, Index, LineNo, Prompt, entry, read_line};
 
-use crate::cli::error::CommandError;
+use crate::session::error::CommandError;
 
 /// A transcript of messages.
 #[derive(Debug)]

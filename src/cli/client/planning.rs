@@ -11,14 +11,14 @@ use super::answer::{Answer, Given, Request, new_view, tokens_of};
 use super::linear::{Head, Linear};
 use super::messages::{Message, open_loop};
 use super::named::{mentions, sections, typed_tokens, words};
-use crate::cli::compacting::{compact_conversation, take};
-use crate::cli::error::CommandError;
-use crate::cli::input::Input;
-use crate::cli::reading::Reading;
-use crate::cli::rewriting::{Identity, Work};
-use crate::cli::settings::{Compacting, Keep, Rewriting, Summaries, Trigger};
-use crate::cli::stored;
-use crate::cli::ui::Ui;
+use crate::session::archives;
+use crate::session::compact::{compact_conversation, take};
+use crate::session::error::CommandError;
+use crate::session::input::Input;
+use crate::session::open::{Identity, OpenSession};
+use crate::session::options::{Compacting, Keep, Rewriting, Summaries, Trigger};
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Calls, Rewrite, own_edits, prior_summary, prune, pruning, read_calls};
 use ctxc_core::plan::{Protected, PruneStage};
 use ctxc_store::{Document, Kind, Record};
@@ -111,7 +111,7 @@ pub(crate) fn is_view(text: &str) -> bool {
 /// What is known of the view `text`.
 fn head_of(text: &str, keep: &Keep) -> Result<Head, CommandError> {
     let Keep::In(url) = keep else { return Ok(Head::default()) };
-    let Some(archive) = stored::open_if_there(url)? else { return Ok(Head::default()) };
+    let Some(archive) = archives::open_if_there(url)? else { return Ok(Head::default()) };
     let record = archive.record(Kind::Result, view_key(text))?;
     let batches = record.map(|record| record.document.text.lines().map(str::to_owned).collect());
     Ok(Head { batches: batches.unwrap_or_default() })
@@ -125,7 +125,7 @@ fn view_key(text: &str) -> Digest {
 pub(super) struct Conversation<'a> {
     messages: &'a [Message],
     pub(super) linear: Linear,
-    pub(super) work: Work<'a>,
+    pub(super) work: OpenSession<'a>,
     /// The first message of what goes back untouched at the end.
     pub(super) tail: usize,
     /// The context window.
@@ -149,7 +149,7 @@ impl<'a> Conversation<'a> {
         let window = request.window.map(Tokens).or(how.window);
         let calibration = Calibration::learn(&reading.index, &reading.chain).with_window(window);
         let totals = Totals::of(&reading.index, &reading.chain);
-        let work = Work {
+        let work = OpenSession {
             settings: &how.rewriting,
             ui,
             reading,
@@ -194,7 +194,7 @@ impl<'a> Conversation<'a> {
         request: &Request,
         rewrite: &mut Rewrite,
     ) -> Result<(), CommandError> {
-        let Work { reading, settings, .. } = &self.work;
+        let OpenSession { reading, settings, .. } = &self.work;
         let (mut pruning, _) = pruning(stage).map_err(CommandError::usage)?;
         let calls = read_calls(reading.transcript(), &Protected::default())?;
         pruning.only = Some(self.open(&calls, &words(&request.instructions)));
@@ -247,7 +247,7 @@ impl<'a> Conversation<'a> {
 
     /// How many of the newest messages stay: as many as there is room for beside the view.
     fn n_kept(&self, how: &Summaries, rewrite: &Rewrite) -> usize {
-        let Work { reading, .. } = &self.work;
+        let OpenSession { reading, .. } = &self.work;
         let messages = Messages::of(&reading.index, &reading.chain, &rewrite.dropped);
         let mut tokens = vec![Tokens::ZERO; messages.len() as usize];
         let mut n_tail = 0;

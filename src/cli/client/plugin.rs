@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::error::CommandError;
+use crate::session::error::CommandError;
 
 /// What stands in the files for the path of the program, and for its version.
 const PROGRAM: &str = "@CTXC@";

@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::planning::is_view;
-use crate::cli::asking::allow_on_server;
-use crate::cli::error::CommandError;
-use crate::cli::reading::Reading;
-use crate::cli::settings::Consent;
-use crate::cli::stored;
-use crate::cli::ui::Ui;
+use crate::session::archives;
+use crate::session::consent::allow_on_server;
+use crate::session::error::CommandError;
+use crate::session::options::Consent;
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ClientCompaction, Taken, append_line, take_up};
 use ctxc_store::Archive;
 use ctxc_transcript::session::{By, Found};
@@ -94,7 +94,7 @@ pub(crate) fn archive(
     ui: &Ui,
 ) -> Result<(), CommandError> {
     allow_on_server(url, on_server, false, ui)?;
-    take(&mut *stored::open(url)?, session, reading, found, ui)
+    take(&mut *archives::open(url)?, session, reading, found, ui)
 }
 
 /// Takes the last compaction of `reading` up into `archive`, where ctxc made it: what is stored with it could not be undone.

@@ -1,15 +1,18 @@
 //! `ctxc check`: name every problem that would stop or bend a resume.
 
-use anyhow::Context;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow};
+use clap::builder::NonEmptyStringValueParser;
 use uuid::Uuid;
 
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::settings::Reporting;
-use crate::cli::stored;
-use crate::cli::tell::{self, tell};
-use crate::cli::ui::Ui;
+use crate::cli::args::{SessionArg, find};
+use crate::cli::context::Context;
 use crate::report::check::{CheckReport, Origin};
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
     Problem, Severity, Side, Visible, Written, as_written, check, compare, new_problems, outlived_thinking,
 };
@@ -17,27 +20,44 @@ use ctxc_store::Archive;
 use ctxc_transcript::session::Found;
 use ctxc_transcript::{Chain, Index};
 
-/// What to check.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) file: Found,
-    /// The transcript that the file was made from.
-    pub(crate) against: Option<Found>,
-    /// The URL of the archive, which knows how the file was made.
-    pub(crate) archive: Option<String>,
-    pub(crate) reporting: Reporting,
+pub(crate) const EXAMPLES: &str = "\
+Checks the links between entries, tool calls with their results, and thinking. With --against, also compares \
+thinking and active entries with the original, and marks problems that the original has too.
+
+Exits with 1 on errors, and with 0 when there are only warnings.
+
+Examples:
+  ctxc check session.jsonl
+  ctxc check smaller.jsonl --against session.jsonl";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Compare with the session that SESSION was made from
+    #[arg(long, value_name = "ORIGINAL")]
+    against: Option<PathBuf>,
+    /// Find the original in this archive if --against is not given [env: CTXC_ARCHIVE=]
+    #[arg(long, value_name = "URL", conflicts_with = "against", value_parser = NonEmptyStringValueParser::new())]
+    archive: Option<String>,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let against_path = settings.against.as_ref().and_then(Found::path);
-    tell::probe(&settings.reporting, &[settings.file.path(), against_path].into_iter().flatten().collect::<Vec<_>>())?;
-    let mut file = Reading::of(&settings.file, ui)?;
-    let report = match &settings.against {
-        None => alone(file, settings.archive.as_deref(), ui)?,
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let found = args.session.find(context)?;
+    let original = args.against.as_deref().map(|original| find(original, context)).transpose()?;
+    if found == Found::StandardInput && original == Some(Found::StandardInput) {
+        return Err(CommandError::usage(anyhow!("only one transcript can be standard input")));
+    }
+    context.probe_report(found.path().into_iter().chain(original.as_ref().and_then(Found::path)))?;
+    let mut file = Reading::of(&found, ui)?;
+    let report = match &original {
+        // It is of use without an archive too.
+        None => alone(file, context.environment.archive_url(args.archive.as_deref()).ok().as_deref(), ui)?,
         Some(original) => against(&mut file, &mut Reading::of(original, ui)?, ui)?,
     };
-    tell(&settings.reporting, ui, &report, &report)?;
-    settings.file.path().into_iter().for_each(|path| stored::say_masked(path, ui));
+    context.print(&report, &report)?;
+    found.path().into_iter().for_each(|path| archives::say_masked(path, ui));
     ui.status(report.summary());
     let has_errors = report.count(Severity::Error, Origin::Own) > 0;
     Ok(if has_errors { Completion::Errors } else { Completion::Full })
@@ -46,7 +66,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckReport, CommandError> {
     let mut problems = check(&file.index, &file.chain);
     // What there is to be said does not need an archive.
-    if let Some(archive) = archive.and_then(|url| stored::open_existing(url).ok()) {
+    if let Some(archive) = archive.and_then(|url| archives::open_existing(url).ok()) {
         problems.extend(invalidated_thinking(&mut file, &*archive, ui)?);
         problems.sort_by_key(|problem| (problem.line, problem.kind));
     }

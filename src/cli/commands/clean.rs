@@ -5,16 +5,17 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cli::backups::backups_of;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::{Mode, Reporting};
-use crate::cli::stored;
-use crate::cli::tell::{self, tell};
-use crate::cli::ui::Ui;
+use crate::cli::args::RemovalArgs;
+use crate::cli::context::Context;
 use crate::report::clean::{CleanReport, What};
+use crate::session::archives;
+use crate::session::backups::backups_of;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::Mode;
+use crate::session::quantity::age;
 use ctxc_core::apply::remove_made;
 use ctxc_core::version::recognise;
 use ctxc_store::{Archive, Operations};
@@ -22,22 +23,30 @@ use ctxc_transcript::Index;
 use ctxc_transcript::session::{session_id, sidecar_dir};
 use ctxc_transcript::text::Stopped;
 
-/// What to remove.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    /// For how long a file was not written to.
-    pub(crate) age: SignedDuration,
-    /// The URL of the archive.
-    pub(crate) archive: String,
-    pub(crate) mode: Mode,
-    pub(crate) is_confirmed: bool,
-    pub(crate) reporting: Reporting,
+pub(crate) const EXAMPLES: &str = "\
+Removes sessions that ctxc wrote, and backups of those it replaced, if the archive has their full content. Keeps \
+sessions that were continued, sources of other sessions, and the only file of a conversation.
+
+Examples:
+  ctxc clean --dry-run
+  ctxc clean --older-than 7d
+  ctxc clean --older-than 90d --yes";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only files older than AGE: 12h, 30d, 8w, 1y
+    #[arg(long, value_name = "AGE", value_parser = age, default_value = "30d")]
+    older_than: SignedDuration,
+    #[command(flatten)]
+    removal: RemovalArgs,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    tell::probe(&settings.reporting, &[])?;
-    let archive = stored::open_existing(&settings.archive)?;
-    let before = Timestamp::now().checked_sub(settings.age).unwrap_or(Timestamp::MIN);
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let url = args.removal.archive.url(context.environment)?;
+    context.probe_report(None)?;
+    let archive = archives::open_existing(&url)?;
+    let before = Timestamp::now().checked_sub(args.older_than).unwrap_or(Timestamp::MIN);
     let mut report = CleanReport::new(true);
     for (path, what) in candidates(&*archive)? {
         Stopped::check(ui.stop())?;
@@ -47,22 +56,16 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             report.add(&path, what, metadata.len());
         }
     }
-    if settings.mode == Mode::Show || report.files.is_empty() {
-        tell(&settings.reporting, ui, &report, format_args!("{report}\n"))?;
+    if args.removal.mode() == Mode::Show || report.files.is_empty() {
+        context.print(&report, format_args!("{report}\n"))?;
         return Ok(Completion::Full);
     }
-    if !settings.is_confirmed {
+    if !args.removal.yes {
         ui.status(&report);
-        match ui.confirm("remove them? The archive keeps what they hold.")? {
-            Some(true) => {}
-            Some(false) => {
-                ui.status("nothing was removed");
-                return Ok(Completion::Full);
-            }
-            None => {
-                return Err(CommandError::usage(anyhow!("--yes is required to remove files without a terminal"))
-                    .hint("use --dry-run to see what would be removed"));
-            }
+        let question = "remove them? The archive keeps what they hold.";
+        if !context.confirm(question, "remove files", "use --dry-run to see what would be removed")? {
+            ui.status("nothing was removed");
+            return Ok(Completion::Full);
         }
     }
     report.dry_run = false;
@@ -71,7 +74,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         let folder = (file.what == What::Version && session_id(path).is_some()).then(|| sidecar_dir(path));
         remove_made(path, folder.as_deref()).with_context(|| format!("remove {}", path.display()))?;
     }
-    tell(&settings.reporting, ui, &report, format_args!("{report}\n"))?;
+    context.print(&report, format_args!("{report}\n"))?;
     Ok(Completion::Full)
 }
 

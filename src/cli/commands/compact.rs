@@ -1,67 +1,48 @@
-//! `ctxc compact`: put summaries in the place of the oldest messages.
+//! `ctxc compact`: replace the oldest messages with summaries.
 
-use crate::cli::compacting::compact_conversation;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::rewriting::Work;
-use crate::cli::settings::{Compacting, EngineChoice, Mode, Rewriting, Trigger};
-use crate::cli::tell::tell;
-use crate::cli::ui::Ui;
-use crate::report::compact::{CompactReport, Plan};
-use ctxc_core::apply::{Rewrite, ThinkingReach};
+use crate::cli::args::{EngineArgs, RewriteArgs, SessionArg, SummarizingArgs};
+use crate::cli::context::Context;
+use crate::report::compact::Plan;
+use crate::session::compact::compact_session;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::{Mode, Trigger};
 
-/// When to compact, and into what.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) rewriting: Rewriting,
-    pub(crate) compacting: Compacting,
-    pub(crate) trigger: Trigger,
+pub(crate) const EXAMPLES: &str = "\
+Keeps the newest messages as they are and summarizes everything before them. The summaries form a \
+compaction view at the start of the conversation, as the client's own compaction does. Summaries and \
+removed messages stay in the archive, where they can be searched and restored.
+
+Does nothing while the context is within its budget, unless --force is given. --force also \
+overwrites FILE and replaces a source that just changed.
+
+Examples:
+  ctxc compact latest
+  ctxc compact latest --force --keep-recent 10 --dry-run
+  ctxc compact session.jsonl --context-window 1000000 --context-budget 0.5 -o smaller.jsonl
+  ctxc archive search \"retry limit\" --kind batch";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    summarizing: SummarizingArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let (work, report) = compact(settings, ui)?;
-    if settings.rewriting.mode == Mode::Show {
-        tell(&settings.rewriting.reporting, ui, &report, Plan(&report))?;
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let trigger = if args.rewrite.is_forced() { Trigger::Always } else { Trigger::OverBudget };
+    let window = args.summarizing.window();
+    let compacting = args.summarizing.resolve(args.engine, context.environment)?;
+    let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(window);
+    let report = compact_session(&compacting, trigger, &mut context.open(&rewriting)?)?;
+    if rewriting.mode == Mode::Show {
+        context.print(&report, Plan(&report))?;
     } else {
-        work.say(&report.rewritten, &report, &report)?;
+        context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
     }
     Ok(Completion::Full)
-}
-
-/// Does all of it, and says nothing on standard output.
-///
-/// # Errors
-/// When anything fails; then nothing has changed, and nothing is kept.
-pub(crate) fn compact<'a>(settings: &'a Settings, ui: &'a Ui) -> Result<(Work<'a>, CompactReport), CommandError> {
-    compact_read(settings, Work::open(&settings.rewriting, ui)?)
-}
-
-/// As [`compact`], of the session in `work`.
-///
-/// # Errors
-/// As [`compact`].
-pub(crate) fn compact_read<'a>(
-    settings: &Settings,
-    mut work: Work<'a>,
-) -> Result<(Work<'a>, CompactReport), CommandError> {
-    let Settings { rewriting, compacting, trigger } = settings;
-    let summaries = compacting.in_window(work.calibration.window);
-    if rewriting.mode == Mode::Do {
-        work.probe()?;
-    }
-    let rewritten = work.rewritten("compact");
-    let rewrite = Rewrite::default();
-    let size = work.size(&rewrite, ThinkingReach::BehindChange)?;
-    if matches!(summaries.summarizing.engine, EngineChoice::Extract) && summaries.is_called_for(size, *trigger) {
-        work.ui.status("engine    extract (built in, offline)");
-    }
-    let (rewrite, compacted) = compact_conversation(&mut work, &summaries, *trigger, size, rewrite)?;
-    let mut report = CompactReport { rewritten, compacted };
-    let unchanged = report.compacted.why_unchanged();
-    report.rewritten.note_calls(report.compacted.calls.as_ref());
-    work.finish(rewrite, ThinkingReach::BehindChange, &unchanged, &mut report.rewritten)?;
-    if report.compacted.reason.is_none() {
-        let after = report.rewritten.tokens.chars4.after.context();
-        report.compacted.tokens_after = work.estimate().context(after);
-    }
-    Ok((work, report))
 }

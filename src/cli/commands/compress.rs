@@ -1,67 +1,126 @@
 //! `ctxc compress`: shorten the messages of whole bands of turns.
 
-use crate::cli::args::{Include, Only};
-use crate::cli::compressing::{Shortened, shorten, tasks};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::rewriting::Work;
-use crate::cli::settings::{Detail, EngineChoice, Mode, Rewriting, Strictness};
-use crate::cli::shrinking::expect;
-use crate::cli::tell::tell;
-use crate::cli::ui::Ui;
+use clap::ValueEnum;
+
+use crate::cli::args::{EngineArgs, RewriteArgs, Role, SessionArg};
+use crate::cli::config::Config;
+use crate::cli::context::Context;
 use crate::report::compress::explain::Explained;
 use crate::report::compress::{CompressReport, Messages, Plan};
 use crate::report::facts::Lost;
 use crate::report::look::Look;
 use crate::report::rewritten::BeforeAfter;
 use crate::report::size::count;
+use crate::session::compress::{Shortened, shorten, tasks};
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::{EngineChoice, Mode};
+use crate::session::quantity::tokens;
+use crate::session::shrink::expect;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Rewrite, Tasks, ThinkingReach, tokens_before};
 use ctxc_core::plan;
-use ctxc_core::plan::{Bands, Roles, Selection};
+use ctxc_core::plan::{Bands, Selection};
 use ctxc_engine::run::MinKept;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Totals, turns};
 
-/// What to compress and how.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) rewriting: Rewriting,
-    /// The bands as they were typed; nothing is compressed without one.
-    pub(crate) bands: String,
-    pub(crate) only: Option<Only>,
-    pub(crate) include: Vec<Include>,
-    pub(crate) min_tokens: Tokens,
-    pub(crate) protect_turns: u64,
-    pub(crate) engine: EngineChoice,
-    pub(crate) detail: Detail,
-    /// The share of its facts that a text has to keep.
-    pub(crate) min_kept: Option<MinKept>,
-    pub(crate) lost: Lost,
-    pub(crate) strictness: Strictness,
+pub(crate) const EXAMPLES: &str = "\
+Shortens each message in the bands with the engine. Tool calls and results stay, unless --include is given.
+
+A band is START-END:LEVEL, in percent of the turns, END excluded. LEVEL is compress (35 % of the \
+tokens stay), heavy (10 %) or a percentage such as 20%.
+
+Examples:
+  ctxc compress latest --bands 0-30:heavy,50-80:compress --dry-run
+  ctxc compress 1b9d6bcd --bands 0-70:compress --only assistant
+  ctxc compress session.jsonl --bands 0-50:20% --include tool-results --in-place
+  cat session.jsonl | ctxc compress - --bands 0-50:compress > smaller.jsonl";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    select: SelectArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
+    /// List each task with its result and cost
+    #[arg(long, help_heading = "Output")]
+    explain: bool,
+    #[command(flatten)]
+    facts: FactsArgs,
+    /// Exit with 3 unless every message was compressed
+    #[arg(long, help_heading = "Output")]
+    strict: bool,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let selection = settings.selection()?;
-    let mut work = Work::open(&settings.rewriting, ui)?;
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Selection")]
+struct SelectArgs {
+    /// Bands of turns to compress, such as 0-30:heavy,50-80:compress
+    #[arg(long)]
+    bands: String,
+    /// Only messages of this role
+    #[arg(long, value_enum, value_name = "ROLE")]
+    only: Option<Role>,
+    /// Also compress these texts
+    #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
+    include: Vec<Include>,
+    /// Skip texts of fewer tokens [default: 20]
+    #[arg(long, value_name = "N", value_parser = tokens)]
+    min_tokens: Option<Tokens>,
+    /// Protect the newest N turns [default: 0]
+    #[arg(long, value_name = "N")]
+    protect_turns: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Fact check")]
+struct FactsArgs {
+    /// Refuse a result that keeps less than this part of the facts, such as 0.8, or
+    /// invents one
+    #[arg(long, value_name = "PART")]
+    min_kept: Option<MinKept>,
+    /// List the facts that were lost
+    #[arg(long)]
+    show_lost: bool,
+}
+
+/// Texts that are compressed on demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Include {
+    /// Tool results.
+    ToolResults,
+}
+
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let Args { session, select, engine, explain, facts, strict, rewrite } = args;
+    let (config, ui) = (&context.environment.config, context.ui);
+    let min_tokens = select.min_tokens.unwrap_or(Tokens(config.min_tokens));
+    let engine = &engine.resolve(context.environment)?;
+    let rewriting = rewrite.resolve(&session, context)?;
+    let selection = select.resolve(config)?;
+    let mut work = context.open(&rewriting)?;
     let reading = &work.reading;
     let turns = turns(&reading.index, &reading.chain);
     let mut rewrite = Rewrite::default();
-    let Tasks { tasks, n_skipped } = tasks(&work, &turns, &selection, settings.min_tokens, &rewrite)?;
-    let engine = &settings.engine;
+    let Tasks { tasks, n_skipped } = tasks(&work, &turns, &selection, min_tokens, &rewrite)?;
     let mut report = CompressReport::new(work.rewritten("compress"), engine.name(), &selection.bands, turns.len());
-    report.lost = settings.lost;
+    report.lost = if facts.show_lost { Lost::Named } else { Lost::Counted };
     warn_of_newest(&selection, turns.len(), ui);
 
-    if settings.rewriting.mode == Mode::Show {
+    if rewriting.mode == Mode::Show {
         report.set_tasks(&reading.index, &tasks, n_skipped, None);
-        report.set_calls(expect(&tasks, engine, &settings.rewriting.keep)?);
+        report.set_calls(expect(&tasks, engine, &rewriting.keep)?);
         let BeforeAfter { before, after } = report.messages.tokens;
         let saved = before.saturating_sub(after);
         let messages = work.totals.messages.saturating_sub(saved);
         let is_first = |line| tasks.first().is_some_and(|task| task.line == line);
         report.rewritten.set_unchanged(tokens_before(&reading.index, &reading.chain, is_first));
         report.rewritten.set_totals(&work.calibration, Totals { messages, ..work.totals });
-        let plan = Plan { report: &report, bands: &selection.bands, look: ui.look() };
-        tell(&settings.rewriting.reporting, ui, &report, plan)?;
+        context.print(&report, Plan { report: &report, bands: &selection.bands, look: ui.look() })?;
         return Ok(Completion::Full);
     }
     if !tasks.is_empty() {
@@ -70,35 +129,29 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             ui.status("engine    extract (built in, offline)");
         }
     }
-    let Shortened { outcomes, calls } = shorten(&work, &tasks, engine, settings.min_kept, &mut rewrite)?;
+    let Shortened { outcomes, calls } = shorten(&work, &tasks, engine, facts.min_kept, &mut rewrite)?;
     report.set_tasks(&work.reading.index, &tasks, n_skipped, Some(&outcomes));
     report.set_calls(calls);
     let unchanged = unchanged(&selection.bands, turns.len(), &report.messages, tasks.len());
     work.finish(rewrite, ThinkingReach::BehindChange, &unchanged, &mut report.rewritten)?;
-    work.say(&report.rewritten, &report, &report)?;
-    if settings.detail == Detail::EachTask {
+    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
+    if explain {
         ui.status(Explained { report: &report, look: Look::PLAIN });
     }
     let is_partial = report.messages.kept + report.messages.failed > 0;
-    Ok(if is_partial && settings.strictness == Strictness::Strict { Completion::Partial } else { Completion::Full })
+    Ok(if is_partial && strict { Completion::Partial } else { Completion::Full })
 }
 
-impl Settings {
-    fn selection(&self) -> Result<Selection, CommandError> {
+impl SelectArgs {
+    fn resolve(&self, config: &Config) -> Result<Selection, CommandError> {
         let bands: Bands = self.bands.parse().map_err(CommandError::usage)?;
+        let has_results = self.include.contains(&Include::ToolResults);
         Ok(Selection {
             bands,
-            roles: match self.only {
-                None => Roles::Both,
-                Some(Only::User) => Roles::User,
-                Some(Only::Assistant) => Roles::Assistant,
-            },
-            include: if self.include.contains(&Include::ToolResults) {
-                plan::Include::ToolResults
-            } else {
-                plan::Include::Messages
-            },
-            n_protected_turns: usize::try_from(self.protect_turns).unwrap_or(usize::MAX),
+            roles: Role::roles(self.only),
+            include: if has_results { plan::Include::ToolResults } else { plan::Include::Messages },
+            n_protected_turns: usize::try_from(self.protect_turns.unwrap_or(config.protect_turns))
+                .unwrap_or(usize::MAX),
         })
     }
 }

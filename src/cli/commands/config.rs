@@ -6,11 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::config::{Config, Row, SET, Source};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::Context;
-use crate::cli::tell::tell;
-use crate::cli::ui::Ui;
+use crate::cli::context::Context;
 use crate::report::envelope;
+use crate::session::error::{CommandError, Completion};
 use ctxc_store::hide_password;
 
 /// All settings with their sources.
@@ -21,7 +19,7 @@ pub(crate) struct Report {
 
 impl envelope::Report for Report {}
 
-pub(crate) fn run(context: &Context<'_>, ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn run(context: &Context<'_>) -> Result<Completion, CommandError> {
     let environment = context.environment;
     let rows = Config::rows(&environment.layers)?;
     let rows = rows.into_iter().map(|row| {
@@ -40,7 +38,7 @@ pub(crate) fn run(context: &Context<'_>, ui: &Ui) -> Result<Completion, CommandE
         Row { value, ..row }
     });
     let report = Report { values: rows.collect() };
-    tell(&context.reporting, ui, &report, &report)?;
+    context.print(&report, &report)?;
     Ok(Completion::Full)
 }
 

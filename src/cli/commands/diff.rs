@@ -1,34 +1,51 @@
 //! `ctxc diff`: how a session differs from its source, or from another session.
 
-use anyhow::{Context, anyhow};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow};
 use similar::TextDiff;
 
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::settings::Reporting;
-use crate::cli::stored;
-use crate::cli::tell::{self, tell_quoted};
-use crate::cli::ui::Ui;
+use crate::cli::args::SessionArg;
+use crate::cli::completing;
+use crate::cli::context::Context;
 use crate::report::diff::{Became, Diff, Entry, Side};
 use crate::report::look::Look;
 use crate::report::show::{Length, Message};
 use crate::report::when::to_second;
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
 use ctxc_core::apply::{Change, Outline, Outlined, Shown, shown_in};
 use ctxc_transcript::Calibration;
 use ctxc_transcript::session::{By, Found};
 use ctxc_transcript::text::{Stopped, clipped, on_one_line};
 
-/// What to compare.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) sides: Sides,
-    pub(crate) length: Length,
-    pub(crate) reporting: Reporting,
+pub(crate) const EXAMPLES: &str = "\
+With one session, compares it with the original: the session before any edit by ctxc, with the messages appended \
+since. Entries are matched by uuid. Only active entries are compared, and only what the model sees of them.
+
+Examples:
+  ctxc diff
+  ctxc diff session.jsonl smaller.jsonl
+  ctxc diff 3f9a1c2b latest --full
+  ctxc diff session.jsonl smaller.jsonl --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Path, session id or its prefix, or `latest` [default: the newest session of this project]
+    #[arg(value_name = "SESSION", add = completing::sessions())]
+    first: Option<PathBuf>,
+    /// Session to compare SESSION with [default: the source of SESSION]
+    #[arg(value_name = "OTHER", add = completing::sessions())]
+    second: Option<PathBuf>,
+    /// Do not shorten long differences
+    #[arg(long)]
+    full: bool,
 }
 
 /// The two sessions that are compared.
 #[derive(Debug)]
-pub(crate) enum Sides {
+enum Sides {
     /// Any two, the earlier one first.
     Two(Found, Found),
     /// A session and what it was before all operations of ctxc, by the archive at this URL.
@@ -44,15 +61,22 @@ const WIDTH: usize = 201;
 /// How many characters of a text that is not compared, the `…` counted.
 const BEGINNING: usize = 61;
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let (before, after) = read(settings, ui)?;
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let first = SessionArg { session: args.first }.find(context)?;
+    let sides = match args.second {
+        Some(second) => Sides::Two(first, SessionArg { session: Some(second) }.find(context)?),
+        None => Sides::Source { session: first, archive: context.environment.archive_url(None)? },
+    };
+    let length = if args.full { Length::Full } else { Length::Short };
+    let (before, after) = read(&sides, context)?;
     let (outline, other) = (outline(&before)?, outline(&after)?);
     let changes = outline.changes(&other);
     let n_gone = changes.iter().filter(|change| !matches!(change, Change::Added(_))).count();
     let mut entries = Vec::new();
     for change in changes {
         Stopped::check(ui.stop()).map_err(|_| CommandError::interrupted())?;
-        entries.push(entry(change, &before, &after, settings.length)?);
+        entries.push(entry(change, &before, &after, length)?);
     }
     let is_own = |reading: &Reading| reading.drafted.is_none();
     let side = |reading: &Reading, outline: &Outline| Side {
@@ -65,11 +89,11 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let measure = Calibration::learn(&before.index, &before.chain);
     let unchanged = outline.len().saturating_sub(n_gone) as u64;
     let diff = Diff::new(side(&before, &outline), side(&after, &other), unchanged, entries, measure);
-    let look = match settings.length {
+    let look = match length {
         Length::Short => ui.look(),
         Length::Full => Look { width: None, ..ui.look() },
     };
-    tell_quoted(&settings.reporting, ui, &diff, diff.text(look))?;
+    context.print_quoted(&diff, diff.text(look))?;
     ui.status(diff.summary());
     if diff.unchanged == 0 && diff.changed.entries == 0 && !outline.is_empty() && !other.is_empty() {
         ui.hint("the sessions have no entry in common");
@@ -78,18 +102,15 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 }
 
 /// Reads both sessions.
-fn read(settings: &Settings, ui: &Ui) -> Result<(Reading, Reading), CommandError> {
-    let probe = |sessions: &[&Found]| {
-        let paths: Vec<_> = sessions.iter().filter_map(|session| session.path()).collect();
-        tell::probe(&settings.reporting, &paths)
-    };
-    match &settings.sides {
+fn read(sides: &Sides, context: &Context<'_>) -> Result<(Reading, Reading), CommandError> {
+    let ui = context.ui;
+    match sides {
         Sides::Two(Found::StandardInput, Found::StandardInput) => {
             Err(CommandError::usage(anyhow!("only one session can be standard input"))
                 .hint("use a path or a session id for the other"))
         }
         Sides::Two(before, after) => {
-            probe(&[before, after])?;
+            context.probe_report([before, after].into_iter().filter_map(Found::path))?;
             Ok((Reading::of(before, ui)?, Reading::of(after, ui)?))
         }
         Sides::Source { session: Found::StandardInput, .. } => {
@@ -97,11 +118,11 @@ fn read(settings: &Settings, ui: &Ui) -> Result<(Reading, Reading), CommandError
                 .hint("use a path or a session id"))
         }
         Sides::Source { session, archive } => {
-            probe(&[session])?;
+            context.probe_report(session.path())?;
             let after = Reading::of(session, ui)?;
             let again = session.path().map(|path| Found::File { path: path.to_owned(), by: By::Id });
             let mut before = Reading::of(&again.unwrap_or_else(|| session.clone()), ui)?;
-            let is_changed = match stored::open_if_there(archive)? {
+            let is_changed = match archives::open_if_there(archive)? {
                 Some(archive) => before.undo_all(&*archive, ui)?,
                 None => false,
             };

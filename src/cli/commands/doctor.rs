@@ -7,19 +7,33 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cli::error::{CommandError, Completion, Kind};
-use crate::cli::reading::Reading;
-use crate::cli::settings::Reporting;
-use crate::cli::stored;
-use crate::cli::tell::{self, tell};
-use crate::cli::ui::Ui;
+use crate::cli::args::ArchiveIfAny;
+use crate::cli::context::Context;
 use crate::report::doctor::{Client, Doctor, SessionBytes};
 use crate::report::size::{bytes, counted};
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Severity, check};
 use ctxc_core::version::{KeptSession, kept_sessions, session_sizes};
 use ctxc_store::{Archive, ArchiveUrl, SCHEMA, hide_password, schema_of, stored_bytes};
 use ctxc_transcript::session::{By, Candidate, Found, Places, of_project, session_id};
 use ctxc_transcript::text::Stopped;
+
+pub(crate) const EXAMPLES: &str = "\
+Checks the client, the archive, the configuration and the sessions of this project, and changes nothing. Exits with 1 \
+if there are problems, and prints a fix for each.
+
+Examples:
+  ctxc doctor
+  ctxc doctor --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    archive: ArchiveIfAny,
+}
 
 /// After how many days the client deletes sessions, where its settings say nothing.
 const CLEANUP_DAYS: i64 = 30;
@@ -35,22 +49,34 @@ const LONGEST_SETTINGS: u64 = 1 << 20;
 
 /// What to look at.
 #[derive(Debug)]
-pub(crate) struct Settings {
+struct Settings {
     /// Where sessions are looked for; nothing without a home.
-    pub(crate) places: Option<Places>,
+    places: Option<Places>,
     /// The URL of the archive.
-    pub(crate) archive: Option<String>,
+    archive: Option<String>,
     /// At how many bytes of the archive its user is warned.
-    pub(crate) keep_max: Option<u64>,
+    keep_max: Option<u64>,
     /// The variable that a key is to be read from, which is not set.
-    pub(crate) missing_variable: Option<String>,
+    missing_variable: Option<String>,
     /// Why the configuration could not be read.
-    pub(crate) broken: Option<CommandError>,
-    pub(crate) reporting: Reporting,
+    broken: Option<CommandError>,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    tell::probe(&settings.reporting, &[])?;
+/// `broken` is why the configuration could not be read, where it could not.
+pub(crate) fn run(
+    args: &Args,
+    context: &Context<'_>,
+    broken: Option<CommandError>,
+) -> Result<Completion, CommandError> {
+    let (environment, ui) = (context.environment, context.ui);
+    let settings = &Settings {
+        places: environment.places().ok(),
+        archive: args.archive.url(environment).ok(),
+        keep_max: environment.config.keep_max(),
+        missing_variable: environment.missing_variable().map(str::to_owned),
+        broken,
+    };
+    context.probe_report(None)?;
     let mut doctor = Doctor::new(env!("CARGO_PKG_VERSION"), ui.look());
     look_at_configuration(settings, &mut doctor);
     let archive = settings.archive.as_deref().and_then(|url| look_at_archive(url, settings.keep_max, &mut doctor));
@@ -59,7 +85,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         let kept = archive.as_deref().map(kept_sessions).and_then(Result::ok).unwrap_or_default();
         look_at_sessions(places, &kept, &mut doctor, ui)?;
     }
-    tell(&settings.reporting, ui, &doctor, &doctor)?;
+    context.print(&doctor, &doctor)?;
     if doctor.findings.is_empty() {
         ui.status("nothing needs attention");
         return Ok(Completion::Full);
@@ -105,7 +131,7 @@ fn look_at_archive(url: &str, keep_max: Option<u64>, doctor: &mut Doctor) -> Opt
             return None;
         }
     }
-    match stored::open_if_there(url).and_then(|archive| {
+    match archives::open_if_there(url).and_then(|archive| {
         let Some(archive) = archive else { return Ok(None) };
         note_archive(&*archive, &place, doctor)?;
         Ok(Some(archive))

@@ -3,97 +3,140 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::anyhow;
+use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::Reporting;
-use crate::cli::taking_up::{Sessions, take_up};
-use crate::cli::tell::{self, tell_quoted};
-use crate::cli::ui::Ui;
+use crate::cli::args::ArchiveIfAny;
+use crate::cli::context::Context;
+use crate::cli::environment::data_dir;
 use crate::report::find::{FindReport, FoundText, Standing};
 use crate::report::list::Projects;
+use crate::session::error::{CommandError, Completion};
+use crate::session::find_index::{Sessions, take_up};
+use crate::session::quantity::age;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{SUMMARY, Speaker, is_active, said_at};
 use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, Originals, Since};
 use ctxc_transcript::LineReader;
-use ctxc_transcript::session::{Places, project_folder, session_id, subagent_id};
+use ctxc_transcript::session::{project_folder, session_id, subagent_id};
 use ctxc_transcript::text::Digest;
+
+pub(crate) const EXAMPLES: &str = "\
+Finds messages, tool calls and tool results that contain all words, or some of the words if few contain all. \
+Words such as \"the\" are ignored, so you can type a question. There is no query syntax; Chinese, Japanese and \
+Korean need no spaces. Also searches the archive (sessions whose file is gone, and content that operations \
+removed) and the transcripts of subagents, which cannot be resumed.
+
+The index is a local file beside the archive that only you can read. It is updated before each search, so the \
+first one takes longer. Like the archive, it stores the words of your sessions unencrypted, secrets included.
+
+Examples:
+  ctxc find connection refused
+  ctxc find \"which port did we choose?\" --all-projects
+  ctxc find migration --speaker user --since 2d
+  ctxc find parseUrl --tool Bash --limit 3 --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Words to search for
+    #[arg(value_name = "QUERY", required = true, value_parser = NonEmptyStringValueParser::new())]
+    query: Vec<String>,
+    /// Sessions of all projects
+    #[arg(long)]
+    all_projects: bool,
+    /// Only this speaker
+    #[arg(long, value_enum, value_name = "WHO")]
+    speaker: Option<Who>,
+    /// Only calls and results of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Only the last AGE: 12h, 2d, 8w
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    since: Option<SignedDuration>,
+    /// Maximum number of results
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: u32,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Who {
+    /// The person
+    User,
+    /// The model, with its tool calls and thinking
+    Assistant,
+    /// Tool results
+    Tool,
+}
 
 /// How many more texts are looked at than are wanted: some are summaries that repeat others.
 const SPARE: u32 = 40;
 
-/// What to look for, and where.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) query: String,
-    pub(crate) places: Places,
-    pub(crate) projects: Projects,
-    pub(crate) speaker: Option<Speaker>,
-    pub(crate) tool: Option<String>,
-    /// How old a text may be.
-    pub(crate) since: Option<SignedDuration>,
-    pub(crate) limit: u32,
-    /// The URL of the archive.
-    pub(crate) archive: String,
-    /// Where the index is, where the archive is on a server.
-    pub(crate) data_dir: Option<PathBuf>,
-    pub(crate) reporting: Reporting,
-}
-
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    tell::probe(&settings.reporting, &[])?;
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let places = context.environment.places()?;
+    let url = args.archive.url(context.environment)?;
+    let text = args.query.join(" ");
+    context.probe_report(None)?;
     let now = Timestamp::now();
-    let folder = match settings.projects {
-        Projects::Current => project_folder(&settings.places)?,
-        Projects::All => None,
-    };
+    let (projects, folder) =
+        if args.all_projects { (Projects::All, None) } else { (Projects::Current, project_folder(&places)?) };
+    let speaker = args.speaker.map(|who| match who {
+        Who::User => Speaker::User,
+        Who::Assistant => Speaker::Assistant,
+        Who::Tool => Speaker::Tool,
+    });
     let project = folder.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let mut query = FindQuery {
-        text: &settings.query,
+        text: &text,
         project: project.as_deref(),
-        speaker: settings.speaker.map(Speaker::word),
-        tool: settings.tool.as_deref(),
-        since: settings.since.and_then(|age| Some(Since { from: now.checked_sub(age).ok()?, now })),
-        limit: settings.limit,
+        speaker: speaker.map(Speaker::word),
+        tool: args.tool.as_deref(),
+        since: args.since.and_then(|age| Some(Since { from: now.checked_sub(age).ok()?, now })),
+        limit: args.limit,
     };
     if !query.has_words() {
-        return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", settings.query))
+        return Err(CommandError::usage(anyhow!("the query {text:?} has no letters or digits"))
             .hint("use a word or a part of one"));
     }
+    let data_dir = data_dir().ok();
     let which = Sessions {
-        places: &settings.places,
-        projects: settings.projects,
+        places: &places,
+        projects,
         project: project.as_deref(),
-        archive: &settings.archive,
-        data_dir: settings.data_dir.as_deref(),
+        archive: &url,
+        data_dir: data_dir.as_deref(),
     };
     let (index, archive) = take_up(which, ui)?;
-    query.limit = settings.limit.saturating_add(SPARE);
+    query.limit = args.limit.saturating_add(SPARE);
     let sources = index.sources()?.into_values().collect();
     let looker = Looker { sources, archive: archive.as_deref() };
     let mut found = Vec::new();
     for hit in index.search(&query)? {
-        if found.len() >= settings.limit as usize {
+        if found.len() >= args.limit as usize {
             break;
         }
-        found.extend(looker.look(&hit, &settings.query)?);
+        found.extend(looker.look(&hit, &text)?);
     }
     let n_sessions = looker.sources.values().filter(|source| subagent(source).is_none()).count() as u64;
-    let report = FindReport::new(&settings.query, found, n_sessions, now, settings.projects);
-    tell_quoted(&settings.reporting, ui, &report, report.text(ui.look()))?;
-    say_next(&report, settings, ui);
+    let report = FindReport::new(&text, found, n_sessions, now, projects);
+    context.print_quoted(&report, report.text(ui.look()))?;
+    say_next(&report, &text, projects, ui);
     Ok(Completion::Full)
 }
 
-fn say_next(report: &FindReport, settings: &Settings, ui: &Ui) {
-    match (report.hits.first(), settings.projects) {
+fn say_next(report: &FindReport, query: &str, projects: Projects, ui: &Ui) {
+    match (report.hits.first(), projects) {
         (None, Projects::Current) => {
-            ui.status(format_args!("no match for {:?} in this project", settings.query));
+            ui.status(format_args!("no match for {query:?} in this project"));
             ui.hint("use --all-projects to search all sessions of this machine");
         }
-        (None, Projects::All) => ui.status(format_args!("no match for {:?}", settings.query)),
+        (None, Projects::All) => ui.status(format_args!("no match for {query:?}")),
         (Some(first), _) => {
             if let Some(resume) = &first.resume {
                 ui.hint(format_args!("to resume the first, run `{resume}`"));

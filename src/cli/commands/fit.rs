@@ -1,133 +1,68 @@
-//! `ctxc fit`: shrink a session to a target, by no more than that takes (W-02).
+//! `ctxc fit`: shrink a session to a target.
 
-use anyhow::anyhow;
-
-use crate::cli::error::{CommandError, Completion, too_low};
-use crate::cli::fitting::{Figures, Fitting, summaries};
-use crate::cli::pipeline::{Pipeline, Sizes};
-use crate::cli::rewriting::Work;
-use crate::cli::settings::{EngineChoice, Mode, Rewriting, Summaries, Target};
-use crate::cli::ui::Ui;
-use crate::report::fit::FitReport;
-use crate::report::run::StageRow;
-use crate::report::size::count;
-use ctxc_core::apply::{Rewrite, ThinkingReach};
-use ctxc_core::plan::{PruneStage, Stage, TruncateStage};
+use crate::cli::args::{ProtectArgs, RewriteArgs, SessionArg};
+use crate::cli::context::Context;
+use crate::session::error::{CommandError, Completion};
+use crate::session::fit::{Effort, FitRequest, fit};
+use crate::session::options::Target;
+use crate::session::quantity::some_tokens;
 use ctxc_transcript::text::Tokens;
 
-/// How often a plan is corrected by what the edits turned out to come to.
-const MOST_PLANS: u32 = 4;
+pub(crate) const EXAMPLES: &str = "\
+Removes superseded tool results first, then masks old ones, the oldest and largest first, and stops at the \
+target. If that is not enough, compacts the oldest messages into a summary. Prompts, the last answer and \
+protected items are kept. Never calls a model.
 
-/// What to fit a session to.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) rewriting: Rewriting,
-    pub(crate) target: Target,
-    pub(crate) effort: Effort,
-    /// What is never removed.
-    pub(crate) protections: PruneStage,
-    /// How many of the earliest and of the latest summaries a view shows.
-    pub(crate) clip: (u32, u32),
+Examples:
+  ctxc fit
+  ctxc fit --to 60k --dry-run
+  ctxc fit latest --to 30% --in-place
+  ctxc fit session.jsonl --to 20k --truncate -o smaller.jsonl";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    protect: ProtectArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
 }
 
-/// What is done about a target that cannot be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effort {
-    /// It is refused.
-    Exact,
-    /// The oldest messages go: `--truncate`.
-    Truncate,
-    /// The context comes as low as it can: `--best-effort`.
-    Best,
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Target")]
+struct TargetArgs {
+    /// Target: percent of the context window, or tokens
+    #[arg(long, value_name = "TARGET", default_value = "50%")]
+    to: Target,
+    /// Context window in tokens [default: inferred, 200000 or 1000000]
+    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    context_window: Option<Tokens>,
+    /// Also remove the oldest messages if nothing else reaches the target
+    #[arg(long, conflicts_with = "best_effort")]
+    truncate: bool,
+    /// Go as low as possible if the target cannot be reached
+    #[arg(long)]
+    best_effort: bool,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let mut work = Work::open(&settings.rewriting, ui)?;
-    let report = fit_read(settings, &mut work)?;
-    work.say(&report.rewritten, &report, &report)?;
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let TargetArgs { to, context_window, truncate, best_effort } = args.target;
+    let config = &context.environment.config;
+    let request = FitRequest {
+        target: to,
+        effort: match (truncate, best_effort) {
+            (true, _) => Effort::Truncate,
+            (false, true) => Effort::Best,
+            (false, false) => Effort::Exact,
+        },
+        protections: args.protect.stage(config),
+        clip: (config.summarization.clip_first, config.summarization.clip_last),
+    };
+    let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(context_window);
+    let report = fit(&request, &mut context.open(&rewriting)?)?;
+    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
     Ok(Completion::Full)
-}
-
-/// Fits the session in `work`, and says nothing on standard output.
-///
-/// # Errors
-/// When the target cannot be reached, or anything fails; then nothing has changed.
-pub(crate) fn fit_read(settings: &Settings, work: &mut Work<'_>) -> Result<FitReport, CommandError> {
-    if settings.rewriting.mode == Mode::Do {
-        work.probe()?;
-    }
-    let rewritten = work.rewritten("fit");
-    let target = settings.target.of(work.calibration.window);
-    let before = work.size_of_stages(&Rewrite::default());
-    let fitted = if before <= target || work.reading.chain.lines.is_empty() {
-        let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
-        Fitted { rows: Vec::new(), newest: None, rewrite, reach, size: before }
-    } else {
-        fitted(work, settings, target)?
-    };
-    let Fitted { rows, newest, rewrite, reach, size } = fitted;
-    let is_nothing = rows.is_empty();
-    let mut report = FitReport::new(rewritten, target, rows);
-    let unchanged = match (work.reading.chain.lines.is_empty(), is_nothing) {
-        (true, _) => "the session has no messages".to_owned(),
-        (false, true) => format!("the context is {} tokens, the target is {}", count(before.0), count(target.0)),
-        (false, false) => "nothing can be removed".to_owned(),
-    };
-    work.finish(rewrite, reach, &unchanged, &mut report.rewritten)?;
-    report.set_size(if is_nothing { size } else { work.size_after(&report.rewritten) }, newest);
-    Ok(report)
-}
-
-/// What was done to reach the target.
-struct Fitted {
-    rows: Vec<StageRow>,
-    /// The size of the newest message that is compacted.
-    newest: Option<Tokens>,
-    rewrite: Rewrite,
-    reach: ThinkingReach,
-    size: Tokens,
-}
-
-/// Plans the stages, and carries them out.
-fn fitted(work: &mut Work<'_>, settings: &Settings, target: Tokens) -> Result<Fitted, CommandError> {
-    let figures =
-        Figures::of(&work.reading, &settings.rewriting.shelf, settings.rewriting.thinking, &settings.protections)?;
-    let how = summaries(settings.clip.0, settings.clip.1);
-    let mut correction = 0;
-    let mut target = target;
-    for _ in 1..MOST_PLANS {
-        let (stages, newest) = match figures.plan(work, target, correction, &how)? {
-            Fitting::Stages(stages, newest) => (stages, newest),
-            Fitting::TooLow(lowest) => match settings.effort {
-                Effort::Exact => {
-                    let other = "--best-effort, or --truncate to also remove the oldest messages";
-                    return Err(too_low(target, lowest).hint(format!("use --to {}, {other}", lowest.0)));
-                }
-                Effort::Truncate => {
-                    let target_tokens = target.0;
-                    let truncate = TruncateStage { name: "truncate".to_owned(), target_tokens };
-                    (vec![figures.all_removed(), Stage::Truncate(truncate)], None)
-                }
-                Effort::Best => {
-                    target = lowest;
-                    correction = 0;
-                    continue;
-                }
-            },
-        };
-        let fitted = Fitted { newest, ..carry_out(work, &stages, &how)? };
-        let is_final = stages.iter().any(|stage| !matches!(stage, Stage::Prune(_)));
-        if fitted.size <= target || is_final {
-            return Ok(fitted);
-        }
-        correction += work.estimate().unscale(fitted.size - target).0 + 1;
-    }
-    Err(anyhow!("the context cannot be brought to {} tokens", count(target.0)).into())
-}
-
-fn carry_out(work: &mut Work<'_>, stages: &[Stage], how: &Summaries) -> Result<Fitted, CommandError> {
-    let mut pipeline = Pipeline::new(work, &EngineChoice::Extract, Some(how), Sizes::WithWhatFollows)?;
-    let rows = stages.iter().map(|stage| pipeline.take(stage)).collect::<Result<_, _>>()?;
-    let Pipeline { rewrite, reach, size, .. } = pipeline;
-    Ok(Fitted { rows, newest: None, rewrite, reach, size })
 }

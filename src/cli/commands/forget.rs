@@ -4,61 +4,69 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context as _, anyhow};
+use clap::builder::NonEmptyStringValueParser;
 
-use crate::cli::backups::backups_of;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::interrupt::while_waiting;
-use crate::cli::places::data_dir;
-use crate::cli::settings::{Mode, Reporting};
-use crate::cli::stored;
-use crate::cli::taking_up::index_path;
-use crate::cli::tell::{self, tell};
-use crate::cli::ui::Ui;
+use crate::cli::args::RemovalArgs;
+use crate::cli::context::Context;
+use crate::cli::environment::data_dir;
 use crate::report::forget::{File, ForgetReport};
 use crate::report::size::counted;
+use crate::session::archives;
+use crate::session::backups::backups_of;
+use crate::session::error::{CommandError, Completion};
+use crate::session::find_index::index_path;
+use crate::session::options::Mode;
+use crate::terminal::interrupt::while_waiting;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Masked, overwrite, shell_word};
 use ctxc_core::version::{Purge, Purged, Secret, files_in, kept_sessions, purge, taken_out};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, Operations, Rewrite, hide_password};
 use ctxc_transcript::session::{Places, sidecar_dir};
 use ctxc_transcript::text::Stopped;
 
+pub(crate) const EXAMPLES: &str = "\
+Replaces a text with a mask of the same length in everything that ctxc stores: the archive with its index, \
+results, and backups. The text stays masked if a file with it is stored again, and restored sessions show the \
+mask. It is also found escaped, percent-encoded, in base64 and in hexadecimal.
+
+Lists files of the client that still contain the text, and leaves them unchanged. It cannot reach copies made \
+elsewhere, nor the log, the replicas and the backups of a PostgreSQL server. Revoke the secret as well.
+
+Examples:
+  ctxc forget --secret < secret.txt
+  pass show api-key | ctxc forget --secret --yes
+  ctxc forget --op 01m2k4v7q --dry-run";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Purge the text on standard input
+    #[arg(long, required_unless_present = "op", conflicts_with = "op")]
+    secret: bool,
+    /// Purge what this operation removed, as listed by `ctxc log`
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    op: Option<String>,
+    #[command(flatten)]
+    removal: RemovalArgs,
+}
+
 /// A secret is no longer; who pipes a whole file in has made a mistake.
 const LONGEST: u64 = 1 << 20;
 
-/// What to purge, and from where.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) what: What,
-    /// The URL of the archive.
-    pub(crate) archive: String,
-    /// Where files of the client are looked for; nothing without a home.
-    pub(crate) places: Option<Places>,
-    pub(crate) mode: Mode,
-    pub(crate) is_confirmed: bool,
-    pub(crate) reporting: Reporting,
-}
-
-/// What to purge.
-#[derive(Debug)]
-pub(crate) enum What {
-    /// What stands on standard input.
-    Secret,
-    /// What this operation took out.
-    Operation(String),
-}
-
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    tell::probe(&settings.reporting, &[])?;
-    let mut archive = stored::open_existing(&settings.archive)?;
-    let secret = secret(&settings.what, &*archive, ui)?;
-    let url = hide_password(&settings.archive);
-    if settings.mode == Mode::Do {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let (environment, ui) = (context.environment, context.ui);
+    let place = args.removal.archive.url(environment)?;
+    let mode = args.removal.mode();
+    context.probe_report(None)?;
+    let mut archive = archives::open_existing(&place)?;
+    let secret = secret(args.op.as_deref(), &*archive, ui)?;
+    let url = hide_password(&place);
+    if mode == Mode::Do {
         // The index of a search holds texts of the client's files too; the next search makes it again.
-        let index = index_path(&settings.archive.parse().map_err(CommandError::config)?, data_dir().ok().as_deref());
+        let index = index_path(&place.parse().map_err(CommandError::config)?, data_dir().ok().as_deref());
         index.map_or(Ok(()), |path| FindIndex::delete(&path)).context("delete the index of `ctxc find`")?;
     }
-    let files = Files::find(&*archive, settings.places.as_ref())?;
+    let files = Files::find(&*archive, environment.places().ok().as_ref())?;
     let mask = |bytes: &[u8], attempt| secret.mask(bytes, attempt);
     let mut report = ForgetReport::new(url.clone(), purge(&mut *archive, &mask, Purge::Count, ui.stop())?, true);
     let mut bound = Vec::new();
@@ -74,22 +82,16 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         let masked = Masked::find(path, &|line| secret.mask(line, 0)).unwrap_or_default();
         report.left.extend((masked.n_lines > 0).then(|| File::new(path, masked.n_lines)));
     }
-    if settings.mode == Mode::Show || report.is_nothing() {
-        tell(&settings.reporting, ui, &report, format_args!("{report}\n"))?;
+    if mode == Mode::Show || report.is_nothing() {
+        context.print(&report, format_args!("{report}\n"))?;
         return Ok(Completion::Full);
     }
-    if !settings.is_confirmed {
+    if !args.removal.yes {
         ui.status(&report);
-        match ui.confirm("purge it? It can never be restored.")? {
-            Some(true) => {}
-            Some(false) => {
-                ui.status("nothing was purged");
-                return Ok(Completion::Full);
-            }
-            None => {
-                return Err(CommandError::usage(anyhow!("--yes is required to purge without a terminal"))
-                    .hint("use --dry-run to see what would be purged"));
-            }
+        let question = "purge it? It can never be restored.";
+        if !context.confirm(question, "purge", "use --dry-run to see what would be purged")? {
+            ui.status("nothing was purged");
+            return Ok(Completion::Full);
         }
     }
     let purged = purge(&mut *archive, &mask, Purge::Mask, ui.stop())?;
@@ -103,7 +105,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         }
     }
     archive.rewrite(Rewrite::Everything)?;
-    let done = finish(settings, report, &mut *archive, &secret, ui)?;
+    let done = finish(&place, report, &mut *archive, &secret, context)?;
     if let Some(first) = bound.first() {
         ui.warning(format_args!(
             "{} with masked text and with thinking, which the API may reject behind a mask",
@@ -116,16 +118,17 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
 
 /// Looks again, and says what is left.
 fn finish(
-    settings: &Settings,
+    place: &str,
     mut report: ForgetReport,
     archive: &mut dyn Archive,
     secret: &Secret,
-    ui: &Ui,
+    context: &Context<'_>,
 ) -> Result<Completion, CommandError> {
+    let ui = context.ui;
     let is_in = |bytes: &[u8], _| secret.is_in(bytes).then(|| bytes.to_vec());
     let Purged { lines, objects, operations, records } = purge(archive, &is_in, Purge::Count, ui.stop())?;
     report.unmasked = lines + objects + operations + records;
-    tell(&settings.reporting, ui, &report, format_args!("{report}\n"))?;
+    context.print(&report, format_args!("{report}\n"))?;
     if report.unmasked > 0 {
         ui.warning(format_args!(
             "the text is part of the key of {} entries and was not masked; it may be an id or a keyword",
@@ -135,7 +138,7 @@ fn finish(
     if !report.left.is_empty() {
         ui.warning("files of the client still hold the text; delete them, or the text in them, yourself");
     }
-    if matches!(settings.archive.parse(), Ok(ArchiveUrl::Postgres(_))) {
+    if matches!(place.parse(), Ok(ArchiveUrl::Postgres(_))) {
         ui.warning(
             "the log, the replicas and the backups of the server still hold the text, and so do its tables until VACUUM \
              FULL, where you may not run it",
@@ -144,9 +147,9 @@ fn finish(
     Ok(if report.unmasked > 0 { Completion::Partial } else { Completion::Full })
 }
 
-fn secret(what: &What, archive: &dyn Archive, ui: &Ui) -> Result<Secret, CommandError> {
-    match what {
-        What::Secret => {
+fn secret(operation: Option<&str>, archive: &dyn Archive, ui: &Ui) -> Result<Secret, CommandError> {
+    match operation {
+        None => {
             let mut text = String::new();
             while_waiting(|| io::stdin().lock().take(LONGEST + 1).read_to_string(&mut text))
                 .context("read the text from standard input")?;
@@ -159,7 +162,7 @@ fn secret(what: &What, archive: &dyn Archive, ui: &Ui) -> Result<Secret, Command
                     .hint("a text this short would match too much")
             })
         }
-        What::Operation(id) => {
+        Some(id) => {
             let operation = archive.operation(id)?.ok_or_else(|| {
                 CommandError::from(anyhow!("no operation {id} in the archive")).hint("run `ctxc log` to find ids")
             })?;

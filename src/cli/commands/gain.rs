@@ -5,30 +5,39 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::Reporting;
-use crate::cli::stored;
-use crate::cli::tell::{self, tell};
-use crate::cli::ui::Ui;
+use crate::cli::args::ArchiveIfAny;
+use crate::cli::context::Context;
 use crate::report::gain::Gain;
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::quantity::age;
 use ctxc_core::version::Edits;
 use ctxc_store::{Archive, Operation, Operations, hide_password};
 
-/// Of what to tell.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    /// The URL of the archive.
-    pub(crate) archive: String,
-    /// How old operations may be.
-    pub(crate) since: Option<SignedDuration>,
-    pub(crate) reporting: Reporting,
+pub(crate) const EXAMPLES: &str = "\
+Saved: by how much each operation shrank the context, counted once; undone operations count as zero. Re-cached: tokens \
+that the API had to cache again as a result. Both are estimates.
+
+Examples:
+  ctxc gain
+  ctxc gain --since 4w --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only the last AGE: 12h, 30d, 8w
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    since: Option<SignedDuration>,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    tell::probe(&settings.reporting, &[])?;
-    let since = settings.since.and_then(|age| Timestamp::now().checked_sub(age).ok());
-    let mut gain = Gain::new(hide_password(&settings.archive), since, ui.look());
-    if let Some(archive) = stored::open_if_there(&settings.archive)? {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let url = args.archive.url(context.environment)?;
+    context.probe_report(None)?;
+    let since = args.since.and_then(|age| Timestamp::now().checked_sub(age).ok());
+    let mut gain = Gain::new(hide_password(&url), since, ui.look());
+    if let Some(archive) = archives::open_if_there(&url)? {
         let operations = archive.operations(Operations::All)?;
         let (undone, undoing) = undone(&*archive, &operations);
         // Undoing saves nothing: what it brought back is not counted as saved before.
@@ -37,7 +46,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             gain.add(operation, &project(operation), undone.contains(&operation.id));
         }
     }
-    tell(&settings.reporting, ui, &gain, &gain)?;
+    context.print(&gain, &gain)?;
     if gain.is_empty() {
         ui.status("no operation recorded: nothing saved, nothing spent");
     }

@@ -5,26 +5,48 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
 
-use crate::cli::asking::allow_on_server;
+use crate::cli::args::{ArchiveArg, SessionArg};
 use crate::cli::client::archive_first;
-use crate::cli::error::{CommandError, Completion, Kind};
-use crate::cli::input::{self, Input};
-use crate::cli::reading::Reading;
-use crate::cli::rewriting::refuse_unless_transcript;
-use crate::cli::settings::{Consent, Reporting};
-use crate::cli::stored;
-use crate::cli::tell::{self, tell};
-use crate::cli::ui::Ui;
+use crate::cli::context::Context;
 use crate::report::keep::{DepositSize, Found as WasFound, KeepProblem, KeepReport, KeptRow};
+use crate::session::archives;
+use crate::session::consent::allow_on_server;
+use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::input;
+use crate::session::input::Input;
+use crate::session::options::Consent;
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
 use ctxc_core::version;
 use ctxc_core::version::{Deposited, KeptSession, Sidecar, StandIns, Version, VersionError};
 use ctxc_store::{Archive, Rewrite, hide_password};
 use ctxc_transcript::session::{By, Found, Places, of_all_projects, session_id, sidecar_dir};
 use ctxc_transcript::text::Stopped;
+
+pub(crate) const EXAMPLES: &str = "\
+Stores whole sessions with their subagents and tool results, each line once. Works while the client is running: the \
+session is stored up to its last complete line. Unchanged sessions are skipped. `ctxc restore ID --all` writes a session \
+back when its file is gone; clients delete them after 30 days.
+
+Examples:
+  ctxc keep latest
+  ctxc keep --all
+  ctxc list --kept";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Store the sessions of all projects
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+    #[command(flatten)]
+    archive: ArchiveArg,
+}
 
 /// For how long small packs are merged at the end.
 const MERGING: Duration = Duration::from_millis(200);
@@ -33,7 +55,7 @@ const PORTION: u64 = 8 << 20;
 
 /// What to keep, and where.
 #[derive(Debug)]
-pub(crate) struct Settings {
+pub(crate) struct Keeping {
     pub(crate) which: Which,
     /// The URL of the archive.
     pub(crate) archive: String,
@@ -41,7 +63,6 @@ pub(crate) struct Settings {
     pub(crate) on_server: Consent,
     /// At how many bytes of the archive its user is warned.
     pub(crate) keep_max: Option<u64>,
-    pub(crate) reporting: Reporting,
 }
 
 /// Which sessions are kept.
@@ -53,10 +74,27 @@ pub(crate) enum Which {
     All(Places),
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let environment = context.environment;
+    let which = if args.all { Which::All(environment.places()?) } else { Which::One(args.session.find(context)?) };
+    let keeping = Keeping {
+        which,
+        archive: args.archive.url(environment)?,
+        on_server: environment.server_consent(),
+        keep_max: environment.config.keep_max(),
+    };
+    keep_sessions(&keeping, context)
+}
+
+/// Stores sessions, and prints which.
+///
+/// # Errors
+/// When the archive cannot be used, or the session cannot be read.
+pub(crate) fn keep_sessions(settings: &Keeping, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
     let source = if let Which::One(found) = &settings.which { found.path() } else { None };
-    tell::probe(&settings.reporting, &source.into_iter().collect::<Vec<_>>())?;
-    let mut archive = stored::open(&settings.archive)?;
+    context.probe_report(source)?;
+    let mut archive = archives::open(&settings.archive)?;
     let archive = &mut *archive;
     let is_there = match &settings.which {
         Which::One(found) => is_kept(archive, found)?,
@@ -73,9 +111,9 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         report.packs_merged = merge(archive)?;
     }
     let ids = report.sessions.iter().fold(String::new(), |ids, row| ids + &row.id + "\n");
-    tell(&settings.reporting, ui, &report, ids)?;
+    context.print(&report, ids)?;
     ui.status(&report);
-    stored::warn_of_size(&settings.archive, settings.keep_max, ui);
+    archives::warn_of_size(&settings.archive, settings.keep_max, ui);
     Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })
 }
 
@@ -141,7 +179,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
     if len == 0 {
         return Ok(None);
     }
-    let id = stored::own_id(input.path.as_deref(), &input.file);
+    let id = archives::own_id(input.path.as_deref(), &input.file);
     let mut row = KeptRow {
         id: id.clone(),
         path: path.as_ref().map(|path| path.display().to_string()),
@@ -197,7 +235,7 @@ fn keep(archive: &mut dyn Archive, found: &Found, ui: &Ui) -> Result<Option<Kept
 
 fn read(input: Input, len: u64, ui: &Ui) -> Result<Reading, CommandError> {
     let reading = Reading::of_part(input, len, ui)?;
-    refuse_unless_transcript(&reading)?;
+    reading.refuse_unless_transcript()?;
     Ok(reading)
 }
 

@@ -5,67 +5,72 @@ use std::path::Path;
 use anyhow::anyhow;
 use jiff::Timestamp;
 
-use crate::cli::error::{CommandError, Completion, Kind};
-use crate::cli::reading::Reading;
-use crate::cli::settings::Reporting;
-use crate::cli::stored;
-use crate::cli::tell::{self, tell};
-use crate::cli::ui::Ui;
+use crate::cli::args::ArchiveIfAny;
+use crate::cli::context::Context;
 use crate::report::kept::KeptList;
 use crate::report::list::{List, Origin, Projects, SessionRow};
 use crate::report::size::counted;
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
 use ctxc_core::version::kept_sessions;
 use ctxc_store::{Archive, Operation, Operations, hide_password};
-use ctxc_transcript::session::{By, Candidate, Found, Places, of_all_projects, of_project, session_id};
+use ctxc_transcript::session::{By, Candidate, Found, of_all_projects, of_project, session_id};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Totals, Transcript, turns};
 
-/// What to list.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) which: Which,
-    pub(crate) places: Places,
-    pub(crate) projects: Projects,
-    pub(crate) limit: usize,
-    /// The URL of the archive, which knows where sessions come from.
-    pub(crate) archive: Option<String>,
-    pub(crate) reporting: Reporting,
+pub(crate) const EXAMPLES: &str = "\
+Sizes are estimates of the context usage, scaled to the counts that the client recorded.
+
+Examples:
+  ctxc list
+  ctxc list --all --limit 50
+  ctxc list --kept
+  ctxc list --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Sessions of all projects
+    #[arg(long)]
+    all: bool,
+    /// Archived sessions, even if their file is gone
+    #[arg(long, conflicts_with = "all")]
+    kept: bool,
+    /// Maximum number of sessions
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
 }
 
-/// What is listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Which {
-    /// Sessions of which there are files.
-    Files,
-    /// Those that the archive keeps: `--kept`.
-    Kept,
-}
-
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    tell::probe(&settings.reporting, &[])?;
-    if settings.which == Which::Kept {
-        return list_kept(settings, ui);
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let places = context.environment.places()?;
+    // The list is of use without an archive too.
+    let url = args.archive.url(context.environment).ok();
+    context.probe_report(None)?;
+    if args.kept {
+        return list_kept(url.as_deref(), args.limit, context);
     }
-    let mut sessions = match settings.projects {
-        Projects::Current => of_project(&settings.places)?,
-        Projects::All => of_all_projects(&settings.places)?,
-    };
-    let n_more = sessions.len().saturating_sub(settings.limit);
-    sessions.truncate(settings.limit);
-    let archive = settings.archive.as_deref().and_then(|url| stored::open_existing(url).ok());
+    let (projects, mut sessions) =
+        if args.all { (Projects::All, of_all_projects(&places)?) } else { (Projects::Current, of_project(&places)?) };
+    let n_more = sessions.len().saturating_sub(args.limit);
+    sessions.truncate(args.limit);
+    let archive = url.as_deref().and_then(|url| archives::open_existing(url).ok());
     let mut rows = Vec::new();
     for session in &sessions {
         rows.push(row(session, archive.as_deref(), ui)?);
     }
-    let list = List::new(rows, n_more as u64, Timestamp::now(), settings.projects);
-    tell(&settings.reporting, ui, &list, list.text(ui.look()))?;
-    match (list.sessions.is_empty(), settings.projects) {
+    let list = List::new(rows, n_more as u64, Timestamp::now(), projects);
+    context.print(&list, list.text(ui.look()))?;
+    match (list.sessions.is_empty(), projects) {
         (true, Projects::Current) => {
             ui.status("this project has no session");
             ui.hint("run `ctxc list --all` for all projects");
         }
-        (true, Projects::All) => ui.status(format_args!("no session under {}", settings.places.projects.display())),
+        (true, Projects::All) => ui.status(format_args!("no session under {}", places.projects.display())),
         (false, _) if n_more > 0 => {
             ui.hint(format_args!("{}: --limit lists more", counted(n_more as u64, "older session")));
         }
@@ -74,14 +79,15 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     Ok(Completion::Full)
 }
 
-fn list_kept(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let Some(url) = &settings.archive else { return Err(anyhow!("no archive configured").into()) };
-    let sessions = match stored::open_if_there(url)? {
+fn list_kept(url: Option<&str>, limit: usize, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let Some(url) = url else { return Err(anyhow!("no archive configured").into()) };
+    let sessions = match archives::open_if_there(url)? {
         Some(archive) => kept_sessions(&*archive)?,
         None => Vec::new(),
     };
-    let list = KeptList::new(hide_password(url), sessions, settings.limit, Timestamp::now());
-    tell(&settings.reporting, ui, &list, list.text(ui.look()))?;
+    let list = KeptList::new(hide_password(url), sessions, limit, Timestamp::now());
+    context.print(&list, list.text(ui.look()))?;
     if list.kept.is_empty() {
         ui.status(format_args!("no sessions in {}", list.archive));
         ui.hint("run `ctxc keep --all` to store all sessions");

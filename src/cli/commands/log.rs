@@ -1,29 +1,36 @@
 //! `ctxc log`: tell how a session came to be what it is.
 
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::settings::Reporting;
-use crate::cli::stored;
-use crate::cli::tell::{self, tell};
-use crate::cli::ui::Ui;
+use crate::cli::args::{ArchiveArg, SessionArg};
+use crate::cli::context::Context;
 use crate::report::archive::Log;
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
 use ctxc_core::version::Version;
-use ctxc_transcript::session::Found;
 use ctxc_transcript::text::Digest;
 
-/// Whose lineage, and which archive knows it.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) source: Found,
-    /// The URL of the archive.
-    pub(crate) archive: String,
-    pub(crate) reporting: Reporting,
+pub(crate) const EXAMPLES: &str = "\
+Lists the operations that led to the session, newest first, with the ids for `ctxc undo --op`.
+
+Examples:
+  ctxc log latest
+  ctxc log smaller.jsonl --json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    archive: ArchiveArg,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    tell::probe(&settings.reporting, &settings.source.path().into_iter().collect::<Vec<_>>())?;
-    let mut reading = Reading::of(&settings.source, ui)?;
-    let mut archive = stored::open_existing(&settings.archive)?;
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let source = args.session.find(context)?;
+    let url = args.archive.url(context.environment)?;
+    context.probe_report(source.path())?;
+    let mut reading = Reading::of(&source, ui)?;
+    let mut archive = archives::open_existing(&url)?;
     reading.recognise_or_adopt(&mut *archive)?;
     let mut lineage = Vec::new();
     for operation in reading.past.history.operations().iter().rev() {
@@ -32,7 +39,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     let version = reading.past.known.as_ref().and_then(|known| known.version.as_ref());
     let now = version.filter(|_| reading.n_new() == 0).map_or_else(|| Digest::of(b""), Version::key);
     let log = Log::new(reading.session(), now, &lineage, &reading.past.history);
-    tell(&settings.reporting, ui, &log, log.text(ui.look()))?;
+    context.print(&log, log.text(ui.look()))?;
     if lineage.is_empty() {
         ui.status(format_args!("ctxc has not changed {}", log.read.label()));
     }

@@ -2,35 +2,39 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
-use clap::CommandFactory;
+use anyhow::{Context as _, anyhow};
 use clap_mangen::Man;
 
-use crate::cli::args::Args;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::ui::Ui;
+use crate::cli::context::Context;
+use crate::session::error::{CommandError, Completion};
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::write_document;
 
-/// Where to.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    /// The folder that gets one page for each verb; without one the page of the program goes to standard output.
-    pub(crate) folder: Option<PathBuf>,
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  ctxc man | man -l -
+  ctxc man ~/.local/share/man/man1";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Write one page per command into DIR [default: one page, to standard output]
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let mut command = Args::command();
+/// `command` is the program, whose verbs have pages.
+pub(crate) fn run(args: &Args, mut command: clap::Command, context: &Context<'_>) -> Result<Completion, CommandError> {
     // Each verb knows only then what it is called as a whole.
     command.build();
-    let Some(folder) = &settings.folder else {
-        ui.data(page(command)?)?;
+    let Some(folder) = &args.folder else {
+        context.ui.data(page(command)?)?;
         return Ok(Completion::Full);
     };
     if !folder.is_dir() {
         return Err(CommandError::usage(anyhow!("no such folder: {}", folder.display()))
             .hint("create it first, or remove it to print one page"));
     }
-    write(&command, folder, ui)?;
+    write(&command, folder, context.ui)?;
     Ok(Completion::Full)
 }
 

@@ -5,16 +5,14 @@ use std::io::{IsTerminal, Read, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use clap::builder::NonEmptyStringValueParser;
 
-use crate::cli::args::shared::SessionArg;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::settings::{Context, Form};
-use crate::cli::stored;
-use crate::cli::tell::{self, tell};
+use crate::cli::args::{ArchiveIfAny, SessionArg};
+use crate::cli::context::{Context, Form};
 use crate::report::gain::OperationCost;
 use crate::report::map::{Map, OperationRow, Source};
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
 use ctxc_core::apply::{shell_word, write_report};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -41,18 +39,17 @@ pub(crate) struct Args {
     /// Do not replace secrets
     #[arg(long)]
     no_redact: bool,
-    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
-    archive: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let (ui, reporting) = (context.ui, &context.reporting);
+    let ui = context.ui;
     let found = args.session.find(context)?;
-    tell::probe(reporting, &found.path().into_iter().collect::<Vec<_>>())?;
+    context.probe_report(found.path())?;
     match &args.output {
         Some(path) => probe(path, args.force, found.path())?,
-        None if reporting.form == Form::Text && stdout().is_terminal() => {
+        None if context.reporting.form == Form::Text && stdout().is_terminal() => {
             return Err(CommandError::usage(anyhow!("cannot print a map on a terminal: it is an HTML page"))
                 .hint("use -o map.html"));
         }
@@ -62,7 +59,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let session = reading.path.as_ref().map_or_else(|| "-".to_owned(), |path| path.to_string_lossy().into_owned());
     let session = shell_word(&session);
     // A map is of use without an archive too.
-    let url = context.environment.archive_url(args.archive.as_deref()).ok();
+    let url = args.archive.url(context.environment).ok();
     let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
     let read = || format!("read {}", reading.name);
     let source = Source { transcript: reading.transcript(), session: &session };
@@ -70,11 +67,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     map.usage.window = context.environment.config.window().unwrap_or(map.usage.window);
     let page = map.page()?;
     let Some(path) = &args.output else {
-        tell(reporting, ui, &map, page)?;
+        context.print(&map, page)?;
         return Ok(Completion::Full);
     };
     write_report(path, &page).with_context(|| format!("write {}", path.display()))?;
-    tell(reporting, ui, &map, "")?;
+    context.print(&map, "")?;
     ui.status(format_args!("map       {}", path.display()));
     Ok(Completion::Full)
 }
@@ -106,7 +103,7 @@ fn is_map(path: &Path) -> bool {
 
 /// What ctxc did with the session, oldest first; nothing where no archive knows it.
 fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<OperationRow>, CommandError> {
-    let Ok(archive) = stored::open_existing(url) else { return Ok(Vec::new()) };
+    let Ok(archive) = archives::open_existing(url) else { return Ok(Vec::new()) };
     reading.recognise(&*archive)?;
     let undone = reading.past.history.undone();
     let mut rows = Vec::new();

@@ -1,9 +1,74 @@
 //! `ctxc mcp`: serve agents over the Model Context Protocol (M-01).
 
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::mcp::{self, Settings};
-use crate::cli::ui::Ui;
+use std::path::PathBuf;
 
-pub(crate) fn run(settings: Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    mcp::serve(settings, ui)
+use anyhow::anyhow;
+
+use crate::cli::args::{ArchiveArg, EngineArgs, MeaningArgs, ProtectArgs, SummarizingArgs};
+use crate::cli::completing;
+use crate::cli::context::Context;
+use crate::mcp::{Settings, serve};
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::Keep;
+use ctxc_transcript::session;
+use ctxc_transcript::session::Found;
+
+pub(crate) const EXAMPLES: &str = "\
+Agents can list, remove, restore and search parts of their own session, and compact it. Clients start the server \
+themselves and talk to it over standard input and output; see docs/agents.md.
+
+Examples:
+  claude mcp add ctxc -- ctxc mcp
+  ctxc mcp --session latest";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Session to act on [default: the calling session]
+    #[arg(long, value_name = "SESSION", add = completing::sessions())]
+    session: Option<PathBuf>,
+    #[command(flatten)]
+    archive: ArchiveArg,
+    #[command(flatten)]
+    summarizing: SummarizingArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+impl Args {
+    /// What the server needs; `ctxc client ask` needs the same.
+    pub(super) fn settings(self, context: &Context<'_>) -> Result<Settings, CommandError> {
+        let environment = context.environment;
+        let places = environment.places()?;
+        let session = match self.session.as_deref().map(|name| session::find(name, &places)).transpose()? {
+            Some(Found::StandardInput) => {
+                return Err(CommandError::usage(anyhow!("the session cannot be standard input: the client uses it"))
+                    .hint("use a path, a session id, or `latest`"));
+            }
+            // The folder from which it was named may not be there later.
+            Some(Found::File { path, .. }) => Some(std::path::absolute(&path).unwrap_or(path)),
+            None => None,
+        };
+        let keep = Keep::In(self.archive.url(environment)?);
+        let kept = environment.shelf(&keep)?;
+        let Keep::In(archive) = keep else { return Err(anyhow!("the MCP server needs an archive").into()) };
+        Ok(Settings {
+            session,
+            places: environment.client_places()?,
+            client_session: environment.client_session.clone(),
+            archive,
+            on_server: environment.server_consent(),
+            shelf: kept,
+            estimate: environment.config.tokens,
+            window: self.summarizing.window().or(environment.config.window()),
+            pruning: ProtectArgs::default().usual_stage(&environment.config),
+            clip: (environment.config.summarization.clip_first, environment.config.summarization.clip_last),
+            meaning: MeaningArgs::beside(&self.engine).resolve(environment),
+            // All but compacting goes on without an engine.
+            compacting: self.summarizing.resolve(self.engine, environment),
+        })
+    }
+}
+
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    serve(args.settings(context)?, context.ui)
 }

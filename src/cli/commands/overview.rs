@@ -4,81 +4,42 @@ use std::cmp::Reverse;
 
 use jiff::Timestamp;
 
-use super::stats;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::fitting::Figures;
-use crate::cli::reading::Reading;
-use crate::cli::settings::{Context as CliContext, Keep, Reporting};
-use crate::cli::shelf::shelf;
-use crate::cli::tell::{self, tell};
-use crate::cli::ui::Ui;
+use crate::cli::args::ProtectArgs;
+use crate::cli::context::Context;
 use crate::report::overview::{Advice, Overview, Usage};
 use crate::report::stats::Stats;
+use crate::session::error::{CommandError, Completion};
+use crate::session::fit_plan::Figures;
+use crate::session::options::Keep;
+use crate::session::reading::Reading;
+use crate::session::stats::measure;
 use ctxc_core::apply::Shelf;
-use ctxc_core::plan::{Bands, PruneStage};
+use ctxc_core::plan::Bands;
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::session::{By, Candidate, Found, of_project};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Flags, Part};
 
-/// The newest session of this project.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    /// Nothing where this project has none.
-    pub(crate) session: Option<Candidate>,
-    /// The URL of the archive, which knows of figures that ctxc lowered.
-    pub(crate) archive: Option<String>,
-    pub(crate) shelf: Shelf,
-    /// The context window that is configured; without it the session tells.
-    pub(crate) window: Option<Tokens>,
-    /// What is never removed.
-    pub(crate) protections: PruneStage,
-    pub(crate) reporting: Reporting,
-}
-
-impl Settings {
-    pub(crate) fn resolve(context: CliContext<'_>) -> Result<Self, CommandError> {
-        let environment = context.environment;
-        let archive = environment.archive_url(None).ok();
-        let shelf = archive.clone().map(|url| shelf(&Keep::In(url), environment)).transpose()?;
-        let config = &environment.config;
-        let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        Ok(Self {
-            session: of_project(&environment.places()?)?.into_iter().next(),
-            archive,
-            shelf: shelf.unwrap_or(Shelf::Nowhere),
-            window: config.window(),
-            protections: PruneStage {
-                protect_steps: clamp(config.protect_steps),
-                protect_turns: clamp(config.protect_turns),
-                protected_tools: config.protected_tools.clone(),
-                protected_files: config.protected_files.clone(),
-                ..PruneStage::default()
-            },
-            reporting: context.reporting,
-        })
-    }
-}
-
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let Some(Candidate { path, modified, .. }) = &settings.session else {
+pub(crate) fn run(context: &Context<'_>) -> Result<Completion, CommandError> {
+    let (environment, ui) = (context.environment, context.ui);
+    let url = environment.archive_url(None).ok();
+    let shelf = url.clone().map(|url| environment.shelf(&Keep::In(url))).transpose()?;
+    let newest = of_project(&environment.places()?)?.into_iter().next();
+    let Some(Candidate { path, modified, .. }) = &newest else {
         ui.status("this project has no session");
         ui.hint("run `ctxc list --all` for the sessions of all projects, or `ctxc --help` for the commands");
         return Ok(Completion::Full);
     };
-    tell::probe(&settings.reporting, &[path])?;
+    context.probe_report([path.as_path()])?;
     let source = Found::File { path: path.clone(), by: By::Id };
     let mut reading = Reading::of(&source, ui)?;
-    let of_stats = stats::Settings {
-        source,
-        bands: None,
-        archive: settings.archive.clone(),
-        window: settings.window,
-        reporting: settings.reporting.clone(),
-    };
-    let stats = stats::measure(&of_stats, &Bands::default(), &mut reading, ui)?;
+    let window = environment.config.window();
+    let stats = measure(&mut reading, &Bands::default(), url.as_deref(), window, ui)?;
     let calibration = Calibration::learn(&reading.index, &reading.chain);
+    let protections = ProtectArgs::default().stage(&environment.config);
+    let shelf = shelf.unwrap_or(Shelf::Nowhere);
+    let figures = Figures::of(&reading, &shelf, ThinkingPolicy::Remove, &protections)?;
     let overview = Overview {
         read: reading.session(),
         modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),
@@ -87,9 +48,9 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         recorded: stats.measured.map(|measured| measured.tokens),
         is_measured: is_measured(&stats, &calibration, &reading),
         usage: usage(&stats, &calibration, &reading),
-        advice: advice(settings, &stats, &calibration, &reading)?,
+        advice: advice(&figures, &stats, &calibration),
     };
-    tell(&settings.reporting, ui, &overview, overview.text(Timestamp::now(), ui.look()))?;
+    context.print(&overview, overview.text(Timestamp::now(), ui.look()))?;
     Ok(Completion::Full)
 }
 
@@ -135,15 +96,9 @@ fn usage(stats: &Stats, calibration: &Calibration, reading: &Reading) -> Vec<Usa
 }
 
 /// The commands that would save most, with what each saves.
-fn advice(
-    settings: &Settings,
-    stats: &Stats,
-    calibration: &Calibration,
-    reading: &Reading,
-) -> Result<Vec<Advice>, CommandError> {
+fn advice(figures: &Figures, stats: &Stats, calibration: &Calibration) -> Vec<Advice> {
     /// How many are told.
     const N_TOLD: usize = 3;
-    let figures = Figures::of(reading, &settings.shelf, ThinkingPolicy::Remove, &settings.protections)?;
     let now = stats.tokens.calibrated;
     let half = Tokens(stats.window.0 / 2);
     let thinking = stats.parts.iter().find(|row| row.part == Part::Thinking).map_or(0, |row| row.tokens.chars4.0);
@@ -171,5 +126,5 @@ fn advice(
     all.retain(|advice| advice.saves.0 > now.0 / 100);
     all.sort_by_key(|advice| Reverse(advice.saves));
     all.truncate(N_TOLD);
-    Ok(all)
+    all
 }

@@ -1,53 +1,56 @@
-//! `ctxc prune`: cut what is superseded, and what nobody needs any more.
+//! `ctxc prune`: remove superseded tool results, and what nobody needs any more.
 
-use anyhow::Context;
+use crate::cli::args::{ExtraArgs, ProtectArgs, RewriteArgs, SelectArgs, SessionArg};
+use crate::cli::context::Context;
+use crate::report::prune::Told;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::Mode;
+use crate::session::prune::prune;
+use ctxc_core::apply::pruning;
 
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::rewriting::Work;
-use crate::cli::settings::{Mode, Rewriting};
-use crate::cli::tell::tell;
-use crate::cli::ui::Ui;
-use crate::report::prune::{PruneReport, Told};
-use ctxc_core::apply::{Pruning, Rewrite, ThinkingReach, prune};
+pub(crate) const EXAMPLES: &str = "\
+Removes tool results that later calls superseded (tool result clearing). Each is replaced by a
+placeholder that names the command to read it again. Prompts, answers and calls stay.
 
-/// What to prune.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) rewriting: Rewriting,
-    pub(crate) pruning: Pruning,
-    pub(crate) reach: ThinkingReach,
+Rules, in order of precedence:
+  hash   the same call was made again (a command: with the same output), or a newer read of the
+         file covers these lines
+  file   the file was written or edited later
+  todo   the task list was written or read again
+  url    the same URL was fetched again
+  error  the call failed, and the same call succeeded later
+
+Examples:
+  ctxc prune latest --dry-run
+  ctxc prune latest --mask 5
+  ctxc prune session.jsonl --rules hash,file,todo,url,error --inputs -o smaller.jsonl
+  ctxc prune latest --rules \"\" --ui-copies --progress --dead --in-place
+  ctxc prune latest --protect-tool WebFetch --protect-file 'docs/**'";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    select: SelectArgs,
+    #[command(flatten)]
+    protect: ProtectArgs,
+    #[command(flatten)]
+    extras: ExtraArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let rewriting = &settings.rewriting;
-    let mut work = Work::open(rewriting, ui)?;
-    let report = prune_read(settings, &mut work)?;
-    let look = ui.look();
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let stage = args.select.put_in(args.protect.stage(&context.environment.config))?;
+    let (pruning, reach) = pruning(&args.extras.added_to(stage)).map_err(CommandError::usage)?;
+    let rewriting = args.rewrite.resolve(&args.session, context)?;
+    let report = prune(&pruning, reach, &mut context.open(&rewriting)?)?;
+    let look = context.ui.look();
     if rewriting.mode == Mode::Show {
-        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", Told::plan(&report, look)))?;
+        context.print(&report, format_args!("{}\n", Told::plan(&report, look)))?;
     } else {
-        work.say(&report.rewritten, &report, Told::run(&report, look))?;
+        context.print_rewritten(&rewriting.output, &report.rewritten, &report, Told::run(&report, look))?;
     }
     Ok(Completion::Full)
-}
-
-/// Prunes the session in `work`, and says nothing on standard output.
-///
-/// # Errors
-/// When anything fails; then nothing has changed.
-pub(crate) fn prune_read(settings: &Settings, work: &mut Work<'_>) -> Result<PruneReport, CommandError> {
-    let Settings { rewriting, pruning, reach } = settings;
-    if rewriting.mode == Mode::Do {
-        work.probe()?;
-    }
-    let mut rewrite = Rewrite::default();
-    let reading = &work.reading;
-    let pruned = prune(reading.transcript(), pruning, &rewriting.shelf, &mut rewrite)
-        .with_context(|| format!("read {}", reading.name))?;
-    if pruned.keeps_dead {
-        work.ui.warning("inactive entries are kept: the newest message is one of them");
-    }
-    let mut report = PruneReport::new(work.rewritten("prune"), pruned);
-    work.finish(rewrite, *reach, report.nothing(), &mut report.rewritten)?;
-    Ok(report)
 }

@@ -1,139 +1,51 @@
-//! `ctxc refs`: list what can be named.
+//! `ctxc refs`: list tool calls and messages that can be named.
 
-use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use crate::cli::args::{ArchiveIfAny, SessionArg};
+use crate::cli::context::Context;
+use crate::report::refs::State;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
+use crate::session::refs::{RefsRequest, Sort, list};
 
-use anyhow::Context;
+pub(crate) const EXAMPLES: &str = "\
+Handles and patterns name items for `ctxc discard`, `ctxc distill` and `ctxc restore`.
 
-use super::restore_items::lineage;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::settings::Reporting;
-use crate::cli::stored;
-use crate::cli::tell::tell;
-use crate::cli::ui::Ui;
-use crate::report::refs::{CallRow, MessageRow, Refs, State};
-use ctxc_core::apply::{Calls, describe, each_text, is_placeholder, open_cuts, read_calls};
-use ctxc_core::plan::{Access, Answer, Protected, Roles};
-use ctxc_transcript::scan::Kind;
-use ctxc_transcript::session::Found;
-use ctxc_transcript::text::{Pattern, chars4};
-use ctxc_transcript::{Calibration, IdHash, Index, LineNo};
+Examples:
+  ctxc refs latest
+  ctxc refs latest --tool Read --state active --sort tokens
+  ctxc refs session.jsonl --messages --json";
 
-/// What to list.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) source: Found,
-    pub(crate) state: Option<State>,
-    pub(crate) tool: Option<String>,
-    pub(crate) sort: Sort,
-    pub(crate) lists_messages: bool,
-    /// The URL of the archive, which knows what is cut.
-    pub(crate) archive: Option<String>,
-    pub(crate) reporting: Reporting,
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Only items in this state
+    #[arg(long, value_enum, value_name = "STATE")]
+    state: Option<State>,
+    /// Only calls of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Sort order
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = Sort::Age)]
+    sort: Sort,
+    /// Also list messages, with a pattern for each
+    #[arg(long)]
+    messages: bool,
+    #[command(flatten)]
+    archive: ArchiveIfAny,
 }
 
-/// The order of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
-    /// The oldest first.
-    Age,
-    /// The largest first.
-    Tokens,
-}
-
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let refs = list(settings, Reading::of(&settings.source, ui)?)?;
-    tell(&settings.reporting, ui, &refs, refs.text(ui.look()))?;
-    Ok(Completion::Full)
-}
-
-/// Lists what can be named of the session that was read.
-pub(crate) fn list(settings: &Settings, mut reading: Reading) -> Result<Refs, CommandError> {
-    let summaries = Summaries::of(settings, &mut reading);
-    let read = || format!("read {}", reading.name);
-    let calls = read_calls(reading.transcript(), &Protected::default()).with_context(read)?;
-    let mut rows = call_rows(&reading, &calls, &summaries).with_context(read)?;
-    rows.retain(|row| settings.tool.as_ref().is_none_or(|tool| tool.eq_ignore_ascii_case(&row.tool)));
-    rows.retain(|row| settings.state.is_none_or(|state| state == row.state));
-    let mut messages = Vec::new();
-    if settings.lists_messages {
-        messages = message_rows(&reading, &summaries).with_context(read)?;
-        messages.retain(|row| settings.state.is_none_or(|state| state == row.state));
-    }
-    if settings.sort == Sort::Tokens {
-        rows.sort_by_key(|row| Reverse(row.tokens));
-        messages.sort_by_key(|row| Reverse(row.tokens));
-    }
-    let measure = Calibration::learn(&reading.index, &reading.chain);
-    Ok(Refs::new(reading.session(), measure, rows, settings.lists_messages.then_some(messages)))
-}
-
-/// What stands in the place of something else and does not look like it, as far as the archive tells.
-#[derive(Default)]
-struct Summaries {
-    calls: HashSet<String>,
-    texts: HashSet<LineNo>,
-}
-
-impl Summaries {
-    /// An archive that cannot be asked is none.
-    fn of(settings: &Settings, reading: &mut Reading) -> Self {
-        let archive = settings.archive.as_deref().and_then(|url| stored::open_existing(url).ok());
-        let Some(archive) = archive else { return Self::default() };
-        if reading.past.known.is_none() && reading.recognise(&*archive).is_err() {
-            return Self::default();
-        }
-        let Ok(lineage) = lineage(&reading.past.history, &*archive) else { return Self::default() };
-        let open = open_cuts(&lineage, &reading.past.history);
-        let uuids = open.iter().filter(|cut| cut.call.is_none()).map(|cut| IdHash::of(cut.uuid.as_bytes()));
-        let lines: HashMap<IdHash, LineNo> = Index::lines_of(&reading.index, uuids);
-        // Parameters that were shortened leave the result as it is.
-        let calls = open.into_iter().filter(|cut| cut.rule != "inputs").filter_map(|cut| cut.call);
-        Self { calls: calls.collect(), texts: lines.into_values().collect() }
-    }
-}
-
-fn call_rows(reading: &Reading, calls: &Calls, summaries: &Summaries) -> std::io::Result<Vec<CallRow>> {
-    let mut described = describe(&reading.file, &reading.index, calls.calls.iter().map(|call| call.call))?;
-    let row = |(at, call): (usize, &ctxc_core::plan::Call)| {
-        let known = described.remove(&call.call)?;
-        let is_cut = call.access == Access::Cut || summaries.calls.contains(&*known.id);
-        let state = match call.answer {
-            Answer::Missing => State::Unanswered,
-            _ if is_cut => State::Cut,
-            Answer::Failed => State::Failed,
-            Answer::Good | Answer::PointsBack => State::Live,
-        };
-        Some(CallRow {
-            handle: calls.handles.get(at)?.to_string(),
-            tool: known.tool.into(),
-            argument: known.argument.into(),
-            line: call.call.line.number(),
-            result_line: call.result.map(|place| place.line.number()),
-            age: calls.n_steps.saturating_sub(call.step + 1),
-            tokens: call.tokens,
-            state,
-            id: known.id.into(),
-        })
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let source = args.session.find(context)?;
+    let request = RefsRequest {
+        state: args.state,
+        tool: args.tool,
+        sort: args.sort,
+        lists_messages: args.messages,
+        // The list is of use without an archive too.
+        archive: args.archive.url(context.environment).ok(),
     };
-    Ok(calls.calls.iter().enumerate().filter_map(row).collect())
-}
-
-fn message_rows(reading: &Reading, summaries: &Summaries) -> std::io::Result<Vec<MessageRow>> {
-    let mut rows = Vec::new();
-    each_text(reading.transcript(), Roles::Both, |line, text| {
-        if text.trim().is_empty() {
-            return;
-        }
-        let is_cut = is_placeholder(text) || summaries.texts.contains(&line);
-        rows.push(MessageRow {
-            role: if reading.index.record(line).kind == Kind::User { "user" } else { "assistant" },
-            line: line.number(),
-            tokens: chars4(text),
-            state: if is_cut { State::Cut } else { State::Live },
-            pattern: Pattern::of(text).map(|pattern| pattern.to_string()),
-        });
-    })?;
-    Ok(rows)
+    let refs = list(&request, Reading::of(&source, context.ui)?)?;
+    context.print(&refs, refs.text(context.ui.look()))?;
+    Ok(Completion::Full)
 }

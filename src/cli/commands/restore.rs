@@ -1,61 +1,83 @@
-//! `ctxc restore`: bring back what was removed: all of it, what one operation did, or single items.
+//! `ctxc restore`: restore what was removed: all of it, what one operation did, or single items.
 
-use crate::cli::args::{Aim, Matches};
-use crate::cli::commands::cutting::Unmatched;
-use crate::cli::commands::restore_whole::{Later, Which};
-use crate::cli::commands::{restore_items, restore_kept, restore_whole};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::Rewriting;
-use crate::cli::ui::Ui;
-use ctxc_core::plan::Roles;
+use anyhow::anyhow;
 
-/// What is asked for.
-#[derive(Debug)]
-pub(crate) enum Asked {
-    /// What was removed from a session.
-    Session(Settings),
-    /// A session whose file is gone.
-    Kept(restore_kept::Settings),
+use super::restore_whole::{Later, Which};
+use super::{restore_kept, restore_whole};
+use crate::cli::args::{NamedArgs, RewriteArgs, Summaries, TargetArgs};
+use crate::cli::completing;
+use crate::cli::context::Context;
+use crate::session::cut::Unmatched;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::Keep;
+use crate::session::restore::{RestoreRequest, restore};
+
+pub(crate) const EXAMPLES: &str = "\
+A TARGET is a tool call handle, or the start and the end of the original message joined by `...`. Restoring \
+single items does not restore removed thinking. Messages appended since are kept.
+
+--all writes the original back to its recorded path, byte for byte, unless it is still there. It also restores a kept \
+session whose file is gone, into the current project if its folder is gone too.
+
+Examples:
+  ctxc restore latest r_3f9a1 \"Let me explain...edge cases\"
+  ctxc restore smaller.jsonl r_3f9a1 --in-place
+  ctxc restore latest --all
+  ctxc restore smaller.jsonl --all -o session.jsonl
+  ctxc restore latest --op 01m2k4v7q";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    named: NamedArgs,
+    /// Restore everything
+    #[arg(long, conflicts_with_all = ["targets", "op"])]
+    all: bool,
+    /// Operation to undo, as listed by `ctxc log`
+    #[arg(long, value_name = "ID", add = completing::operations(), conflicts_with = "targets")]
+    op: Option<String>,
+    /// Also undo the operations that depend on it
+    #[arg(long, requires = "op")]
+    with_later: bool,
+    #[command(flatten)]
+    targets: TargetArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
 }
 
-/// What to restore, from where, and where the result goes.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) rewriting: Rewriting,
-    pub(crate) what: What,
-    pub(crate) roles: Roles,
-    pub(crate) matches: Matches,
-    pub(crate) unmatched: Unmatched,
-    /// The URL of the archive.
-    pub(crate) archive: String,
-    /// What becomes of operations that stand on what is undone.
-    pub(crate) later: Later,
-}
-
-/// What to bring back.
-#[derive(Debug)]
-pub(crate) enum What {
-    /// The transcript that ctxc saw first.
-    All,
-    /// What the operation of this id changed.
-    Operation(String),
-    /// What these name.
-    Items(Vec<Aim>),
-}
-
-pub(crate) fn run(asked: &Asked, ui: &Ui) -> Result<Completion, CommandError> {
-    let settings = match asked {
-        Asked::Session(settings) => settings,
-        Asked::Kept(settings) => return restore_kept::run(settings, ui),
-    };
-    match &settings.what {
-        What::All => {
-            restore_whole::run("restore", &settings.rewriting, &settings.archive, &Which::All, settings.later, ui)
-        }
-        What::Operation(id) => {
-            let which = Which::One(id.clone());
-            restore_whole::run("restore", &settings.rewriting, &settings.archive, &which, settings.later, ui)
-        }
-        What::Items(aims) => restore_items::run(settings, aims, ui),
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let (session, targets) = args.named.parted();
+    if let Some(target) = targets.first().filter(|_| args.all || args.op.is_some()) {
+        let other = if args.all { "--all" } else { "--op" };
+        return Err(CommandError::usage(anyhow!("the target `{target}` cannot be used with {other}")));
     }
+    if args.all
+        && let Some(name) = &session.session
+        && let Some(gone) = args.rewrite.gone(&name.to_string_lossy(), context)?
+    {
+        return restore_kept::run(&gone, context);
+    }
+    let rewriting = args.rewrite.resolve(&session, context)?;
+    let Keep::In(archive) = rewriting.keep.clone() else {
+        return Err(CommandError::usage(anyhow!("--no-archive cannot be used with restore"))
+            .hint("removed content is in the archive"));
+    };
+    let which = match (args.all, args.op) {
+        (true, _) => Which::All,
+        (false, Some(id)) => Which::One(id),
+        (false, None) => {
+            let request = RestoreRequest {
+                specs: args.targets.specs(&targets, &rewriting.source, Summaries::Ignored)?,
+                roles: args.targets.roles(),
+                matches: args.targets.matches(),
+                unmatched: Unmatched::Refuse,
+                archive,
+            };
+            let report = restore(&request, context.open(&rewriting)?)?;
+            context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
+            return Ok(if report.has_failed() { Completion::Errors } else { Completion::Full });
+        }
+    };
+    let later = if args.with_later { Later::Undo } else { Later::Refuse };
+    restore_whole::run("restore", &rewriting, &archive, &which, later, context)
 }

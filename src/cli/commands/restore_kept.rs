@@ -3,55 +3,43 @@
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context as _, anyhow};
 
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::landing::{refuse_unless_file, say_resume};
-use crate::cli::settings::{Existing, Mode, Output, Reporting};
-use crate::cli::stored;
-use crate::cli::tell::{self, tell};
-use crate::cli::ui::Ui;
+use crate::cli::args::Gone;
+use crate::cli::context::Context;
 use crate::report::kept::BroughtBack;
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::{Mode, Output};
+use crate::session::write::{refuse_unless_file, say_resume};
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Existing as OnDisk, Staged};
 use ctxc_core::version::{KeptSession, write_sidecar};
 use ctxc_store::Archive;
 use ctxc_transcript::session::{Places, project_folder, session_id, sidecar_dir};
 
-/// What to write, and where.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) kept: KeptSession,
-    /// The URL of the archive.
-    pub(crate) archive: String,
-    /// Where it goes; without a word to where it was.
-    pub(crate) output: Option<Output>,
-    pub(crate) existing: Existing,
-    pub(crate) mode: Mode,
-    pub(crate) places: Places,
-    pub(crate) reporting: Reporting,
-}
-
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let Settings { kept, reporting, .. } = settings;
-    let mut archive = stored::open_existing(&settings.archive)?;
-    let (path, gone_folder) = match &settings.output {
+pub(crate) fn run(gone: &Gone, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let (kept, ui) = (&gone.kept, context.ui);
+    let places = context.environment.places()?;
+    let mut archive = archives::open_existing(&gone.archive)?;
+    let (path, gone_folder) = match &gone.output {
         Some(Output::File(path, _)) => (path.clone(), None),
         Some(Output::StandardOutput) => {
             kept.write(&*archive, &mut ui.output())?;
             return Ok(Completion::Full);
         }
-        Some(Output::NewSession(_) | Output::InPlace(_)) | None => place(kept, &settings.places)?,
+        Some(Output::NewSession(_) | Output::InPlace(_)) | None => place(kept, &places)?,
     };
-    tell::probe(reporting, &[&path])?;
-    let mut report = BroughtBack::new(kept, &path, settings.mode == Mode::Show);
+    context.probe_report([path.as_path()])?;
+    let mut report = BroughtBack::new(kept, &path, gone.mode == Mode::Show);
     report.gone_folder = gone_folder.map(|folder| folder.display().to_string());
-    if settings.mode == Mode::Do {
-        write(settings, &mut *archive, &path, &mut report, ui)?;
+    if gone.mode == Mode::Do {
+        write(gone, &mut *archive, &path, &mut report, ui)?;
     }
-    tell(reporting, ui, &report, format_args!("{}\n", path.display()))?;
+    context.print(&report, format_args!("{}\n", path.display()))?;
     ui.status(&report);
-    if settings.mode == Mode::Do {
-        stored::say_masked(&path, ui);
+    if gone.mode == Mode::Do {
+        archives::say_masked(&path, ui);
         say_resume(&kept.id, &path, ui);
         if kept.version.is_some() {
             ui.hint(format_args!("`ctxc restore {} --all` also restores what was removed from it", path.display()));
@@ -81,16 +69,16 @@ fn place(kept: &KeptSession, places: &Places) -> Result<(PathBuf, Option<PathBuf
 }
 
 fn write(
-    settings: &Settings,
+    gone: &Gone,
     archive: &mut dyn Archive,
     path: &Path,
     report: &mut BroughtBack,
     ui: &Ui,
 ) -> Result<(), CommandError> {
-    let Settings { kept, .. } = settings;
+    let kept = &gone.kept;
     refuse_unless_file(path)?;
-    let existing = OnDisk::from(settings.existing);
-    if settings.output.is_none()
+    let existing = OnDisk::from(gone.existing);
+    if gone.output.is_none()
         && let Some(folder) = path.parent()
     {
         std::fs::create_dir_all(folder).with_context(|| format!("make the folder {}", folder.display()))?;
@@ -112,7 +100,7 @@ fn write(
             }
         }
     }
-    if settings.output.is_none() && kept.path.as_ref() != Some(&path) {
+    if gone.output.is_none() && kept.path.as_ref() != Some(&path) {
         archive.put_object(&KeptSession { path: Some(path), ..kept.clone() }.object())?;
         archive.commit()?;
     }

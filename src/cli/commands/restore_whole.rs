@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 
-use super::restore_items::{lineage, refuse_unknown};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::input;
-use crate::cli::landing::{refuse_unless_file, say_resume};
-use crate::cli::reading::Reading;
-use crate::cli::rewriting::{Identity, LOST_PAST, Work, say};
-use crate::cli::settings::{Existing, Mode, Output, Rewriting};
-use crate::cli::stored;
-use crate::cli::tell::tell;
-use crate::cli::ui::Ui;
+use crate::cli::context::Context;
 use crate::report::undone::{KeptRow, UndoneReport};
+use crate::session::archives;
+use crate::session::error::{CommandError, Completion};
+use crate::session::input;
+use crate::session::open::{Identity, LOST_PAST, OpenSession};
+use crate::session::options::{Existing, Mode, Output, Rewriting};
+use crate::session::reading::Reading;
+use crate::session::restore::{lineage, refuse_unknown};
+use crate::session::write::{refuse_unless_file, say_resume};
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, Rewrite, Staged, open_cuts, state_has_placeholder};
 use ctxc_core::version::{Edits, History};
 use ctxc_store::{Archive, Operation};
@@ -51,20 +51,22 @@ pub(crate) fn run(
     url: &str,
     which: &Which,
     later: Later,
-    ui: &Ui,
+    context: &Context<'_>,
 ) -> Result<Completion, CommandError> {
-    let archive = stored::open_existing(url)?;
-    let work = Work::open(rewriting, ui)?;
+    let archive = archives::open_existing(url)?;
+    let work = context.open(rewriting)?;
     refuse_unknown(&work.reading)?;
     let history = work.reading.past.history.clone();
     let ids = chosen(which, later, &history, &*archive)?;
     if ids.is_empty() {
-        return nothing_to_undo(verb, &work, &*archive, ui);
+        return nothing_to_undo(verb, &work, &*archive, context);
     }
     if *which == Which::All && has_lost_past(&work.reading, &*archive)? {
-        ui.warning(format_args!("{}: {LOST_PAST}; restored to the oldest state in the archive", work.reading.name));
+        context
+            .ui
+            .warning(format_args!("{}: {LOST_PAST}; restored to the oldest state in the archive", work.reading.name));
     }
-    match without(verb, work, archive, which, &ids, ui) {
+    match without(verb, work, archive, which, &ids, context) {
         Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
             // What comes back answers something that a later operation left out, or summarised.
             let removing = history.removing_after(&ids);
@@ -79,7 +81,7 @@ pub(crate) fn run(
             }
             let mut ids = [ids, removing].concat();
             ids.extend(history.standing_on(&ids).into_iter().map(|it| it.later));
-            without(verb, Work::open(rewriting, ui)?, stored::open_existing(url)?, which, &ids, ui)
+            without(verb, context.open(rewriting)?, archives::open_existing(url)?, which, &ids, context)
         }
         done => done,
     }
@@ -88,11 +90,11 @@ pub(crate) fn run(
 /// Writes the session of `work` without the operations `ids`.
 fn without(
     verb: &'static str,
-    work: Work<'_>,
+    work: OpenSession<'_>,
     archive: Box<dyn Archive>,
     which: &Which,
     ids: &[String],
-    ui: &Ui,
+    context: &Context<'_>,
 ) -> Result<Completion, CommandError> {
     let rewriting = work.settings;
     let history = work.reading.past.history.clone();
@@ -108,7 +110,7 @@ fn without(
     // What was read by the operation that was undone may still be there.
     let source = earliest.filter(|_| is_newest && matches!(rewriting.output, Output::NewSession(_)));
     let source = source.and_then(|operation| Some((operation.source.path.clone()?, operation)));
-    let place = source.map(|(path, operation)| (is_untouched(&path, operation, &*archive, ui), path));
+    let place = source.map(|(path, operation)| (is_untouched(&path, operation, &*archive, context.ui), path));
     drop(archive);
     let mut placed = None;
     match place {
@@ -116,7 +118,7 @@ fn without(
             report.rewritten.output = Some(path.display().to_string());
             report.is_untouched = true;
             if rewriting.mode == Mode::Do {
-                return tell_untouched(rewriting, &report, &path, ui);
+                return print_untouched(&report, &path, context);
             }
         }
         Some((Some(_), path)) if verb == "restore" && *which == Which::All && work.reading.has_grown() => {
@@ -145,9 +147,9 @@ fn without(
     };
     work.finish_edits(edits, Rewrite::default(), "nothing is left of that operation", &mut report.rewritten)?;
     if work.settings.mode == Mode::Show {
-        tell(&rewriting.reporting, ui, &report, format_args!("{}\n", report.to_string().trim_end()))?;
+        context.print(&report, format_args!("{}\n", report.to_string().trim_end()))?;
     } else {
-        say(work.settings, &report.rewritten, &report, &report, ui)?;
+        context.print_rewritten(&work.settings.output, &report.rewritten, &report, &report)?;
     }
     Ok(Completion::Full)
 }
@@ -213,7 +215,7 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
 /// What undoing the operations `ids` means for what they cut.
 fn report(
     verb: &'static str,
-    work: &Work<'_>,
+    work: &OpenSession<'_>,
     ids: &[String],
     operations: &[Operation],
     archive: &dyn Archive,
@@ -272,16 +274,12 @@ fn is_untouched(path: &Path, operation: &Operation, archive: &dyn Archive, ui: &
 }
 
 /// Names the file that is still there as it was.
-fn tell_untouched(
-    rewriting: &Rewriting,
-    report: &UndoneReport,
-    path: &Path,
-    ui: &Ui,
-) -> Result<Completion, CommandError> {
-    tell(&rewriting.reporting, ui, report, format_args!("{}\n", path.display()))?;
+fn print_untouched(report: &UndoneReport, path: &Path, context: &Context<'_>) -> Result<Completion, CommandError> {
+    context.print(report, format_args!("{}\n", path.display()))?;
+    let ui = context.ui;
     ui.status("the source is unchanged; nothing was written");
     if let Some(id) = session_id(path) {
-        stored::say_masked(path, ui);
+        archives::say_masked(path, ui);
         say_resume(id, path, ui);
     }
     Ok(Completion::Full)
@@ -290,11 +288,11 @@ fn tell_untouched(
 /// A session of which no operation holds.
 fn nothing_to_undo(
     verb: &'static str,
-    work: &Work<'_>,
+    work: &OpenSession<'_>,
     archive: &dyn Archive,
-    ui: &Ui,
+    context: &Context<'_>,
 ) -> Result<Completion, CommandError> {
-    let rewriting = work.settings;
+    let (rewriting, ui) = (work.settings, context.ui);
     let name = work.reading.name.clone();
     let mut report = report(verb, work, &[], &[], archive)?;
     if has_lost_past(&work.reading, archive)? {
@@ -322,6 +320,6 @@ fn nothing_to_undo(
         }
         Output::File(..) | Output::StandardOutput | Output::InPlace(_) | Output::NewSession(_) => PathBuf::from(name),
     };
-    tell(&rewriting.reporting, ui, &report, format_args!("{}\n", path.display()))?;
+    context.print(&report, format_args!("{}\n", path.display()))?;
     Ok(Completion::Full)
 }

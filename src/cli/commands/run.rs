@@ -1,36 +1,262 @@
-//! `ctxc run`: several verbs on one session, in one reading, one writing and one operation.
+//! `ctxc run`: several steps on one session, in one reading, one writing and one operation.
+
+use std::path::PathBuf;
 
 use anyhow::anyhow;
+use clap::ValueEnum;
 
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::pipeline::{Pipeline, Sizes};
+use super::compress::Include;
+use crate::cli::args::{
+    EngineArgs, ExtraArgs, ProtectArgs, RewriteArgs, Role, SelectArgs, SessionArg, SummarizingArgs,
+};
+use crate::cli::context::{Context, Form};
 use crate::cli::plan_file;
-use crate::cli::rewriting::Work;
-use crate::cli::settings::{Compacting, EngineChoice, Form, Mode, Rewriting, Summaries, Target};
-use crate::cli::tell::{report_file, tell_only};
-use crate::cli::ui::{Paths, Ui};
 use crate::report::look::Look;
 use crate::report::run::RunReport;
-use ctxc_core::plan::{CompactStage, Stage, TruncateStage};
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::{Compacting, EngineChoice, Mode, Rewriting, Share, Summaries, Target};
+use crate::session::pipeline::{Pipeline, Sizes};
+use crate::session::quantity::{some_tokens, tokens};
+use crate::terminal::ui::Paths;
+use ctxc_core::plan::{CompactStage, CompressStage, Preset, PruneStage, Stage, Step, TruncateStage};
 use ctxc_transcript::text::Tokens;
+
+pub(crate) const EXAMPLES: &str = "\
+To reach a target without choosing steps, use `ctxc fit`.
+
+Presets:
+  gentle      superseded tool results, and data that is never sent
+  standard    also mask results older than fifteen steps, and images
+  aggressive  mask all but the newest results; images, thinking, long call parameters
+Presets keep prompts and answers. [default: standard]
+
+With --target-tokens the gentlest step comes first, and the run stops as soon as the context is \
+below N: gentle, standard, aggressive, compress answers, truncate.
+
+Examples:
+  ctxc run latest
+  ctxc run latest --target-tokens 60000
+  ctxc run latest --preset aggressive --dry-run > plan.toml
+  ctxc run --plan plan.toml
+  ctxc run session.jsonl --steps prune,compress,truncate --bands 0-50:compress --target-tokens 90000";
+
+/// The bands that are compressed where none are named.
+const BANDS: &str = "0-80:compress";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    what: WhatArgs,
+    #[command(flatten)]
+    select: SelectArgs,
+    #[command(flatten)]
+    protect: ProtectArgs,
+    #[command(flatten)]
+    extras: ExtraArgs,
+    #[command(flatten)]
+    summarizing: SummarizingArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Pipeline")]
+struct WhatArgs {
+    /// Steps to run, in their fixed order [default: prune; all with --target-tokens]
+    #[arg(long, value_enum, value_name = "STEP,...", value_delimiter = ',')]
+    steps: Vec<StepName>,
+    /// Preset for pruning
+    #[arg(long, value_enum, value_name = "NAME")]
+    preset: Option<PresetName>,
+    /// Stop when the context is below N tokens
+    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    target_tokens: Option<Tokens>,
+    /// Bands of turns to compress [default with --target-tokens: 0-80:compress, answers only]
+    #[arg(long)]
+    bands: Option<String>,
+    /// Only compress messages of this role
+    #[arg(long, value_enum, value_name = "ROLE")]
+    only: Option<Role>,
+    /// Also compress these texts
+    #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
+    include: Vec<Include>,
+    /// Skip texts of fewer tokens when compressing [default: 20]
+    #[arg(long, value_name = "N", value_parser = tokens)]
+    min_tokens: Option<Tokens>,
+    /// Run the plan in FILE, as printed by --dry-run
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "steps", "preset", "target_tokens", "bands", "only", "include", "min_tokens",
+        "rules", "mask", "images", "thinking", "inputs", "ui_copies", "progress", "dead", "dry_run",
+    ])]
+    plan: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StepName {
+    Prune,
+    Compress,
+    Compact,
+    Truncate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PresetName {
+    Gentle,
+    Standard,
+    Aggressive,
+}
+
+/// The engine; where no stage shortens a text, nothing has to be configured for one.
+fn engine_of(shortens: bool, typed: EngineArgs, context: &Context<'_>) -> Result<EngineChoice, CommandError> {
+    if shortens { typed.resolve(context.environment) } else { Ok(EngineChoice::Extract) }
+}
+
+impl Args {
+    fn resolve(mut self, context: &Context<'_>) -> Result<RunRequest, CommandError> {
+        let engine = std::mem::take(&mut self.engine);
+        if let Some(path) = &self.what.plan {
+            let plan = plan_file::read(path)?;
+            let session = self.session.session.clone().or_else(|| plan.session.clone().map(PathBuf::from));
+            let session = session.ok_or_else(|| {
+                CommandError::usage(anyhow!("the plan {} names no session", path.display()))
+                    .hint("put the session before --plan")
+            })?;
+            let fingerprint = Some(plan.fingerprint);
+            let window = self.summarizing.window();
+            let is_compact = |stage: &Stage| matches!(stage, Stage::Compact(_));
+            let compacting = if plan.stages.iter().any(is_compact) {
+                Some(self.summarizing.resolve(engine.clone(), context.environment)?)
+            } else {
+                None
+            };
+            let engine =
+                engine_of(plan.stages.iter().any(|stage| matches!(stage, Stage::Compress(_))), engine, context)?;
+            let rewriting = self.rewrite.resolve(&SessionArg { session: Some(session) }, context)?.in_window(window);
+            let stages = plan.stages.into_iter().map(StageSpec::Stage).collect();
+            return Ok(RunRequest { rewriting, stages, engine, compacting, target: None, fingerprint });
+        }
+        let steps = self.steps();
+        let summarizing = std::mem::take(&mut self.summarizing);
+        let window = summarizing.window();
+        let compacting = if steps.contains(&Step::Compact) {
+            let mut compacting = summarizing.resolve(engine.clone(), context.environment)?;
+            // Towards a target, and with `--force`, the size of the context does not matter.
+            if self.what.target_tokens.is_some() || self.rewrite.is_forced() {
+                compacting.budget = None;
+            }
+            Some(compacting)
+        } else {
+            None
+        };
+        let mut stages = Vec::new();
+        for step in Step::in_order(&steps) {
+            match step {
+                Step::Prune => {
+                    stages.extend(self.prunings(context)?.into_iter().map(|it| StageSpec::Stage(Stage::Prune(it))));
+                }
+                Step::Compress => stages.push(StageSpec::Stage(Stage::Compress(self.compression(context)?))),
+                Step::Compact => stages.push(StageSpec::Compact),
+                Step::Truncate => stages.push(StageSpec::Truncate(self.truncation(context))),
+            }
+        }
+        let target = self.what.target_tokens;
+        let engine = engine_of(steps.contains(&Step::Compress), engine, context)?;
+        let rewriting = self.rewrite.resolve(&self.session, context)?.in_window(window);
+        Ok(RunRequest { rewriting, stages, engine, compacting, target, fingerprint: None })
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let typed = self.what.steps.iter().map(|step| match step {
+            StepName::Prune => Step::Prune,
+            StepName::Compress => Step::Compress,
+            StepName::Compact => Step::Compact,
+            StepName::Truncate => Step::Truncate,
+        });
+        let typed: Vec<Step> = typed.collect();
+        match (typed.is_empty(), self.what.target_tokens) {
+            (false, _) => typed,
+            (true, Some(_)) => vec![Step::Prune, Step::Compress, Step::Truncate],
+            (true, None) => vec![Step::Prune],
+        }
+    }
+
+    /// The stages that prune: as was said, or as presets do it, one after the other towards a target.
+    fn prunings(&self, context: &Context<'_>) -> Result<Vec<PruneStage>, CommandError> {
+        let protections = self.protect.stage(&context.environment.config);
+        let preset = self.what.preset.map(|preset| match preset {
+            PresetName::Gentle => Preset::Gentle,
+            PresetName::Standard => Preset::Standard,
+            PresetName::Aggressive => Preset::Aggressive,
+        });
+        let is_custom = self.select.is_typed() || self.extras.is_typed();
+        if preset.is_none() && (is_custom || (!self.what.steps.is_empty() && self.what.target_tokens.is_none())) {
+            let stage = PruneStage { name: "prune".to_owned(), ..protections };
+            return Ok(vec![self.extras.added_to(self.select.put_in(stage)?)]);
+        }
+        let last =
+            preset.unwrap_or(if self.what.target_tokens.is_some() { Preset::Aggressive } else { Preset::Standard });
+        let presets = Preset::ALL
+            .into_iter()
+            .filter(|&preset| if self.what.target_tokens.is_some() { preset <= last } else { preset == last });
+        // What is said beside a preset goes before what it says.
+        let stage = |preset: Preset| {
+            let stage = preset.stage(protections.clone());
+            let stage = if self.select.is_typed() { self.select.put_in(stage)? } else { stage };
+            Ok(self.extras.added_to(stage))
+        };
+        presets.map(stage).collect()
+    }
+
+    fn compression(&self, context: &Context<'_>) -> Result<CompressStage, CommandError> {
+        let config = &context.environment.config;
+        let (bands, only) = match (&self.what.bands, self.what.target_tokens) {
+            (Some(bands), _) => (bands.clone(), self.what.only),
+            (None, Some(_)) => (BANDS.to_owned(), self.what.only.or(Some(Role::Assistant))),
+            (None, None) => {
+                return Err(CommandError::usage(anyhow!("no bands to compress"))
+                    .hint("use --bands 0-50:compress, or --target-tokens"));
+            }
+        };
+        let protect_turns = self.protect.turns.unwrap_or(config.protect_turns);
+        Ok(CompressStage {
+            name: "compress".to_owned(),
+            bands,
+            only: only.map(|only| only.name().to_owned()),
+            tool_results: self.what.include.contains(&Include::ToolResults),
+            min_tokens: self.what.min_tokens.map_or(config.min_tokens, |tokens| tokens.0),
+            protect_turns: u32::try_from(protect_turns).unwrap_or(u32::MAX),
+            texts: None,
+        })
+    }
+
+    fn truncation(&self, context: &Context<'_>) -> Target {
+        let config = &context.environment.config;
+        let share = Target::Share(Share(config.threshold).times(Share(config.headroom)));
+        self.what.target_tokens.map_or(share, Target::Tokens)
+    }
+}
 
 /// The stages of a run.
 #[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) rewriting: Rewriting,
-    pub(crate) stages: Vec<Asked>,
-    pub(crate) engine: EngineChoice,
+struct RunRequest {
+    rewriting: Rewriting,
+    stages: Vec<StageSpec>,
+    engine: EngineChoice,
     /// How the conversation is compacted; nothing where no stage compacts.
-    pub(crate) compacting: Option<Compacting>,
+    compacting: Option<Compacting>,
     /// What the context shall come below; stages that are not needed for it are left out.
-    pub(crate) target: Option<Tokens>,
+    target: Option<Tokens>,
     /// The session that a plan was made for.
-    pub(crate) fingerprint: Option<String>,
+    fingerprint: Option<String>,
 }
 
 /// A stage that was asked for.
 #[derive(Clone, Debug)]
-pub(crate) enum Asked {
+enum StageSpec {
     /// As a plan file or the options say.
     Stage(Stage),
     /// Compact the conversation, as is configured for its context window.
@@ -39,7 +265,7 @@ pub(crate) enum Asked {
     Truncate(Target),
 }
 
-impl Asked {
+impl StageSpec {
     /// The stage in a context window of `window`, in which the conversation is compacted as `summaries` say.
     fn stage(&self, window: Tokens, summaries: Option<&Summaries>) -> Option<Stage> {
         match self {
@@ -70,34 +296,35 @@ fn with_short_comments(plan: &str, look: Look) -> String {
     plan.lines().fold(String::new(), |plan, it| plan + &line(it) + "\n")
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let mut work = Work::open(&settings.rewriting, ui)?;
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let request = args.resolve(context)?;
+    let mut work = context.open(&request.rewriting)?;
     let fingerprint = plan_file::name_of(work.reading.index.fingerprint);
-    if settings.fingerprint.as_ref().is_some_and(|planned| *planned != fingerprint) {
+    if request.fingerprint.as_ref().is_some_and(|planned| *planned != fingerprint) {
         return Err(CommandError::from(anyhow!("{} has changed since the plan was made", work.reading.name))
             .hint("make a new plan with --dry-run"));
     }
-    if settings.rewriting.mode == Mode::Do {
+    if request.rewriting.mode == Mode::Do {
         work.probe()?;
     }
     // What follows from the edits takes a reading of the file to find: it is looked for where a target asks for it.
-    let sizes = if settings.target.is_some() { Sizes::WithWhatFollows } else { Sizes::OfStages };
+    let sizes = if request.target.is_some() { Sizes::WithWhatFollows } else { Sizes::OfStages };
     let window = work.calibration.window;
-    let summaries = settings.compacting.as_ref().map(|compacting| compacting.in_window(window));
-    let mut pipeline = Pipeline::new(&mut work, &settings.engine, summaries.as_ref(), sizes)?;
+    let summaries = request.compacting.as_ref().map(|compacting| compacting.in_window(window));
+    let mut pipeline = Pipeline::new(&mut work, &request.engine, summaries.as_ref(), sizes)?;
     let mut rows = Vec::new();
     let mut spared = Vec::new();
-    for stage in settings.stages.iter().filter_map(|asked| asked.stage(window, summaries.as_ref())) {
-        if settings.target.is_some_and(|target| pipeline.size < target) {
+    for stage in request.stages.iter().filter_map(|asked| asked.stage(window, summaries.as_ref())) {
+        if request.target.is_some_and(|target| pipeline.size < target) {
             spared.push(stage.name().to_owned());
         } else {
             rows.push(pipeline.take(&stage)?);
         }
     }
     let Pipeline { rewrite, reach, size, .. } = pipeline;
-    let reached = settings.target.map(|target| size < target);
+    let reached = request.target.map(|target| size < target);
     let mut report =
-        RunReport { rewritten: work.rewritten("run"), target: settings.target, size, reached, stages: rows, spared };
+        RunReport { rewritten: work.rewritten("run"), target: request.target, size, reached, stages: rows, spared };
     let unchanged = match (reached, report.stages.is_empty()) {
         (Some(true), true) => "the context is below the target already",
         (Some(_) | None, _) => "no step found anything to do",
@@ -106,17 +333,17 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
         report.rewritten.note_calls(row.did.calls());
     }
     work.finish(rewrite, reach, unchanged, &mut report.rewritten)?;
-    if settings.target.is_none() {
+    if request.target.is_none() {
         report.size = work.size_after(&report.rewritten);
     }
-    if settings.rewriting.mode == Mode::Do {
-        work.say(&report.rewritten, &report, &report)?;
+    if request.rewriting.mode == Mode::Do {
+        context.print_rewritten(&request.rewriting.output, &report.rewritten, &report, &report)?;
         return Ok(Completion::Full);
     }
-    let reporting = &settings.rewriting.reporting;
-    report_file(reporting, &report)?;
-    match reporting.form {
-        Form::Json => tell_only(reporting, ui, &report, "")?,
+    let ui = context.ui;
+    context.write_report(&report)?;
+    match context.reporting.form {
+        Form::Json => context.print_data(&report, "", Paths::Short)?,
         Form::Text => {
             let path = work.reading.path.as_deref().map(|path| std::path::absolute(path).unwrap_or(path.to_owned()));
             let session = path.and_then(|path| path.to_str().map(str::to_owned));

@@ -1,59 +1,100 @@
 //! `ctxc show`: show messages as people read them.
 
+use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context as _, anyhow};
+use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
 
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::settings::Reporting;
-use crate::cli::tell::{self, tell_quoted};
-use crate::cli::ui::Ui;
+use crate::cli::args::SessionArg;
+use crate::cli::context::Context;
 use crate::report::show::{Length, Message, Show};
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
 use ctxc_core::apply::{Order, Shown, Speaker, each_shown, shown_in};
-use ctxc_transcript::session::Found;
 use ctxc_transcript::text::{Stopped, on_one_line};
 use ctxc_transcript::{Calibration, LineNo, turn_at, turns};
 
-/// What to show.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) source: Found,
-    /// The newest so many of what fits; all of it without a number.
-    pub(crate) last: Option<usize>,
-    pub(crate) speaker: Option<Speaker>,
-    /// Words as they were typed.
-    pub(crate) search: Option<String>,
-    /// A turn, from 0.
-    pub(crate) turn: Option<usize>,
-    /// The entry on a line of the file, active or not.
-    pub(crate) line: Option<LineNo>,
-    pub(crate) length: Length,
-    pub(crate) reporting: Reporting,
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  ctxc show latest
+  ctxc show latest --speaker user --last 5
+  ctxc show latest --search \"connection refused\" --full
+  ctxc show session.jsonl --turn 3 --json";
+
+/// How many messages are shown where nothing says which.
+const LAST: usize = 20;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Show only the newest N messages [default: 20; all with --turn or --search]
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
+    /// Only this speaker
+    #[arg(long, value_enum, value_name = "WHO")]
+    speaker: Option<TypedSpeaker>,
+    /// Only messages that contain TEXT, ignoring case
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    search: Option<String>,
+    /// Only turn N, from 0 as in ctxc stats
+    #[arg(long, value_name = "N")]
+    turn: Option<usize>,
+    /// Only the entry on line N of the file, from 1, active or not
+    #[arg(long, value_name = "N", conflicts_with_all = ["last", "speaker", "search", "turn"])]
+    line: Option<NonZeroU32>,
+    /// Do not shorten long tool results, calls and thinking
+    #[arg(long)]
+    full: bool,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    tell::probe(&settings.reporting, &settings.source.path().into_iter().collect::<Vec<_>>())?;
-    let reading = Reading::of(&settings.source, ui)?;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TypedSpeaker {
+    /// The person
+    User,
+    /// The model, with its tool calls and thinking
+    Assistant,
+    /// Tool results
+    Tool,
+    /// Notices, added context and summaries of the client
+    System,
+}
+
+pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let source = args.session.find(context)?;
+    let length = if args.full { Length::Full } else { Length::Short };
+    context.probe_report(source.path())?;
+    let reading = Reading::of(&source, ui)?;
     let n_turns = turns(&reading.index, &reading.chain).len();
-    if let Some(turn) = settings.turn.filter(|turn| *turn >= n_turns) {
+    if let Some(turn) = args.turn.filter(|turn| *turn >= n_turns) {
         return Err(CommandError::usage(anyhow!("no turn {turn} in {}: it has {n_turns}", reading.name))
             .hint("turns count from 0; run `ctxc stats` to list them"));
     }
-    if let Some(line) = settings.line {
-        return show_line(settings, reading, line, ui);
+    if let Some(line) = args.line {
+        return show_line(reading, LineNo(line.get() - 1), length, context);
     }
-    let wanted = settings.search.as_deref().map(folded);
+    let default = if args.turn.is_none() && args.search.is_none() { Some(LAST) } else { None };
+    let last = args.last.or(default);
+    let speaker = args.speaker.map(|speaker| match speaker {
+        TypedSpeaker::User => Speaker::User,
+        TypedSpeaker::Assistant => Speaker::Assistant,
+        TypedSpeaker::Tool => Speaker::Tool,
+        TypedSpeaker::System => Speaker::System,
+    });
+    let wanted = args.search.as_deref().map(folded);
     let fits = |shown: &Shown| {
-        settings.speaker.is_none_or(|speaker| speaker == shown.speaker)
-            && settings.turn.is_none_or(|turn| shown.turn.is_some_and(|it| it.0 == turn))
+        speaker.is_none_or(|speaker| speaker == shown.speaker)
+            && args.turn.is_none_or(|turn| shown.turn.is_some_and(|it| it.0 == turn))
             && wanted.as_ref().is_none_or(|wanted| folded(&shown.text).contains(wanted))
     };
     let mut messages = Vec::new();
     let mut is_stopped = false;
     each_shown(reading.transcript(), Order::Backward, |shown| {
         is_stopped = Stopped::check(ui.stop()).is_err();
-        if is_stopped || settings.last.is_some_and(|last| messages.len() >= last) {
+        if is_stopped || last.is_some_and(|last| messages.len() >= last) {
             return ControlFlow::Break(());
         }
         if fits(&shown) {
@@ -67,15 +108,21 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
     }
     messages.reverse();
     let measure = Calibration::learn(&reading.index, &reading.chain);
-    let show = Show::new(reading.session(), messages, settings.length, measure);
-    tell_quoted(&settings.reporting, ui, &show, show.text(ui.look()))?;
+    let show = Show::new(reading.session(), messages, length, measure);
+    context.print_quoted(&show, show.text(ui.look()))?;
     if show.messages.is_empty() {
         ui.status(format_args!("no matching messages in {}", reading.name));
     }
     Ok(Completion::Full)
 }
 
-fn show_line(settings: &Settings, reading: Reading, line: LineNo, ui: &Ui) -> Result<Completion, CommandError> {
+fn show_line(
+    reading: Reading,
+    line: LineNo,
+    length: Length,
+    context: &Context<'_>,
+) -> Result<Completion, CommandError> {
+    let ui = context.ui;
     let session = reading.session();
     let Reading { file, index, chain, name, .. } = reading;
     if line.0 >= index.n_lines() {
@@ -85,8 +132,8 @@ fn show_line(settings: &Settings, reading: Reading, line: LineNo, ui: &Ui) -> Re
     let place = chain.lines.iter().position(|it| *it == line);
     let turn = place.and_then(|place| turn_at(&turns(&index, &chain), place));
     let messages = shown.into_iter().map(|shown| Message::new(Shown { turn, ..shown })).collect();
-    let show = Show::new(session, messages, settings.length, Calibration::learn(&index, &chain));
-    tell_quoted(&settings.reporting, ui, &show, show.text(ui.look()))?;
+    let show = Show::new(session, messages, length, Calibration::learn(&index, &chain));
+    context.print_quoted(&show, show.text(ui.look()))?;
     if show.messages.is_empty() {
         ui.status(format_args!("line {} of {} has no text", line.number(), name));
     } else if place.is_none() {

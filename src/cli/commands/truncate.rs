@@ -1,59 +1,93 @@
-//! `ctxc truncate`: drop the oldest messages until the rest fits.
+//! `ctxc truncate`: remove the oldest messages until the rest fits.
 
-use anyhow::Context;
+use anyhow::Context as _;
 
-use crate::cli::error::{CommandError, Completion, too_low};
-use crate::cli::rewriting::Work;
-use crate::cli::settings::{Mode, Rewriting, Target};
-use crate::cli::tell::tell;
-use crate::cli::ui::Ui;
+use crate::cli::args::{RewriteArgs, SessionArg};
+use crate::cli::config::Config;
+use crate::cli::context::Context;
 use crate::report::truncate::{Plan, TruncateReport};
+use crate::session::error::{CommandError, Completion, too_low};
+use crate::session::options::{Mode, Share, Target};
+use crate::session::quantity::some_tokens;
 use ctxc_core::apply::{Rewrite, Thinking, ThinkingReach, truncate};
 use ctxc_core::plan::TopDownTruncation;
+use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{LineSet, Messages};
 
-/// How far to truncate.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) rewriting: Rewriting,
-    /// What the context shall be below.
-    pub(crate) target: Target,
-    pub(crate) effort: Effort,
+pub(crate) const EXAMPLES: &str = "\
+Without --target-tokens, the target is the context window times the threshold: 170000 by default. The result \
+starts with a prompt. If a single turn is too long, its prompt is kept and its oldest steps are removed. Never \
+calls a model.
+
+Examples:
+  ctxc truncate latest
+  ctxc truncate latest --target-tokens 50000 --dry-run
+  ctxc truncate session.jsonl --context-window 1000000 --threshold 0.5 -o smaller.jsonl";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
 }
 
-/// What is done about a target that the system prompt and the tools alone pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effort {
-    /// It is refused.
-    Exact,
-    /// The context comes as low as it can: `--best-effort`.
-    Best,
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Target")]
+struct TargetArgs {
+    /// Target in tokens
+    #[arg(long, value_name = "N", value_parser = some_tokens, conflicts_with_all = ["context_window", "threshold"])]
+    target_tokens: Option<Tokens>,
+    /// Context window in tokens [default: inferred, 200000 or 1000000]
+    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    context_window: Option<Tokens>,
+    /// Part of the context window to fill [default: 0.85]
+    #[arg(long, value_name = "PART")]
+    threshold: Option<Share>,
+    /// Scale the target by PART [default: 1.0]
+    #[arg(long, value_name = "PART")]
+    headroom: Option<Share>,
+    /// Go as low as possible if the target cannot be reached
+    #[arg(long)]
+    best_effort: bool,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let mut work = Work::open(&settings.rewriting, ui)?;
-    let calibration = work.estimate();
-    let target = settings.target.of(work.calibration.window);
-    let strategy = TopDownTruncation::new(target, calibration);
-    let thinking = Thinking { policy: settings.rewriting.thinking, reach: ThinkingReach::BehindChange };
+impl TargetArgs {
+    fn resolve(&self, config: &Config) -> Target {
+        let headroom = self.headroom.unwrap_or(Share(config.headroom));
+        let threshold = self.threshold.unwrap_or(Share(config.threshold));
+        self.target_tokens
+            .map_or(Target::Share(threshold.times(headroom)), |target| Target::Tokens(Tokens(headroom.of(target.0))))
+    }
+}
+
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let target = args.target.resolve(&context.environment.config);
+    let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(args.target.context_window);
+    let mut work = context.open(&rewriting)?;
+    let target = target.of(work.calibration.window);
+    let strategy = TopDownTruncation::new(target, work.estimate());
+    let thinking = Thinking { policy: rewriting.thinking, reach: ThinkingReach::BehindChange };
     let mut rewrite = Rewrite::default();
     let reading = &work.reading;
     let truncated = truncate(reading.transcript(), &strategy, thinking, &mut rewrite)
         .with_context(|| format!("read {}", reading.name))?;
     let lowest = truncated.truncation.size;
-    if settings.effort == Effort::Exact && strategy.is_out_of_reach(lowest) {
+    if !args.target.best_effort && strategy.is_out_of_reach(lowest) {
         let hint = format!("use --target-tokens {}, or --best-effort to go as low as possible", lowest.0 + 1);
         return Err(too_low(target, lowest).hint(hint));
     }
     let mut report = TruncateReport::new(work.rewritten("truncate"), &strategy, &truncated);
     let unchanged = report.why_unchanged();
     work.finish(rewrite, thinking.reach, &unchanged, &mut report.rewritten)?;
-    if settings.rewriting.mode == Mode::Show {
-        tell(&settings.rewriting.reporting, ui, &report, Plan(&report))?;
+    if rewriting.mode == Mode::Show {
+        context.print(&report, Plan(&report))?;
         return Ok(Completion::Full);
     }
     let left = Messages::of(&work.reading.index, &work.reading.chain, &LineSet::default()).len();
     report.messages.after = left + report.rewritten.n_closing;
-    work.say(&report.rewritten, &report, &report)?;
+    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
     Ok(Completion::Full)
 }

@@ -1,21 +1,45 @@
 //! `ctxc undo`: the session without its newest operation, or without another.
 
-use super::restore_whole::{self, Later, Which};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::Rewriting;
-use crate::cli::ui::Ui;
+use anyhow::anyhow;
 
-/// What to undo, and where the result goes.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) rewriting: Rewriting,
-    /// The URL of the archive.
-    pub(crate) archive: String,
-    pub(crate) which: Which,
-    pub(crate) later: Later,
+use super::restore_whole::{self, Later, Which};
+use crate::cli::args::{RewriteArgs, SessionArg};
+use crate::cli::completing;
+use crate::cli::context::Context;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::Keep;
+
+pub(crate) const EXAMPLES: &str = "\
+Run it again to undo the operation before; to redo, undo the undo with --op. Messages appended since are kept. \
+Writes a new session, or names the original if that is unchanged; --in-place replaces SESSION and keeps a \
+backup.
+
+Examples:
+  ctxc undo latest
+  ctxc undo smaller.jsonl --in-place
+  ctxc undo latest --op 01m2k4v7q";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Operation to undo, as listed by `ctxc log` [default: the newest]
+    #[arg(long, value_name = "ID", add = completing::operations())]
+    op: Option<String>,
+    /// Also undo the operations that depend on it
+    #[arg(long)]
+    with_later: bool,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let Settings { rewriting, archive, which, later } = settings;
-    restore_whole::run("undo", rewriting, archive, which, *later, ui)
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let rewriting = args.rewrite.resolve(&args.session, context)?;
+    let Keep::In(archive) = &rewriting.keep else {
+        return Err(CommandError::usage(anyhow!("--no-archive cannot be used with undo"))
+            .hint("removed content is in the archive"));
+    };
+    let which = args.op.map_or(Which::Newest, Which::One);
+    let later = if args.with_later { Later::Undo } else { Later::Refuse };
+    restore_whole::run("undo", &rewriting, archive, &which, later, context)
 }

@@ -3,8 +3,8 @@
 use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::args::{Share, share};
-use crate::cli::error::CommandError;
+use crate::session::error::CommandError;
+use crate::session::options::Share;
 
 /// The values of the section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ impl Client {
     /// # Errors
     /// When it is no part.
     pub(crate) fn auto(&self) -> Result<Option<Share>, CommandError> {
-        let auto = self.auto.as_deref().map(share).transpose();
-        auto.map_err(|error| CommandError::config(anyhow!("client.auto {error}")))
+        let auto = self.auto.as_deref().map(str::parse).transpose();
+        auto.map_err(|error: String| CommandError::config(anyhow!("client.auto {error}")))
     }
 }

@@ -12,8 +12,8 @@ use toml::{Table, Value};
 
 use super::key::{Form, KEYS, Key, Scope};
 use super::pairs::{Pair, pairs};
-use crate::cli::error::CommandError;
-use crate::cli::interrupt::while_waiting;
+use crate::session::error::CommandError;
+use crate::terminal::interrupt::while_waiting;
 use ctxc_engine::http::Key as ApiKey;
 
 /// The name of the file, in a project and in the folder of the user's configuration.
@@ -75,7 +75,6 @@ impl Layer {
         if let Some(path) = user {
             layers.extend(Self::of_file(Source::User(path.clone()), &path, &variable)?);
         }
-        lower_only(&mut layers);
         Ok(layers)
     }
 
@@ -213,26 +212,6 @@ impl Layer {
     pub(super) fn wrong(&self, error: &toml::de::Error) -> CommandError {
         CommandError::config(anyhow!("invalid configuration in {}: {}", self.source, error.message()))
     }
-}
-
-/// Takes out of a project's layer the limits that it would raise.
-fn lower_only(layers: &mut [Layer]) {
-    let Some(at) = layers.iter().position(|layer| matches!(layer.source, Source::Project(_))) else { return };
-    let Some((project, weaker)) = layers.get_mut(at..).and_then(<[Layer]>::split_first_mut) else { return };
-    let defaults = super::values::defaults();
-    for key in KEYS.into_iter().filter(|key| key.scope == Scope::Lowers) {
-        let otherwise = weaker.iter().find_map(|layer| layer.table.get(key.name)).or_else(|| defaults.get(key.name));
-        // What is no number at all is refused later, with its layer.
-        let raises = |value: &Value| amount(value).zip(otherwise.and_then(amount)).is_some_and(|(new, old)| new > old);
-        if project.table.get(key.name).is_some_and(raises) {
-            project.table.remove(key.name);
-        }
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "no limit comes near 2^52")]
-fn amount(value: &Value) -> Option<f64> {
-    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
 /// What is shown of a key.

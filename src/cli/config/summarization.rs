@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::args::EngineName;
-use crate::cli::error::CommandError;
+use crate::session::error::CommandError;
+use crate::session::options::EngineName;
 
 /// A summary of fewer tokens says nothing.
 pub(crate) const LEAST_TOKENS: u64 = 16;

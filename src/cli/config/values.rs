@@ -9,12 +9,12 @@ use toml::{Table, Value};
 
 use super::client::Client;
 use super::embeddings::Embeddings;
-use super::key::KEYS;
+use super::key::{KEYS, Scope};
 use super::layer::{Layer, Source};
 use super::summarization::Summarization;
-use crate::cli::args::{EngineName, Estimate};
-use crate::cli::error::CommandError;
-use crate::cli::quantity;
+use crate::session::error::CommandError;
+use crate::session::options::{EngineName, Estimate};
+use crate::session::quantity;
 use ctxc_engine::Price;
 use ctxc_transcript::text::Tokens;
 
@@ -204,10 +204,25 @@ impl Config {
     }
 }
 
-/// What every key is where nobody sets it.
-pub(super) fn defaults() -> Table {
+/// Takes out of a project's layer the limits that it would raise.
+pub(crate) fn lower_only(layers: &mut [Layer]) {
+    let Some(at) = layers.iter().position(|layer| matches!(layer.source, Source::Project(_))) else { return };
+    let Some((project, weaker)) = layers.get_mut(at..).and_then(<[Layer]>::split_first_mut) else { return };
     // A default that is no table has no keys.
-    Table::try_from(Config::default()).unwrap_or_default()
+    let defaults = Table::try_from(Config::default()).unwrap_or_default();
+    for key in KEYS.into_iter().filter(|key| key.scope == Scope::Lowers) {
+        let otherwise = weaker.iter().find_map(|layer| layer.table.get(key.name)).or_else(|| defaults.get(key.name));
+        // What is no number at all is refused later, with its layer.
+        let raises = |value: &Value| amount(value).zip(otherwise.and_then(amount)).is_some_and(|(new, old)| new > old);
+        if project.table.get(key.name).is_some_and(raises) {
+            project.table.remove(key.name);
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no limit comes near 2^52")]
+fn amount(value: &Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
 /// Sets the key called `name`, in its section where it is of one.

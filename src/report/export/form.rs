@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,16 +11,20 @@ use super::{Piece, atif, markdown, openai, row};
 use crate::report::envelope::SessionRef;
 
 /// The form of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
     /// One JSON object for each text.
+    #[value(help = "One JSON row for each text")]
     Ndjson,
     /// Markdown or HTML for people.
+    #[value(help = "Markdown for people")]
     Markdown,
     /// One trajectory a line, in the Agent Trajectory Interchange Format 1.7 of Harbor.
+    #[value(help = "Agent Trajectory Interchange Format 1.7, one trajectory a line")]
     Atif,
     /// One object with chat messages a line, as the chat completions API takes them.
+    #[value(help = "Chat messages, one session a line")]
     Openai,
 }
 

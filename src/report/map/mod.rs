@@ -1,7 +1,8 @@
 //! A map of a session: what uses its context window, and how that came to be, as one page (W-07).
 
+mod data;
 mod page;
 mod read;
 mod steps;
 
-pub use read::{Group, Item, Kind, Map, OperationRow, Smaller, Source, State, Step, Used};
+pub use data::{Group, Item, Kind, Map, OperationRow, Smaller, Source, State, Step, Used};

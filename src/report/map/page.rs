@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::read::{Group, Item, Kind, Map, OperationRow, State};
+use super::data::{Group, Item, Kind, Map, OperationRow, State};
 use crate::report::size::{count, counted, short, whole_percent};
 use ctxc_transcript::text::{Tokens, grouped, printable};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::read::{Line, OperationRow, Source, Step, Used};
+use super::data::{Line, OperationRow, Source, Step, Used};
 use ctxc_transcript::{Calibration, Flags, LineNo, MessageIdx, Transcript, scan};
 
 /// How many steps a chart has at most: more are not told apart on a screen.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::count::Estimates;
+use super::estimates::Estimates;
 use super::turn::TurnRow;
 use ctxc_core::plan::Bands;
 

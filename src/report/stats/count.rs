@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::super::envelope::{ContextUsage, Report, SessionRef};
 use super::band::{BandRow, band_rows};
+use super::estimates::Estimates;
 use super::second_pass::SecondPass;
 use super::turn::{TurnRow, turn_rows};
 use ctxc_core::apply::{Severity, check};
@@ -89,26 +90,6 @@ pub struct Counts {
     pub turns: u64,
     /// Tool calls.
     pub tool_calls: u64,
-}
-
-/// Tokens by each estimate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Estimates {
-    /// `chars4` tokens: characters / 4.
-    pub chars4: Tokens,
-    /// The same, scaled to the usage that the session records.
-    pub calibrated: Tokens,
-}
-
-impl Estimates {
-    pub(super) fn of(chars4: Tokens, calibration: &Calibration) -> Self {
-        Self { chars4, calibrated: calibration.scale(chars4) }
-    }
-
-    pub(super) fn add(&mut self, other: Self) {
-        self.chars4 += other.chars4;
-        self.calibrated += other.calibrated;
-    }
 }
 
 /// The context usage and how it was estimated.

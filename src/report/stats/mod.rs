@@ -2,12 +2,14 @@
 
 mod band;
 mod count;
+mod estimates;
 mod second_pass;
 mod summary;
 mod tables;
 mod turn;
 
 pub use band::BandRow;
-pub use count::{ContextSize, Counts, Estimates, Measured, PartRow, Problems, RoleRow, Size, Start, Stats, ToolRow};
+pub use count::{ContextSize, Counts, Measured, PartRow, Problems, RoleRow, Size, Start, Stats, ToolRow};
+pub use estimates::Estimates;
 pub use tables::Figures;
 pub use turn::TurnRow;

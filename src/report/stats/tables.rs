@@ -1,6 +1,7 @@
 //! The tables. Shares and bars are of the context without the overhead, so that those of a table make a whole.
 
-use super::count::{Estimates, Stats};
+use super::count::Stats;
+use super::estimates::Estimates;
 use super::turn::TurnRow;
 use crate::report::look::Look;
 use crate::report::table::{Cell, Table};

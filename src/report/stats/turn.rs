@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::count::Estimates;
+use super::estimates::Estimates;
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Calibration, Chain, Index, Prompt, TurnIdx, context_tokens, turns};

@@ -6,20 +6,24 @@ use anyhow::anyhow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::run::Desk;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::progress::Progress;
-use crate::cli::tell::tell;
+use super::opened::{ArchiveArg, OpenArchive};
+use crate::cli::context::Context;
 use crate::report::envelope;
 use crate::report::size::counted;
+use crate::session::error::{CommandError, Completion};
+use crate::terminal::progress::Progress;
+use clap::builder::NonEmptyStringValueParser;
 use ctxc_core::version::copy_sessions;
 use ctxc_store::{ArchiveUrl, Copied, open};
 use ctxc_transcript::text::Stopped;
 
-/// Where to.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) to: ArchiveUrl,
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Archive to copy into: sqlite:PATH or postgres://...; created if missing
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    to: String,
+    #[command(flatten)]
+    archive: ArchiveArg,
 }
 
 /// The number of records copied to another archive.
@@ -36,28 +40,35 @@ pub(crate) struct Report<'a> {
 
 impl envelope::Report for Report<'_> {}
 
-pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, CommandError> {
-    if settings.to == ArchiveUrl::Memory {
+pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let place_of_copy = context.environment.archive_url(Some(&args.to))?;
+    let place_of_copy: ArchiveUrl = place_of_copy.parse().map_err(CommandError::usage)?;
+    let archive = &OpenArchive::open(&args.archive, context)?;
+    if place_of_copy == ArchiveUrl::Memory {
         return Err(CommandError::usage(anyhow!("cannot copy into memory: it is gone when the command ends"))
             .hint("use --to sqlite:PATH, or --to postgres://USER:PASSWORD@HOST/DATABASE"));
     }
-    if is_same(desk.place, &settings.to) {
-        return Err(CommandError::usage(anyhow!("cannot copy the archive {} into itself", place(desk.place)))
+    if is_same(&archive.place, &place_of_copy) {
+        return Err(CommandError::usage(anyhow!("cannot copy the archive {} into itself", place(&archive.place)))
             .hint("use another --to"));
     }
-    let mut to = open(&settings.to)?;
+    let mut to = open(&place_of_copy)?;
     let mut bar: Option<Progress> = None;
     let mut n_known = 0;
-    let copied = copy_sessions(&*desk.archive, &mut *to, &mut |n_done, total| {
-        bar.get_or_insert_with(|| Progress::start(desk.ui, "copying", total)).advance(n_done - n_known);
+    let copied = copy_sessions(&*archive.archive, &mut *to, &mut |n_done, total| {
+        bar.get_or_insert_with(|| Progress::start(archive.context.ui, "copying", total)).advance(n_done - n_known);
         n_known = n_done;
-        if Stopped::check(desk.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if Stopped::check(archive.context.ui.stop()).is_ok() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     })?;
     drop(bar);
-    Stopped::check(desk.ui.stop())?;
+    Stopped::check(archive.context.ui.stop())?;
     let Copied { operations, originals, records, objects, present } = copied;
-    let to = settings.to.to_string();
-    desk.ui.status(format_args!(
+    let to = place_of_copy.to_string();
+    archive.context.ui.status(format_args!(
         "copied {} with {}, {}, and {}; {} present",
         counted(operations, "operation"),
         counted(originals, "original"),
@@ -65,8 +76,8 @@ pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, Co
         counted(objects, "object"),
         if present == 1 { "1 was already".to_owned() } else { format!("{present} were already") },
     ));
-    let report = Report { archive: desk.url, to: to.clone(), operations, originals, records, objects, present };
-    tell(desk.reporting, desk.ui, &report, format_args!("{to}\n"))?;
+    let report = Report { archive: &archive.url, to: to.clone(), operations, originals, records, objects, present };
+    archive.context.print(&report, format_args!("{to}\n"))?;
     Ok(Completion::Full)
 }
 

@@ -2,68 +2,67 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use jiff::{SignedDuration, Timestamp};
 
-use super::run::Desk;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::Mode;
-use crate::cli::tell::tell;
+use super::opened::{ArchiveArg, OpenArchive};
 use crate::report::archive::Swept;
 use crate::report::size;
+use crate::session::error::{CommandError, Completion};
+use crate::session::quantity::age;
 use ctxc_core::version::{Lineage, VersionError, lineages};
 use ctxc_store::{Archive, Cleanup, Dropped, Sweep};
 
-/// What may go.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    /// Also drop originals of operations older than this.
-    pub(crate) original_age: Option<SignedDuration>,
-    /// Also drop sessions that were not used for this long.
-    pub(crate) session_age: Option<SignedDuration>,
-    pub(crate) mode: Mode,
-    pub(crate) consent: Consent,
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Also drop originals
+    #[arg(long, requires = "older_than")]
+    originals: bool,
+    /// With --originals: those of operations older than AGE: 12h, 30d, 8w, 1y
+    #[arg(long, value_name = "AGE", requires = "originals", value_parser = age)]
+    older_than: Option<SignedDuration>,
+    /// Also drop sessions not used for AGE: 12h, 30d, 8w, 1y
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    sessions: Option<SignedDuration>,
+    /// Show what would be dropped
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    #[command(flatten)]
+    pub(super) archive: ArchiveArg,
 }
 
-/// Whether somebody is asked before originals or sessions go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Consent {
-    /// Somebody is.
-    Asked,
-    /// It was given with the command: `--yes`.
-    Given,
-}
-
-pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion, CommandError> {
+pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<Completion, CommandError> {
     let now = Timestamp::now();
-    let cleanup = Cleanup::at(now, settings.original_age);
-    let before = settings.session_age.map(|age| now.checked_sub(age).unwrap_or(Timestamp::MIN));
-    let old = before.map(|before| Old::find(&*desk.archive, before)).transpose()?.unwrap_or_default();
-    let counted = desk.archive.sweep(&cleanup, Sweep::Count)?;
-    let swept = |dropped| Swept::counted(desk.url.to_owned(), dropped).with_sessions(old.gone(), old.spared());
-    if settings.mode == Mode::Show {
+    let cleanup = Cleanup::at(now, args.older_than.filter(|_| args.originals));
+    let before = args.sessions.map(|age| now.checked_sub(age).unwrap_or(Timestamp::MIN));
+    let old = before.map(|before| Old::find(&*archive.archive, before)).transpose()?.unwrap_or_default();
+    let counted = archive.archive.sweep(&cleanup, Sweep::Count)?;
+    let swept = |dropped| Swept::counted(archive.url.clone(), dropped).with_sessions(old.gone(), old.spared());
+    if args.dry_run {
         let swept = swept(counted);
-        tell(desk.reporting, desk.ui, &swept, format_args!("{swept}\n"))?;
+        archive.context.print(&swept, format_args!("{swept}\n"))?;
         return Ok(Completion::Full);
     }
     let n_sessions = old.gone().len() as u64;
-    let is_asked = (counted.originals > 0 || n_sessions > 0) && settings.consent == Consent::Asked;
-    if is_asked && !is_confirmed(&counted, n_sessions, &desk)? {
-        desk.ui.status("nothing was dropped");
+    let is_asked = (counted.originals > 0 || n_sessions > 0) && !args.yes;
+    if is_asked && !is_confirmed(&counted, n_sessions, &archive)? {
+        archive.context.ui.status("nothing was dropped");
         return Ok(Completion::Full);
     }
-    let size_before = desk.file_bytes();
+    let size_before = archive.file_bytes();
     if let Some(before) = before.filter(|_| n_sessions > 0) {
-        old.drop(&mut *desk.archive, before)?;
+        old.drop(&mut *archive.archive, before)?;
     }
-    let dropped = desk.archive.sweep(&cleanup, Sweep::Drop)?;
-    let swept = Swept::counted(desk.url.to_owned(), dropped).with_sessions(old.gone(), old.spared());
-    let swept = swept.done(size_before.zip(desk.file_bytes()));
-    tell(desk.reporting, desk.ui, &swept, format_args!("{swept}\n"))?;
+    let dropped = archive.archive.sweep(&cleanup, Sweep::Drop)?;
+    let swept = Swept::counted(archive.url.clone(), dropped).with_sessions(old.gone(), old.spared());
+    let swept = swept.done(size_before.zip(archive.file_bytes()));
+    archive.context.print(&swept, format_args!("{swept}\n"))?;
     Ok(Completion::Full)
 }
 
-fn is_confirmed(counted: &Dropped, n_sessions: u64, desk: &Desk<'_>) -> Result<bool, CommandError> {
+fn is_confirmed(counted: &Dropped, n_sessions: u64, archive: &OpenArchive<'_>) -> Result<bool, CommandError> {
     let mut what = Vec::new();
     if n_sessions > 0 {
         what.push(size::counted(n_sessions, "session"));
@@ -77,11 +76,9 @@ fn is_confirmed(counted: &Dropped, n_sessions: u64, desk: &Desk<'_>) -> Result<b
     } else {
         String::new()
     };
-    let question = format!("drop {what}{of} from {}? They can never be restored.", desk.url);
-    desk.ui.confirm(&question)?.ok_or_else(|| {
-        CommandError::usage(anyhow!("--yes is required to drop {what} from {} without a terminal", desk.url))
-            .hint("use --dry-run to see what would be dropped")
-    })
+    let question = format!("drop {what}{of} from {}? They can never be restored.", archive.url);
+    let what = format!("drop {what} from {}", archive.url);
+    archive.context.confirm(&question, &what, "use --dry-run to see what would be dropped")
 }
 
 /// Sessions with which nothing was done for long, with all that was made of them.

@@ -1,70 +1,60 @@
 //! `ctxc archive list`: list the newest operations, or the newest entries of one kind.
 
-use super::run::Desk;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::tell::tell;
+use super::opened::{ArchiveArg, NarrowArgs, OpenArchive};
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
+use crate::session::error::{CommandError, Completion};
 use ctxc_core::apply::document;
 use ctxc_core::version::session_sizes;
 use ctxc_store::{Kind, Operations, Query, Search};
 
-/// What is listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
-    /// Operations, or entries.
-    Content,
-    /// What sessions take up: `--size`.
-    Sizes,
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// List sessions by size, largest first
+    #[arg(long, conflicts_with_all = ["session", "kind"])]
+    size: bool,
+    #[command(flatten)]
+    narrow: NarrowArgs,
+    #[command(flatten)]
+    pub(super) archive: ArchiveArg,
 }
 
-/// What to list.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) what: What,
-    /// The session as it was typed.
-    pub(crate) session: Option<String>,
-    /// Entries of this kind, instead of operations.
-    pub(crate) kind: Option<Kind>,
-    pub(crate) limit: u32,
-}
-
-pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion, CommandError> {
-    let mut operations = desk.archive.operations(Operations::All)?;
-    let sessions = match &settings.session {
-        Some(session) => desk.sessions(session, &operations)?,
+pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<Completion, CommandError> {
+    let mut operations = archive.archive.operations(Operations::All)?;
+    let sessions = match &args.narrow.session {
+        Some(session) => archive.sessions(session, &operations)?,
         None => Vec::new(),
     };
-    let contents = desk.archive.contents()?;
-    let mut holdings = Holdings::new(desk.url.to_owned(), contents, desk.file_bytes(), desk.ui.look());
-    if settings.what == What::Sizes {
-        let sizes = session_sizes(&*desk.archive)?;
-        holdings.sessions = sizes.into_iter().take(settings.limit as usize).map(SizeRow::new).collect();
-        tell(desk.reporting, desk.ui, &holdings, &holdings)?;
-        desk.ui.status(holdings.summary());
+    let contents = archive.archive.contents()?;
+    let mut holdings = Holdings::new(archive.url.clone(), contents, archive.file_bytes(), archive.context.ui.look());
+    if args.size {
+        let sizes = session_sizes(&*archive.archive)?;
+        holdings.sessions = sizes.into_iter().take(args.narrow.limit as usize).map(SizeRow::new).collect();
+        archive.context.print(&holdings, &holdings)?;
+        archive.context.ui.status(holdings.summary());
         return Ok(Completion::Full);
     }
-    let named = match (settings.kind, &settings.session) {
-        (Some(Kind::Batch), Some(session)) => desk.batches_of(session)?,
+    let named = match (args.narrow.kind, &args.narrow.session) {
+        (Some(Kind::Batch), Some(session)) => archive.batches_of(session)?,
         _ => None,
     };
     if let Some(batches) = named {
         // Those that were summarised again since, and those of steps that were undone, do not hold for this session.
         if batches.is_empty() {
-            desk.ui.hint("the transcript has no summaries; run without --session to list all");
+            archive.context.ui.hint("the transcript has no summaries; run without --session to list all");
         }
-        let newest = batches.into_iter().rev().take(settings.limit as usize);
+        let newest = batches.into_iter().rev().take(args.narrow.limit as usize);
         holdings.entries = newest.map(|hit| FoundEntry::new("", hit)).collect();
-    } else if let Some(kind) = settings.kind {
-        desk.index()?;
-        let query = Query { text: "", kind: Some(kind), speaker: None, sessions: &sessions, limit: settings.limit };
-        let entries = desk.archive.find(&Search::Newest(&query), &document)?;
+    } else if let Some(kind) = args.narrow.kind {
+        archive.index()?;
+        let query = Query { text: "", kind: Some(kind), speaker: None, sessions: &sessions, limit: args.narrow.limit };
+        let entries = archive.archive.find(&Search::Newest(&query), &document)?;
         holdings.entries = entries.into_iter().map(|hit| FoundEntry::new("", hit)).collect();
     } else {
         operations.retain(|operation| sessions.is_empty() || sessions.contains(&operation.session));
-        let newest = operations.iter().rev().take(settings.limit as usize);
+        let newest = operations.iter().rev().take(args.narrow.limit as usize);
         holdings.operations = newest.map(OperationRow::new).collect();
     }
-    tell(desk.reporting, desk.ui, &holdings, &holdings)?;
-    desk.ui.status(holdings.summary());
+    archive.context.print(&holdings, &holdings)?;
+    archive.context.ui.status(holdings.summary());
     Ok(Completion::Full)
 }

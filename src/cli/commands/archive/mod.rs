@@ -1,11 +1,12 @@
 //! `ctxc archive`: look into the archive, copy it, clean it up.
 
 pub(crate) mod copy;
-pub(crate) mod gc;
-pub(crate) mod list;
+mod gc;
+mod list;
+mod opened;
 mod run;
-pub(crate) mod search;
-pub(crate) mod show;
+mod search;
+mod show;
 pub(crate) mod upgrade;
 
-pub(crate) use run::{Asked, Settings, run};
+pub(crate) use run::{Args, EXAMPLES, run};

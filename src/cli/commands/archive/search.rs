@@ -4,59 +4,64 @@ use std::collections::HashSet;
 
 use anyhow::anyhow;
 
-use super::run::Desk;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::meaning;
-use crate::cli::settings::Meaning;
-use crate::cli::tell::tell;
+use super::opened::{ArchiveArg, NarrowArgs, OpenArchive};
+use crate::cli::args::MeaningArgs;
+use crate::cli::context::Context;
 use crate::report::archive::Found;
+use crate::session::error::{CommandError, Completion};
+use crate::session::meaning;
 use ctxc_core::apply::folded_batches;
-use ctxc_store::{DocumentId, Kind, Operations, Query};
+use ctxc_store::{DocumentId, Operations, Query};
 
-/// What to look for.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) query: String,
-    /// The session as it was typed.
-    pub(crate) session: Option<String>,
-    pub(crate) kind: Option<Kind>,
-    pub(crate) speaker: Option<String>,
-    pub(crate) limit: u32,
-    /// How entries are found by what they mean; nothing where only by their words.
-    pub(crate) meaning: Option<Meaning>,
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Words to search for
+    #[arg(value_name = "QUERY")]
+    query: String,
+    #[command(flatten)]
+    narrow: NarrowArgs,
+    /// Only this speaker: user, assistant, tool or client
+    #[arg(long, value_name = "WHO", help_heading = "Filters")]
+    speaker: Option<String>,
+    #[command(flatten)]
+    meaning: MeaningArgs,
+    #[command(flatten)]
+    archive: ArchiveArg,
 }
 
-pub(super) fn run(settings: &Settings, mut desk: Desk<'_>) -> Result<Completion, CommandError> {
+pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let meaning = args.meaning.resolve(context.environment)?;
+    let mut archive = OpenArchive::open(&args.archive, context)?;
     let mut query = Query {
-        text: &settings.query,
-        kind: settings.kind,
-        speaker: settings.speaker.as_deref(),
+        text: &args.query,
+        kind: args.narrow.kind,
+        speaker: args.speaker.as_deref(),
         sessions: &[],
-        limit: settings.limit,
+        limit: args.narrow.limit,
     };
     if !query.has_words() {
-        return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", settings.query))
+        return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", args.query))
             .hint("use a word or a part of one"));
     }
-    let sessions = match &settings.session {
-        Some(session) => desk.sessions(session, &desk.archive.operations(Operations::All)?)?,
+    let sessions = match &args.narrow.session {
+        Some(session) => archive.sessions(session, &archive.archive.operations(Operations::All)?)?,
         None => Vec::new(),
     };
     query.sessions = &sessions;
-    desk.index()?;
+    archive.index()?;
     // A summary that went up in another one repeats it, unless summaries are what is asked for.
-    let folded = if settings.kind.is_none() { folded_batches(&*desk.archive)? } else { HashSet::new() };
-    query.limit = settings.limit.saturating_add(u32::try_from(folded.len()).unwrap_or(u32::MAX));
-    let (mut hits, meant) = meaning::find(&mut *desk.archive, &query, settings.meaning.as_ref(), desk.ui)?;
+    let folded = if args.narrow.kind.is_none() { folded_batches(&*archive.archive)? } else { HashSet::new() };
+    query.limit = args.narrow.limit.saturating_add(u32::try_from(folded.len()).unwrap_or(u32::MAX));
+    let (mut hits, meant) = meaning::find(&mut *archive.archive, &query, meaning.as_ref(), archive.context.ui)?;
     hits.retain(|hit| !(matches!(hit.id, DocumentId::Record(..)) && folded.contains(&hit.id.digest().to_string())));
-    hits.truncate(settings.limit as usize);
-    let found = Found::new(&settings.query, hits, meant);
-    tell(desk.reporting, desk.ui, &found, &found)?;
+    hits.truncate(args.narrow.limit as usize);
+    let found = Found::new(&args.query, hits, meant);
+    archive.context.print(&found, &found)?;
     if found.hits.is_empty() {
-        desk.ui.status(format_args!("no match in {} for {:?}", desk.url, settings.query));
+        archive.context.ui.status(format_args!("no match in {} for {:?}", archive.url, args.query));
     }
     if let Some(first) = found.hits.first() {
-        desk.ui.hint(format_args!("run `ctxc archive show {}` for the full text", first.id()));
+        archive.context.ui.hint(format_args!("run `ctxc archive show {}` for the full text", first.id()));
     }
     Ok(Completion::Full)
 }

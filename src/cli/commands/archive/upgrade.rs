@@ -4,12 +4,11 @@ use anyhow::anyhow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::Reporting;
-use crate::cli::tell::tell;
-use crate::cli::ui::Ui;
+use super::opened::ArchiveArg;
+use crate::cli::context::Context;
 use crate::report::envelope;
-use ctxc_store::{ArchiveUrl, Upgraded, upgrade};
+use crate::session::error::{CommandError, Completion};
+use ctxc_store::{ArchiveUrl, Upgraded, hide_password, upgrade};
 
 /// The schema of an archive before and after an upgrade.
 #[derive(JsonSchema, Serialize)]
@@ -23,12 +22,16 @@ pub(crate) struct Report<'a> {
 
 impl envelope::Report for Report<'_> {}
 
-pub(super) fn run(place: &ArchiveUrl, url: &str, reporting: &Reporting, ui: &Ui) -> Result<Completion, CommandError> {
-    let Upgraded { schema, grants } = upgrade(place)?.ok_or_else(|| anyhow!("no archive at {url}"))?;
+pub(super) fn run(args: &ArchiveArg, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let url = context.environment.archive_url(args.archive.as_deref())?;
+    context.probe_report(None)?;
+    let place: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    let (url, ui) = (&hide_password(&url), context.ui);
+    let Upgraded { schema, grants } = upgrade(&place)?.ok_or_else(|| anyhow!("no archive at {url}"))?;
     let (from, to) = schema.unzip();
     let report = Report { archive: url, from, to, grants: &grants };
     let statements = grants.iter().fold(String::new(), |statements, grant| statements + grant + "\n");
-    tell(reporting, ui, &report, statements)?;
+    context.print(&report, statements)?;
     match schema {
         Some((from, to)) => {
             ui.status(format_args!(

@@ -1,7 +1,9 @@
 //! `ctxc batch`: run a command on many sessions (Y-01).
 
+mod args;
 mod input;
 mod results;
 mod run;
 
-pub(crate) use run::{Settings, run};
+pub(crate) use args::{Args, EXAMPLES, Runner};
+pub(crate) use run::run;

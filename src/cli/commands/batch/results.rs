@@ -8,8 +8,8 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use serde::{Deserialize, Serialize};
 
-use crate::cli::error::CommandError;
-use crate::cli::ui::Ui;
+use crate::session::error::CommandError;
+use crate::terminal::ui::Ui;
 use ctxc_transcript::text::printable;
 
 /// What stands in front of each result.
@@ -68,7 +68,7 @@ impl<'a> Results<'a> {
         let own = result.trim_end().strip_prefix('{').unwrap_or_default();
         let line = format!("{{\"batch\":{},{own}\n", serde_json::to_string(batch)?);
         match self {
-            Self::Printed(ui) => ui.data(line),
+            Self::Printed(ui) => Ok(ui.data(line)?),
             // In one call, so that a crash leaves at most the last line torn.
             Self::Kept(file) => Ok(file.write_all(printable(&line).as_bytes()).context("write the results")?),
         }

@@ -1,12 +1,10 @@
 //! The workers of a batch: each takes a session, runs the command within this process, and adds the result.
 
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,44 +13,24 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use super::args::{Args, Runner, Settings};
 use super::input::{BadLine, Item, each_item};
 use super::results::{BatchKey, Results};
-use crate::cli::dispatch::run_one;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::interrupt::INTERRUPTED;
-use crate::cli::places::Environment;
-use crate::cli::settings::Context;
-use crate::cli::ui::{Streams, Ui, Verbosity};
+use crate::cli::context::Context;
+use crate::cli::environment::Environment;
 use crate::report::envelope::{ErrorReport, failure_to_json};
 use crate::report::size::{count, counted};
+use crate::session::error::{CommandError, Completion};
+use crate::terminal::interrupt::INTERRUPTED;
+use crate::terminal::ui::{Streams, Ui, Verbosity};
 use ctxc_transcript::text::Digest;
 
 /// How often a worker that has nothing to do looks whether it shall stop.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// What to run, and where its results go.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    /// How many sessions are worked on at a time.
-    pub(crate) jobs: usize,
-    /// The file that gets the results; standard output where there is none.
-    pub(crate) results: Option<PathBuf>,
-    pub(crate) verb: String,
-    /// Options for all sessions.
-    pub(crate) options: Vec<OsString>,
-}
-
-impl Settings {
-    /// The command line for the session at `path`.
-    pub(crate) fn typed(&self, path: &OsStr, options: &[OsString]) -> Vec<OsString> {
-        let head = ["ctxc".into(), OsString::from(&self.verb), "--json".into()];
-        let options = self.options.iter().chain(options).cloned();
-        head.into_iter().chain(options).chain(["--".into(), path.to_owned()]).collect()
-    }
-}
-
 /// What the workers share.
 struct Batch<'a> {
+    runner: Runner,
     settings: &'a Settings,
     environment: &'a Environment,
     ui: &'a Ui,
@@ -77,12 +55,13 @@ struct Counts {
 /// What a worker is given.
 type Given = Result<Item, BadLine>;
 
-pub(crate) fn run(settings: &Settings, context: &Context<'_>) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>, runner: Runner) -> Result<Completion, CommandError> {
+    let settings = &args.resolve(context, runner)?;
     let ui = context.ui;
     let (results, known) = Results::open(settings.results.as_deref(), ui)?;
     let (_, _, stop) = ui.parts();
     let state = State { results, counts: Counts::default(), ended: None };
-    let batch = Batch { settings, environment: context.environment, ui, stop, state: Mutex::new(state) };
+    let batch = Batch { settings, runner, environment: context.environment, ui, stop, state: Mutex::new(state) };
     let (give, items) = sync_channel(settings.jobs);
     let items = Mutex::new(items);
     // It may wait for a line that never comes: nobody waits for it.
@@ -165,7 +144,7 @@ impl<'a> Batch<'a> {
         let verbosity = if self.ui.is_verbose() { Verbosity::Normal } else { Verbosity::Quiet };
         let ui = Ui::kept(verbosity, streams.clone(), Arc::clone(&self.stop));
         // One session is no reason to leave the others out, whatever is wrong with it.
-        let ran = catch_unwind(AssertUnwindSafe(|| run_one(&typed, self.environment, &ui)));
+        let ran = catch_unwind(AssertUnwindSafe(|| (self.runner.run_one)(&typed, self.environment, &ui)));
         drop(ui);
         let (stdout, stderr) = streams.into_parts();
         for line in String::from_utf8_lossy(&stderr).lines() {

@@ -1,60 +1,50 @@
 //! `ctxc buffer delete`: delete an utterance, or the whole buffer.
 
-use anyhow::anyhow;
 use jiff::Timestamp;
 
-use super::run::Desk;
-use crate::buffer::{self, Deleted};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::tell::tell;
+use super::opened::{OpenBuffer, WhereArgs};
+use crate::buffer::Deleted;
+use crate::cli::context::Context;
 use crate::report::buffer::DeleteReport;
+use crate::session::error::{CommandError, Completion};
 
-/// What goes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum What {
-    /// The utterance of this number.
-    One(u64),
-    /// The whole buffer.
-    All(Consent),
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Sequence number of the utterance, which may be evicted
+    #[arg(value_name = "SEQ", required_unless_present = "all", conflicts_with = "all")]
+    sequence: Option<u64>,
+    /// Delete the buffer, its summary and its limits
+    #[arg(long)]
+    all: bool,
+    /// Do not ask
+    #[arg(short, long, requires = "all")]
+    yes: bool,
+    #[command(flatten)]
+    place: WhereArgs,
 }
 
-/// Whether somebody is asked before a whole buffer goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Consent {
-    /// Somebody is.
-    Asked,
-    /// It was given with the command: `--yes`.
-    Given,
-}
-
-pub(super) fn run(what: What, mut desk: Desk<'_>) -> Result<Completion, CommandError> {
-    let name = desk.name.to_string();
-    let (report, left) = match what {
-        What::One(sequence) => {
-            let (place, state) = buffer::delete(&mut *desk.archive, desk.name, sequence, Timestamp::now())?;
-            (DeleteReport::one(name, sequence, &state), Some(place))
+pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let mut buffer = OpenBuffer::to_read(args.place, context)?;
+    let name = buffer.name.to_string();
+    if let Some(sequence) = args.sequence {
+        let (place, state) = crate::buffer::delete(&mut *buffer.archive, &buffer.name, sequence, Timestamp::now())?;
+        let report = DeleteReport::one(name, sequence, &state);
+        buffer.context.print(&report, &report)?;
+        if place == Deleted::Summarised {
+            buffer.context.ui.warning("it was summarized before: the summary still mentions it");
         }
-        What::All(consent) => {
-            if consent == Consent::Asked && !is_confirmed(&desk)? {
-                desk.ui.status("nothing was deleted");
-                return Ok(Completion::Full);
-            }
-            (DeleteReport::all(name, buffer::delete_all(&mut *desk.archive, desk.name)?), None)
-        }
-    };
-    tell(desk.reporting, desk.ui, &report, &report)?;
-    match left {
-        Some(Deleted::Summarised) => {
-            desk.ui.warning("it was summarized before: the summary still mentions it");
-        }
-        Some(Deleted::Held | Deleted::Waiting) | None => {}
+        return Ok(Completion::Full);
     }
+    if !args.yes && !is_confirmed(&buffer)? {
+        buffer.context.ui.status("nothing was deleted");
+        return Ok(Completion::Full);
+    }
+    let report = DeleteReport::all(name, crate::buffer::delete_all(&mut *buffer.archive, &buffer.name)?);
+    buffer.context.print(&report, &report)?;
     Ok(Completion::Full)
 }
 
-fn is_confirmed(desk: &Desk<'_>) -> Result<bool, CommandError> {
-    let what = format!("delete the buffer {} from {}", desk.name, desk.place());
-    desk.ui.confirm(&format!("{what}, with all that was ever in it?"))?.ok_or_else(|| {
-        CommandError::usage(anyhow!("--yes is required to {what} without a terminal")).hint("nothing was deleted")
-    })
+fn is_confirmed(buffer: &OpenBuffer<'_>) -> Result<bool, CommandError> {
+    let what = format!("delete the buffer {} from {}", buffer.name, buffer.place());
+    buffer.context.confirm(&format!("{what}, with all that was ever in it?"), &what, "nothing was deleted")
 }

@@ -2,32 +2,66 @@
 
 use jiff::Timestamp;
 
-use super::run::Desk;
-use crate::buffer::{self, Change, Due, Name, Settled, Spoken};
-use crate::cli::error::{CommandError, Completion, Kind};
-use crate::cli::folding;
-use crate::cli::settings::{Keep, Strictness, Summarizing};
-use crate::cli::tell::tell;
-use crate::cli::ui::Ui;
+use super::opened::OpenBuffer;
+use crate::buffer::{Change, Due, Name, Settled, Spoken};
+use crate::cli::args::{EngineArgs, WordingArgs};
+use crate::cli::context::Context;
 use crate::report::buffer::PushReport;
 use crate::report::size::{counted, tokens};
+use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::options::{Keep, Summarizing};
+use crate::session::quantity::some_tokens;
+use crate::session::summarize::fold as fold_chunks;
+use crate::terminal::ui::Ui;
+use ctxc_transcript::text::Tokens;
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// Maximum number of utterances [default: the stored limit, else 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    size: Option<u32>,
+    /// Maximum tokens; the newest utterance always stays [default: the stored limit, else 8000]
+    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    max_tokens: Option<Tokens>,
+    /// Maximum tokens of the summary [default: the stored limit, else 1000]
+    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    summary_tokens: Option<Tokens>,
+    /// Exit with 3 if something could not be summarized
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    wording: WordingArgs,
+}
 
 /// How a buffer is filled.
-#[derive(Debug)]
-pub(crate) struct Filling {
+pub(super) struct Filling {
     /// Which limits are set anew.
-    pub(crate) change: Change,
+    change: Change,
     /// How what is evicted is summarised, but for the limit, which is the buffer's.
-    pub(crate) how: Summarizing,
-    pub(crate) strictness: Strictness,
+    how: Summarizing,
+    /// Whether a summary that could not be made ends the command with exit code 3.
+    is_strict: bool,
+}
+
+impl LimitArgs {
+    pub(super) fn resolve(self, engine: EngineArgs, context: &Context<'_>) -> Result<Filling, CommandError> {
+        let Self { size, max_tokens, summary_tokens, strict, wording } = self;
+        let how = wording.resolve(engine, context.environment)?;
+        Ok(Filling { change: Change { size, max_tokens, summary_tokens }, how, is_strict: strict })
+    }
 }
 
 /// Pushes `spoken`, has what is evicted summarised, and tells what came of it.
-pub(super) fn fill(spoken: Vec<Spoken>, filling: Filling, mut desk: Desk<'_>) -> Result<Completion, CommandError> {
-    let Filling { change, how, strictness } = filling;
-    let pushed = buffer::push(&mut *desk.archive, desk.name, spoken, change, Timestamp::now())?;
+pub(super) fn fill(
+    spoken: Vec<Spoken>,
+    filling: Filling,
+    mut buffer: OpenBuffer<'_>,
+) -> Result<Completion, CommandError> {
+    let Filling { change, how, is_strict } = filling;
+    let pushed = crate::buffer::push(&mut *buffer.archive, &buffer.name, spoken, change, Timestamp::now())?;
     let engine_name = how.engine.name();
-    let settled = settle(&mut desk, how);
+    let settled = settle(&mut buffer, how);
     if let Err(error) = &settled
         && matches!(error.kind(), Kind::Interrupted | Kind::ClosedPipe)
     {
@@ -35,26 +69,26 @@ pub(super) fn fill(spoken: Vec<Spoken>, filling: Filling, mut desk: Desk<'_>) ->
         return settled.map(|_| Completion::Full).map_err(|error| error.hint(hint));
     }
     let outcome = settled.as_ref().map_err(CommandError::sentence);
-    let report = PushReport::new(desk.name.to_string(), &pushed, outcome);
-    tell(desk.reporting, desk.ui, &report, &report)?;
-    desk.ui.status(report.summary(engine_name));
-    warn(&report, settled.err(), desk.ui);
-    let is_partial = report.has_failed() && strictness == Strictness::Strict;
+    let report = PushReport::new(buffer.name.to_string(), &pushed, outcome);
+    buffer.context.print(&report, &report)?;
+    buffer.context.ui.status(report.summary(engine_name));
+    warn(&report, settled.err(), buffer.context.ui);
+    let is_partial = report.has_failed() && is_strict;
     Ok(if is_partial { Completion::Partial } else { Completion::Full })
 }
 
 /// Has what waits in the buffer summarised.
-fn settle(desk: &mut Desk<'_>, mut how: Summarizing) -> Result<Settled, CommandError> {
-    let keep = Keep::In(desk.url.to_owned());
-    let (name, ui) = (desk.name, desk.ui);
-    buffer::settle(&mut *desk.archive, name, Timestamp::now, |due| {
+fn settle(buffer: &mut OpenBuffer<'_>, mut how: Summarizing) -> Result<Settled, CommandError> {
+    let keep = Keep::In(buffer.url.clone());
+    let (name, ui) = (&buffer.name, buffer.context.ui);
+    crate::buffer::settle(&mut *buffer.archive, name, Timestamp::now, |due| {
         how.limit = due.limit;
         summarise(due, &how, &keep, name, ui)
     })
 }
 
 fn summarise(due: &Due, how: &Summarizing, keep: &Keep, name: &Name, ui: &Ui) -> Result<String, CommandError> {
-    let folded = folding::fold(&due.chunks, &due.existing, how, keep, Some(&name.session()), ui)?;
+    let folded = fold_chunks(&due.chunks, &due.existing, how, keep, Some(&name.session()), ui)?;
     Ok(folded.summaries.into_iter().next_back().unwrap_or_default())
 }
 

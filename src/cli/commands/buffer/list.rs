@@ -1,22 +1,20 @@
 //! `ctxc buffer list`: list the buffers of an archive.
 
-use super::run::Desk;
-use crate::buffer;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::tell::tell;
+use super::opened::OpenBuffer;
 use crate::report::buffer::Buffers;
+use crate::session::error::{CommandError, Completion};
 
-pub(super) fn run(desk: &Desk<'_>) -> Result<Completion, CommandError> {
-    let names = buffer::names(&*desk.archive)?;
+pub(super) fn run(buffer: &OpenBuffer<'_>) -> Result<Completion, CommandError> {
+    let names = crate::buffer::names(&*buffer.archive)?;
     let mut states = Vec::with_capacity(names.len());
     for name in names {
-        let state = buffer::state(&*desk.archive, &name)?;
+        let state = crate::buffer::state(&*buffer.archive, &name)?;
         states.push((name.to_string(), state));
     }
-    let report = Buffers::new(&states, desk.ui.look());
-    tell(desk.reporting, desk.ui, &report, &report)?;
+    let report = Buffers::new(&states, buffer.context.ui.look());
+    buffer.context.print(&report, &report)?;
     if states.is_empty() {
-        desk.ui.status(format_args!("no buffers in {}", desk.place()));
+        buffer.context.ui.status(format_args!("no buffers in {}", buffer.place()));
     }
     Ok(Completion::Full)
 }

@@ -1,38 +1,41 @@
 //! `ctxc buffer load`: put what was said in a session into the buffer.
 
-use anyhow::Context;
+use anyhow::Context as _;
 
-use super::fill::{Filling, fill};
-use super::run::Desk;
+use super::fill::{LimitArgs, fill};
+use super::opened::{OpenBuffer, WhereArgs};
 use crate::buffer::{Speaker, Spoken};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::reading::Reading;
-use crate::cli::ui::Ui;
+use crate::cli::args::{EngineArgs, SessionArg};
+use crate::cli::context::Context;
+use crate::session::error::{CommandError, Completion};
+use crate::session::reading::Reading;
 use ctxc_core::apply;
 use ctxc_core::apply::{SpokenMessage, read_spoken};
-use ctxc_transcript::session::Found;
 
-/// What is loaded, and how.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) source: Found,
-    pub(crate) filling: Filling,
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    #[command(flatten)]
+    place: WhereArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
 }
 
-impl Settings {
-    /// What was said in the session.
-    pub(super) fn spoken(&self, ui: &Ui) -> Result<Vec<Spoken>, CommandError> {
-        let reading = Reading::of(&self.source, ui)?;
-        let messages = read_spoken(reading.transcript()).with_context(|| format!("read {}", reading.name))?;
-        if messages.is_empty() {
-            ui.status(format_args!("no messages in {}", reading.name));
-        }
-        Ok(messages.into_iter().map(utterance).collect())
+pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let filling = args.limits.resolve(args.engine, context)?;
+    let source = args.session.find(context)?;
+    let url = args.place.url(context)?;
+    context.probe_report(source.path())?;
+    let reading = Reading::of(&source, context.ui)?;
+    let messages = read_spoken(reading.transcript()).with_context(|| format!("read {}", reading.name))?;
+    if messages.is_empty() {
+        context.ui.status(format_args!("no messages in {}", reading.name));
     }
-}
-
-pub(super) fn run(settings: Settings, spoken: Vec<Spoken>, desk: Desk<'_>) -> Result<Completion, CommandError> {
-    fill(spoken, settings.filling, desk)
+    let spoken = messages.into_iter().map(utterance).collect();
+    fill(spoken, filling, OpenBuffer::to_fill(url, args.place.buffer, context)?)
 }
 
 fn utterance(message: SpokenMessage) -> Spoken {

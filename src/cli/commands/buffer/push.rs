@@ -2,47 +2,46 @@
 
 use std::io::{self, IsTerminal, Read};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context as _, anyhow};
 
-use super::fill::{Filling, fill};
-use super::run::Desk;
+use super::fill::{LimitArgs, fill};
+use super::opened::{OpenBuffer, WhereArgs, speaker};
 use crate::buffer::{Speaker, Spoken};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::interrupt::while_waiting;
+use crate::cli::args::EngineArgs;
+use crate::cli::context::Context;
+use crate::session::error::{CommandError, Completion};
+use crate::terminal::interrupt::while_waiting;
 
-/// What is pushed, and how.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) said: Said,
-    pub(crate) speaker: Speaker,
-    pub(crate) turn: Option<u64>,
-    pub(crate) filling: Filling,
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Text of the utterance [default: standard input]
+    #[arg(value_name = "TEXT")]
+    text: Option<String>,
+    /// Speaker
+    #[arg(long, value_name = "WHO", default_value = "user", value_parser = speaker())]
+    speaker: Speaker,
+    /// Turn number [default: as before, or the next one for a user]
+    #[arg(long, value_name = "N")]
+    turn: Option<u64>,
+    #[command(flatten)]
+    place: WhereArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
 }
 
-/// Where an utterance comes from.
-#[derive(Debug)]
-pub(crate) enum Said {
-    /// From the command line.
-    Text(String),
-    StandardInput,
-}
-
-impl Settings {
-    /// The utterance. What comes through standard input is taken byte for byte, its last line end too.
-    pub(super) fn spoken(&self) -> Result<Spoken, CommandError> {
-        let text = match &self.said {
-            Said::Text(text) => text.clone(),
-            Said::StandardInput => standard_input()?,
-        };
-        if text.is_empty() {
-            return Err(CommandError::usage(anyhow!("the utterance is empty")).hint("use TEXT, or standard input"));
-        }
-        Ok(Spoken { speaker: self.speaker, turn: self.turn, time: None, text })
+pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let filling = args.limits.resolve(args.engine, context)?;
+    let url = args.place.url(context)?;
+    context.probe_report(None)?;
+    // What comes through standard input is taken byte for byte, its last line end too.
+    let text = args.text.filter(|text| text != "-").map_or_else(standard_input, Ok)?;
+    if text.is_empty() {
+        return Err(CommandError::usage(anyhow!("the utterance is empty")).hint("use TEXT, or standard input"));
     }
-}
-
-pub(super) fn run(settings: Settings, spoken: Spoken, desk: Desk<'_>) -> Result<Completion, CommandError> {
-    fill(vec![spoken], settings.filling, desk)
+    let spoken = Spoken { speaker: args.speaker, turn: args.turn, time: None, text };
+    fill(vec![spoken], filling, OpenBuffer::to_fill(url, args.place.buffer, context)?)
 }
 
 fn standard_input() -> Result<String, CommandError> {

@@ -2,24 +2,45 @@
 
 use anyhow::anyhow;
 
-use super::run::Desk;
-use crate::buffer::{self, Speaker};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::tell::tell;
+use super::opened::{OpenBuffer, WhereArgs, speaker};
+use crate::buffer::Speaker;
 use crate::report::buffer::Utterances;
+use crate::session::error::{CommandError, Completion};
 use ctxc_store::Query;
 
-/// What to show.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) which: Which,
-    /// Of this speaker alone.
-    pub(crate) speaker: Option<Speaker>,
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReadArgs {
+    /// Only utterances of this speaker
+    #[arg(long, value_name = "WHO", value_parser = speaker())]
+    pub(super) speaker: Option<Speaker>,
+    #[command(flatten)]
+    pub(super) place: WhereArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LastArgs {
+    /// Number of utterances
+    #[arg(value_name = "N")]
+    pub(super) n: u32,
+    #[command(flatten)]
+    pub(super) read: ReadArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SearchArgs {
+    /// Words to search for, whole or in part
+    #[arg(value_name = "QUERY")]
+    pub(super) query: String,
+    /// Maximum number of results
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(super) limit: u32,
+    #[command(flatten)]
+    pub(super) read: ReadArgs,
 }
 
 /// Which utterances.
 #[derive(Debug)]
-pub(crate) enum Which {
+pub(super) enum Which {
     All,
     /// The newest so many.
     Last(u32),
@@ -30,31 +51,35 @@ pub(crate) enum Which {
     },
 }
 
-pub(super) fn run(settings: &Settings, desk: &Desk<'_>) -> Result<Completion, CommandError> {
-    let Settings { which, speaker } = settings;
+/// Shows `which` utterances of this speaker, or of all.
+pub(super) fn run(
+    which: &Which,
+    speaker: Option<Speaker>,
+    buffer: &OpenBuffer<'_>,
+) -> Result<Completion, CommandError> {
     if let Which::Found { query, .. } = which
         && !(Query { text: query, kind: None, speaker: None, sessions: &[], limit: 1 }).has_words()
     {
         return Err(CommandError::usage(anyhow!("the query {query:?} has no letters or digits"))
             .hint("use a word or a part of one"));
     }
-    let contents = buffer::contents(&*desk.archive, desk.name)?;
+    let contents = crate::buffer::contents(&*buffer.archive, &buffer.name)?;
     let (query, utterances) = match which {
-        Which::All => (None, contents.read(*speaker)),
-        Which::Last(n) => (None, contents.last(*n as usize, *speaker)),
+        Which::All => (None, contents.read(speaker)),
+        Which::Last(n) => (None, contents.last(*n as usize, speaker)),
         Which::Found { query, limit } => {
-            let found = buffer::search(&contents, desk.name, query, *speaker, *limit)?;
+            let found = crate::buffer::search(&contents, &buffer.name, query, speaker, *limit)?;
             (Some(query.as_str()), found)
         }
     };
-    let report = Utterances::new(desk.name.to_string(), query, &utterances);
-    tell(desk.reporting, desk.ui, &report, &report)?;
+    let report = Utterances::new(buffer.name.to_string(), query, &utterances);
+    buffer.context.print(&report, &report)?;
     if contents.utterances.is_empty() {
-        desk.ui.status(format_args!("buffer {} in {} is empty", desk.name, desk.place()));
+        buffer.context.ui.status(format_args!("buffer {} in {} is empty", buffer.name, buffer.place()));
     } else if report.is_empty() {
         let by = speaker.map(|speaker| format!(" by {speaker}")).unwrap_or_default();
         let with = query.map(|query| format!(" with the words {query:?}")).unwrap_or_default();
-        desk.ui.status(format_args!("no utterances{by}{with} in buffer {}", desk.name));
+        buffer.context.ui.status(format_args!("no utterances{by}{with} in buffer {}", buffer.name));
     }
     Ok(Completion::Full)
 }

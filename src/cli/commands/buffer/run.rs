@@ -1,91 +1,97 @@
-//! What all verbs of `ctxc buffer` have in common.
+//! Which verb of `ctxc buffer` is meant.
 
+use clap::Subcommand;
+
+use super::opened::{ArchiveArg, OpenBuffer, WhereArgs};
+use super::read::{LastArgs, ReadArgs, SearchArgs, Which};
 use super::{delete, list, load, push, read, state};
-use crate::buffer::Name;
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::settings::Reporting;
-use crate::cli::stored;
-use crate::cli::tell;
-use crate::cli::ui::Ui;
-use ctxc_store as archive;
-use ctxc_store::{Archive, ArchiveUrl};
+use crate::cli::context::Context;
+use crate::session::error::{CommandError, Completion};
 
-/// What is asked, of which buffer in which archive.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    /// The URL of the archive.
-    pub(crate) archive: String,
-    pub(crate) buffer: Name,
-    pub(crate) asked: Asked,
-    pub(crate) reporting: Reporting,
+pub(crate) const EXAMPLES: &str = "\
+For scripts and agents that hold a conversation of their own. A buffer keeps the newest utterances verbatim, and \
+a summary of the evicted ones. Buffers are stored in an archive, which several processes can use at once. \
+Evicted utterances stay there: `ctxc archive search` finds them.
+
+Examples:
+  ctxc buffer push \"Use port 8443\" --speaker user
+  ctxc buffer last 5
+  ctxc buffer load latest --buffer shop --size 50
+  ctxc buffer search port --speaker user
+  ctxc buffer summary --json";
+
+const PUSH_EXAMPLES: &str = "\
+Prints the sequence number of the utterance, which never changes. Evicted utterances are summarized at once; if that \
+fails, the next push tries again.
+
+Examples:
+  ctxc buffer push \"Use port 8443\" --speaker user
+  git diff | ctxc buffer push --speaker system --max-tokens 4000
+  ctxc buffer push --buffer shop --size 50 - < answer.txt";
+
+const LOAD_EXAMPLES: &str = "\
+Adds the messages of the person, the model and the client in order, with their times; tool calls, results and thinking are \
+left out. Turns count from 1; what precedes the first turn is turn 0. Prints the first and the last sequence number.
+
+Examples:
+  ctxc buffer load latest
+  ctxc buffer load 4b2030ed --buffer shop --size 50";
+
+const DELETE_EXAMPLES: &str = "\
+Deletes permanently, from the archive too. Other sequence numbers do not change.
+
+Examples:
+  ctxc buffer delete 7
+  ctxc buffer delete --all --buffer shop";
+
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
 }
 
-/// What is asked of a buffer.
-#[derive(Debug)]
-pub(crate) enum Asked {
-    Push(Box<push::Settings>),
-    Load(Box<load::Settings>),
-    Read(read::Settings),
-    Summary,
-    Tokens,
-    Delete(delete::What),
-    List,
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Add an utterance
+    #[command(after_help = PUSH_EXAMPLES)]
+    Push(Box<push::Args>),
+    /// Add the messages of a session
+    #[command(after_help = LOAD_EXAMPLES)]
+    Load(Box<load::Args>),
+    /// Show the newest utterances
+    Last(LastArgs),
+    /// Show all utterances
+    Read(ReadArgs),
+    /// Search utterances
+    Search(SearchArgs),
+    /// Show the summary of evicted utterances
+    Summary(WhereArgs),
+    /// Show how full the buffer is
+    Tokens(WhereArgs),
+    /// Delete an utterance or the buffer
+    #[command(after_help = DELETE_EXAMPLES)]
+    Delete(delete::Args),
+    /// List the buffers
+    List(ArchiveArg),
 }
 
-/// A buffer that is worked with.
-pub(super) struct Desk<'a> {
-    pub(super) url: &'a str,
-    pub(super) archive: Box<dyn Archive>,
-    pub(super) name: &'a Name,
-    pub(super) reporting: &'a Reporting,
-    pub(super) ui: &'a Ui,
-}
-
-impl Desk<'_> {
-    /// The archive as messages name it: a URL of a server may hold a password.
-    pub(super) fn place(&self) -> String {
-        match self.url.split_once("://") {
-            Some((scheme, _)) if scheme != "sqlite" => format!("{scheme}:"),
-            _ => self.url.to_owned(),
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let to_read = |place| OpenBuffer::to_read(place, context);
+    match args.verb {
+        Verb::Push(args) => push::run(*args, context),
+        Verb::Load(args) => load::run(*args, context),
+        Verb::Last(LastArgs { n, read: ReadArgs { speaker, place } }) => {
+            read::run(&Which::Last(n), speaker, &to_read(place)?)
         }
-    }
-}
-
-pub(crate) fn run(settings: Settings, ui: &Ui) -> Result<Completion, CommandError> {
-    let Settings { archive: url, buffer: name, asked, reporting } = settings;
-    let desk = |archive| Desk { url: &url, archive, name: &name, reporting: &reporting, ui };
-    match asked {
-        Asked::Push(asked) => {
-            tell::probe(&reporting, &[])?;
-            let spoken = asked.spoken()?;
-            push::run(*asked, spoken, desk(open_to_fill(&url, ui)?))
+        Verb::Read(ReadArgs { speaker, place }) => read::run(&Which::All, speaker, &to_read(place)?),
+        Verb::Search(SearchArgs { query, limit, read: ReadArgs { speaker, place } }) => {
+            read::run(&Which::Found { query, limit }, speaker, &to_read(place)?)
         }
-        Asked::Load(asked) => {
-            tell::probe(&reporting, &asked.source.path().into_iter().collect::<Vec<_>>())?;
-            let spoken = asked.spoken(ui)?;
-            load::run(*asked, spoken, desk(open_to_fill(&url, ui)?))
-        }
-        Asked::Read(asked) => read::run(&asked, &desk(open_to_read(&url, &reporting)?)),
-        Asked::Summary => state::summary(&desk(open_to_read(&url, &reporting)?)),
-        Asked::Tokens => state::tokens(&desk(open_to_read(&url, &reporting)?)),
-        Asked::Delete(what) => delete::run(what, desk(open_to_read(&url, &reporting)?)),
-        Asked::List => list::run(&desk(open_to_read(&url, &reporting)?)),
-    }
-}
-
-/// Opens the archive at `url`, which is made where there is none yet.
-fn open_to_fill(url: &str, ui: &Ui) -> Result<Box<dyn Archive>, CommandError> {
-    if let Ok(ArchiveUrl::Memory) = url.parse() {
-        ui.warning("an archive in memory is gone when this command ends; use --archive sqlite:PATH");
-    }
-    stored::open(url)
-}
-
-/// Opens the archive at `url`. Where there is none, it is as one that is empty (H-09): looking makes none.
-fn open_to_read(url: &str, reporting: &Reporting) -> Result<Box<dyn Archive>, CommandError> {
-    tell::probe(reporting, &[])?;
-    match url.parse().map_err(CommandError::config)? {
-        ArchiveUrl::Sqlite(path) if !path.exists() => Ok(archive::open(&ArchiveUrl::Memory)?),
-        url => Ok(archive::open(&url)?),
+        Verb::Summary(place) => state::summary(&to_read(place)?),
+        Verb::Tokens(place) => state::tokens(&to_read(place)?),
+        Verb::Delete(args) => delete::run(args, context),
+        // The name of a buffer does not matter to a list of all.
+        Verb::List(archive) => list::run(&to_read(WhereArgs { buffer: "default".parse()?, archive })?),
     }
 }

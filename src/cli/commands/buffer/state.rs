@@ -1,41 +1,40 @@
 //! `ctxc buffer summary` and `ctxc buffer tokens`: show the summary, or how full the buffer is.
 
-use super::run::Desk;
-use crate::buffer::{self, State};
-use crate::cli::error::{CommandError, Completion};
-use crate::cli::tell::tell;
+use super::opened::OpenBuffer;
+use crate::buffer::State;
 use crate::report::buffer::{FillReport, SummaryReport};
 use crate::report::size::counted;
+use crate::session::error::{CommandError, Completion};
 
-pub(super) fn summary(desk: &Desk<'_>) -> Result<Completion, CommandError> {
-    let state = buffer::state(&*desk.archive, desk.name)?;
-    let report = SummaryReport::new(desk.name.to_string(), &state);
-    tell(desk.reporting, desk.ui, &report, &report)?;
+pub(super) fn summary(buffer: &OpenBuffer<'_>) -> Result<Completion, CommandError> {
+    let state = crate::buffer::state(&*buffer.archive, &buffer.name)?;
+    let report = SummaryReport::new(buffer.name.to_string(), &state);
+    buffer.context.print(&report, &report)?;
     if report.is_empty() {
-        desk.ui.status(format_args!(
+        buffer.context.ui.status(format_args!(
             "the buffer {} in {} has no summary: nothing was evicted",
-            desk.name,
-            desk.place()
+            &buffer.name,
+            buffer.place()
         ));
     } else {
-        desk.ui.status(report.origin());
+        buffer.context.ui.status(report.origin());
     }
-    hint(&state, desk);
+    hint(&state, buffer);
     Ok(Completion::Full)
 }
 
-pub(super) fn tokens(desk: &Desk<'_>) -> Result<Completion, CommandError> {
-    let state = buffer::state(&*desk.archive, desk.name)?;
-    let report = FillReport::new(desk.name.to_string(), &state);
-    tell(desk.reporting, desk.ui, &report, &report)?;
-    hint(&state, desk);
+pub(super) fn tokens(buffer: &OpenBuffer<'_>) -> Result<Completion, CommandError> {
+    let state = crate::buffer::state(&*buffer.archive, &buffer.name)?;
+    let report = FillReport::new(buffer.name.to_string(), &state);
+    buffer.context.print(&report, &report)?;
+    hint(&state, buffer);
     Ok(Completion::Full)
 }
 
 /// Says that the summary lacks something.
-fn hint(state: &State, desk: &Desk<'_>) {
+fn hint(state: &State, buffer: &OpenBuffer<'_>) {
     if state.n_waiting() > 0 {
         let waiting = counted(state.n_waiting(), "utterance");
-        desk.ui.hint(format_args!("{waiting} evicted but not yet summarized; the next push retries"));
+        buffer.context.ui.hint(format_args!("{waiting} evicted but not yet summarized; the next push retries"));
     }
 }

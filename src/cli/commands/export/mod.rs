@@ -3,4 +3,4 @@
 mod read;
 mod run;
 
-pub(crate) use run::{Secrets, Settings, Which, run};
+pub(crate) use run::{Args, EXAMPLES, run};

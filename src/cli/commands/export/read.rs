@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::cli::error::CommandError;
-use crate::cli::reading::Reading;
-use crate::cli::ui::Ui;
 use crate::report::export::{Piece, Spent};
+use crate::session::error::CommandError;
+use crate::session::reading::Reading;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Speaker, shown_in};
 use ctxc_store::Kind;
 use ctxc_transcript::text::{Stopped, chars4};

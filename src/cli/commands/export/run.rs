@@ -1,40 +1,69 @@
-//! Which sessions are exported, and where to.
+//! `ctxc export`: write sessions in the form of another program (Y-03).
 
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context as _, anyhow};
 
 use super::read::each_piece;
-use crate::cli::error::{CommandError, Completion, Kind};
-use crate::cli::landing::refuse_unless_file;
-use crate::cli::reading::Reading;
-use crate::cli::rewriting::refuse_unless_transcript;
-use crate::cli::settings::{Existing, Reporting};
-use crate::cli::tell::{self, tell};
-use crate::cli::ui::Ui;
+use crate::cli::args::{SessionArg, both_printed};
+use crate::cli::context::{Context, Form};
 use crate::report::envelope::SessionRef;
 use crate::report::export::{Export, ExportProblem, ExportReport, Format};
 use crate::report::size::{count, counted};
+use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::options::Existing;
+use crate::session::reading::Reading;
+use crate::session::write::refuse_unless_file;
+use crate::terminal::ui::Ui;
 use ctxc_core::apply::Staged;
 use ctxc_engine::redact::Redactor;
 use ctxc_transcript::session::{By, Found, Places, of_all_projects};
 
+pub(crate) const EXAMPLES: &str = "\
+Exports the active entries: what a resume would send. Secrets are replaced by placeholders such as [SECRET-1].
+
+Examples:
+  ctxc export latest --format markdown -o session.md
+  ctxc export --all --format ndjson -o sessions.ndjson
+  ctxc export session.jsonl --format atif > trajectory.json
+  duckdb -c \"SELECT tool, sum(tokens) FROM 'sessions.ndjson' GROUP BY tool\"";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    session: SessionArg,
+    /// Export the sessions of all projects
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+    /// Format of the export
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Format,
+    /// Output file [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Overwrite FILE
+    #[arg(long)]
+    force: bool,
+    /// Export secrets as they are
+    #[arg(long)]
+    no_redact: bool,
+}
+
 /// What to export, and how.
 #[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) which: Which,
-    pub(crate) format: Format,
+struct Settings {
+    which: Which,
+    format: Format,
     /// The file; standard output where there is none.
-    pub(crate) output: Option<PathBuf>,
-    pub(crate) existing: Existing,
-    pub(crate) secrets: Secrets,
-    pub(crate) reporting: Reporting,
+    output: Option<PathBuf>,
+    existing: Existing,
+    secrets: Secrets,
 }
 
 /// Which sessions are exported.
 #[derive(Debug)]
-pub(crate) enum Which {
+enum Which {
     /// This one.
     One(Found),
     /// Those of all projects.
@@ -43,17 +72,18 @@ pub(crate) enum Which {
 
 /// What becomes of secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Secrets {
+enum Secrets {
     /// Placeholders stand for them.
     Replaced,
     /// They stay: `--no-redact`.
     Kept,
 }
 
-pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandError> {
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let settings = &args.resolve(context)?;
     let source = if let Which::One(found) = &settings.which { found.path() } else { None };
-    let apart: Vec<&Path> = source.into_iter().chain(settings.output.as_deref()).collect();
-    tell::probe(&settings.reporting, &apart)?;
+    context.probe_report(source.into_iter().chain(settings.output.as_deref()))?;
     let mut report = ExportReport {
         session: None,
         format: settings.format,
@@ -68,7 +98,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             let mut output = ui.output();
             export(settings, &mut output, &mut report, ui)?;
             output.flush().context("write to standard output")?;
-            tell::report_file(&settings.reporting, &report)?;
+            context.write_report(&report)?;
         }
         Some(path) => {
             refuse_unless_file(path)?;
@@ -79,7 +109,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Completion, CommandErr
             drop(output);
             staged.sync()?;
             staged.commit(settings.existing.into())?;
-            tell(&settings.reporting, ui, &report, format_args!("{}\n", path.display()))?;
+            context.print(&report, format_args!("{}\n", path.display()))?;
         }
     }
     for ExportProblem { path, problem } in &report.problems {
@@ -130,7 +160,7 @@ fn export_one(
     ui: &Ui,
 ) -> Result<SessionRef, CommandError> {
     let reading = Reading::of(found, ui)?;
-    refuse_unless_transcript(&reading)?;
+    reading.refuse_unless_transcript()?;
     let mut session = reading.session();
     let mut redactor = Redactor::default();
     if settings.secrets == Secrets::Replaced {
@@ -156,4 +186,22 @@ fn export_one(
     report.sessions += 1;
     report.secrets_replaced += redactor.n_secrets() as u64;
     Ok(session)
+}
+
+impl Args {
+    fn resolve(self, context: &Context<'_>) -> Result<Settings, CommandError> {
+        let which =
+            if self.all { Which::All(context.environment.places()?) } else { Which::One(self.session.find(context)?) };
+        let output = self.output.filter(|path| path.as_os_str() != "-");
+        if output.is_none() && context.reporting.form == Form::Json {
+            return Err(both_printed());
+        }
+        Ok(Settings {
+            which,
+            format: self.format,
+            output,
+            existing: if self.force { Existing::Overwrite } else { Existing::Respect },
+            secrets: if self.no_redact { Secrets::Kept } else { Secrets::Replaced },
+        })
+    }
 }

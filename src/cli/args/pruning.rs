@@ -1,0 +1,140 @@
+//! What verbs that prune are told of what goes, and of what never does.
+
+use crate::cli::config::Config;
+use crate::session::error::CommandError;
+use crate::session::quantity::tokens;
+use ctxc_core::plan::{PruneStage, Rule};
+use ctxc_transcript::text::Tokens;
+
+/// How many tokens a digest has at most.
+const DIGEST_TOKENS: Tokens = Tokens(40);
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Selection")]
+pub(crate) struct SelectArgs {
+    /// Rules that select superseded tool results; "" for none [default: hash,file,todo]
+    #[arg(long, value_name = "RULE,...")]
+    rules: Option<String>,
+    /// Also mask tool results older than the newest STEPS steps
+    #[arg(long, value_name = "STEPS")]
+    mask: Option<u32>,
+    /// Maximum tokens of output kept in each placeholder, 0 for none
+    #[arg(long, value_name = "N", value_parser = tokens, default_value_t = DIGEST_TOKENS)]
+    digest_tokens: Tokens,
+}
+
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Protection")]
+pub(crate) struct ProtectArgs {
+    /// Protect the newest N steps [default: 4]
+    #[arg(id = "protect_steps", long = "protect-steps", value_name = "N")]
+    steps: Option<u64>,
+    /// Protect the newest N turns [default: 0]
+    #[arg(id = "protect_turns", long = "protect-turns", value_name = "N")]
+    pub(crate) turns: Option<u64>,
+    /// Protect the results of this tool; repeatable
+    #[arg(id = "protect_tool", long = "protect-tool", value_name = "NAME")]
+    tools: Vec<String>,
+    /// Protect reads and edits of files that match; repeatable
+    #[arg(id = "protect_file", long = "protect-file", value_name = "GLOB")]
+    files: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Other content")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that was typed")]
+pub(crate) struct ExtraArgs {
+    /// Replace images with a line of text
+    #[arg(long)]
+    images: bool,
+    /// Remove all thinking blocks
+    #[arg(long, conflicts_with = "keep_thinking")]
+    thinking: bool,
+    /// Shorten long parameters of calls whose results are removed
+    #[arg(long)]
+    inputs: bool,
+    /// Shorten the client's own copies of tool results (saves bytes, no tokens)
+    #[arg(long)]
+    ui_copies: bool,
+    /// Drop progress entries (saves bytes, no tokens)
+    #[arg(long)]
+    progress: bool,
+    /// Drop inactive entries (saves bytes, no tokens)
+    #[arg(long)]
+    dead: bool,
+}
+
+impl SelectArgs {
+    /// Whether anything of this was said.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.rules.is_some() || self.mask.is_some()
+    }
+
+    /// `stage` with what was said, and the usual rules where none were.
+    pub(crate) fn put_in(&self, stage: PruneStage) -> Result<PruneStage, CommandError> {
+        let rules = match self.rules.as_deref() {
+            None if stage.rules.is_empty() => Rule::DEFAULT.map(|rule| rule.name().to_owned()).to_vec(),
+            None => stage.rules,
+            Some(typed) => rules(typed)?,
+        };
+        Ok(PruneStage { rules, mask: self.mask.or(stage.mask), digest_tokens: self.digest_tokens.0, ..stage })
+    }
+}
+
+impl ProtectArgs {
+    /// A stage that only knows what is never cut.
+    pub(crate) fn stage(&self, config: &Config) -> PruneStage {
+        let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let both = |config: &[String], typed: &[String]| config.iter().chain(typed).cloned().collect();
+        PruneStage {
+            protect_steps: clamp(self.steps.unwrap_or(config.protect_steps)),
+            protect_turns: clamp(self.turns.unwrap_or(config.protect_turns)),
+            protected_tools: both(&config.protected_tools, &self.tools),
+            protected_files: both(&config.protected_files, &self.files),
+            ..PruneStage::default()
+        }
+    }
+
+    /// As [`Self::stage`], with the usual rules.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn usual_stage(&self, config: &Config) -> PruneStage {
+        PruneStage { rules: Rule::DEFAULT.map(|rule| rule.name().to_owned()).to_vec(), ..self.stage(config) }
+    }
+}
+
+impl ExtraArgs {
+    /// What was said, by the names that a plan uses.
+    fn typed(&self) -> impl Iterator<Item = &'static str> {
+        let typed = [
+            (self.images, "images"),
+            (self.thinking, "thinking"),
+            (self.inputs, "inputs"),
+            (self.ui_copies, "ui-copies"),
+            (self.progress, "progress"),
+            (self.dead, "dead"),
+        ];
+        typed.into_iter().filter(|(is_typed, _)| *is_typed).map(|(_, name)| name)
+    }
+
+    /// Whether anything of this was said.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.typed().next().is_some()
+    }
+
+    /// `stage` with what was said besides.
+    pub(crate) fn added_to(&self, mut stage: PruneStage) -> PruneStage {
+        stage.also.extend(self.typed().map(str::to_owned));
+        stage.also.sort_unstable();
+        stage.also.dedup();
+        stage
+    }
+}
+
+/// The names of rules in a list, each once and in their order.
+fn rules(typed: &str) -> Result<Vec<String>, CommandError> {
+    let names = typed.split(',').map(str::trim).filter(|_| !typed.trim().is_empty());
+    let mut rules: Vec<Rule> = names.map(str::parse).collect::<Result<_, _>>().map_err(CommandError::usage)?;
+    rules.sort_unstable();
+    rules.dedup();
+    Ok(rules.into_iter().map(|rule| rule.name().to_owned()).collect())
+}

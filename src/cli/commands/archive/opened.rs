@@ -1,0 +1,134 @@
+//! An archive that is open, and what several verbs ask of it.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use anyhow::{Context as _, anyhow};
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+
+use crate::cli::context::Context;
+use crate::session::archives;
+use crate::session::archives::session_names;
+use crate::session::error::CommandError;
+use crate::session::input;
+use crate::session::reading::Reading;
+use crate::terminal::progress::Progress;
+use ctxc_core::apply::{document, prior_summary};
+use ctxc_store::{
+    Archive, ArchiveUrl, DocumentId, Hit, Kind, Operation, RecordFilter, ancestors, hide_password, stored_bytes,
+};
+use ctxc_transcript::session;
+use ctxc_transcript::session::Places;
+use ctxc_transcript::text::Stopped;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ArchiveArg {
+    /// Archive URL: sqlite:PATH or postgres://... [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
+    pub(super) archive: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Filters")]
+pub(crate) struct NarrowArgs {
+    /// Only this session and those it was made from: a path, an id or its prefix, or `latest`
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub(super) session: Option<String>,
+    /// Only entries of this kind
+    #[arg(long, value_parser = kind())]
+    pub(super) kind: Option<Kind>,
+    /// Maximum number of results
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(super) limit: u32,
+}
+
+fn kind() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).try_map(|name| name.parse::<Kind>())
+}
+
+/// An archive that is looked into.
+pub(super) struct OpenArchive<'a> {
+    /// Its URL as it was typed, without a password.
+    pub(super) url: String,
+    pub(super) place: ArchiveUrl,
+    pub(super) archive: Box<dyn Archive>,
+    /// Where sessions are looked for; nothing without a home.
+    places: Option<Places>,
+    pub(super) context: &'a Context<'a>,
+}
+
+impl<'a> OpenArchive<'a> {
+    /// Opens the archive that `args` names.
+    pub(super) fn open(args: &ArchiveArg, context: &'a Context<'a>) -> Result<Self, CommandError> {
+        let url = context.environment.archive_url(args.archive.as_deref())?;
+        let places = context.environment.places().ok();
+        context.probe_report(None)?;
+        let place: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+        let archive = archives::open_existing(&url)?;
+        Ok(Self { url: hide_password(&url), place, archive, places, context })
+    }
+}
+
+impl OpenArchive<'_> {
+    /// Brings the index up to date, with progress where that takes long.
+    pub(super) fn index(&mut self) -> Result<(), CommandError> {
+        let ui = self.context.ui;
+        let mut bar: Option<Progress> = None;
+        let mut n_known = 0;
+        self.archive.index(&document, &mut |n_done, total| {
+            bar.get_or_insert_with(|| Progress::start(ui, "indexing", total)).advance(n_done - n_known);
+            n_known = n_done;
+            if Stopped::check(ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        drop(bar);
+        Ok(Stopped::check(ui.stop())?)
+    }
+
+    /// The names under which the archive knows the session `asked` and those that it was made from. A session whose
+    /// file is gone is known by its id.
+    pub(super) fn sessions(&self, asked: &str, operations: &[Operation]) -> Result<Vec<String>, CommandError> {
+        let missing = match self.places.as_ref().map(|places| session::find(asked, places)) {
+            Some(Ok(found)) => return Ok(ancestors(&session_names(&input::open(&found)?)?, operations)),
+            Some(Err(error)) => CommandError::from(error),
+            None => anyhow!("no session matches {asked:?} in the archive").into(),
+        };
+        // Summaries are kept under the id that their messages have, whatever the file was called.
+        let batches = self.archive.records(&RecordFilter { kind: Some(Kind::Batch), ..RecordFilter::default() })?;
+        let summarised: Vec<String> = batches.into_iter().filter_map(|batch| batch.document.session).collect();
+        let known: BTreeSet<&String> = operations
+            .iter()
+            .flat_map(|it| std::iter::once(&it.session).chain(&it.session_ids))
+            .chain(&summarised)
+            .collect();
+        let beginning: Vec<String> = known.into_iter().filter(|name| name.starts_with(asked)).cloned().collect();
+        match beginning.as_slice() {
+            [] => Err(missing),
+            // A whole id sorts before those that go on.
+            [first, _, ..] if first != asked => {
+                Err(CommandError::usage(anyhow!("session id {asked:?} is ambiguous: {}", beginning.join(", ")))
+                    .hint("use a longer prefix"))
+            }
+            [first, ..] => Ok(ancestors(std::slice::from_ref(first), operations)),
+        }
+    }
+
+    /// The batches that the session `asked` starts with, oldest first; `None` where it names none, or its file is gone.
+    pub(super) fn batches_of(&self, asked: &str) -> Result<Option<Vec<Hit>>, CommandError> {
+        let Some(Ok(found)) = self.places.as_ref().map(|places| session::find(asked, places)) else { return Ok(None) };
+        let reading = Reading::of(&found, self.context.ui)?;
+        let prior = prior_summary(reading.transcript()).with_context(|| format!("read {}", reading.name))?;
+        let mut hits = Vec::new();
+        for name in prior.map(|prior| prior.batches).unwrap_or_default() {
+            let Ok(key) = name.parse() else { continue };
+            let record = self.archive.record(Kind::Batch, key)?;
+            let id = DocumentId::Record(Kind::Batch, key);
+            hits.extend(record.map(|record| Hit { id, document: record.document, operation: None }));
+        }
+        Ok(Some(hits))
+    }
+
+    /// The size of the archive's file, or of its tables on a server.
+    pub(super) fn file_bytes(&self) -> Option<u64> {
+        stored_bytes(&self.place).ok().flatten()
+    }
+}

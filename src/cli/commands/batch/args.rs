@@ -1,0 +1,101 @@
+//! What `ctxc batch` runs on each session.
+
+use std::ffi::{OsStr, OsString};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+
+use anyhow::anyhow;
+
+use crate::cli::context::Context;
+use crate::cli::environment::Environment;
+use crate::report::envelope::ErrorReport;
+use crate::session::error::{CommandError, Completion};
+use crate::terminal::ui::Ui;
+
+pub(crate) const EXAMPLES: &str = "\
+Reads paths from standard input, one per line, or JSON objects with `path` and `options`. Prints one JSON result \
+per line as each finishes; its first field, `batch`, has the path and a key of content and options. A session \
+that fails yields an error object, and the others continue. With --results, a rerun skips finished sessions.
+
+Commands: stats, check, compress, prune, truncate, compact, fit, keep, export.
+
+Examples:
+  find ~/.claude/projects -name '*.jsonl' | ctxc batch stats
+  ctxc batch --results pruned.ndjson prune --mask 5 < paths.txt
+  echo '{\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}' | ctxc batch truncate --target-tokens 50k";
+
+/// The commands that work on one session and answer with one result.
+const VERBS: [&str; 9] = ["stats", "check", "compress", "prune", "truncate", "compact", "fit", "keep", "export"];
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Maximum concurrent sessions [default: the number of CPUs]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Append results to FILE, and skip sessions already in it
+    #[arg(long, value_name = "FILE")]
+    results: Option<PathBuf>,
+    /// Command to run on each session
+    #[arg(value_name = "COMMAND")]
+    verb: String,
+    /// Its options
+    #[arg(value_name = "OPTIONS", trailing_var_arg = true, allow_hyphen_values = true)]
+    options: Vec<OsString>,
+}
+
+impl Args {
+    pub(super) fn resolve(self, context: &Context<'_>, runner: Runner) -> Result<Settings, CommandError> {
+        let Self { jobs, results, verb, options } = self;
+        if !VERBS.contains(&verb.as_str()) {
+            return Err(CommandError::usage(anyhow!("{verb:?} cannot be run on many sessions"))
+                .hint(format!("use one of {}", VERBS.join(", "))));
+        }
+        let one_file = ["-o", "--output"];
+        let report = context.reporting.report.is_some().then(|| "--report".to_owned());
+        let mut texts = options.iter().map(|option| option.to_string_lossy().into_owned());
+        if let Some(option) = report.or_else(|| texts.find(|it| one_file.iter().any(|name| it.starts_with(name)))) {
+            return Err(CommandError::usage(anyhow!("{option} names one file for all sessions"))
+                .hint("use one for each: {\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}"));
+        }
+        let settings = Settings { jobs: jobs.map_or_else(cpus, NonZeroUsize::get), results, verb, options };
+        // An option that is wrong for one session is wrong for all.
+        let typed = settings.typed("session.jsonl".as_ref(), &[]);
+        (runner.check)(&typed).map_err(|problem| CommandError::usage(anyhow!("{problem}")))?;
+        Ok(settings)
+    }
+}
+
+/// How a command line is checked and run.
+#[derive(Clone, Copy)]
+pub(crate) struct Runner {
+    /// Says what is wrong with it, where something is.
+    pub(crate) check: fn(&[OsString]) -> Result<(), String>,
+    /// Runs it; the `Ui` gets what it prints.
+    pub(crate) run_one: fn(&[OsString], &Environment, &Ui) -> Result<Completion, ErrorReport>,
+}
+
+/// What to run, and where its results go.
+#[derive(Debug)]
+pub(super) struct Settings {
+    /// How many sessions are worked on at a time.
+    pub(super) jobs: usize,
+    /// The file that gets the results; standard output where there is none.
+    pub(super) results: Option<PathBuf>,
+    pub(super) verb: String,
+    /// Options for all sessions.
+    pub(super) options: Vec<OsString>,
+}
+
+impl Settings {
+    /// The command line for the session at `path`.
+    pub(super) fn typed(&self, path: &OsStr, options: &[OsString]) -> Vec<OsString> {
+        let head = ["ctxc".into(), OsString::from(&self.verb), "--json".into()];
+        let options = self.options.iter().chain(options).cloned();
+        head.into_iter().chain(options).chain(["--".into(), path.to_owned()]).collect()
+    }
+}
+
+fn cpus() -> usize {
+    available_parallelism().map_or(1, NonZeroUsize::get)
+}

@@ -1,0 +1,82 @@
+//! A buffer in an archive that is open.
+
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+
+use crate::buffer::{Name, Speaker};
+use crate::cli::context::Context;
+use crate::session::archives;
+use crate::session::error::CommandError;
+use ctxc_store as archive;
+use ctxc_store::{Archive, ArchiveUrl};
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Buffer")]
+pub(crate) struct WhereArgs {
+    /// Buffer name
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = name)]
+    pub(super) buffer: Name,
+    #[command(flatten)]
+    pub(super) archive: ArchiveArg,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Buffer")]
+pub(crate) struct ArchiveArg {
+    /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    archive: Option<String>,
+}
+
+impl WhereArgs {
+    /// The URL of the archive.
+    pub(super) fn url(&self, context: &Context<'_>) -> Result<String, CommandError> {
+        context.environment.archive_url(self.archive.archive.as_deref())
+    }
+}
+
+fn name(typed: &str) -> Result<Name, String> {
+    typed.parse().map_err(|error: crate::buffer::NotAName| error.to_string())
+}
+
+/// Reads the name of a speaker.
+pub(super) fn speaker() -> impl TypedValueParser<Value = Speaker> {
+    PossibleValuesParser::new(Speaker::ALL.map(Speaker::name)).try_map(|name| name.parse::<Speaker>())
+}
+
+/// A buffer that is worked with.
+pub(super) struct OpenBuffer<'a> {
+    pub(super) url: String,
+    pub(super) archive: Box<dyn Archive>,
+    pub(super) name: Name,
+    pub(super) context: &'a Context<'a>,
+}
+
+impl<'a> OpenBuffer<'a> {
+    /// Opens the archive at `url`, which is made where there is none yet.
+    pub(super) fn to_fill(url: String, name: Name, context: &'a Context<'a>) -> Result<Self, CommandError> {
+        if let Ok(ArchiveUrl::Memory) = url.parse() {
+            context.ui.warning("an archive in memory is gone when this command ends; use --archive sqlite:PATH");
+        }
+        let archive = archives::open(&url)?;
+        Ok(Self { url, archive, name, context })
+    }
+
+    /// Opens the archive that `args` names. Where there is none, it is as one that is empty (H-09): looking makes none.
+    pub(super) fn to_read(args: WhereArgs, context: &'a Context<'a>) -> Result<Self, CommandError> {
+        let url = args.url(context)?;
+        context.probe_report(None)?;
+        let archive = match url.parse().map_err(CommandError::config)? {
+            ArchiveUrl::Sqlite(path) if !path.exists() => archive::open(&ArchiveUrl::Memory)?,
+            url => archive::open(&url)?,
+        };
+        Ok(Self { url, archive, name: args.buffer, context })
+    }
+
+    /// The archive as messages name it: a URL of a server may hold a password.
+    pub(super) fn place(&self) -> String {
+        match self.url.split_once("://") {
+            Some((scheme, _)) if scheme != "sqlite" => format!("{scheme}:"),
+            _ => self.url.clone(),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What the plugin runs while the client compacts: a measure of the context, what a tool call will do, and the compaction.
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+#[cfg(feature = "mcp")]
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use super::process::read_input;
+use crate::cli::args::ProtectArgs;
+use crate::cli::client::{How, Plan, Request, plan};
+use crate::cli::context::Context;
+#[cfg(feature = "mcp")]
+use crate::mcp;
+use crate::session::archives;
+use crate::session::consent::allow_on_server;
+use crate::session::error::{CommandError, Completion};
+use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Output, Rewriting, Summaries, Summarizing};
+#[cfg(feature = "mcp")]
+use crate::terminal::ui::Ui;
+use ctxc_core::plan::{Preset, PruneStage};
+use ctxc_core::version::ThinkingPolicy;
+use ctxc_engine::Prompts;
+use ctxc_transcript::session::Found;
+use ctxc_transcript::text::Tokens;
+
+/// From how many percent on the client shows a status.
+const NOTED: u64 = 70;
+/// By how many percent the context has to grow before it is compacted unasked again, where that did not help.
+const GROWN: u64 = 5;
+
+/// Prints what a measure of `percent` calls for. `compacted_at` is where it was last compacted unasked, where it has not
+/// been emptier since.
+pub(super) fn print_measured(
+    percent: u64,
+    compacted_at: Option<u64>,
+    context: &Context<'_>,
+) -> Result<Completion, CommandError> {
+    let auto = context.environment.config.client.auto()?.map(|auto| auto.of(100));
+    context.ui.data_line(measured(percent, compacted_at, auto))?;
+    Ok(Completion::Full)
+}
+
+/// What a measure calls for: a status with the command that would help, and whether to compact unasked (C-05).
+fn measured(percent: u64, compacted_at: Option<u64>, auto: Option<u64>) -> Value {
+    let is_over = auto.is_some_and(|auto| percent >= auto);
+    let is_new = compacted_at.is_none_or(|at| percent >= at + GROWN);
+    let status = format!("context {percent}% full: /compact shrinks it with ctxc, without a request");
+    json!({
+        "status": (percent >= NOTED).then_some(status),
+        "compact": is_over && is_new,
+        "compactedAt": if is_over && is_new { Some(percent) } else { compacted_at.filter(|_| is_over) },
+    })
+}
+
+/// Answers the client with what takes the place of its conversation. Where this fails, it compacts by itself.
+pub(super) fn compact(context: &Context<'_>) -> Result<Completion, CommandError> {
+    let ui = context.ui;
+    let how = &how(context)?;
+    let request: Request = serde_json::from_str(&read_input()?).context("read the request of the client")?;
+    let Plan { answer, records } = plan(&request, how, ui)?;
+    if let Keep::In(url) = &how.rewriting.keep
+        && !records.is_empty()
+    {
+        allow_on_server(url, how.rewriting.on_server, false, ui)?;
+        let mut archive = archives::open(url)?;
+        records.iter().try_for_each(|record| archive.put_record(record))?;
+        archive.commit()?;
+    }
+    // Bytes as they are: these texts go back into the conversation.
+    let mut out = ui.output();
+    serde_json::to_writer(&mut out, &answer)?;
+    out.flush()?;
+    Ok(Completion::Full)
+}
+
+/// A tool call in the client.
+#[cfg(feature = "mcp")]
+#[derive(Debug, serde::Deserialize)]
+struct ToolCall {
+    /// The file of the session that it comes from.
+    transcript: PathBuf,
+    call: mcp::Asked,
+}
+
+/// Says what a tool call will do to the running session. Fails where that is left to the server (C-05).
+#[cfg(feature = "mcp")]
+pub(super) fn ask(settings: &mcp::Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let ToolCall { transcript, call } =
+        serde_json::from_str(&read_input()?).context("read the tool call of the client")?;
+    let later = mcp::announce(&call, &transcript, settings, ui);
+    let later = later.ok_or_else(|| anyhow::anyhow!("nothing is to be done in the running session"))?;
+    ui.data_line(serde_json::to_string(&later)?)?;
+    Ok(Completion::Full)
+}
+
+/// How a conversation is compacted in the client: as configured, by the engine that is built in.
+fn how(context: &Context<'_>) -> Result<How, CommandError> {
+    let environment = context.environment;
+    let config = &environment.config;
+    let keep = Keep::In(environment.archive_url(None)?);
+    let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let protect = ProtectArgs::default();
+    // Images and copies are no part of what the client hands over.
+    let stage = |preset: Preset| PruneStage { also: Vec::new(), ..preset.stage(protect.stage(config)) };
+    let summarization = &config.summarization;
+    Ok(How {
+        rewriting: Rewriting {
+            source: Found::StandardInput,
+            estimate: config.tokens,
+            thinking: ThinkingPolicy::Keep,
+            output: Output::StandardOutput,
+            shelf: environment.shelf(&keep)?,
+            keep,
+            on_server: environment.server_consent(),
+            keep_max: None,
+            typed_archive: None,
+            mode: Mode::Do,
+            window: config.window(),
+        },
+        compacting: Compacting {
+            summaries: Summaries {
+                summarizing: Summarizing {
+                    engine: EngineChoice::Extract,
+                    limit: Tokens::ZERO,
+                    prompts: Prompts::Whole,
+                    persona: String::new(),
+                    prompt: None,
+                },
+                chunk_size: NonZeroUsize::new(size(summarization.chunk_size)).unwrap_or(NonZeroUsize::MIN),
+                keep_recent: size(summarization.keep_recent),
+                clip_first: summarization.clip_first,
+                clip_last: summarization.clip_last.max(u32::from(summarization.clip_first == 0)),
+                budget: Tokens::ZERO,
+            },
+            budget: None,
+            limit: summarization.max_summary_tokens.map(Tokens),
+        },
+        prunings: vec![stage(Preset::Gentle), stage(Preset::Standard)],
+        #[cfg(feature = "mcp")]
+        superseded: PruneStage { also: Vec::new(), ..protect.usual_stage(config) },
+        window: config.window(),
+        part: config.client.target,
+    })
+}

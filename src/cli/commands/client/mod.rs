@@ -1,0 +1,8 @@
+//! `ctxc client`: what the plugin runs inside Claude Code, and its installation.
+
+mod compact;
+mod process;
+mod run;
+mod upkeep;
+
+pub(crate) use run::{Args, EXAMPLES, STATUS_LINE, StatusLineArgs, run, run_status_line};

@@ -1,0 +1,46 @@
+//! `ctxc discard`: remove selected items.
+
+use crate::cli::args::{NamedArgs, RewriteArgs, Summaries, TargetArgs};
+use crate::cli::context::Context;
+use crate::session::cut::{CutAction, CutRequest, Inputs, Unmatched, cut};
+use crate::session::error::{CommandError, Completion};
+
+pub(crate) const EXAMPLES: &str = "\
+A TARGET is the handle of a tool call, such as r_3f9a1, or the start and the end of a message, such as \
+\"Let me explain...edge cases\". Case, white space and trailing punctuation are ignored. Removed content stays in the \
+archive; to erase it, use `ctxc forget`.
+
+Examples:
+  ctxc refs latest
+  ctxc discard latest r_3f9a1 b_07c2e \"Let me explain...edge cases\"
+  ctxc discard session.jsonl --targets targets.json -o smaller.jsonl
+  ctxc restore smaller.jsonl r_3f9a1 -o session.jsonl";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    named: NamedArgs,
+    #[command(flatten)]
+    targets: TargetArgs,
+    /// Also shorten long parameters of the calls; a model may imitate them
+    #[arg(long)]
+    inputs: bool,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
+}
+
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let (session, targets) = args.named.parted();
+    let rewriting = args.rewrite.resolve(&session, context)?;
+    let request = CutRequest {
+        action: CutAction::Discard,
+        specs: args.targets.specs(&targets, &rewriting.source, Summaries::None)?,
+        roles: args.targets.roles(),
+        matches: args.targets.matches(),
+        inputs: if args.inputs { Inputs::Shorten } else { Inputs::Leave },
+        unmatched: Unmatched::Refuse,
+    };
+    let report = cut(&request, context.open(&rewriting)?)?;
+    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
+    Ok(Completion::Full)
+}

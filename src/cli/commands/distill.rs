@@ -1,0 +1,41 @@
+//! `ctxc distill`: replace selected items with summaries.
+
+use crate::cli::args::{NamedArgs, RewriteArgs, Summaries, TargetArgs};
+use crate::cli::context::Context;
+use crate::session::cut::{CutAction, CutRequest, Inputs, Unmatched, cut};
+use crate::session::error::{CommandError, Completion};
+
+pub(crate) const EXAMPLES: &str = "\
+A TARGET is a tool call handle (see `ctxc refs`), or the start and the end of a message joined by ..., followed by = and \
+your summary. If the start or the end contains a =, use --targets.
+
+Examples:
+  ctxc distill latest \"g_07c2e=Found 73 TypeScript files\"
+  ctxc distill latest \"Architecture overview...API=Three layers: state, UI, API\"
+  ctxc distill session.jsonl --targets summaries.json --in-place";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    named: NamedArgs,
+    #[command(flatten)]
+    targets: TargetArgs,
+    #[command(flatten)]
+    rewrite: RewriteArgs,
+}
+
+pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
+    let (session, targets) = args.named.parted();
+    let rewriting = args.rewrite.resolve(&session, context)?;
+    let request = CutRequest {
+        action: CutAction::Distill,
+        specs: args.targets.specs(&targets, &rewriting.source, Summaries::Required)?,
+        roles: args.targets.roles(),
+        matches: args.targets.matches(),
+        inputs: Inputs::Leave,
+        unmatched: Unmatched::Refuse,
+    };
+    let report = cut(&request, context.open(&rewriting)?)?;
+    context.print_rewritten(&rewriting.output, &report.rewritten, &report, &report)?;
+    Ok(Completion::Full)
+}

@@ -1,0 +1,168 @@
+//! What a verb is run with beside its own arguments, and how it prints its result: as text or as JSON on standard
+//! output, and as JSON in the file of `--report`.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+
+use crate::cli::environment::Environment;
+use crate::report::envelope::{Report, to_json};
+use crate::report::rewritten::Rewritten;
+use crate::session::error::CommandError;
+use crate::session::open::OpenSession;
+use crate::session::options::{Output, Rewriting};
+use crate::terminal::ui::{Paths, Ui};
+use ctxc_core::apply::{probe_report, write_report};
+use ctxc_transcript::text::printable;
+
+/// What a verb is run with.
+#[derive(Clone)]
+pub(crate) struct Context<'a> {
+    pub(crate) environment: &'a Environment,
+    pub(crate) ui: &'a Ui,
+    pub(crate) reporting: Reporting,
+}
+
+/// How results are printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reporting {
+    /// The command that the result names.
+    pub(crate) verb: String,
+    /// What goes to standard output.
+    pub(crate) form: Form,
+    /// The file that gets the JSON object as well.
+    pub(crate) report: Option<PathBuf>,
+}
+
+/// The form of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Text for people.
+    Text,
+    /// One JSON object.
+    Json,
+}
+
+impl Context<'_> {
+    /// Prints a result: `text` or `report` as JSON on standard output, and JSON in the file of `--report`.
+    ///
+    /// # Errors
+    /// When either cannot be written.
+    pub(crate) fn print(&self, report: &impl Report, text: impl Display) -> Result<(), CommandError> {
+        self.write_report(report)?;
+        self.print_data(report, text, Paths::Short)
+    }
+
+    /// As [`Self::print`], of a text that quotes a session, whose paths are left as they are.
+    ///
+    /// # Errors
+    /// When either cannot be written.
+    pub(crate) fn print_quoted(&self, report: &impl Report, text: impl Display) -> Result<(), CommandError> {
+        self.write_report(report)?;
+        self.print_data(report, text, Paths::Whole)
+    }
+
+    /// As [`Self::print`], on standard output alone.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn print_data(
+        &self,
+        report: &impl Report,
+        text: impl Display,
+        paths: Paths,
+    ) -> Result<(), CommandError> {
+        match self.reporting.form {
+            Form::Text => self.ui.text(text, paths)?,
+            Form::Json => self.ui.data_line(to_json(&self.reporting.verb, report)?)?,
+        }
+        Ok(())
+    }
+
+    /// Prints what was done, or would be, to a session: its path as data, `text` beside it, and how to resume it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn print_rewritten(
+        &self,
+        output: &Output,
+        rewritten: &Rewritten,
+        report: &impl Report,
+        text: impl Display,
+    ) -> Result<(), CommandError> {
+        if rewritten.dry_run {
+            return self.print(report, format_args!("{}\n", text.to_string().trim_end()));
+        }
+        let path = match (&rewritten.output, &rewritten.unchanged) {
+            (Some(path), _) => Some(path),
+            (None, Some(_)) if *output != Output::StandardOutput => Some(&rewritten.source),
+            (None, _) => None,
+        };
+        let line = path.map(|path| format!("{path}\n")).unwrap_or_default();
+        self.print_data(report, line, Paths::Short)?;
+        self.ui.status(text);
+        if rewritten.unchanged.is_none() {
+            self.ui.detail(rewritten.estimates());
+        }
+        // What is done is done, and has been told.
+        if let Err(error) = self.write_report(report) {
+            self.ui.warning(format_args!("the report was not written: {}", error.sentence()));
+        }
+        Ok(())
+    }
+
+    /// Reads the session that `rewriting` names, once it is sure that the report can be written.
+    ///
+    /// # Errors
+    /// When the report has no place, or the session cannot be read.
+    pub(crate) fn open<'a>(&'a self, rewriting: &'a Rewriting) -> Result<OpenSession<'a>, CommandError> {
+        let output = if let Output::File(path, _) = &rewriting.output { Some(path.as_path()) } else { None };
+        self.probe_report(rewriting.source.path().into_iter().chain(output))?;
+        OpenSession::open(rewriting, self.ui)
+    }
+
+    /// Asks a person `question`, where `--yes` was not given. `what` is done then, as an error without a terminal says.
+    ///
+    /// # Errors
+    /// When there is nobody to be asked.
+    pub(crate) fn confirm(&self, question: &str, what: &str, hint: &str) -> Result<bool, CommandError> {
+        self.ui
+            .confirm(question)?
+            .ok_or_else(|| CommandError::usage(anyhow!("--yes is required to {what} without a terminal")).hint(hint))
+    }
+
+    /// Refuses a report that cannot be written, or that would take the place of a transcript, before any work is done.
+    /// `apart` are the files that the command reads and writes.
+    ///
+    /// # Errors
+    /// When the report has no place, or a wrong one.
+    pub(crate) fn probe_report<'p>(&self, apart: impl IntoIterator<Item = &'p Path>) -> Result<(), CommandError> {
+        let Some(path) = &self.reporting.report else { return Ok(()) };
+        let is_transcript = path.extension().is_some_and(|extension| extension == "jsonl") && path.exists();
+        if is_transcript || apart.into_iter().any(|other| is_same(path, other)) {
+            return Err(CommandError::usage(anyhow!("--report {} would overwrite a transcript", path.display()))
+                .hint("use another name, such as report.json"));
+        }
+        Ok(probe_report(path).with_context(|| format!("write the report to {}", path.display()))?)
+    }
+
+    /// Writes `report` as JSON into the file of `--report`, where there is one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn write_report(&self, report: &impl Report) -> Result<(), CommandError> {
+        let Some(path) = &self.reporting.report else { return Ok(()) };
+        let line = to_json(&self.reporting.verb, report)? + "\n";
+        Ok(write_report(path, &printable(&line)).with_context(|| format!("write {}", path.display()))?)
+    }
+}
+
+/// Whether both paths lead to one file, or would once they are there.
+fn is_same(left: &Path, right: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        path.canonicalize().ok().or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
+    };
+    place(left).is_some_and(|left| Some(left) == place(right))
+}

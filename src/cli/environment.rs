@@ -1,0 +1,327 @@
+//! What the environment says about where things are.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::{env, fmt};
+
+use anyhow::Context;
+use etcetera::BaseStrategy;
+
+use super::config::{Config, Layer, Source, lower_only};
+use crate::session::error::CommandError;
+use crate::session::options::{Consent, Keep};
+use ctxc_core::apply::Shelf;
+use ctxc_engine::http::{Endpoint, Key};
+use ctxc_store::ArchiveUrl;
+use ctxc_transcript::session::Places;
+
+/// The folder of ctxc in the folder for data.
+const APP: &str = "ctxc";
+
+/// The variable that holds the key of OpenRouter.
+pub(crate) const OPENROUTER_API_KEY: &str = "OPENROUTER_API_KEY";
+
+/// What surrounds the command: variables of the environment, of which those that are empty count as not set, the
+/// current folder, and the configuration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Environment {
+    claude_config_dir: Option<PathBuf>,
+    cwd: PathBuf,
+    /// The layers of the configuration, the strongest first.
+    pub(crate) layers: Vec<Layer>,
+    /// What they come to.
+    pub(crate) config: Config,
+    /// `OPENROUTER_API_KEY`.
+    openrouter_key: Option<Key>,
+    /// `PGPASSWORD`, as other clients of PostgreSQL take it.
+    postgres_password: Option<Password>,
+    /// `CLAUDE_PROJECT_DIR`, which the client sets for the servers that it starts.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
+    project_dir: Option<PathBuf>,
+    /// `CLAUDE_CODE_SESSION_ID`, likewise: the session that it was in when it started the server.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
+    pub(crate) client_session: Option<String>,
+    purpose: Purpose,
+}
+
+/// A password that does not print.
+#[derive(Clone)]
+struct Password(String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[password]")
+    }
+}
+
+/// What the engine of an environment is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Purpose {
+    /// Shortening texts.
+    #[default]
+    Main,
+    /// Folding messages into summaries, for which a section of the configuration speaks.
+    Summarizing,
+}
+
+impl Environment {
+    /// The environment of this process.
+    ///
+    /// # Errors
+    /// When the configuration cannot be read.
+    pub(crate) fn read() -> Result<Self, CommandError> {
+        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        // Without a home folder there is no configuration of the user.
+        let user_folder = base_folders().ok().map(|folders| folders.config_dir().join(APP));
+        Self::of(set, current_dir(), user_folder.as_deref())
+    }
+
+    /// The environment of this process without its configuration, which cannot be read.
+    pub(crate) fn without_configuration() -> Self {
+        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+        Self { claude_config_dir, cwd: current_dir(), ..Self::default() }
+    }
+
+    /// The environment with these variables, in this folder, of a user with this folder for configuration.
+    pub(in crate::cli) fn of(
+        set: impl Fn(&str) -> Option<OsString>,
+        cwd: PathBuf,
+        user_folder: Option<&Path>,
+    ) -> Result<Self, CommandError> {
+        let mut layers = Layer::all(&set, &cwd, user_folder)?;
+        lower_only(&mut layers);
+        let config = Config::of(&layers)?;
+        let openrouter_key = set(OPENROUTER_API_KEY).map(|value| value.to_string_lossy().parse()).transpose();
+        let openrouter_key =
+            openrouter_key.context(format!("read {OPENROUTER_API_KEY}")).map_err(CommandError::config)?;
+        let claude_config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+        let project_dir = set("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+        let client_session = set("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
+        let purpose = Purpose::Main;
+        let postgres_password = set("PGPASSWORD").map(|value| Password(value.to_string_lossy().into_owned()));
+        Ok(Self {
+            claude_config_dir,
+            cwd,
+            layers,
+            config,
+            openrouter_key,
+            postgres_password,
+            project_dir,
+            client_session,
+            purpose,
+        })
+    }
+
+    /// The environment for an engine that summarises: what `[summarization]` says of engine, server, key and model goes
+    /// before what is said of the main engine, which serves where it says nothing.
+    pub(crate) fn for_summarizing(&self) -> Self {
+        let mut own = self.clone();
+        own.purpose = Purpose::Summarizing;
+        let Config { summarization, engine, base_url, model, large_model, .. } = &mut own.config;
+        *engine = summarization.engine().or(*engine);
+        if let Some(url) = &summarization.base_url {
+            // The models of one server are not those of another.
+            (*base_url, *model, *large_model) = (Some(url.clone()), None, None);
+        }
+        if let Some(named) = &summarization.model {
+            (*model, *large_model) = (Some(named.clone()), None);
+        }
+        own
+    }
+
+    /// Where sessions of the client that started this process are looked for: in its own project first, which need not
+    /// be that of the current folder.
+    ///
+    /// # Errors
+    /// As [`Self::places`].
+    #[cfg(feature = "mcp")]
+    pub(crate) fn client_places(&self) -> Result<Vec<Places>, CommandError> {
+        let here = self.places()?;
+        let project = self.project_dir.as_deref().and_then(|dir| dir.canonicalize().ok());
+        let there = project.map(|dir| without_verbatim_prefix(&dir)).filter(|dir| *dir != here.cwd);
+        let there = there.map(|cwd| Places { cwd, ..here.clone() });
+        Ok(there.into_iter().chain([here]).collect())
+    }
+
+    /// Whether a key or a server is configured.
+    pub(crate) fn has_server(&self) -> bool {
+        self.has_key() || self.config.base_url.is_some()
+    }
+
+    /// Whether any key is configured.
+    pub(crate) fn has_key(&self) -> bool {
+        self.openrouter_key.is_some() || self.own_key().is_some()
+    }
+
+    /// The key for `endpoint`: the one that was configured for it, else that of OpenRouter where it is OpenRouter
+    /// or something on this machine. No other server gets to see that one.
+    pub(crate) fn key_for(&self, endpoint: &Endpoint) -> Option<Key> {
+        let own = self.own_key().cloned();
+        let is_for_it = endpoint.is_openrouter() || endpoint.is_loopback();
+        own.or_else(|| self.openrouter_key.clone().filter(|_| is_for_it))
+    }
+
+    /// The key that was configured for the server of this purpose.
+    fn own_key(&self) -> Option<&Key> {
+        self.key_names().iter().find_map(|name| self.layers.iter().find_map(|layer| layer.secret(name)))
+    }
+
+    /// The variable that the key of the server is to be read from, where the configuration names one that is not set.
+    pub(crate) fn missing_variable(&self) -> Option<&str> {
+        self.key_names().iter().find_map(|name| self.layers.iter().find_map(|layer| layer.missing(name)))
+    }
+
+    /// The keys of the configuration that may hold the key of the server, the strongest first.
+    fn key_names(&self) -> &'static [&'static str] {
+        match self.purpose {
+            Purpose::Main => &["api_key"],
+            // The main key is for the main server.
+            Purpose::Summarizing if self.config.summarization.base_url.is_some() => &["summarization.api_key"],
+            Purpose::Summarizing => &["summarization.api_key", "api_key"],
+        }
+    }
+
+    /// The variable that sets the key of the server.
+    pub(crate) fn key_variable(&self) -> &'static str {
+        match self.purpose {
+            Purpose::Main => "CTXC_API_KEY",
+            Purpose::Summarizing => "CTXC_SUMMARIZATION_API_KEY",
+        }
+    }
+
+    /// The variable that sets the key that is in use: that of the main server, where its key serves for summaries too.
+    pub(crate) fn used_key_variable(&self) -> &'static str {
+        let used = self.key_names().iter().find(|name| self.layers.iter().any(|layer| layer.secret(name).is_some()));
+        match used {
+            Some(&"api_key") => "CTXC_API_KEY",
+            None if self.key_names().contains(&"api_key") => "CTXC_API_KEY",
+            Some(_) | None => self.key_variable(),
+        }
+    }
+
+    /// The key of the server for embeddings at `endpoint`: its own, else that of OpenRouter where it is that one.
+    pub(crate) fn embeddings_key_for(&self, endpoint: &Endpoint) -> Option<Key> {
+        let own = self.layers.iter().find_map(|layer| layer.secret("embeddings.api_key").cloned());
+        own.or_else(|| self.openrouter_key.clone().filter(|_| endpoint.is_openrouter()))
+    }
+
+    /// Whether the user's own configuration names the server for embeddings.
+    pub(crate) fn user_names_embeddings(&self) -> bool {
+        self.layers.iter().any(|layer| matches!(layer.source, Source::User(_)) && layer.sets("embeddings.base_url"))
+    }
+
+    /// Whether the user's own configuration asks for the engine `chat`, which is consent to send texts to it (R-15).
+    pub(crate) fn user_asks_for_chat(&self) -> bool {
+        let name = match self.purpose {
+            Purpose::Summarizing if self.config.summarization.engine().is_some() => "summarization.engine",
+            Purpose::Main | Purpose::Summarizing => "engine",
+        };
+        let is_user = |layer: &Layer| matches!(layer.source, Source::User(_));
+        self.layers.iter().any(|layer| is_user(layer) && layer.says(name, "chat"))
+    }
+
+    /// Whether the user's own configuration lets whole sessions go to an archive on a server (N-09).
+    pub(crate) fn server_consent(&self) -> Consent {
+        let is_given = |layer: &Layer| matches!(layer.source, Source::User(_)) && layer.is_true("keep_on_server");
+        if self.layers.iter().any(is_given) { Consent::Given } else { Consent::Ask }
+    }
+
+    /// Where sessions are looked for.
+    ///
+    /// # Errors
+    /// When `CLAUDE_CONFIG_DIR` is not set and there is no home folder.
+    pub(crate) fn places(&self) -> Result<Places, CommandError> {
+        let config_dir = match &self.claude_config_dir {
+            Some(dir) => dir.clone(),
+            None => etcetera::home_dir()
+                .context("find ~/.claude")
+                .map_err(|error| CommandError::config(error).hint("set CLAUDE_CONFIG_DIR or use a path"))?
+                .join(".claude"),
+        };
+        Ok(Places { projects: config_dir.join("projects"), cwd: self.cwd.clone() })
+    }
+
+    /// The URL of the archive: the one asked for, else that of the configuration, else a file in the data folder.
+    ///
+    /// # Errors
+    /// When neither is given and there is no home folder.
+    pub(crate) fn archive_url(&self, asked: Option<&str>) -> Result<String, CommandError> {
+        match asked.or(self.config.archive.as_deref()) {
+            Some(url) => Ok(self.with_password(url)),
+            None => self.default_archive_url(),
+        }
+    }
+
+    /// `url`, with a password where it names a server and has none: that of the configured archive where both are the
+    /// same, else `PGPASSWORD`. So a command that a placeholder names works, which has no password in it.
+    fn with_password(&self, url: &str) -> String {
+        let Ok(ArchiveUrl::Postgres(server)) = url.parse() else { return url.to_owned() };
+        if server.has_password() {
+            return url.to_owned();
+        }
+        let configured = self.config.archive.as_deref().filter(|configured| match configured.parse() {
+            Ok(ArchiveUrl::Postgres(configured)) => {
+                configured.has_password() && configured.to_string() == server.to_string()
+            }
+            Ok(ArchiveUrl::Memory | ArchiveUrl::Sqlite(_)) | Err(_) => false,
+        });
+        match (configured, &self.postgres_password) {
+            (Some(configured), _) => configured.to_owned(),
+            (None, Some(Password(password))) => server.with_password(password),
+            (None, None) => url.to_owned(),
+        }
+    }
+
+    /// How a command names the archive that keeps the originals, so that it works from anywhere.
+    ///
+    /// # Errors
+    /// When the URL makes no sense.
+    pub(crate) fn shelf(&self, keep: &Keep) -> Result<Shelf, CommandError> {
+        let Keep::In(url) = keep else { return Ok(Shelf::Nowhere) };
+        match url.parse().map_err(CommandError::config)? {
+            ArchiveUrl::Memory => Ok(Shelf::Nowhere),
+            // Without the password: a transcript is no place for it.
+            ArchiveUrl::Postgres(url) => Ok(Shelf::At(url.to_string())),
+            ArchiveUrl::Sqlite(path) => {
+                let url = format!("sqlite:{}", std::path::absolute(&path).unwrap_or(path).display());
+                let is_default = self.default_archive_url().is_ok_and(|default| default == url);
+                Ok(if is_default { Shelf::Default } else { Shelf::At(url) })
+            }
+        }
+    }
+
+    /// The URL of the archive where nobody names one.
+    ///
+    /// # Errors
+    /// When there is no home folder.
+    #[expect(clippy::unused_self, reason = "it is the environment that tells where the home folder is")]
+    pub(crate) fn default_archive_url(&self) -> Result<String, CommandError> {
+        Ok(format!("sqlite:{}", data_dir()?.join("archive.sqlite").display()))
+    }
+}
+
+/// The folder in which ctxc keeps its archive: `$XDG_DATA_HOME/ctxc`, or what takes its place on this system.
+///
+/// # Errors
+/// When there is no home folder.
+pub(super) fn data_dir() -> Result<PathBuf, CommandError> {
+    Ok(base_folders()?.data_dir().join(APP))
+}
+
+fn base_folders() -> Result<impl BaseStrategy, CommandError> {
+    etcetera::choose_base_strategy()
+        .context("find the data folder")
+        .map_err(|error| CommandError::config(error).hint("set CTXC_ARCHIVE or use --archive"))
+}
+
+/// The current folder with its links resolved, as the client does it; empty when it is gone.
+fn current_dir() -> PathBuf {
+    let cwd = env::current_dir().and_then(|cwd| cwd.canonicalize()).unwrap_or_default();
+    without_verbatim_prefix(&cwd)
+}
+
+/// Windows resolves `C:\a` to `\\?\C:\a`; the client names its folders after the former.
+fn without_verbatim_prefix(path: &Path) -> PathBuf {
+    path.to_str().and_then(|text| text.strip_prefix(r"\\?\")).map_or_else(|| path.to_owned(), PathBuf::from)
+}

@@ -1,0 +1,250 @@
+//! The command itself: its verbs, and the options that all of them have.
+
+use std::path::PathBuf;
+
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+
+#[cfg(feature = "mcp")]
+use super::commands::mcp;
+use super::commands::{
+    archive, batch, buffer, check, clean, client, compact, completions, compress, diff, discard, distill, doctor,
+    export, find, fit, forget, gain, keep, list, log, man, map, prune, refs, restore, run, show, stats, truncate, undo,
+};
+use super::context::{Form, Reporting};
+use crate::terminal::ui::Verbosity;
+
+const EXAMPLES: &str = "\
+Without a command, shows what fills the context of the newest session of this project. Every command that takes \
+SESSION uses that session by default.
+
+Examples:
+  ctxc
+  ctxc fit --to 50%
+  ctxc undo
+  ctxc compress --bands 0-30:heavy,50-80:compress
+  ctxc compress session.jsonl --bands 0-50:compress -o smaller.jsonl
+  ctxc check smaller.jsonl --against session.jsonl";
+
+/// The groups in which the help lists the verbs, those of daily use first.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Commands", &["fit", "undo", "find", "map", "list", "show"]),
+    ("Look at a session", &["stats", "diff", "log", "refs", "check"]),
+    ("Change a session", &["prune", "compact", "compress", "truncate", "discard", "distill", "restore", "run"]),
+    ("Archive", &["keep", "forget", "clean", "archive", "gain"]),
+    (
+        "Setup and automation",
+        &["doctor", "config", "client", "statusline", "mcp", "batch", "export", "buffer", "completions", "man"],
+    ),
+];
+
+impl Args {
+    /// The command line, whose help lists the verbs in groups, which `clap` cannot do itself.
+    pub(crate) fn grouped() -> clap::Command {
+        let command = Self::command();
+        let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
+        let verb = |name: &&str| {
+            let verb = command.find_subcommand(name)?;
+            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+            Some(format!("  {literal}{name:<11}{literal:#}  {about}\n"))
+        };
+        let groups = GROUPS.map(|(heading, verbs)| {
+            let verbs: String = verbs.iter().filter_map(verb).collect();
+            format!("\n{header}{heading}:{header:#}\n{verbs}")
+        });
+        let help = format!(
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n{header}Options:{header:#}\n{{options}}{{after-help}}",
+            groups.concat()
+        );
+        command.help_template(help)
+    }
+}
+
+/// Shrink coding-agent sessions so that work can continue in the same context window
+#[derive(Debug, Parser)]
+#[command(name = "ctxc", version, after_help = EXAMPLES)]
+#[command(max_term_width = 120)]
+pub(crate) struct Args {
+    /// What to do; without one, the newest session of this project is shown.
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Shrink a session to fit a target
+    #[command(after_help = fit::EXAMPLES)]
+    Fit(Box<fit::Args>),
+    /// Undo an operation
+    #[command(after_help = undo::EXAMPLES)]
+    Undo(undo::Args),
+    /// Search sessions
+    #[command(after_help = find::EXAMPLES)]
+    Find(find::Args),
+    /// Draw context usage as an HTML page
+    #[command(after_help = map::EXAMPLES)]
+    Map(map::Args),
+    /// List sessions
+    #[command(after_help = list::EXAMPLES)]
+    List(list::Args),
+    /// Show the messages of a session
+    #[command(after_help = show::EXAMPLES)]
+    Show(show::Args),
+    /// Compress the messages in bands of turns
+    #[command(after_help = compress::EXAMPLES)]
+    Compress(Box<compress::Args>),
+    /// Remove superseded tool results
+    #[command(after_help = prune::EXAMPLES)]
+    Prune(prune::Args),
+    /// Replace the oldest messages with summaries
+    #[command(after_help = compact::EXAMPLES)]
+    Compact(Box<compact::Args>),
+    /// Remove the oldest messages to fit a target
+    #[command(after_help = truncate::EXAMPLES)]
+    Truncate(truncate::Args),
+    /// Check that a session can be resumed
+    #[command(after_help = check::EXAMPLES)]
+    Check(check::Args),
+    /// Compare a session with its source or another
+    #[command(after_help = diff::EXAMPLES)]
+    Diff(diff::Args),
+    /// Show token usage
+    #[command(after_help = stats::EXAMPLES)]
+    Stats(stats::Args),
+    /// List tool calls and their handles
+    #[command(after_help = refs::EXAMPLES)]
+    Refs(refs::Args),
+    /// Remove selected items
+    #[command(after_help = discard::EXAMPLES)]
+    Discard(discard::Args),
+    /// Replace items with your own summaries
+    #[command(after_help = distill::EXAMPLES)]
+    Distill(distill::Args),
+    /// Restore removed content
+    #[command(after_help = restore::EXAMPLES)]
+    Restore(restore::Args),
+    /// Run several steps as a pipeline
+    #[command(after_help = run::EXAMPLES)]
+    Run(Box<run::Args>),
+    /// Store sessions in the archive, unchanged
+    #[command(after_help = keep::EXAMPLES)]
+    Keep(keep::Args),
+    /// Purge a text from everything ctxc keeps
+    #[command(after_help = forget::EXAMPLES)]
+    Forget(forget::Args),
+    /// Remove versions and backups that ctxc made
+    #[command(after_help = clean::EXAMPLES)]
+    Clean(clean::Args),
+    /// Show the operation history of a session
+    #[command(after_help = log::EXAMPLES)]
+    Log(log::Args),
+    /// Show what ctxc saved and what it cost
+    #[command(after_help = gain::EXAMPLES)]
+    Gain(gain::Args),
+    /// Check the setup and this project's sessions
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(doctor::Args),
+    /// Search and manage the archive
+    #[command(after_help = archive::EXAMPLES)]
+    Archive(archive::Args),
+    /// Manage rolling conversation buffers
+    #[command(after_help = buffer::EXAMPLES)]
+    Buffer(buffer::Args),
+    /// Install and run ctxc inside Claude Code
+    #[command(after_help = client::EXAMPLES)]
+    Client(client::Args),
+    /// Print one line for the status line of Claude Code
+    #[command(after_help = client::STATUS_LINE)]
+    Statusline(client::StatusLineArgs),
+    /// Start an MCP server for agents
+    #[cfg(feature = "mcp")]
+    #[command(after_help = mcp::EXAMPLES)]
+    Mcp(mcp::Args),
+    /// Export sessions to another format
+    #[command(after_help = export::EXAMPLES)]
+    Export(export::Args),
+    /// Run a command on many sessions
+    #[command(after_help = batch::EXAMPLES)]
+    Batch(batch::Args),
+    /// Show settings and where each is set
+    Config,
+    /// Generate shell completions
+    #[command(after_help = completions::EXAMPLES)]
+    Completions(completions::Args),
+    /// Generate manual pages
+    #[command(after_help = man::EXAMPLES)]
+    Man(man::Args),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct GlobalArgs {
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Also write the JSON to FILE
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Only print errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Verbose output
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+    /// When to use colors
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+}
+
+impl GlobalArgs {
+    pub(crate) fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        }
+    }
+
+    pub(crate) fn reporting(&self, verb: String) -> Reporting {
+        let form = if self.json { Form::Json } else { Form::Text };
+        Reporting { verb, form, report: self.report.clone() }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl From<Color> for anstream::ColorChoice {
+    fn from(color: Color) -> Self {
+        match color {
+            Color::Auto => Self::Auto,
+            Color::Always => Self::Always,
+            Color::Never => Self::Never,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // W-09
+    #[test]
+    fn w_09_the_help_lists_every_verb_once_those_of_daily_use_first() {
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+        assert_eq!(grouped[..6], ["fit", "undo", "find", "map", "list", "show"]);
+        let command = Args::command();
+        let mut verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        if cfg!(not(feature = "mcp")) {
+            grouped.retain(|verb| *verb != "mcp");
+        }
+        grouped.sort_unstable();
+        verbs.sort_unstable();
+        assert_eq!(grouped, verbs);
+    }
+}

@@ -1,0 +1,379 @@
+//! What a tool was called with: arguments become a call that makes sense, or an error that says what to give.
+
+use anyhow::anyhow;
+use serde_json::{Map, Value};
+
+use super::tools::{FIT, HITS, Tool};
+use crate::session::cut::TargetSpec;
+use crate::session::error::CommandError;
+use crate::session::fit::Effort;
+use crate::session::options::Target;
+use crate::session::refs::Sort;
+use ctxc_core::plan;
+
+/// A call as it came in.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) tool: Tool,
+    pub(super) arguments: Map<String, Value>,
+    /// The id under which the client has written the call down, where it says so.
+    pub(super) call_id: Option<String>,
+}
+
+/// A call that makes sense.
+#[derive(Clone, Debug)]
+pub(crate) enum Call {
+    Context(Change),
+    CompactContext,
+    MemoryRead(Wanted),
+    ContextStats,
+    ContextRefs(List),
+}
+
+/// What `context` does.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// Something to what is named.
+    Items(Action, Vec<TargetSpec>),
+    /// Removes what is superseded.
+    Prune,
+    /// Shrinks the session to a target, or as low as it can be where that cannot be reached.
+    Fit(Target, Effort),
+}
+
+/// What `context` does to what is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Discard,
+    Distill,
+    Restore,
+}
+
+/// What `memory_read` shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// At most so many of the entries that match a query best.
+    Matches { query: String, limit: u32 },
+    /// The entry of an id, whole: from this page on.
+    Entry { id: String, page: usize },
+}
+
+/// What `context_refs` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct List {
+    pub(super) page: usize,
+    pub(super) listed: Listed,
+    pub(super) sort: Sort,
+}
+
+/// What `context_refs` lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listed {
+    Calls,
+    Messages,
+}
+
+impl Call {
+    /// # Errors
+    /// When an argument is missing, unknown or of the wrong type.
+    pub(super) fn of(request: &Request) -> Result<Self, CommandError> {
+        let arguments = Arguments { tool: request.tool, values: &request.arguments };
+        arguments.refuse_unknown()?;
+        match request.tool {
+            Tool::Context => arguments.context(),
+            Tool::CompactContext => Ok(Self::CompactContext),
+            Tool::MemoryRead => arguments.wanted().map(Self::MemoryRead),
+            Tool::ContextStats => Ok(Self::ContextStats),
+            Tool::ContextRefs => {
+                let listed = match arguments.string("list")?.as_deref() {
+                    None | Some("calls") => Listed::Calls,
+                    Some("messages") => Listed::Messages,
+                    Some(other) => {
+                        return Err(arguments
+                            .wrong(&format!("there is no list of {other:?}"))
+                            .hint("`list` is \"calls\" or \"messages\""));
+                    }
+                };
+                let sort = match arguments.string("sort")?.as_deref() {
+                    None | Some("age") => Sort::Age,
+                    Some("size") => Sort::Tokens,
+                    Some(other) => {
+                        return Err(arguments
+                            .wrong(&format!("it cannot sort by {other:?}"))
+                            .hint("`sort` is \"age\" or \"size\""));
+                    }
+                };
+                Ok(Self::ContextRefs(List { page: arguments.page()?, listed, sort }))
+            }
+        }
+    }
+}
+
+/// The arguments of a call.
+#[derive(Clone, Copy)]
+struct Arguments<'a> {
+    tool: Tool,
+    values: &'a Map<String, Value>,
+}
+
+impl Arguments<'_> {
+    fn context(self) -> Result<Call, CommandError> {
+        const ACTIONS: &str = "`action` is \"discard\", \"distill\", \"restore\", \"prune\" or \"fit\"; one for all targets \
+                               of a call";
+        let action = match self.string("action")?.as_deref() {
+            Some("discard") => Action::Discard,
+            Some("distill") => Action::Distill,
+            Some("restore") => Action::Restore,
+            Some("prune") => {
+                self.refuse(&["targets", "to", "force"], "prune takes none: it removes what is superseded")?;
+                return Ok(Call::Context(Change::Prune));
+            }
+            Some("fit") => return self.fit().map(Call::Context),
+            Some(other) => return Err(self.wrong(&format!("there is no action {other:?}")).hint(ACTIONS)),
+            None => return Err(self.wrong("it has no `action`").hint(ACTIONS)),
+        };
+        self.refuse(&["to", "force"], "only fit takes it")?;
+        let rows = self.rows()?;
+        let specs: Result<Vec<TargetSpec>, CommandError> = rows.into_iter().map(|row| spec(action, row)).collect();
+        Ok(Call::Context(Change::Items(action, specs?)))
+    }
+
+    fn fit(self) -> Result<Change, CommandError> {
+        self.refuse(&["targets"], "fit takes `to`, such as \"50%\" or \"60k\"")?;
+        let to = self.string("to")?.unwrap_or_else(|| FIT.to_owned());
+        let target = to.parse().map_err(|error: String| {
+            self.wrong(&format!("its `to`, {to:?}, is no target: {error}")).hint("such as \"50%\" or \"60k\"")
+        })?;
+        let effort = match self.values.get("force") {
+            None | Some(Value::Null | Value::Bool(false)) => Effort::Exact,
+            Some(Value::Bool(true)) => Effort::Best,
+            Some(other) => return Err(self.wrong(&format!("its `force` is {}, and no boolean", kind_of(other)))),
+        };
+        Ok(Change::Fit(target, effort))
+    }
+
+    fn wanted(self) -> Result<Wanted, CommandError> {
+        let given = |name| self.string(name).map(|text| text.filter(|text| !text.trim().is_empty()));
+        let (query, id) = (given("query")?, given("id")?);
+        match (query, id) {
+            (Some(query), None) => {
+                self.refuse(&["page"], "only an entry by its `id` has pages")?;
+                let limit = self.number("limit", u64::from(HITS.1))?;
+                let limit = limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(HITS.0);
+                Ok(Wanted::Matches { query, limit })
+            }
+            (None, Some(id)) => Ok(Wanted::Entry { id: id.trim().to_owned(), page: self.page()? }),
+            (Some(_), Some(_)) => Err(self.wrong("it has a `query` and an `id`").hint("give one of them")),
+            (None, None) => Err(self.wrong("it has no `query`").hint("add words to search for, or an `id`")),
+        }
+    }
+
+    /// Refuses the parameters `names`, of which `why` says why.
+    fn refuse(self, names: &[&str], why: &str) -> Result<(), CommandError> {
+        let is_given = |name: &&&str| self.values.get(**name).is_some_and(|value| !value.is_null());
+        match names.iter().find(is_given) {
+            Some(name) => Err(self.wrong(&format!("`{name}` does not go with it")).hint(why)),
+            None => Ok(()),
+        }
+    }
+
+    fn page(self) -> Result<usize, CommandError> {
+        let page = self.number("page", u64::MAX)?.and_then(|page| usize::try_from(page).ok());
+        Ok(page.unwrap_or(1))
+    }
+
+    /// The pairs of `targets`. A model may write the array as a string, or a target alone without its brackets.
+    fn rows(self) -> Result<Vec<(String, Option<String>)>, CommandError> {
+        const HINT: &str = r#"`targets` is an array of [target] or [target, summary], such as [["r_3f9a1"], ["Let me explain...edge cases"]]; nothing was changed"#;
+        let given = self.values.get("targets");
+        let parsed = given.and_then(Value::as_str).and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let rows = match parsed.as_ref().or(given) {
+            Some(Value::Array(rows)) if !rows.is_empty() => rows,
+            Some(Value::Array(_)) | None => return Err(self.wrong("it has no `targets`").hint(HINT)),
+            Some(_) => return Err(self.wrong("its `targets` are no array").hint(HINT)),
+        };
+        let row = |(at, row): (usize, &Value)| {
+            let pair: Option<(String, Option<String>)> = match row {
+                Value::String(target) => Some((target.clone(), None)),
+                Value::Array(pair) => match pair.as_slice() {
+                    [Value::String(target)] | [Value::String(target), Value::Null] => Some((target.clone(), None)),
+                    [Value::String(target), Value::String(summary)] => Some((target.clone(), Some(summary.clone()))),
+                    _ => None,
+                },
+                _ => None,
+            };
+            pair.ok_or_else(|| self.wrong(&format!("number {} of its `targets` is no such pair", at + 1)).hint(HINT))
+        };
+        rows.iter().enumerate().map(row).collect()
+    }
+
+    fn string(self, name: &str) -> Result<Option<String>, CommandError> {
+        match self.values.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(self.wrong(&format!("its `{name}` is {}, and no string", kind_of(other)))),
+        }
+    }
+
+    /// A number from 1 on.
+    fn number(self, name: &str, most: u64) -> Result<Option<u64>, CommandError> {
+        let value = match self.values.get(name) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(value) => value,
+        };
+        let number = value.as_u64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
+        match number {
+            Some(number) if (1..=most).contains(&number) => Ok(Some(number)),
+            _ if most == u64::MAX => Err(self.wrong(&format!("its `{name}` is no whole number from 1 on"))),
+            _ => Err(self.wrong(&format!("its `{name}` is no whole number from 1 to {most}"))),
+        }
+    }
+
+    fn refuse_unknown(self) -> Result<(), CommandError> {
+        let known = self.tool.parameters();
+        let Some(unknown) = self.values.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
+        let hint = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+        Err(self.wrong(&format!("it has no parameter {unknown:?}")).hint(hint))
+    }
+
+    fn wrong(self, what: &str) -> CommandError {
+        CommandError::usage(anyhow!("invalid call of {}: {what}", self.tool.name()))
+    }
+}
+
+fn spec(action: Action, (typed, summary): (String, Option<String>)) -> Result<TargetSpec, CommandError> {
+    let target: plan::Target = typed.parse().map_err(|error| {
+        CommandError::usage(anyhow::Error::new(error)).hint(
+            "context_refs lists handles, and patterns of messages with \"list\": \"messages\"; nothing was changed",
+        )
+    })?;
+    let summary = summary.filter(|summary| !summary.trim().is_empty());
+    match (action, &summary) {
+        (Action::Distill, None) => {
+            let error = CommandError::usage(anyhow!("`{typed}` has no summary"));
+            return Err(error.hint("add it as the second of the pair: [target, summary]; nothing was changed"));
+        }
+        (Action::Discard, Some(_)) => {
+            let error = CommandError::usage(anyhow!("`{typed}` has a summary, but discard takes none"));
+            return Err(error.hint("use the action distill to keep a summary; nothing was changed"));
+        }
+        (Action::Distill, Some(_)) | (Action::Discard, None) | (Action::Restore, _) => {}
+    }
+    // What is brought back needs none, and takes the list that took out.
+    let summary = summary.filter(|_| action == Action::Distill);
+    Ok(TargetSpec { typed, target, summary })
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Whether `bytes`, where they are an object of JSON, can be read as the arguments of each tool, or refused with a word.
+#[cfg(any(test, feature = "fuzzing"))]
+#[must_use]
+pub fn reads_any_call(bytes: &[u8]) -> bool {
+    let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) else { return true };
+    Tool::ALL.into_iter().all(|tool| {
+        let request = Request { tool, arguments: arguments.clone(), call_id: None };
+        Call::of(&request).map_or_else(|error| !error.explained().is_empty(), |_| true)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(tool: Tool, arguments: Value) -> Result<Call, String> {
+        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+        Call::of(&Request { tool, arguments, call_id: None }).map_err(|error| error.explained())
+    }
+
+    fn specs(arguments: Value) -> Vec<(String, Option<String>)> {
+        match call(Tool::Context, arguments).unwrap() {
+            Call::Context(Change::Items(_, specs)) => {
+                specs.into_iter().map(|spec| (spec.typed, spec.summary)).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    // M-01, seed 003: any mix and number of targets, one action
+    #[test]
+    fn m_01_targets_are_pairs_of_a_target_and_a_summary() {
+        let one = |target: &str| vec![(target.to_owned(), None)];
+        assert_eq!(specs(json!({"action": "discard", "targets": [["r_a1b2c"]]})), one("r_a1b2c"));
+        assert_eq!(specs(json!({"action": "discard", "targets": ["r_a1b2c"]})), one("r_a1b2c"));
+        assert_eq!(specs(json!({"action": "discard", "targets": "[[\"r_a1b2c\"]]"})), one("r_a1b2c"));
+        // What took out brings back.
+        assert_eq!(specs(json!({"action": "restore", "targets": [["r_a1b2c", "73 files"]]})), one("r_a1b2c"));
+        let both =
+            specs(json!({"action": "distill", "targets": [["r_a1b2c", "73 files"], ["Let me...cases", "tests"]]}));
+        assert_eq!(both.len(), 2);
+        assert_eq!(both[1], ("Let me...cases".to_owned(), Some("tests".to_owned())));
+    }
+
+    // M-01, seed 003 Test 10: errors say what to give, before anything changes
+    #[test]
+    fn m_01_what_makes_no_sense_is_refused_with_what_to_give() {
+        for (tool, arguments, said) in [
+            (Tool::Context, json!({}), "no `action`"),
+            (Tool::Context, json!({"action": "delete", "targets": [["r_a1b2c"]]}), "no action \"delete\""),
+            (Tool::Context, json!({"action": 7, "targets": [["r_a1b2c"]]}), "a number, and no string"),
+            (Tool::Context, json!({"action": "discard"}), "no `targets`"),
+            (Tool::Context, json!({"action": "discard", "targets": []}), "no `targets`"),
+            (Tool::Context, json!({"action": "discard", "targets": {"r_a1b2c": null}}), "are no array"),
+            (Tool::Context, json!({"action": "discard", "targets": [["r_a1b2c"], [1]]}), "number 2 of its `targets`"),
+            (Tool::Context, json!({"action": "discard", "targets": [["neither"]]}), "context_refs lists handles"),
+            (
+                Tool::Context,
+                json!({"action": "discard", "targets": [["r_a1b2c", "s"]]}),
+                "has a summary, but discard takes none",
+            ),
+            (Tool::Context, json!({"action": "distill", "targets": [["r_a1b2c"]]}), "has no summary"),
+            (Tool::Context, json!({"action": "distill", "targets": [["r_a1b2c", " "]]}), "has no summary"),
+            (
+                Tool::Context,
+                json!({"action": "discard", "targets": [["r_a1b2c"]], "all": true}),
+                "no parameter \"all\"",
+            ),
+            (Tool::CompactContext, json!({"force": true}), "it has none"),
+            (Tool::MemoryRead, json!({}), "no `query`"),
+            (Tool::MemoryRead, json!({"query": "x", "limit": 0}), "from 1 to 20"),
+            (Tool::MemoryRead, json!({"query": "x", "id": "3f9a"}), "give one of them"),
+            (Tool::MemoryRead, json!({"query": "x", "page": 2}), "only an entry by its `id` has pages"),
+            (Tool::Context, json!({"action": "prune", "targets": [["r_a1b2c"]]}), "prune takes none"),
+            (Tool::Context, json!({"action": "fit", "targets": [["r_a1b2c"]]}), "fit takes `to`"),
+            (Tool::Context, json!({"action": "fit", "to": "much"}), "is no target"),
+            (Tool::Context, json!({"action": "fit", "force": 1}), "a number, and no boolean"),
+            (Tool::Context, json!({"action": "discard", "targets": [["r_a1b2c"]], "to": "5k"}), "only fit takes it"),
+            (Tool::ContextRefs, json!({"sort": "name"}), "cannot sort by \"name\""),
+            (Tool::MemoryRead, json!({"query": ["x"]}), "an array, and no string"),
+            (Tool::ContextStats, json!({"x": 1}), "it has none"),
+            (Tool::ContextRefs, json!({"page": -1}), "from 1 on"),
+            (Tool::ContextRefs, json!({"list": "files"}), "no list of \"files\""),
+        ] {
+            let error = call(tool, arguments.clone()).unwrap_err();
+            assert!(error.contains(said), "{arguments}: {error}");
+        }
+    }
+
+    proptest::proptest! {
+        // X-08
+        #[test]
+        fn x_08_any_arguments_are_read_or_refused(
+            name in "(action|targets|query|limit|page|list|x)",
+            value in "(null|-?[0-9]{1,25}|\"[a-z\\u{1b}…]{0,4}\"|\\[\\[\"r_3f9a1\"(,null|,\"x\"|,7)?\\]\\]|\\[\\]|\\{\\})",
+        ) {
+            let text = format!("{{\"action\": \"distill\", \"{name}\": {value}}}");
+            proptest::prop_assert!(reads_any_call(text.as_bytes()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Which session a call comes from (M-03): the one whose file ends in it.
+//!
+//! A client writes a call down before it makes it. Newer ones name it too (`claudecode/toolUseId`); with others it is
+//! told by its tool and what it was called with. Files that were last written before the server started cannot be it.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+use anyhow::anyhow;
+use serde_json::Value;
+
+use super::call::Request;
+use super::settings::Settings;
+use super::tools::Tool;
+use crate::session::error::{CommandError, describe};
+use crate::terminal::ui::Ui;
+use ctxc_transcript::session;
+use ctxc_transcript::session::Candidate;
+use ctxc_transcript::text::Stopped;
+use ctxc_transcript::{OpenCall, open_calls};
+
+/// For how long a call is waited for that is still on its way to the disk: clients write a moment later.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often it is looked for meanwhile.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How far the time of a file may be behind the clock of the server.
+const SLACK: Duration = Duration::from_secs(2);
+/// How many sessions an error names.
+const N_NAMED: usize = 10;
+
+/// The file of the session that `request` comes from.
+///
+/// # Errors
+/// When none or several end in this call.
+pub(super) fn find(
+    settings: &Settings,
+    started: SystemTime,
+    request: &Request,
+    ui: &Ui,
+) -> Result<PathBuf, CommandError> {
+    if let Some(path) = &settings.session {
+        return Ok(path.clone());
+    }
+    let since = started.checked_sub(SLACK).unwrap_or(started);
+    let mut waited = Duration::ZERO;
+    loop {
+        Stopped::check(ui.stop())?;
+        let all = sessions(settings)?;
+        let calling = narrowed(calling(&all, since, request), settings, request);
+        match calling.as_slice() {
+            [path] => return Ok(path.clone()),
+            [] if waited < PATIENCE => {}
+            [] => return Err(unknown(&all, request)),
+            several => return Err(ambiguous(several)),
+        }
+        sleep(PAUSE);
+        waited += PAUSE;
+    }
+}
+
+/// The sessions of the project, newest first.
+fn sessions(settings: &Settings) -> Result<Vec<Candidate>, CommandError> {
+    let mut all = Vec::new();
+    for places in &settings.places {
+        all.extend(session::of_project(places)?);
+    }
+    all.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
+    all.dedup_by(|a, b| a.path == b.path);
+    Ok(all)
+}
+
+/// A session that may be the one, with the call in which it ends.
+struct Calling {
+    path: PathBuf,
+    input: String,
+}
+
+fn calling(all: &[Candidate], since: SystemTime, request: &Request) -> Vec<Calling> {
+    let recent = all.iter().filter(|candidate| candidate.modified >= since);
+    let ends_so = |candidate: &Candidate| {
+        // One that cannot be read is none that could be worked on.
+        let open = File::open(&candidate.path).and_then(open_calls).ok()?;
+        let call = open.into_iter().find(|call| is_it(call, request))?;
+        Some(Calling { path: candidate.path.clone(), input: call.input })
+    };
+    recent.filter_map(ends_so).collect()
+}
+
+/// Whether `call` is the one that was requested.
+fn is_it(call: &OpenCall, request: &Request) -> bool {
+    if let Some(id) = &request.call_id {
+        return call.id == *id;
+    }
+    Tool::called(&call.tool) == Some(request.tool)
+}
+
+/// Of several, those that call with the same parameters; of these the one in which the client started the server.
+fn narrowed(calling: Vec<Calling>, settings: &Settings, request: &Request) -> Vec<PathBuf> {
+    let paths = |calling: Vec<Calling>| calling.into_iter().map(|it| it.path).collect::<Vec<_>>();
+    if calling.len() < 2 {
+        return paths(calling);
+    }
+    let arguments = Value::Object(request.arguments.clone());
+    let is_same = |it: &Calling| serde_json::from_str::<Value>(&it.input).is_ok_and(|input| input == arguments);
+    let (same, others): (Vec<_>, Vec<_>) = calling.into_iter().partition(is_same);
+    let left = paths(if same.is_empty() { others } else { same });
+    let is_clients = |path: &&PathBuf| session::session_id(path) == settings.client_session.as_deref();
+    match left.iter().find(is_clients) {
+        Some(path) => vec![path.clone()],
+        None => left,
+    }
+}
+
+fn unknown(all: &[Candidate], request: &Request) -> CommandError {
+    let error = CommandError::from(anyhow!(
+        "cannot tell which session calls {}: no session of this project ends in that call",
+        request.tool.name()
+    ));
+    let error = if all.is_empty() {
+        error
+    } else {
+        error.hint(list("the newest sessions of this project are", all.iter().map(describe)))
+    };
+    error.hint("subagents have no session of their own; for other clients than Claude Code start the server with `ctxc mcp --session SESSION`")
+}
+
+fn ambiguous(several: &[PathBuf]) -> CommandError {
+    CommandError::from(anyhow!("cannot identify the session of this call: {} end in it", several.len()))
+        .hint(list("they are", several.iter().map(|path| path.display().to_string())))
+        .hint("call again when the others are done, or start the server with `ctxc mcp --session SESSION`")
+}
+
+/// `head`, and below it the first few rows.
+fn list(head: &str, rows: impl Iterator<Item = String>) -> String {
+    rows.take(N_NAMED).fold(head.to_owned(), |list, row| list + "\n  " + &row)
+}

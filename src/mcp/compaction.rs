@@ -1,0 +1,75 @@
+//! `compact_context`: compact the session once it is over its budget (AC5.1-AC5.4).
+
+use anyhow::anyhow;
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::settings::Settings;
+use super::subject::{Subject, rewriting};
+use crate::report::compact::{CompactReport, CompactStats};
+use crate::report::rewritten::Rewritten;
+use crate::session::compact::compact_session;
+use crate::session::error::CommandError;
+use crate::session::open::OpenSession;
+use crate::session::options::{Asking, Consent, EngineChoice, Trigger};
+use crate::session::write::resume_words;
+use crate::terminal::ui::Ui;
+use ctxc_core::apply::{Rewrite, ThinkingReach};
+
+/// Compacts `subject`, and says what came of it.
+///
+/// # Errors
+/// When anything fails; then nothing was written.
+pub(super) fn answer(subject: Subject, settings: &Settings, ui: &Ui) -> Result<(Answer, Rewritten), CommandError> {
+    let compacting = settings.compacting.as_ref().map_err(|error| {
+        CommandError::config(anyhow!("cannot compact the session: {}", error.sentence()))
+            .hint("fix the configuration, or start the server with `ctxc mcp --engine extract`, which works offline")
+    })?;
+    let rewriting = rewriting(&subject, settings);
+    let mut work = OpenSession::of(&rewriting, subject.reading, ui)?;
+    let summaries = compacting.in_window(work.calibration.window);
+    let size = work.size(&Rewrite::default(), ThinkingReach::BehindChange)?;
+    if summaries.is_called_for(size, Trigger::OverBudget) {
+        refuse_without_consent(&summaries.summarizing.engine)?;
+    }
+    let CompactReport { rewritten, compacted } = compact_session(compacting, Trigger::OverBudget, &mut work)?;
+    let data = told(&compacted, &rewritten);
+    Ok((Answer { data: Some(data.clone()), ..Answer::text(data.to_string()) }, rewritten))
+}
+
+/// A server cannot ask whether messages may be sent: it has to be told before.
+fn refuse_without_consent(engine: &EngineChoice) -> Result<(), CommandError> {
+    match engine {
+        EngineChoice::Chat(asking) if asking.consent == Consent::Ask => {
+            let Asking { server, .. } = &**asking;
+            let host = server.endpoint.host();
+            Err(CommandError::config(anyhow!(
+                "--yes is required to send messages to {host} without a terminal"
+            ))
+            .hint("set engine = \"chat\" in your own ctxc.toml, or start the server with `ctxc mcp --yes`; `--engine extract` sends nothing"))
+        }
+        EngineChoice::Chat(_) | EngineChoice::Extract => Ok(()),
+    }
+}
+
+fn told(compacted: &CompactStats, rewritten: &Rewritten) -> Value {
+    let mut data = json!({
+        "messagesCompressed": compacted.messages_compressed,
+        "batchesCreated": compacted.batches_created,
+        "tokensEstimateBefore": compacted.tokens_before.0,
+        "tokensEstimateAfter": compacted.tokens_after.0,
+        "session": rewritten.session_id,
+    });
+    let Some(fields) = data.as_object_mut() else { return data };
+    match (&rewritten.session_id, &rewritten.output) {
+        (Some(id), Some(path)) => {
+            fields.insert("resume".to_owned(), resume_words(id, path.as_ref()).into());
+            fields.insert("note".to_owned(), NOTE.into());
+        }
+        _ => drop(fields.insert("unchanged".to_owned(), compacted.why_unchanged().into())),
+    }
+    data
+}
+
+const NOTE: &str = "The running session does not change: ask the person to end it and resume the new one. Later calls \
+    of these tools act on the new session, with what has been added here since. memory_read finds what was compacted";

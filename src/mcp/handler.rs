@@ -1,0 +1,96 @@
+//! Where calls are answered: one after the other, for a later one goes on from what an earlier one made.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use super::answer::Answer;
+use super::call::{Call, Request};
+use super::settings::Settings;
+use super::subject::{self, Made};
+use super::{caller, compaction, context, memory, refs, stats};
+use crate::session::error::CommandError;
+use crate::terminal::ui::Ui;
+use ctxc_core::apply::ApplyError;
+
+/// How often a call is begun again because the client has written to the session meanwhile.
+const N_ATTEMPTS: u32 = 5;
+
+/// Where calls are answered.
+pub(super) struct Handler {
+    settings: Settings,
+    started: SystemTime,
+    /// The newest result that was made of each session.
+    made: Mutex<HashMap<PathBuf, Made>>,
+}
+
+impl Handler {
+    pub(super) fn new(settings: Settings, started: SystemTime) -> Self {
+        Self { settings, started, made: Mutex::default() }
+    }
+
+    /// Answers `request`, once those before it are answered.
+    pub(super) fn answer(&self, request: &Request, ui: &Ui) -> Answer {
+        // What a call before left behind is whole, whatever became of it.
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = self.try_answer(request, &mut made, ui);
+        answer.unwrap_or_else(|error| Answer::of_error(&error)).warned(&ui.warnings())
+    }
+
+    fn try_answer(
+        &self,
+        request: &Request,
+        made: &mut HashMap<PathBuf, Made>,
+        ui: &Ui,
+    ) -> Result<Answer, CommandError> {
+        let call = Call::of(request)?;
+        let source = caller::find(&self.settings, self.started, request, ui)?;
+        while_changing(|| self.act(&call, &source, made, ui))
+    }
+
+    fn act(
+        &self,
+        call: &Call,
+        source: &PathBuf,
+        made: &mut HashMap<PathBuf, Made>,
+        ui: &Ui,
+    ) -> Result<Answer, CommandError> {
+        let Self { settings, .. } = self;
+        let subject = subject::open(source, made.get(source), &settings.archive, ui)?;
+        let (answer, rewritten) = match call {
+            Call::Context(change) => context::answer(change, subject, settings, ui)?,
+            Call::CompactContext => compaction::answer(subject, settings, ui)?,
+            Call::MemoryRead(wanted) => return memory::answer(wanted, subject, settings, ui),
+            Call::ContextStats => return stats::answer(subject, settings, ui),
+            Call::ContextRefs(list) => return refs::answer(list, subject, settings),
+        };
+        if let (Some(output), Some(bytes), Some(operation), None) =
+            (&rewritten.output, rewritten.bytes, &rewritten.operation, &rewritten.unchanged)
+        {
+            let earlier = made.remove(source).map(|made| made.operations).unwrap_or_default();
+            let operations = earlier.into_iter().chain([operation.clone()]).collect();
+            made.insert(source.clone(), Made { path: output.into(), len: bytes.after, operations });
+        }
+        Ok(answer)
+    }
+}
+
+/// Does `act` again where the source was written to while it was read.
+pub(super) fn while_changing<T>(mut act: impl FnMut() -> Result<T, CommandError>) -> Result<T, CommandError> {
+    let mut attempt = 1;
+    loop {
+        match act() {
+            Err(error) if attempt < N_ATTEMPTS && has_changed(&error) => attempt += 1,
+            done => return done,
+        }
+    }
+}
+
+fn has_changed(error: &CommandError) -> bool {
+    // What is put together anew has more messages than what was read, where some came between.
+    let is_change = |error: &ApplyError| {
+        matches!(error, ApplyError::SourceChanged(_) | ApplyError::Locked(_) | ApplyError::OtherConversation(_))
+    };
+    error.cause::<ApplyError>().is_some_and(is_change)
+}

@@ -1,0 +1,270 @@
+//! `memory_read`: what was removed from the session and from those that it was made from, by its words (AC4.3) and, where
+//! a server for embeddings is configured, by what it means (A-05).
+
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+
+use super::answer::Answer;
+use super::call::Wanted;
+use super::settings::Settings;
+use super::subject::Subject;
+use crate::report::size::counted;
+use crate::report::when::to_second;
+use crate::session::archives;
+use crate::session::entry::{Named, named};
+use crate::session::error::CommandError;
+use crate::session::meaning;
+use crate::session::options::{Consent, Meaning};
+use crate::terminal::ui::Ui;
+use ctxc_core::apply::document as document_of;
+use ctxc_core::version::kept_sessions;
+use ctxc_store::{Archive, Document, DocumentId, Hit, Kind, LineId, Operation, Operations, Query, ancestors, find};
+use ctxc_transcript::text::Stopped;
+
+/// How much of one entry is shown, in characters.
+const ENTRY: usize = 1_500;
+/// How much of an entry that was asked for by its id is shown at once, in characters.
+const PAGE: usize = 12_000;
+/// How many digits of a digest name an entry.
+const DIGITS: usize = 12;
+const NOTHING_YET: &str = "nothing was removed from this session yet: all of it is in the context";
+/// What is found for each entry that is wanted: some are none of what was said.
+const SPARE: u32 = 4;
+
+pub(super) fn answer(
+    wanted: &Wanted,
+    mut subject: Subject,
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<Answer, CommandError> {
+    match wanted {
+        Wanted::Matches { query, limit } => search(query, *limit, subject, settings, ui),
+        Wanted::Entry { id, page } => show(id, *page, &mut subject, settings),
+    }
+}
+
+/// The entry that a placeholder names by `id`, page by page.
+fn show(id: &str, page: usize, subject: &mut Subject, settings: &Settings) -> Result<Answer, CommandError> {
+    let not_here = || {
+        CommandError::from(anyhow!("nothing with the id {id} was removed from this session"))
+            .hint("give words to search for as `query`")
+    };
+    // A bare digest, or a placeholder as it stands.
+    let id = id.trim_matches(['[', ']', '`']).trim_start_matches("ctxc").trim();
+    let Ok(archive) = archives::open_existing(&settings.archive) else { return Err(not_here()) };
+    let Named::Document(document) = named(id, &*archive, &settings.archive)? else { return Err(not_here()) };
+    let operations = archive.operations(Operations::All)?;
+    let sessions = ancestors(&names(subject)?, &operations);
+    let own = Own::of(subject, sessions, &operations, &*archive)?;
+    let shown = match document {
+        DocumentId::Line(digest) => archive.line(digest)?.and_then(|line| document_of(&line)),
+        DocumentId::Record(kind, key) => archive.record(kind, key)?.map(|record| record.document),
+    };
+    let shown = shown.filter(|shown| shown.kind != Kind::Result).ok_or_else(not_here)?;
+    if !own.has_document(document, shown.session.as_deref(), &*archive)? {
+        return Err(not_here());
+    }
+    let chars: Vec<char> = shown.text.chars().collect();
+    let n_pages = chars.len().div_ceil(PAGE).max(1);
+    let text: String = chars.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE).collect();
+    let pages = if n_pages == 1 { String::new() } else { format!(", page {page} of {n_pages}") };
+    Ok(Answer::text(format!("{}{pages}\n{text}", head(document, &shown))))
+}
+
+fn search(query: &str, limit: u32, mut subject: Subject, settings: &Settings, ui: &Ui) -> Result<Answer, CommandError> {
+    let asked = Query { text: query, kind: None, speaker: None, sessions: &[], limit: limit.saturating_mul(SPARE) };
+    if !asked.has_words() {
+        return Err(CommandError::usage(anyhow!("the query {query:?} has no letters or digits"))
+            .hint("use a word or a part of one"));
+    }
+    let Ok(mut archive) = archives::open_existing(&settings.archive) else { return Ok(Answer::text(NOTHING_YET)) };
+    let names = names(&mut subject)?;
+    let operations = archive.operations(Operations::All)?;
+    let sessions = ancestors(&names, &operations);
+    let is_of_them = |operation: &Operation| {
+        sessions.contains(&operation.session) || operation.session_ids.iter().any(|id| sessions.contains(id))
+    };
+    if !operations.iter().any(is_of_them) {
+        return Ok(Answer::text(NOTHING_YET));
+    }
+    index(&mut *archive, ui)?;
+    let asked = Query { sessions: &sessions, ..asked };
+    let (hits, meant) = meaning::find(&mut *archive, &asked, by_meaning(settings, ui), ui)?;
+    // What went several times, for it came back in between, is told once.
+    let mut texts = HashSet::new();
+    let own = Own::of(&subject, sessions.clone(), &operations, &*archive)?;
+    let mut said = Vec::new();
+    for hit in hits {
+        if hit.document.kind != Kind::Result && own.has(&hit, &*archive)? {
+            said.push(hit);
+        }
+    }
+    let said = said.into_iter();
+    let said = said.filter(|hit| texts.insert((hit.document.kind, hit.document.text.clone()))).take(limit as usize);
+    let said: Vec<Hit> = said.collect();
+    if said.is_empty() {
+        return Ok(Answer::text(format!("no match for {query:?} in what was removed from this session")));
+    }
+    let mut text = format!("{}, best first", counted(said.len() as u64, "entry").replace("entrys", "entries"));
+    if let Some(meant) = meant {
+        let _ = write!(text, "; by words, and by meaning ({} at {})", meant.model, meant.host);
+    }
+    for hit in &said {
+        let _ = write!(text, "\n\n{}", told(hit, query));
+    }
+    Ok(Answer::text(text))
+}
+
+/// How entries are found by what they mean. Nobody can be asked whether they may be sent, so that this was said before or
+/// they stay here.
+fn by_meaning<'s>(settings: &'s Settings, ui: &Ui) -> Option<&'s Meaning> {
+    match &settings.meaning {
+        Ok(Some(meaning)) if meaning.consent == Consent::Ask && !meaning.server.endpoint.is_loopback() => {
+            ui.warning(format_args!(
+                "searching by words only: sending texts to {} was not allowed; configure it under \
+                 [embeddings] in your own ctxc.toml, or start the server with `ctxc mcp --yes`",
+                meaning.server.endpoint.host()
+            ));
+            None
+        }
+        Ok(meaning) => meaning.as_ref(),
+        Err(error) => {
+            ui.warning(format_args!("searching by words only: {}", error.sentence()));
+            None
+        }
+    }
+}
+
+/// What belongs to the session that the call comes from (X-09). A session id proves nothing: a transcript may have been copied
+/// from another project, or forged.
+struct Own {
+    /// The lines of the session, as the archive recognises it by its content.
+    lines: HashSet<LineId>,
+    /// The operations on it.
+    operations: HashSet<String>,
+    /// The ids of the session and of those that it was made from.
+    sessions: Vec<String>,
+    /// Ids that sessions of other projects have too.
+    shared: HashSet<String>,
+}
+
+impl Own {
+    fn of(
+        subject: &Subject,
+        sessions: Vec<String>,
+        operations: &[Operation],
+        archive: &dyn Archive,
+    ) -> Result<Self, CommandError> {
+        let past = &subject.reading.past;
+        let known = past.known.as_ref();
+        let lines = known.map(|known| known.state.lines.iter().copied().collect()).unwrap_or_default();
+        let own_operations = known.and_then(|known| known.version.as_ref()).map(|version| version.operations.clone());
+        let project = subject.source.parent();
+        let is_elsewhere = |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| path.parent() != project);
+        let mut shared = HashSet::new();
+        for session in kept_sessions(archive)? {
+            if is_elsewhere(&session.path) {
+                shared.insert(session.id);
+            }
+        }
+        for operation in operations.iter().filter(|operation| is_elsewhere(&operation.source.path)) {
+            shared.insert(operation.session.clone());
+            shared.extend(operation.session_ids.iter().cloned());
+        }
+        Ok(Self { lines, operations: own_operations.unwrap_or_default().into_iter().collect(), sessions, shared })
+    }
+
+    fn has(&self, hit: &Hit, archive: &dyn Archive) -> Result<bool, CommandError> {
+        if hit.operation.as_ref().is_some_and(|operation| self.operations.contains(operation)) {
+            return Ok(true);
+        }
+        self.has_document(hit.id, hit.document.session.as_deref(), archive)
+    }
+
+    /// Whether the entry `id`, which is of `session`, belongs to it.
+    fn has_document(&self, id: DocumentId, session: Option<&str>, archive: &dyn Archive) -> Result<bool, CommandError> {
+        Ok(match id {
+            DocumentId::Line(digest) => archive.line_id(digest)?.is_some_and(|line| self.lines.contains(&line)),
+            DocumentId::Record(..) => {
+                session.is_some_and(|id| self.sessions.iter().any(|own| own == id) && !self.shared.contains(id))
+            }
+        })
+    }
+}
+
+/// The names of the session that the call comes from, and of the result that it acts on.
+fn names(subject: &mut Subject) -> Result<Vec<String>, CommandError> {
+    let path = subject.reading.path.clone();
+    let mut names = archives::sessions(subject.reading.session_file(), path.as_deref())?;
+    names.extend(archives::sessions(&std::fs::File::open(&subject.source)?, Some(&subject.source))?);
+    names.sort_unstable();
+    names.dedup();
+    Ok(names)
+}
+
+fn index(archive: &mut dyn Archive, ui: &Ui) -> Result<(), CommandError> {
+    archive.index(&document_of, &mut |_, _| match Stopped::check(ui.stop()) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()),
+    })?;
+    Ok(Stopped::check(ui.stop())?)
+}
+
+/// An entry that was found: what it is, what shows it whole, and its text around what was found.
+fn told(hit: &Hit, query: &str) -> String {
+    let mut text = head(hit.id, &hit.document);
+    let (piece, is_whole) = excerpt(&hit.document.text, query);
+    if !is_whole {
+        let _ = write!(text, " (in part; whole: memory_read with this `id`)");
+    }
+    text + "\n" + piece.trim()
+}
+
+/// What an entry is, with its id.
+fn head(id: DocumentId, document: &Document) -> String {
+    let id: String = id.digest().to_string().chars().take(DIGITS).collect();
+    let mut text = format!("{} {id}", document.kind);
+    for (label, value) in
+        [("by", document.speaker.clone()), ("at", document.time.map(to_second)), ("session", document.session.clone())]
+    {
+        if let Some(value) = value {
+            let _ = write!(text, ", {label} {value}");
+        }
+    }
+    text
+}
+
+/// The text around what was found, and whether that is all of it.
+fn excerpt(text: &str, query: &str) -> (String, bool) {
+    let n_chars = text.chars().count();
+    if n_chars <= ENTRY {
+        return (text.to_owned(), true);
+    }
+    let at = find(query, text).map_or(0, |place| text.get(..place.start).map_or(0, |before| before.chars().count()));
+    let start = at.saturating_sub(ENTRY / 3).min(n_chars - ENTRY);
+    let piece: String = text.chars().skip(start).take(ENTRY).collect();
+    let head = if start > 0 { "…" } else { "" };
+    let tail = if start + ENTRY < n_chars { "…" } else { "" };
+    (format!("{head}{piece}{tail}"), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // M-01: bounded in size
+    #[test]
+    fn m_01_an_entry_is_shown_around_what_was_found() {
+        assert_eq!(excerpt("short", "x"), ("short".to_owned(), true));
+        let long = format!("{}needle{}", "ä ".repeat(3_000), " b".repeat(3_000));
+        let (piece, is_whole) = excerpt(&long, "needle");
+        assert!(!is_whole && piece.contains("needle") && piece.starts_with('…') && piece.ends_with('…'));
+        assert_eq!(piece.chars().count(), ENTRY + 2);
+        let (piece, _) = excerpt(&long, "absent");
+        assert!(piece.starts_with('ä') && piece.ends_with('…'));
+    }
+}

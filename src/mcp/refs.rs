@@ -1,0 +1,80 @@
+//! `context_refs`: what can be named, newest first, page by page.
+
+use std::fmt::Write;
+
+use super::answer::Answer;
+use super::call::{List, Listed};
+use super::settings::Settings;
+use super::subject::Subject;
+use crate::report::refs::{ARGUMENT_LEN, CallRow, MessageRow};
+use crate::report::size::count;
+use crate::session::error::CommandError;
+use crate::session::refs;
+use crate::session::refs::{RefsRequest, Sort};
+use ctxc_core::apply::shortened;
+use ctxc_transcript::Calibration;
+
+/// How many rows a page has: what a model can do without more than it can bear.
+const PAGE: usize = 40;
+
+pub(super) fn answer(list: &List, subject: Subject, settings: &Settings) -> Result<Answer, CommandError> {
+    let List { page, listed, sort } = *list;
+    let request = RefsRequest {
+        state: None,
+        tool: None,
+        sort,
+        lists_messages: listed == Listed::Messages,
+        archive: Some(settings.archive.clone()),
+    };
+    let mut refs = refs::list(&request, subject.reading)?;
+    // What has no result yet can neither be cut nor brought back.
+    refs.calls.retain(|row| !subject.under_way.contains(&row.id));
+    let (head, mut rows): (&str, Vec<String>) = match listed {
+        Listed::Calls => (
+            "handle  age in steps  tokens  state  call",
+            refs.calls.iter().map(|row| call_row(row, refs.measure)).collect(),
+        ),
+        Listed::Messages => {
+            let rows = refs.messages.unwrap_or_default();
+            ("role  tokens  state  pattern", rows.iter().map(|row| message_row(row, refs.measure)).collect())
+        }
+    };
+    let order = match sort {
+        Sort::Age => {
+            rows.reverse();
+            "newest"
+        }
+        Sort::Tokens => "largest",
+    };
+    let noun = match listed {
+        Listed::Calls => "tool calls",
+        Listed::Messages => "messages",
+    };
+    if rows.is_empty() {
+        return Ok(Answer::text(format!("this session has no {noun} yet")));
+    }
+    let n_pages = rows.len().div_ceil(PAGE);
+    let shown = rows.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
+    let mut text = format!("{} {noun}, {order} first; page {page} of {n_pages}", count(rows.len() as u64));
+    if page > n_pages {
+        return Ok(Answer::text(text + ", which is empty"));
+    }
+    let _ = write!(text, "\n{head}");
+    for row in shown {
+        let _ = write!(text, "\n{row}");
+    }
+    Ok(Answer::text(text))
+}
+
+fn call_row(row: &CallRow, measure: Calibration) -> String {
+    let CallRow { handle, tool, argument, age, tokens, state, .. } = row;
+    let argument = shortened(argument, ARGUMENT_LEN);
+    format!("{handle}  {age}  {}  {}  {tool} {argument}", count(measure.scale(*tokens).0), state.word())
+        .trim_end()
+        .to_owned()
+}
+
+fn message_row(row: &MessageRow, measure: Calibration) -> String {
+    let MessageRow { role, tokens, state, pattern, .. } = row;
+    format!("{role}  {}  {}  {}", count(measure.scale(*tokens).0), state.word(), pattern.as_deref().unwrap_or("-"))
+}

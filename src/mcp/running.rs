@@ -1,0 +1,148 @@
+//! Calls that change the session, where the plugin carries them out in the running client (C-05): what they would do is
+//! said at once, and done once the turn is over.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::answer::Answer;
+use super::call::{Action, Call, Change, Request};
+use super::handler::while_changing;
+use super::settings::Settings;
+use super::subject::{self, Subject};
+use super::tools::Tool;
+use crate::report::prune::Told;
+use crate::report::size::count;
+use crate::session::cut::{CutAction, CutRequest, Inputs, Matches, Unmatched, cut};
+use crate::session::error::CommandError;
+use crate::session::open::OpenSession;
+use crate::session::options::{Mode, Rewriting, Target, Trigger};
+use crate::session::prune::prune;
+use crate::terminal::ui::Ui;
+use ctxc_core::apply::{Rewrite, ThinkingReach, pruning};
+use ctxc_core::plan::Roles;
+
+/// A call as the client makes it, and as it comes back with the conversation.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Asked {
+    /// The name of the tool as the client calls it.
+    tool: String,
+    /// What it was called with, and what the client says of the call.
+    #[serde(flatten)]
+    arguments: Map<String, Value>,
+}
+
+/// What the client says of a call beside its arguments.
+const ENVELOPE: [&str; 3] = ["tool_use_id", "agentId", "consent"];
+
+/// What the agent is told of a call, and whether something is to be done later.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Later {
+    text: String,
+    is_error: bool,
+    /// Whether the session shall be compacted with this call once the turn is over.
+    compact: bool,
+}
+
+impl Asked {
+    /// The call, where it makes sense.
+    ///
+    /// # Errors
+    /// When it is not of a tool of ours, or its arguments are wrong.
+    pub(crate) fn call(&self) -> Result<Call, CommandError> {
+        let tool = Tool::called(&self.tool).ok_or_else(|| anyhow!("{} is no tool of ctxc", self.tool))?;
+        let mut arguments = self.arguments.clone();
+        arguments.retain(|name, _| !ENVELOPE.contains(&name.as_str()));
+        Call::of(&Request { tool, arguments, call_id: None })
+    }
+}
+
+/// Says what `asked` will do to the session at `source`. `None` where that is not done in the running client, so that the
+/// server answers: what only reads, what brings something back, and what has nothing to do.
+pub(crate) fn announce(asked: &Asked, source: &Path, settings: &Settings, ui: &Ui) -> Option<Later> {
+    let failed = |error: &CommandError| {
+        let Answer { text, .. } = Answer::of_error(error);
+        Later { text, is_error: true, compact: false }
+    };
+    let call = match asked.call() {
+        Ok(call) => call,
+        Err(error) => return Some(failed(&error)),
+    };
+    if !matches!(call, Call::Context(_) | Call::CompactContext) {
+        return None;
+    }
+    match while_changing(|| will_do(&call, source, settings, ui)) {
+        Ok(None) => None,
+        Ok(Some(said)) => {
+            let text = format!("{}\n{LATER}", said.trim_end());
+            Some(Later { text, is_error: false, compact: true })
+        }
+        Err(error) => Some(failed(&error)),
+    }
+}
+
+/// What follows on what will be done.
+const LATER: &str = "The client does this to the running session once this turn is over, by a /compact that the plugin of ctxc \
+    types; until then nothing changes, and if it is cancelled nothing will. memory_read finds what was removed.";
+
+/// What `call` will do; nothing where the server answers it.
+fn will_do(call: &Call, source: &Path, settings: &Settings, ui: &Ui) -> Result<Option<String>, CommandError> {
+    let subject = subject::open(source, None, &settings.archive, ui)?;
+    let rewriting = Rewriting { mode: Mode::Show, ..subject::rewriting(&subject, settings) };
+    match call {
+        Call::Context(Change::Items(Action::Restore, _))
+        | Call::MemoryRead(_)
+        | Call::ContextStats
+        | Call::ContextRefs(_) => Ok(None),
+        Call::Context(Change::Items(action, specs)) => {
+            let action = if *action == Action::Discard { CutAction::Discard } else { CutAction::Distill };
+            let (specs, roles, matches) = (specs.clone(), Roles::Both, Matches::One);
+            let (inputs, unmatched) = (Inputs::Leave, Unmatched::Report);
+            let request = CutRequest { action, specs, roles, matches, inputs, unmatched };
+            let report = cut(&request, OpenSession::of(&rewriting, subject.reading, ui)?)?;
+            Ok(report.rewritten.unchanged.is_none().then(|| report.to_string()))
+        }
+        Call::Context(Change::Prune) => {
+            let (pruning, reach) = pruning(&settings.pruning).map_err(CommandError::config)?;
+            let report = prune(&pruning, reach, &mut OpenSession::of(&rewriting, subject.reading, ui)?)?;
+            Ok(report.rewritten.unchanged.is_none().then(|| Told::plan(&report, ui.look()).to_string()))
+        }
+        Call::Context(Change::Fit(target, _)) => to_fit(*target, &rewriting, subject, ui),
+        Call::CompactContext => to_compact(&rewriting, subject, settings, ui),
+    }
+}
+
+fn to_fit(target: Target, rewriting: &Rewriting, subject: Subject, ui: &Ui) -> Result<Option<String>, CommandError> {
+    let work = OpenSession::of(rewriting, subject.reading, ui)?;
+    let target = target.of(work.calibration.window);
+    let size = work.size_of_stages(&Rewrite::default());
+    let (size, target) = (size.0, target.0);
+    Ok((size > target).then(|| {
+        format!(
+            "will shrink the context from {} tokens to {}, or as close to it as it can come: superseded results go first, \
+             then old ones, then a summary takes the place of the oldest messages",
+            count(size),
+            count(target)
+        )
+    }))
+}
+
+fn to_compact(
+    rewriting: &Rewriting,
+    subject: Subject,
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<Option<String>, CommandError> {
+    // What is wrong with the settings is told by the server.
+    let Ok(compacting) = &settings.compacting else { return Ok(None) };
+    let work = OpenSession::of(rewriting, subject.reading, ui)?;
+    let summaries = compacting.in_window(work.calibration.window);
+    let size = work.size(&Rewrite::default(), ThinkingReach::BehindChange)?;
+    let is_called_for = summaries.is_called_for(size, Trigger::OverBudget);
+    Ok(is_called_for.then(|| {
+        format!("will compact the context of {} tokens with the built-in engine, without a request", count(size.0))
+    }))
+}

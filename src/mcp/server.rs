@@ -1,0 +1,221 @@
+//! The protocol: the one file that knows of its library. Messages come in and go out; what they ask for is done by the
+//! handler, on a thread of its own, so that a call that takes long holds nothing else up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage, ContentBlock, ErrorData,
+    Implementation, JsonRpcMessage, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    ServerJsonRpcMessage, ToolAnnotations,
+};
+use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::{Transport, stdio};
+use rmcp::{RoleServer, ServerHandler, ServiceExt};
+use serde_json::{Map, Value};
+use tokio::sync::Notify;
+
+use super::answer::{Answer, Outcome};
+use super::call::Request;
+use super::handler::Handler;
+use super::settings::Settings;
+use super::tools::{Effect, INSTRUCTIONS, Tool};
+use crate::session::error::{CommandError, Completion};
+use crate::terminal::interrupt;
+use crate::terminal::ui::{Ui, Verbosity};
+
+/// Where newer clients say under which id they have written a call down.
+const CALL_ID: &str = "claudecode/toolUseId";
+
+/// How often a call that is under way asks whether somebody wants the program to stop.
+const WATCH: Duration = Duration::from_millis(50);
+
+/// Serves until the input ends. Standard output has nothing but messages of the protocol.
+///
+/// # Errors
+/// When the streams cannot be used, or somebody pressed Ctrl-C during a call.
+pub(crate) fn serve(settings: Settings, ui: &Ui) -> Result<Completion, CommandError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().context("start the server")?;
+    let idle = Arc::new(AtomicBool::new(true));
+    interrupt::end_while(&idle);
+    let (verbosity, color, stop) = ui.parts();
+    let handler = Server {
+        handler: Arc::new(Handler::new(settings, SystemTime::now())),
+        telling: Telling { verbosity, color, stop },
+        idle,
+        n_running: Arc::default(),
+        stopped: Arc::new(Notify::new()),
+    };
+    let (stopped, n_running) = (Arc::clone(&handler.stopped), Arc::clone(&handler.n_running));
+    let stop = Arc::clone(&handler.telling.stop);
+    let served = runtime.block_on(async {
+        let (input, output) = stdio();
+        let transport = Patient { inner: AsyncRwTransport::new(input, output), has_begun: false };
+        let running = match handler.serve(transport).await {
+            Ok(running) => running,
+            // The input ended before anything was asked.
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
+            Err(error) => return Err(CommandError::from(anyhow::Error::new(error).context("start the MCP session"))),
+        };
+        tokio::select! {
+            _ = running.waiting() => {}
+            () = stopped.notified() => return Err(CommandError::interrupted()),
+        }
+        // Nobody waits for what is still under way; it ends where nothing is half done.
+        stop.store(true, Ordering::SeqCst);
+        while n_running.load(Ordering::SeqCst) > 0 {
+            tokio::time::sleep(WATCH).await;
+        }
+        Ok(())
+    });
+    // A thread that waits for input cannot be asked to end.
+    runtime.shutdown_background();
+    served.map(|()| Completion::Full)
+}
+
+/// What answers messages.
+struct Server {
+    handler: Arc<Handler>,
+    /// What calls are told by; each has one of its own.
+    telling: Telling,
+    /// Set while no call is under way.
+    idle: Arc<AtomicBool>,
+    n_running: Arc<AtomicUsize>,
+    /// Told when a call has ended because the program shall stop.
+    stopped: Arc<Notify>,
+}
+
+/// What the [`Ui`] of a call is made of.
+struct Telling {
+    verbosity: Verbosity,
+    color: anstream::ColorChoice,
+    /// Set once the whole program shall stop.
+    stop: Arc<AtomicBool>,
+}
+
+impl Server {
+    /// Answers `request` on a thread for what may block. The call is told to stop when the client cancels it, when the
+    /// connection is gone, and when the program shall end.
+    async fn answer(&self, request: Request, context: &RequestContext<RoleServer>) -> Result<Answer, ErrorData> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let ui = Ui::to_agent(self.telling.verbosity, self.telling.color, Arc::clone(&stop));
+        let handler = Arc::clone(&self.handler);
+        let mut answering = tokio::task::spawn_blocking(move || handler.answer(&request, &ui));
+        loop {
+            tokio::select! {
+                answer = &mut answering => {
+                    return answer.map_err(|_| ErrorData::internal_error("the call ended without an answer", None));
+                }
+                () = context.ct.cancelled(), if !stop.load(Ordering::Relaxed) => stop.store(true, Ordering::Relaxed),
+                () = tokio::time::sleep(WATCH) => {
+                    if self.telling.stop.load(Ordering::Relaxed) {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(&self) {
+        self.n_running.fetch_add(1, Ordering::SeqCst);
+        self.idle.store(false, Ordering::SeqCst);
+    }
+
+    fn end(&self) {
+        let is_last = self.n_running.fetch_sub(1, Ordering::SeqCst) == 1;
+        if is_last && self.telling.stop.load(Ordering::SeqCst) {
+            self.stopped.notify_one();
+        } else if is_last {
+            self.idle.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("ctxc", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(Tool::ALL.into_iter().map(listed).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = Tool::named(&request.name) else {
+            let known = Tool::ALL.map(Tool::name).join(", ");
+            let message = format!("there is no tool {:?}; the tools are {known}", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let meta = |name| context.meta.get(name).and_then(Value::as_str).map(str::to_owned);
+        let request = Request { tool, arguments: request.arguments.unwrap_or_default(), call_id: meta(CALL_ID) };
+        self.begin();
+        let answer = self.answer(request, &context).await;
+        self.end();
+        let Answer { text, data, outcome } = answer?;
+        let blocks = vec![ContentBlock::text(text)];
+        let mut result = match outcome {
+            Outcome::Done => CallToolResult::success(blocks),
+            Outcome::Failed => CallToolResult::error(blocks),
+        };
+        result.structured_content = data;
+        Ok(result.into())
+    }
+}
+
+/// A tool as the protocol lists it.
+fn listed(tool: Tool) -> rmcp::model::Tool {
+    let object = |schema: Value| match schema {
+        Value::Object(schema) => Arc::new(schema),
+        _ => Arc::new(Map::new()),
+    };
+    let reads = tool.effect() == Effect::Reads;
+    let hints = ToolAnnotations::new().read_only(reads).destructive(false).open_world(tool == Tool::CompactContext);
+    let listed = rmcp::model::Tool::new(tool.name(), tool.description(), object(tool.input()));
+    let listed = listed.with_title(tool.title()).with_annotations(hints);
+    match tool.output() {
+        Some(schema) => listed.with_raw_output_schema(object(schema)),
+        None => listed,
+    }
+}
+
+/// A transport that passes over whatever comes before the first request, by which the library would be put off: nothing
+/// that is said before can mean anything.
+struct Patient<T> {
+    inner: T,
+    has_begun: bool,
+}
+
+impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
+    type Error = T::Error;
+
+    fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.inner.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            let message = self.inner.receive().await?;
+            self.has_begun |= matches!(message, JsonRpcMessage::Request(_));
+            if self.has_begun {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}

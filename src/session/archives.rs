@@ -1,0 +1,161 @@
+//! Opening the archive that an URL names, and the names under which it knows a session.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use anyhow::anyhow;
+
+use super::error::CommandError;
+use super::input::Input;
+use crate::report::size::{bytes, counted};
+use crate::session::options::Keep;
+use crate::terminal::ui::Ui;
+use ctxc_core::apply::{Masked, shell_word};
+use ctxc_core::version::{KeptSession, kept_sessions, n_masks};
+use ctxc_store as archive;
+use ctxc_store::{Archive, ArchiveUrl, hide_password, stored_bytes};
+use ctxc_transcript::session::session_id;
+
+/// Opens the archive at `url`, which is made where there is none yet.
+pub(crate) fn open(url: &str) -> Result<Box<dyn Archive>, CommandError> {
+    let url: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    Ok(archive::open(&url)?)
+}
+
+/// Opens the archive at `url` to read from it: looking makes none.
+pub(crate) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError> {
+    let url: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    archive::open_existing(&url)?.ok_or_else(|| {
+        let place = match &url {
+            ArchiveUrl::Sqlite(path) => path.display().to_string(),
+            ArchiveUrl::Memory | ArchiveUrl::Postgres(_) => url.to_string(),
+        };
+        CommandError::from(anyhow!("no archive at {place}")).hint("set its URL with --archive or CTXC_ARCHIVE")
+    })
+}
+
+/// Opens the archive at `url` to read from it, where there is one: looking makes none.
+pub(crate) fn open_if_there(url: &str) -> Result<Option<Box<dyn Archive>>, CommandError> {
+    let url: ArchiveUrl = url.parse().map_err(CommandError::config)?;
+    Ok(archive::open_existing(&url)?)
+}
+
+/// Warns where the archive at `url` is larger than its user wants it to be, who decides what goes (N-13).
+pub(crate) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
+    let Some(keep_max) = keep_max else { return };
+    // What was to be done is done; an archive that cannot be looked at is told of by the next command.
+    let Ok(place) = url.parse() else { return };
+    if let Some(size) = stored_bytes(&place).ok().flatten().filter(|size| *size > keep_max) {
+        ui.warning(format_args!(
+            "the archive {} uses {}, more than keep_max = {}; see `ctxc archive list --size`, or drop old sessions with \
+             `ctxc archive gc --sessions 90d`",
+            hide_password(url),
+            bytes(size),
+            bytes(keep_max),
+        ));
+    }
+}
+
+/// Says that texts in the file at `path` were purged by `ctxc forget`, where they were (N-12).
+pub(crate) fn say_masked(path: &Path, ui: &Ui) {
+    // One that cannot be read is told of elsewhere.
+    let masked = Masked::find(path, &|line| (n_masks(line) > 0).then(|| line.to_vec())).unwrap_or_default();
+    if masked.n_lines > 0 {
+        ui.warning(format_args!(
+            "{} with text that `ctxc forget` masked as [forgot***]{}",
+            counted(masked.n_lines, "line"),
+            if masked.has_thinking_behind { ", and thinking behind it, which the API may reject" } else { "" }
+        ));
+    }
+    if masked.has_thinking_behind {
+        ui.hint(format_args!("remove it with `ctxc prune {} --thinking`", shell_word(&path.display().to_string())));
+    }
+}
+
+/// Opens the archive that results of servers are kept in, where they are.
+pub(crate) fn open_for_results(keep: &Keep) -> Result<Option<Box<dyn Archive>>, CommandError> {
+    match keep {
+        Keep::In(url) => open(url).map(Some),
+        Keep::Nowhere => Ok(None),
+    }
+}
+
+/// Opens the same to look what is there by now: looking makes none.
+pub(crate) fn open_existing_results(keep: &Keep) -> Option<Box<dyn Archive>> {
+    match keep {
+        Keep::In(url) => open_existing(url).ok(),
+        Keep::Nowhere => None,
+    }
+}
+
+/// The sessions under which the operation that made `file` may be listed: by its name, and by its entries near both ends,
+/// for a client may have gone on under another id.
+pub(crate) fn sessions(file: &File, path: Option<&Path>) -> io::Result<Vec<String>> {
+    let stem = path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let ends = [part(file, SeekFrom::Start(0))?, tail(file)?];
+    let ids = ends.iter().flat_map(|bytes| {
+        memchr::memmem::find_iter(bytes, SESSION_KEY).filter_map(|at| id_at(bytes, at)).collect::<BTreeSet<_>>()
+    });
+    Ok(stem.into_iter().chain(ids).collect::<BTreeSet<_>>().into_iter().collect())
+}
+
+/// The session of the last entry that names one, looked for near the end of the file.
+pub(crate) fn last_session(file: &File) -> io::Result<Option<String>> {
+    let tail = tail(file)?;
+    Ok(memchr::memmem::rfind(&tail, SESSION_KEY).and_then(|at| id_at(&tail, at)))
+}
+
+/// The session that `archive` keeps under the id `name`, or under the only id that begins so, in any case; `None` where
+/// there is none.
+pub(crate) fn find_kept(archive: &dyn Archive, name: &str) -> Result<Option<KeptSession>, CommandError> {
+    let begins_so = |kept: &KeptSession| {
+        kept.id.as_bytes().get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    let mut found: Vec<KeptSession> = kept_sessions(archive)?.into_iter().filter(begins_so).collect();
+    if let Some(whole) = found.iter().position(|kept| kept.id.eq_ignore_ascii_case(name)) {
+        return Ok(Some(found.swap_remove(whole)));
+    }
+    if found.len() > 1 {
+        let ids: Vec<&str> = found.iter().map(|kept| kept.id.as_str()).collect();
+        return Err(CommandError::usage(anyhow!("session id {name:?} is ambiguous: {}", ids.join(", ")))
+            .hint("use a longer prefix"));
+    }
+    Ok(found.pop())
+}
+
+/// The id of the session in `file`: that of its name, else the last one in it, else its name whatever that is.
+pub(crate) fn own_id(path: Option<&Path>, file: &File) -> String {
+    let stem = || path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let named = path.and_then(session_id).map(str::to_owned);
+    named.or_else(|| last_session(file).ok().flatten()).or_else(stem).unwrap_or_else(|| "-".to_owned())
+}
+
+const SESSION_KEY: &[u8] = b"\"sessionId\":\"";
+/// How much of a file is near one of its ends.
+const NEAR: u64 = 64 * 1024;
+
+fn tail(file: &File) -> io::Result<Vec<u8>> {
+    let start = file.metadata()?.len().saturating_sub(NEAR);
+    part(file, SeekFrom::Start(start))
+}
+
+fn part(mut file: &File, from: SeekFrom) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(from)?;
+    file.take(NEAR).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The id behind the key at `at`, where both its ends are there.
+fn id_at(bytes: &[u8], at: usize) -> Option<String> {
+    let rest = bytes.get(at + SESSION_KEY.len()..)?;
+    let id = rest.get(..memchr::memchr(b'"', rest)?)?;
+    Some(String::from_utf8_lossy(id).into_owned())
+}
+
+/// The names of the session in `input`, under which operations may be listed.
+pub(crate) fn session_names(input: &Input) -> Result<Vec<String>, CommandError> {
+    Ok(sessions(&input.file, input.path.as_deref())?)
+}

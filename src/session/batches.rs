@@ -1,0 +1,203 @@
+//! The batches that a conversation starts with, and those that a compaction adds to them.
+
+use anyhow::Context;
+
+use super::error::CommandError;
+use crate::report::compact::{BatchRow, CompactStats, Kept};
+use crate::session::archives;
+use crate::session::open::OpenSession;
+use crate::session::options::{Consent, EngineChoice, Keep, Summaries, Summarizing};
+use crate::session::summarize::{calls, expect, fold};
+use ctxc_core::apply::{Labels, NamedBatch, PriorSummary, ReadChunk, find_batches};
+use ctxc_core::plan::{Batch, Clip, Ledger, refold, view};
+use ctxc_engine::Said;
+use ctxc_engine::run::Folded;
+
+/// Batches, oldest first.
+pub(crate) struct Batches {
+    all: Vec<NamedBatch>,
+    /// Those that were made now, also where others took their place at once.
+    added: Vec<NamedBatch>,
+    labels: Labels,
+    /// The session that is compacted.
+    session: String,
+    kept: Kept,
+    /// The summary so far.
+    existing: String,
+    /// What was asked for the new ones.
+    folded: Folded,
+}
+
+impl Batches {
+    /// What the session that `work` has read starts with: the batches that its boundary names, where the archive has them;
+    /// else what its summary says, whoever wrote it.
+    pub(crate) fn open(work: &mut OpenSession<'_>, prior: Option<&PriorSummary>) -> Result<Self, CommandError> {
+        let reading = &mut work.reading;
+        let session = archives::last_session(&reading.file).with_context(|| format!("read {}", reading.name))?;
+        let session = session.or_else(|| reading.stem.clone()).unwrap_or_else(|| "-".to_owned());
+        let mut opened = Self {
+            all: Vec::new(),
+            added: Vec::new(),
+            labels: Labels::default(),
+            session,
+            kept: Kept::Nowhere,
+            existing: prior.map(|prior| prior.text.clone()).unwrap_or_default(),
+            folded: Folded::default(),
+        };
+        let Keep::In(url) = &work.settings.keep else { return Ok(opened) };
+        opened.kept = Kept::InArchive;
+        let names = prior.map(|prior| prior.batches.as_slice()).unwrap_or_default();
+        let mut found = names.is_empty().then(Vec::new);
+        if let Some(archive) = archives::open_if_there(url)? {
+            opened.labels = Labels::of(&*archive, &opened.session)?;
+            found = find_batches(&*archive, names)?;
+        }
+        match found {
+            Some(batches) => {
+                if let Some(newest) = batches.last() {
+                    opened.existing.clone_from(&newest.batch.text);
+                }
+                opened.all = batches;
+            }
+            None => work.ui.warning(
+                "summaries of this session are missing from the archive; its opening text is used as the summary so far",
+            ),
+        }
+        Ok(opened)
+    }
+
+    /// Summarises `chunks`, each with the summary so far, and then the oldest summaries, once there are too many.
+    pub(crate) fn fold(
+        &mut self,
+        work: &OpenSession<'_>,
+        how: &Summaries,
+        chunks: Vec<ReadChunk>,
+        stats: &mut CompactStats,
+    ) -> Result<(), CommandError> {
+        let (said, batches): (Vec<Vec<Said>>, Vec<Batch>) =
+            chunks.into_iter().map(|chunk| (chunk.said, chunk.batch)).unzip();
+        let existing = std::mem::take(&mut self.existing);
+        let summaries = self.summarise(work, &said, &existing, &how.summarizing)?;
+        for (batch, text) in batches.into_iter().zip(summaries) {
+            self.add(Batch { text, ..batch }, Vec::new());
+        }
+        if let Some(oldest) = refold(self.all.len(), clip(how)) {
+            let said = earlier(self.all.get(oldest.clone()).unwrap_or_default());
+            let summary = self.summarise(work, &[said], "", &self.rest(&how.summarizing))?.pop();
+            let later = self.all.split_off(oldest.end);
+            let (names, batches): (Vec<String>, Vec<Batch>) =
+                self.all.drain(..).map(|named| (named.name, named.batch)).unzip();
+            self.add(Batch::over(&batches, summary.unwrap_or_default()), names);
+            self.all.extend(later);
+            stats.refolds += 1;
+        }
+        stats.calls = calls(&self.folded, &how.summarizing);
+        Ok(())
+    }
+
+    /// The summaries of `chunks`.
+    fn summarise(
+        &mut self,
+        work: &OpenSession<'_>,
+        chunks: &[Vec<Said>],
+        existing: &str,
+        how: &Summarizing,
+    ) -> Result<Vec<String>, CommandError> {
+        let keep = &work.settings.keep;
+        let Folded { summaries, spent, asked, n_secrets } =
+            fold(chunks, existing, how, keep, Some(&self.session), work.ui)?;
+        self.folded.spent += spent;
+        self.folded.asked.extend(asked);
+        self.folded.n_secrets = self.folded.n_secrets.max(n_secrets);
+        Ok(summaries)
+    }
+
+    /// How the oldest summaries are summarised: who has been asked for the first is not asked again, and what they cost
+    /// counts.
+    fn rest(&self, how: &Summarizing) -> Summarizing {
+        let mut rest = how.clone();
+        if let EngineChoice::Chat(asking) = &mut rest.engine {
+            let spent = self.folded.spent;
+            asking.consent = Consent::Given;
+            asking.terms.max_cost = asking.terms.max_cost.map(|most| most.saturating_sub(spent.cost + spent.may_cost));
+        }
+        rest
+    }
+
+    /// As [`Self::fold`] of a dry run in which nothing is asked: each summary is as long as it may be.
+    pub(crate) fn expect(
+        &mut self,
+        work: &OpenSession<'_>,
+        how: &Summaries,
+        chunks: &[ReadChunk],
+        stats: &mut CompactStats,
+    ) -> Result<(), CommandError> {
+        let most = usize::try_from(how.summarizing.limit.0.saturating_mul(4)).unwrap_or(usize::MAX);
+        let existing = std::mem::take(&mut self.existing);
+        let mut said: Vec<Vec<Said>> = Vec::with_capacity(chunks.len() + 1);
+        for ReadChunk { said: own, batch } in chunks {
+            let words: String = own.iter().map(|said| said.text.as_str()).collect();
+            self.add(Batch { text: words.chars().take(most).collect(), ..batch.clone() }, Vec::new());
+            said.push(own.clone());
+        }
+        if let Some(oldest) = refold(self.all.len(), clip(how)) {
+            let later = self.all.split_off(oldest.end);
+            said.push(earlier(&self.all));
+            let batches: Vec<Batch> = self.all.drain(..).map(|named| named.batch).collect();
+            self.add(Batch::over(&batches, "x".repeat(most)), Vec::new());
+            self.all.extend(later);
+            stats.refolds += 1;
+        }
+        stats.batches_created = self.added.len() as u64;
+        stats.calls = expect(&said, &existing, &how.summarizing, &work.settings.keep)?;
+        Ok(())
+    }
+
+    fn add(&mut self, batch: Batch, folds: Vec<String>) {
+        let named = NamedBatch::new(batch, &self.session, folds, &mut self.labels);
+        self.added.push(named.clone());
+        self.all.push(named);
+    }
+
+    /// What takes the place of the messages.
+    pub(crate) fn view(&self, how: &Summaries) -> String {
+        let batches: Vec<Batch> = self.all.iter().map(|named| named.batch.clone()).collect();
+        let mut ledger = Ledger::default();
+        for batch in &batches {
+            ledger.merge(batch.ledger.clone());
+        }
+        let session = (self.kept == Kept::InArchive).then_some(self.session.as_str());
+        view(&batches, clip(how), &ledger, session)
+    }
+
+    /// The batches that were made now.
+    pub(crate) fn added(&self) -> &[NamedBatch] {
+        &self.added
+    }
+
+    /// The names of all batches, as a boundary notes them; none where they are not kept.
+    pub(crate) fn names(&self) -> Vec<String> {
+        match self.kept {
+            Kept::InArchive => self.all.iter().map(|named| named.name.clone()).collect(),
+            Kept::Nowhere => Vec::new(),
+        }
+    }
+
+    /// Tells what there is now.
+    pub(crate) fn tell(&self, how: &Summaries, stats: &mut CompactStats) {
+        let is_new = |named: &NamedBatch| self.added.iter().any(|new| new.name == named.name);
+        stats.batches_created = self.added.len() as u64;
+        stats.batches = self.all.iter().map(|named| BatchRow::of(named, self.kept, is_new(named))).collect();
+        stats.omitted = self.all.len().saturating_sub(clip(how).room()) as u64;
+    }
+}
+
+/// What earlier summaries say, for the one that takes their place.
+fn earlier(batches: &[NamedBatch]) -> Vec<Said> {
+    let said = |named: &NamedBatch| Said { speaker: "summary".to_owned(), text: named.batch.text.clone() };
+    batches.iter().map(said).collect()
+}
+
+fn clip(how: &Summaries) -> Clip {
+    Clip { first: how.clip_first, last: how.clip_last }
+}

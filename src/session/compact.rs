@@ -1,0 +1,182 @@
+//! Compacting a conversation, as `compact`, `run` and a tool of agents do it: what is old is summarised, the summaries
+//! become batches, and a view of them takes its place.
+
+use std::num::NonZeroUsize;
+
+use anyhow::Context;
+
+use super::error::CommandError;
+use crate::report::compact::{ChunkRow, CompactReport, CompactStats, Reason};
+use crate::session::batches::Batches;
+use crate::session::open::OpenSession;
+use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Summaries, Trigger};
+use ctxc_core::apply::{
+    Compaction, NamedBatch, ReadChunk, Rewrite, Scope, ThinkingReach, compact, noted, own_edits, read_chunk,
+};
+use ctxc_core::version::Edit;
+use ctxc_transcript::text::{Stopped, Tokens, chars4};
+
+/// Compacts the session in `work`, where that is called for, and writes the result.
+///
+/// # Errors
+/// When anything fails; then nothing has changed, and nothing is kept.
+pub(crate) fn compact_session(
+    compacting: &Compacting,
+    trigger: Trigger,
+    work: &mut OpenSession<'_>,
+) -> Result<CompactReport, CommandError> {
+    let summaries = compacting.in_window(work.calibration.window);
+    if work.settings.mode == Mode::Do {
+        work.probe()?;
+    }
+    let rewritten = work.rewritten("compact");
+    let rewrite = Rewrite::default();
+    let size = work.size(&rewrite, ThinkingReach::BehindChange)?;
+    if matches!(summaries.summarizing.engine, EngineChoice::Extract) && summaries.is_called_for(size, trigger) {
+        work.ui.status("engine    extract (built in, offline)");
+    }
+    let (rewrite, compacted) = compact_conversation(work, &summaries, trigger, size, rewrite)?;
+    let mut report = CompactReport { rewritten, compacted };
+    let unchanged = report.compacted.why_unchanged();
+    report.rewritten.note_calls(report.compacted.calls.as_ref());
+    work.finish(rewrite, ThinkingReach::BehindChange, &unchanged, &mut report.rewritten)?;
+    if report.compacted.reason.is_none() {
+        let after = report.rewritten.tokens.chars4.after.context();
+        report.compacted.tokens_after = work.estimate().context(after);
+    }
+    Ok(report)
+}
+
+/// Compacts what `rewrite` leaves of the session that `work` has read, whose context is of `size`, where that is called
+/// for. Afterwards `work` has the compacted conversation, and what is returned is still to be done to it. Nothing is
+/// written, and where anything fails, nothing is kept (F-09).
+pub(crate) fn compact_conversation(
+    work: &mut OpenSession<'_>,
+    how: &Summaries,
+    trigger: Trigger,
+    size: Tokens,
+    mut rewrite: Rewrite,
+) -> Result<(Rewrite, CompactStats), CommandError> {
+    let mut stats = CompactStats::of(how.summarizing.engine.name(), size);
+    if trigger == Trigger::OverBudget {
+        stats.budget = Some(how.budget);
+    }
+    if !how.is_called_for(size, trigger) {
+        return Ok((rewrite, stats.unchanged(Reason::BelowBudget)));
+    }
+    let Some(mut scope) = scope(work, how.keep_recent, how.chunk_size, &rewrite)? else {
+        return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
+    };
+    if !rewrite.is_nothing() {
+        // Each step works on what the one before has left.
+        let edits = own_edits(&work.reading.index, &rewrite, &work.reading.past.lines);
+        rewrite = take(work, edits, &rewrite)?;
+        let Some(again) = self::scope(work, how.keep_recent, how.chunk_size, &rewrite)? else {
+            return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
+        };
+        scope = again;
+    }
+    let read = read(work, &scope)?;
+    stats.plan(&scope, read.iter().map(|chunk| ChunkRow::of(&chunk.batch, said_tokens(chunk))).collect());
+    let mut summaries = Batches::open(work, scope.prior.as_ref())?;
+    if work.settings.mode == Mode::Show && matches!(how.summarizing.engine, EngineChoice::Chat(_)) {
+        // Nothing is asked, so that it is only known what comes out at most.
+        summaries.expect(work, how, &read, &mut stats)?;
+        expect(work, &scope, chars4(&summaries.view(how)), &mut rewrite);
+        return Ok((rewrite, stats));
+    }
+    summaries.fold(work, how, read, &mut stats)?;
+    let view = summaries.view(how);
+    if chars4(&view) >= tokens_of(work, &scope, &rewrite) {
+        if trigger == Trigger::OverBudget {
+            return Ok((rewrite, stats.unchanged(Reason::NotSmaller)));
+        }
+        work.ui.warning("the summaries are larger than the messages that they replace");
+    }
+    if work.settings.keep == Keep::Nowhere && work.settings.mode == Mode::Do {
+        work.ui
+            .warning("without an archive, summaries cannot be searched, and the next compaction sees only their text");
+    }
+    let batches = summaries.names();
+    let reading = &work.reading;
+    let compaction = Compaction { scope: &scope, view: &view, size, batches: &batches };
+    let n_stored = reading.made(None).n_stored();
+    let edits = compact(reading.transcript(), &compaction, rewrite.clone(), &reading.past.lines, n_stored)
+        .with_context(|| format!("read {}", reading.name))?;
+    rewrite = take(work, edits, &rewrite)?;
+    rewrite.records.extend(summaries.added().iter().map(NamedBatch::record));
+    summaries.tell(how, &mut stats);
+    Ok((rewrite, stats))
+}
+
+/// The view that would take the place of `scope`, whose chunks say what `read` has. Nothing changes.
+pub(crate) fn view_of(
+    work: &mut OpenSession<'_>,
+    how: &Summaries,
+    scope: &Scope,
+    read: &[ReadChunk],
+) -> Result<String, CommandError> {
+    let mut summaries = Batches::open(work, scope.prior.as_ref())?;
+    summaries.fold(work, how, read.to_vec(), &mut CompactStats::default())?;
+    Ok(summaries.view(how))
+}
+
+/// What is compacted of what `rewrite` leaves, where the newest `keep_recent` messages stay.
+pub(crate) fn scope(
+    work: &OpenSession<'_>,
+    keep_recent: usize,
+    chunk_size: NonZeroUsize,
+    rewrite: &Rewrite,
+) -> Result<Option<Scope>, CommandError> {
+    let reading = &work.reading;
+    Ok(Scope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunk_size)
+        .with_context(|| format!("read {}", reading.name))?)
+}
+
+/// Lets a draft with `edits` take the place of what `work` has read, of which `rewrite` was to be done; what is returned is
+/// still to be done to it.
+pub(crate) fn take(work: &mut OpenSession<'_>, edits: Vec<Edit>, rewrite: &Rewrite) -> Result<Rewrite, CommandError> {
+    let reading = &mut work.reading;
+    let all = reading.past.pending.iter().cloned().chain(edits).collect();
+    let draft = reading.draft(all, work.archive.as_deref(), work.ui)?;
+    let left = noted(&reading.index, &reading.chain, rewrite, &reading.past.lines, &draft);
+    reading.replace(draft);
+    Ok(left)
+}
+
+/// What the chunks of `scope` say.
+pub(crate) fn read(work: &OpenSession<'_>, scope: &Scope) -> Result<Vec<ReadChunk>, CommandError> {
+    let reading = &work.reading;
+    let mut read = Vec::with_capacity(scope.chunks.len());
+    for chunk in &scope.chunks {
+        Stopped::check(work.ui.stop())?;
+        read.push(read_chunk(&reading.file, &reading.index, chunk).with_context(|| format!("read {}", reading.name))?);
+    }
+    Ok(read)
+}
+
+/// What an engine reads of `chunk`.
+fn said_tokens(chunk: &ReadChunk) -> Tokens {
+    chunk.said.iter().map(|said| chars4(&said.text)).sum()
+}
+
+/// What the model sees of all that goes.
+fn tokens_of(work: &OpenSession<'_>, scope: &Scope, rewrite: &Rewrite) -> Tokens {
+    let index = &work.reading.index;
+    let thinking = |line| index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
+    scope.gone.iter().map(|&line| rewrite.tokens(index, line) + thinking(line)).sum()
+}
+
+/// Takes what would go out of `rewrite`, with a view of so many tokens in its place, for a dry run.
+fn expect(work: &OpenSession<'_>, scope: &Scope, view: Tokens, rewrite: &mut Rewrite) {
+    let index = &work.reading.index;
+    for &line in &scope.gone {
+        let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
+        let seen = rewrite.tokens(index, line).0 + u64::from(thinking);
+        rewrite.save(line, seen.cast_signed());
+        rewrite.drop_line(line);
+    }
+    if let Some(first) = scope.first {
+        rewrite.save(first, -view.0.cast_signed());
+    }
+}

@@ -1,0 +1,58 @@
+//! Shortening texts, as `compress` and `run` do it.
+
+use anyhow::Context;
+
+use super::error::CommandError;
+use crate::report::calls::Calls;
+use crate::session::open::OpenSession;
+use crate::session::options::EngineChoice;
+use crate::session::shrink::{Shrunk, shrink};
+use ctxc_core::apply::{Rewrite, Tasks, add_edits, read_tasks};
+use ctxc_core::plan::{Selection, candidates};
+use ctxc_engine::run::Task;
+use ctxc_engine::run::{MinKept, Outcome};
+use ctxc_transcript::Turn;
+use ctxc_transcript::text::Tokens;
+
+/// The texts that `selection` wants, of what `rewrite` has left.
+pub(crate) fn tasks(
+    work: &OpenSession<'_>,
+    turns: &[Turn],
+    selection: &Selection,
+    min_tokens: Tokens,
+    rewrite: &Rewrite,
+) -> Result<Tasks, CommandError> {
+    let reading = &work.reading;
+    let candidates = candidates(&reading.index, &reading.chain, turns, selection);
+    Ok(read_tasks(&reading.file, &reading.index, &candidates, min_tokens, rewrite)
+        .with_context(|| format!("read {}", reading.name))?)
+}
+
+/// What came of tasks.
+pub(crate) struct Shortened {
+    /// What came of each, in their order.
+    pub(crate) outcomes: Vec<Outcome>,
+    /// What was asked for them, where a server was.
+    pub(crate) calls: Option<Calls>,
+}
+
+/// Runs `tasks` through the engine, refuses what keeps less of its facts than it has to, and adds to `rewrite` what came
+/// of them.
+pub(crate) fn shorten(
+    work: &OpenSession<'_>,
+    tasks: &[Task],
+    engine: &EngineChoice,
+    min_kept: Option<MinKept>,
+    rewrite: &mut Rewrite,
+) -> Result<Shortened, CommandError> {
+    let reading = &work.reading;
+    let Shrunk { ran, calls } = shrink(tasks, engine, work)?;
+    let outcomes = tasks.iter().zip(ran.outcomes).map(|(task, outcome)| match min_kept {
+        Some(min_kept) => min_kept.judge(task, outcome),
+        None => outcome,
+    });
+    let outcomes: Vec<Outcome> = outcomes.collect();
+    add_edits(&reading.file, &reading.index, tasks, &outcomes, rewrite)
+        .with_context(|| format!("read {}", reading.name))?;
+    Ok(Shortened { outcomes, calls })
+}

@@ -1,0 +1,288 @@
+//! Removing items that are named, or putting a summary in place of each.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, anyhow};
+
+use super::error::CommandError;
+use super::reading::Reading;
+use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow};
+use crate::report::rewritten::BeforeAfter;
+use crate::session::open::OpenSession;
+use ctxc_core::apply::{Calls, cut_inputs, cut_named, find_named, read_calls};
+use ctxc_core::apply::{CutOutcome, Instead, Item, Named, Rewrite, Shelf, Text, ThinkingReach};
+use ctxc_core::plan::{Place, Protected, Roles, Target};
+
+/// A target as it was typed, and the summary that is to take the place of what it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TargetSpec {
+    /// As it was typed.
+    pub(crate) typed: String,
+    pub(crate) target: Target,
+    pub(crate) summary: Option<String>,
+}
+
+/// What a pattern that fits several messages means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Matches {
+    /// One of them, and it is not known which.
+    One,
+    /// All of them: `--all-matches`.
+    All,
+}
+
+/// What to cut.
+#[derive(Debug)]
+pub(crate) struct CutRequest {
+    pub(crate) action: CutAction,
+    pub(crate) specs: Vec<TargetSpec>,
+    pub(crate) roles: Roles,
+    pub(crate) matches: Matches,
+    pub(crate) inputs: Inputs,
+    pub(crate) unmatched: Unmatched,
+}
+
+/// What becomes of targets of which none matches anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unmatched {
+    /// They are an error (W-13).
+    Refuse,
+    /// They are reported: an agent goes on from there.
+    Report,
+}
+
+impl Unmatched {
+    /// Refuses `specs` where none of them matches anything.
+    pub(crate) fn check(
+        self,
+        specs: &[TargetSpec],
+        mut matched: impl Iterator<Item = bool>,
+    ) -> Result<(), CommandError> {
+        if self == Self::Report || specs.is_empty() || matched.any(|is_matched| is_matched) {
+            return Ok(());
+        }
+        let typed: Vec<String> = specs.iter().map(|spec| format!("`{}`", spec.typed)).collect();
+        Err(CommandError::from(anyhow!("nothing matches {}", typed.join(", ")))
+            .hint("`ctxc refs --messages` lists handles and patterns"))
+    }
+}
+
+/// What becomes of the long parameters of calls whose results go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inputs {
+    /// They stay.
+    Leave,
+    /// They are shortened.
+    Shorten,
+}
+
+/// What becomes of what is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CutAction {
+    /// It goes, and a placeholder says what was there.
+    Discard,
+    /// A summary takes its place.
+    Distill,
+}
+
+impl CutAction {
+    const fn verb(self) -> &'static str {
+        match self {
+            Self::Discard => "discard",
+            Self::Distill => "distill",
+        }
+    }
+
+    const fn done(self) -> &'static str {
+        match self {
+            Self::Discard => "discarded",
+            Self::Distill => "distilled",
+        }
+    }
+}
+
+/// Cuts what is named of the session in `work`, and writes the result.
+pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<CuttingReport, CommandError> {
+    let CutRequest { action, specs, roles, matches, inputs, unmatched } = request;
+    let rewriting = work.settings;
+    let reading = &work.reading;
+    let (calls, items) = find(*action, specs, reading, *roles, *matches)?;
+    unmatched.check(specs, items.iter().map(|items| !items.is_empty()))?;
+    let cuts = cuts(specs, &items, &rewriting.shelf);
+    let mut rewrite = Rewrite::default();
+    let outcomes = cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), &mut rewrite)
+        .with_context(|| format!("read {}", reading.name))?;
+    let shortened = match inputs {
+        Inputs::Leave => Vec::new(),
+        Inputs::Shorten => {
+            let cut = outcomes.iter().filter(|(_, outcome)| is_cut(outcome));
+            let named = cut.filter_map(|(item, _)| call_of(*item, &calls)).collect();
+            cut_inputs(&reading.file, &reading.index, &named, &rewriting.shelf, &mut rewrite)
+                .with_context(|| format!("read {}", reading.name))?
+        }
+    };
+    let n_results = outcomes.iter().filter(|(item, outcome)| is_result(item) && is_cut(outcome)).count() as u64;
+    let rows = rows(specs, &items, outcomes, &calls);
+    let mut report = CuttingReport::new(work.rewritten(action.verb()), action.done(), rows, n_results);
+    report.add_inputs(&shortened);
+    let unchanged = report.why_unchanged();
+    work.finish(rewrite, ThinkingReach::BehindChange, unchanged, &mut report.rewritten)?;
+    Ok(report)
+}
+
+/// What each of `specs` names in `reading`, with the calls there.
+///
+/// # Errors
+/// When the session cannot be read, or an spec does not tell which of several it means.
+pub(crate) fn find(
+    action: CutAction,
+    specs: &[TargetSpec],
+    reading: &Reading,
+    roles: Roles,
+    matches: Matches,
+) -> Result<(Calls, Vec<Vec<Item>>), CommandError> {
+    let calls = calls_for(specs.iter().map(|spec| &spec.target), reading)?;
+    let targets: Vec<&Target> = specs.iter().map(|spec| &spec.target).collect();
+    let named =
+        find_named(reading.transcript(), &calls, &targets, roles).with_context(|| format!("read {}", reading.name))?;
+    let items = items(action, specs, named, &calls, matches)?;
+    refuse_two_summaries(specs, &items)?;
+    Ok((calls, items))
+}
+
+/// The `items` that `specs` name, each with what takes its place.
+pub(crate) fn cuts<'a>(specs: &'a [TargetSpec], items: &[Vec<Item>], shelf: &'a Shelf) -> Vec<(Item, Instead<'a>)> {
+    let of_one = |(spec, items): (&'a TargetSpec, &Vec<Item>)| {
+        let instead = spec.summary.as_deref().map_or(Instead::Placeholder(shelf), Instead::Summary);
+        items.iter().map(|item| (*item, instead)).collect::<Vec<_>>()
+    };
+    specs.iter().zip(items).flat_map(of_one).collect()
+}
+
+/// The place and the handle of the call whose result `item` is.
+fn call_of(item: Item, calls: &Calls) -> Option<(Place, String)> {
+    let Item::Result(call_idx) = item else { return None };
+    Some((calls.calls.get(call_idx)?.call, calls.handles.get(call_idx)?.to_string()))
+}
+
+/// The calls of the session, where any of `targets` is a handle.
+pub(crate) fn calls_for<'a>(
+    targets: impl IntoIterator<Item = &'a Target>,
+    reading: &Reading,
+) -> Result<Calls, CommandError> {
+    if !targets.into_iter().any(|target| matches!(target, Target::Call(_))) {
+        return Ok(Calls::default());
+    }
+    let calls = read_calls(reading.transcript(), &Protected::default());
+    Ok(calls.with_context(|| format!("read {}", reading.name))?)
+}
+
+/// What each target names. One that does not tell which of several it means is refused.
+fn items(
+    action: CutAction,
+    specs: &[TargetSpec],
+    named: Vec<Named>,
+    calls: &Calls,
+    matches: Matches,
+) -> Result<Vec<Vec<Item>>, CommandError> {
+    let item = |text: &Text| Item::Text(text.line);
+    let refused = |typed: &str, n_fitting: usize, what: &str| {
+        anyhow!("cannot {} `{typed}`: it matches {n_fitting} {what}, nothing was changed", action.verb())
+    };
+    let of_one = |(spec, named): (&TargetSpec, Named)| match named {
+        Named::Nothing => Ok(Vec::new()),
+        Named::Call(call_idx) => Ok(vec![Item::Result(call_idx)]),
+        Named::Message(text) => Ok(vec![item(&text)]),
+        Named::Messages(texts) if matches == Matches::All => Ok(texts.iter().map(item).collect()),
+        Named::Messages(texts) => {
+            let rows = texts.iter().map(|text| format!("line {}: {}", text.line.number(), text.start));
+            Err(CommandError::from(refused(&spec.typed, texts.len(), "messages"))
+                .hint(list("give more of the text of one of these, or --all-matches for all of them", rows)))
+        }
+        Named::Calls(call_idxs) => {
+            let rows = call_idxs.iter().filter_map(|&at| {
+                Some(format!("{}, line {}", calls.handles.get(at)?, calls.calls.get(at)?.call.line.number()))
+            });
+            Err(CommandError::from(refused(&spec.typed, call_idxs.len(), "tool calls"))
+                .hint(list("give all digits of one of these", rows)))
+        }
+    };
+    specs.iter().zip(named).map(of_one).collect()
+}
+
+/// How many rows a hint lists.
+const N_LISTED: usize = 20;
+
+/// `head`, and below it the rows, the first few of them.
+pub(crate) fn list(head: &str, rows: impl Iterator<Item = String>) -> String {
+    let rows: Vec<String> = rows.collect();
+    let more = rows.len().checked_sub(N_LISTED).filter(|n| *n > 0).map(|n| format!("and {n} more"));
+    let shown = rows.into_iter().take(N_LISTED).chain(more);
+    shown.fold(format!("{head}:"), |list, row| list + "\n  " + &row)
+}
+
+/// Refuses two different summaries for one thing.
+fn refuse_two_summaries(specs: &[TargetSpec], items: &[Vec<Item>]) -> Result<(), CommandError> {
+    let mut summaries: HashMap<Item, &TargetSpec> = HashMap::new();
+    for (spec, items) in specs.iter().zip(items) {
+        for item in items {
+            let first = summaries.entry(*item).or_insert(spec);
+            if first.summary != spec.summary {
+                return Err(CommandError::usage(anyhow!(
+                    "`{}` and `{}` name the same item with different summaries",
+                    spec.typed,
+                    first.typed
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_result(item: &Item) -> bool {
+    matches!(item, Item::Result(_))
+}
+
+fn is_cut(outcome: &CutOutcome) -> bool {
+    matches!(outcome, CutOutcome::Cut { .. })
+}
+
+/// A row for each target. What two targets name stands in the row of the first.
+fn rows(
+    specs: &[TargetSpec],
+    items: &[Vec<Item>],
+    mut outcomes: HashMap<Item, CutOutcome>,
+    calls: &Calls,
+) -> Vec<TargetRow> {
+    let row = |(spec, items): (&TargetSpec, &Vec<Item>)| {
+        let mut rows = Vec::new();
+        let mut outcome = if items.is_empty() { TargetOutcome::NoMatch } else { TargetOutcome::NamedTwice };
+        let mut tokens_saved = 0;
+        for item in items {
+            match outcomes.remove(item) {
+                Some(CutOutcome::Cut { cut, what }) => {
+                    tokens_saved += cut.saved();
+                    let tokens = BeforeAfter { before: cut.before, after: cut.after };
+                    rows.push(ItemRow { name: cut.name, what, line: line_of(*item, calls), tokens });
+                    outcome = TargetOutcome::Cut;
+                }
+                Some(CutOutcome::AlreadyCut) if rows.is_empty() => outcome = TargetOutcome::AlreadyCut,
+                Some(CutOutcome::Unanswered) if rows.is_empty() => outcome = TargetOutcome::Unanswered,
+                Some(CutOutcome::AlreadyCut | CutOutcome::Unanswered) | None => {}
+            }
+        }
+        TargetRow { target: spec.typed.clone(), outcome, items: rows, tokens_saved }
+    };
+    specs.iter().zip(items).map(row).collect()
+}
+
+/// The line of an item, from 1.
+fn line_of(item: Item, calls: &Calls) -> u32 {
+    match item {
+        Item::Text(line) => line.number(),
+        Item::Result(call_idx) => {
+            let place = calls.calls.get(call_idx).and_then(|call| call.result);
+            place.map_or(0, |place| place.line.number())
+        }
+    }
+}

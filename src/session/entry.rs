@@ -1,0 +1,67 @@
+//! What an id stands for in an archive: an operation, a line or a record.
+
+use anyhow::anyhow;
+
+use super::error::CommandError;
+use ctxc_store::{Archive, ArchiveError, DocumentId, ObjectKind, Operation};
+use ctxc_transcript::text::Digest;
+
+/// What an id stands for.
+pub(crate) enum Named {
+    Operation(Box<Operation>),
+    Document(DocumentId),
+}
+
+/// What `id`, or what begins with it, stands for in `archive`, which is at `url`.
+///
+/// # Errors
+/// When nothing does, or several things do.
+pub(crate) fn named(id: &str, archive: &dyn Archive, url: &str) -> Result<Named, CommandError> {
+    // Ids and digests are written in lower case.
+    let id = id.to_ascii_lowercase();
+    let mut names: Vec<String> = Vec::new();
+    let mut found = None;
+    match archive.operation(&id) {
+        Ok(Some(operation)) if operation.id == id => return Ok(Named::Operation(Box::new(operation))),
+        Ok(Some(operation)) => {
+            names.push(format!("operation {}", operation.id));
+            found = Some(Named::Operation(Box::new(operation)));
+        }
+        Ok(None) => {}
+        Err(ArchiveError::AmbiguousOperation { ids, .. }) => {
+            names.extend(ids.iter().map(|id| format!("operation {id}")));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    for document in archive.begins_with(&id)?.into_iter().chain(masked(&id, archive)?) {
+        let what = if matches!(document, DocumentId::Line(_)) { "entry" } else { "record" };
+        names.push(format!("{what} {}", document.digest().to_string().chars().take(16).collect::<String>()));
+        found = Some(Named::Document(document));
+    }
+    match (names.as_slice(), found) {
+        ([_], Some(found)) => Ok(found),
+        ([], _) => Err(CommandError::from(anyhow!("no match for {id} in {url}")).hint(
+            "run `ctxc archive list` or `ctxc archive search` to find ids; use --archive if another archive was used",
+        )),
+        (several, _) => {
+            Err(CommandError::usage(anyhow!("id {id:?} is ambiguous: {}", several.join(", ")))
+                .hint("use a longer prefix"))
+        }
+    }
+}
+
+/// The lines that had a digest which begins so, before `ctxc forget` masked something in them: placeholders still name it.
+fn masked(id: &str, archive: &dyn Archive) -> Result<Vec<DocumentId>, CommandError> {
+    let mut lines = Vec::new();
+    for (digest, _) in archive.object_keys(ObjectKind::Forgotten)? {
+        if !digest.to_string().starts_with(id) {
+            continue;
+        }
+        let ids = archive.object(ObjectKind::Forgotten, digest)?.map(|object| object.lines).unwrap_or_default();
+        archive.each_line(&ids, &mut |_, line| {
+            lines.push(DocumentId::Line(Digest::of(line)));
+            Ok(())
+        })?;
+    }
+    Ok(lines)
+}

@@ -1,0 +1,307 @@
+//! How a command ends: done, done in part, or with an error that says what to do next.
+//!
+//! The one place that knows how the failures of the library are explained: hints for each stand in [`explain`].
+
+use std::io;
+
+use anyhow::anyhow;
+use jiff::{Timestamp, Unit};
+
+use crate::report::envelope::ErrorReport;
+use crate::report::size::count;
+use crate::terminal::interrupt::INTERRUPTED;
+use crate::terminal::ui::Ui;
+use ctxc_core::apply::ApplyError;
+use ctxc_engine::{EngineError, Remedy};
+use ctxc_transcript::session::{Candidate, SessionError};
+use ctxc_transcript::text::{Stopped, Tokens};
+
+/// How a command ended that did what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// In full, or there was nothing to do.
+    Full,
+    /// With `--strict`: something was kept or failed.
+    Partial,
+    /// In full, and what it looked for was found: errors in a transcript.
+    Errors,
+}
+
+impl Completion {
+    /// 0 for all, 3 for a part, 1 for errors that were found.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Full => 0,
+            Self::Partial => 3,
+            Self::Errors => 1,
+        }
+    }
+}
+
+/// The kind of an error, which decides the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The arguments do not make sense.
+    Usage,
+    /// The configuration or the environment does not.
+    Config,
+    /// The work failed and nothing was written.
+    Failed,
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+    /// The reader of standard output went away.
+    ClosedPipe,
+}
+
+/// Why a command ended without doing what it was asked.
+///
+/// The text of an error of the library, with its context, fits after "cannot": `list /a: permission denied`. One that the
+/// program words itself is a sentence: `--timeout must be greater than 0`.
+#[derive(Debug)]
+pub struct CommandError {
+    kind: Kind,
+    error: anyhow::Error,
+    hints: Vec<String>,
+}
+
+/// The error of a target that cannot be reached, with the lowest figure that can.
+pub(crate) fn too_low(target: Tokens, lowest: Tokens) -> CommandError {
+    let (target, lowest) = (count(target.0), count(lowest.0));
+    anyhow!("target not reachable: {target} tokens; the lowest reachable figure is {lowest}").into()
+}
+
+impl CommandError {
+    /// Arguments that do not make sense. Exit code 2.
+    #[must_use]
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self { kind: Kind::Usage, ..explain(error.into()) }
+    }
+
+    /// A configuration or an environment that does not make sense. Exit code 2.
+    #[must_use]
+    pub fn config(error: impl Into<anyhow::Error>) -> Self {
+        Self { kind: Kind::Config, ..explain(error.into()) }
+    }
+
+    /// An interrupt. Exit code 130.
+    #[must_use]
+    pub fn interrupted() -> Self {
+        Self { kind: Kind::Interrupted, error: anyhow::anyhow!("interrupted"), hints: Vec::new() }
+    }
+
+    /// The same error with one more hint on what to do next, a sentence without a full stop.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// The problem as a sentence, without hints.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        // Only a message that was worded here is a text and nothing else.
+        let is_worded_here = self.error.is::<String>() || self.error.is::<&str>();
+        let is_alone = self.error.chain().nth(1).is_none();
+        let cannot = if is_worded_here && is_alone { "" } else { "cannot " };
+        format!("{cannot}{:#}", self.error)
+    }
+
+    /// The hints.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The problem and the hints as lines of text.
+    #[must_use]
+    pub fn explained(&self) -> String {
+        let hints = self.hints.iter().map(|hint| format!("\nhint: {hint}"));
+        format!("error: {}{}", self.sentence(), hints.collect::<String>())
+    }
+
+    /// The problem and the hints as data.
+    #[must_use]
+    pub fn report(&self) -> ErrorReport {
+        let hint = Some(self.hints.join("\n")).filter(|hint| !hint.is_empty());
+        ErrorReport { message: self.sentence(), hint, exit: self.exit_code() }
+    }
+
+    /// The first cause of type `E` in the chain, if there is one.
+    #[must_use]
+    pub fn cause<E: std::error::Error + Send + Sync + 'static>(&self) -> Option<&E> {
+        self.error.chain().find_map(|cause| cause.downcast_ref())
+    }
+
+    /// Says what failed and what to do next; nothing where nobody listens any more.
+    pub fn print(&self, ui: &Ui) {
+        match self.kind {
+            Kind::ClosedPipe => return,
+            Kind::Interrupted | Kind::Usage | Kind::Config | Kind::Failed => ui.error(self.sentence()),
+        }
+        for hint in &self.hints {
+            ui.error_hint(hint);
+        }
+    }
+
+    /// The exit code of this end (U-02).
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self.kind {
+            Kind::Failed | Kind::ClosedPipe => 1,
+            Kind::Usage | Kind::Config => 2,
+            Kind::Interrupted => INTERRUPTED,
+        }
+    }
+}
+
+/// Any error is a failure, unless [`explain`] knows better.
+impl<E: Into<anyhow::Error>> From<E> for CommandError {
+    fn from(error: E) -> Self {
+        explain(error.into())
+    }
+}
+
+/// The kind of an error and the hints that go with it, from what stands in its chain.
+fn explain(error: anyhow::Error) -> CommandError {
+    let is_closed_pipe = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe);
+    let is_stopped = error.chain().filter_map(|cause| cause.downcast_ref()).any(Stopped::is);
+    if is_stopped {
+        return CommandError::interrupted();
+    }
+    let kind = if is_closed_pipe { Kind::ClosedPipe } else { Kind::Failed };
+    let mut hints = error.chain().find_map(|cause| cause.downcast_ref()).map(session_hints).unwrap_or_default();
+    hints.extend(error.chain().find_map(|cause| cause.downcast_ref().and_then(apply_hint)).map(str::to_owned));
+    let engine_error: Option<&EngineError> = error.chain().find_map(|cause| cause.downcast_ref());
+    hints.extend(engine_error.and_then(|error| error.remedy).map(|remedy| remedy_hint(remedy, MAIN_KEY)));
+    CommandError { kind, error, hints }
+}
+
+/// The variable that sets the key of the main server.
+const MAIN_KEY: &str = "CTXC_API_KEY";
+
+/// What to do where a server, whose key the variable `key` sets, does not answer as it should.
+pub(crate) fn remedy_hint(remedy: Remedy, key: &str) -> String {
+    let hint = match remedy {
+        Remedy::Key => return format!("check OPENROUTER_API_KEY or {key}"),
+        Remedy::Credit => "add credit, or use a cheaper --model",
+        Remedy::Permission => "check the permissions of the key and the privacy settings of the account",
+        Remedy::Model => "check --model and --base-url, which usually ends in /v1",
+        Remedy::Address => "check that the server runs, and --base-url, which usually ends in /v1",
+        Remedy::Proxy => "check HTTPS_PROXY, or add the host to NO_PROXY",
+        Remedy::Rate => "lower --concurrency or --rpm",
+        Remedy::Patience => "raise --timeout, or use a faster model",
+    };
+    hint.to_owned()
+}
+
+/// What to do where a result has no place, or its source no original.
+fn apply_hint(error: &ApplyError) -> Option<&'static str> {
+    match error {
+        ApplyError::Exists(_) => Some("use another file, or --force to overwrite it"),
+        ApplyError::IsSource(_) => Some("use another file, or --in-place to replace the source"),
+        ApplyError::JustWritten(..) => Some("end the session first, or use --force if no client has it open"),
+        ApplyError::Locked(_) => Some("wait until it is done, and run the command again"),
+        ApplyError::SourceChanged(_) | ApplyError::ChangedWhileRead => {
+            Some("end the session that writes to it and run the command again")
+        }
+        ApplyError::NoOperation(_) => {
+            Some("use --archive if another archive was used; a .bak file beside it may hold the source")
+        }
+        ApplyError::Version(_) => Some("nothing was written; run `ctxc archive list` to inspect the archive"),
+        ApplyError::LostOriginal(_) | ApplyError::NotTheSource => {
+            Some("nothing was written; look for a .bak file beside the session")
+        }
+        ApplyError::OtherConversation(_) => Some("nothing was written; run `ctxc check` on the source"),
+        ApplyError::NewProblems(_) | ApplyError::Edit { .. } | ApplyError::Broken(_) => {
+            Some("nothing was written; this is a bug in ctxc, please report it")
+        }
+        ApplyError::Write(_, source) => match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Some("free some space, or use -o FILE on another disk")
+            }
+            io::ErrorKind::NotFound => Some("create the folder first"),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Some("check the permissions of the folder, or use -o FILE")
+            }
+            _ => None,
+        },
+        ApplyError::Late { .. } => Some("append the last lines of the backup to it; the file itself was replaced"),
+        ApplyError::Read(_) | ApplyError::WriteResult(_) | ApplyError::Archive(_) => None,
+    }
+}
+
+fn session_hints(error: &SessionError) -> Vec<String> {
+    let list = |head: &str| {
+        // The id is enough where it is found by it.
+        let is_by_id = matches!(error, SessionError::Unknown { .. });
+        let rows = error.candidates().iter().map(|it| match it.path.file_stem() {
+            Some(id) if is_by_id => format!("\n  {}  {}", modified(it), id.to_string_lossy()),
+            Some(_) | None => format!("\n  {}", describe(it)),
+        });
+        rows.fold(head.to_owned(), |list, row| list + &row)
+    };
+    match error {
+        SessionError::Unknown { candidates, .. } if candidates.is_empty() => {
+            vec!["use a path, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned()]
+        }
+        SessionError::Unknown { .. } => vec![list("the newest sessions are:")],
+        SessionError::Ambiguous { .. } => vec![list("use a longer prefix or a path:")],
+        SessionError::NoneHere { .. } => {
+            vec!["name a session; `ctxc list --all` lists those of all projects".to_owned()]
+        }
+        SessionError::NoSessions { .. } => {
+            vec!["use a path, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned()]
+        }
+        SessionError::Folder { candidates, .. } if candidates.is_empty() => {
+            vec!["use the path of a file in it".to_owned()]
+        }
+        SessionError::Folder { .. } => vec![list("use the path of a file in it, such as:")],
+        SessionError::Unreadable { .. } => vec!["check its permissions, or use a path".to_owned()],
+    }
+}
+
+/// When it was last written, to the second and in UTC, and its path.
+pub(crate) fn describe(candidate: &Candidate) -> String {
+    format!("{}  {}", modified(candidate), candidate.path.display())
+}
+
+/// When it was last written, to the second and in UTC.
+fn modified(candidate: &Candidate) -> String {
+    let modified = Timestamp::try_from(candidate.modified).and_then(|time| time.round(Unit::Second));
+    modified.map_or_else(|_| "-".to_owned(), |time| time.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    // U-02
+    #[test]
+    fn each_kind_has_its_exit_code() {
+        let of = |error: CommandError| error.exit_code();
+        assert_eq!(of(anyhow::anyhow!("x").into()), 1);
+        assert_eq!(of(CommandError::usage(anyhow::anyhow!("x"))), 2);
+        assert_eq!(of(CommandError::config(anyhow::anyhow!("x"))), 2);
+        assert_eq!(of(CommandError::interrupted()), 130);
+        assert_eq!(Completion::Partial.exit_code(), 3);
+    }
+
+    // S-08
+    #[test]
+    fn a_closed_pipe_is_known_wherever_it_stands_in_the_chain() {
+        let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
+        let error = Err::<(), _>(pipe).context("write to standard output").unwrap_err();
+        assert_eq!(CommandError::from(error).kind(), Kind::ClosedPipe);
+    }
+}

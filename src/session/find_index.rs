@@ -1,0 +1,193 @@
+//! The index of `ctxc find`, brought up to date with the sessions that are searched.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::error::CommandError;
+use crate::report::list::Projects;
+use crate::session::archives;
+use crate::terminal::progress::Progress;
+use crate::terminal::ui::Ui;
+use ctxc_core::apply::{FindError, SessionFile, kept_key, stamp, take_up_file, take_up_kept};
+use ctxc_core::version::{KeptSession, kept_sessions};
+use ctxc_store::{Archive, ArchiveUrl, FindIndex, FindSource, ObjectKind, hide_password};
+use ctxc_transcript::session::{
+    Candidate, Places, of_all_projects, of_project, session_id, session_of_subagent, subagents_of_all_projects,
+    subagents_of_project,
+};
+use ctxc_transcript::text::{Digest, Stopped};
+
+/// The sessions that are searched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sessions<'a> {
+    pub(crate) places: &'a Places,
+    pub(crate) projects: Projects,
+    /// The folder of the current project, where that alone is searched.
+    pub(crate) project: Option<&'a str>,
+    /// The URL of the archive.
+    pub(crate) archive: &'a str,
+    /// Where the index is, where the archive is on a server.
+    pub(crate) data_dir: Option<&'a Path>,
+}
+
+/// The sources that the index has, by their keys, with their numbers.
+type Known = HashMap<String, (i64, FindSource)>;
+
+/// The index, up to date with `sessions`, and the archive, where there is one.
+///
+/// # Errors
+/// When the index cannot be used. A session that cannot be read is left out, and an archive that cannot is warned of.
+pub(crate) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Option<Box<dyn Archive>>), CommandError> {
+    let url: ArchiveUrl = sessions.archive.parse().map_err(CommandError::config)?;
+    let mut index = match index_path(&url, sessions.data_dir) {
+        Some(path) => FindIndex::open(&std::path::absolute(path)?)?,
+        None => FindIndex::in_memory()?,
+    };
+    let known = index.sources()?;
+    let mut seen = files(&mut index, &known, sessions, ui)?;
+    let archive = archives::open_if_there(sessions.archive).and_then(|archive| {
+        if let Some(archive) = &archive {
+            seen.extend(kept(&mut index, &known, &**archive, sessions, ui)?);
+        }
+        Ok(archive)
+    });
+    let archive = match archive {
+        Ok(archive) => archive,
+        Err(error) if error.kind() == super::error::Kind::Interrupted => return Err(error),
+        Err(error) => {
+            ui.warning(format_args!("{} was not searched: {}", hide_password(sessions.archive), error.sentence()));
+            None
+        }
+    };
+    forget_others(&mut index, &known, &seen, sessions, archive.is_some())?;
+    Ok((index, archive))
+}
+
+/// Where the index lies: beside an archive that is a file, else in the data folder (N-09). Each archive has its own.
+pub(crate) fn index_path(url: &ArchiveUrl, data_dir: Option<&Path>) -> Option<PathBuf> {
+    match url {
+        ArchiveUrl::Memory => None,
+        ArchiveUrl::Sqlite(path) => Some(path.with_extension("find.sqlite")),
+        ArchiveUrl::Postgres(server) => {
+            let name: String = Digest::of(server.to_string().as_bytes()).to_string().chars().take(12).collect();
+            Some(data_dir?.join(format!("find-{name}.sqlite")))
+        }
+    }
+}
+
+/// Takes up what is new in the files; their keys.
+fn files(
+    index: &mut FindIndex,
+    known: &Known,
+    sessions: Sessions<'_>,
+    ui: &Ui,
+) -> Result<HashSet<String>, CommandError> {
+    let (mut candidates, of_subagents) = match sessions.projects {
+        Projects::Current => (of_project(sessions.places)?, subagents_of_project(sessions.places)?),
+        Projects::All => (of_all_projects(sessions.places)?, subagents_of_all_projects(sessions.places)?),
+    };
+    candidates.extend(of_subagents);
+    // Of texts that have the words, the newest are ranked: those that are indexed last.
+    candidates.sort_by_key(|candidate| candidate.modified);
+    let mut seen = HashSet::new();
+    let mut changed = Vec::new();
+    let mut n_bytes = 0;
+    for Candidate { path, modified, len } in candidates {
+        // A name that is not UTF-8 has no session id.
+        let Some(key) = path.to_str().map(str::to_owned) else { continue };
+        let known = known.get(&key).map(|(_, source)| source);
+        if known.is_none_or(|source| source.stamp != stamp(len, modified)) {
+            n_bytes += len.saturating_sub(known.map_or(0, |source| source.n_bytes));
+            changed.push(path);
+        }
+        seen.insert(key);
+    }
+    let mut bar = (!changed.is_empty()).then(|| Progress::start(ui, "indexing", n_bytes));
+    for path in changed {
+        Stopped::check(ui.stop())?;
+        let (Some(key), Some(session)) = (path.to_str(), session_of(&path)) else { continue };
+        let project = project_of(&path, sessions.places);
+        let file = SessionFile { path: &path, key, project: &project, session: &session };
+        let done = take_up_file(index, file, ui.stop(), &mut |n_bytes| {
+            if let Some(bar) = &mut bar {
+                bar.advance(n_bytes);
+            }
+        });
+        match done {
+            // One that went away since, or cannot be read, is no reason to leave the others out.
+            Err(FindError::Read(error)) if !Stopped::is(&error) => {
+                ui.detail(format_args!("{key} was not searched: {error}"));
+            }
+            done => done?,
+        }
+    }
+    Ok(seen)
+}
+
+/// The id of the session that a file is of, or that a subagent belongs to.
+fn session_of(path: &Path) -> Option<String> {
+    session_id(path).map(str::to_owned).or_else(|| session_of_subagent(path).ok().flatten())
+}
+
+/// The name of the project folder in which a file lies, or some folder of it.
+fn project_of(path: &Path, places: &Places) -> String {
+    let within = path.strip_prefix(&places.projects).ok().and_then(|path| path.components().next());
+    within.map(|name| name.as_os_str().to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Takes up what is new in the archive; the keys of what it keeps.
+fn kept(
+    index: &mut FindIndex,
+    known: &Known,
+    archive: &dyn Archive,
+    sessions: Sessions<'_>,
+    ui: &Ui,
+) -> Result<HashSet<String>, CommandError> {
+    let mark = archive.objects_mark(ObjectKind::Session)?;
+    if index.has_kept(sessions.project, &mark)? {
+        return Ok(known.keys().filter(|key| key.starts_with("kept:")).cloned().collect());
+    }
+    let mut seen = HashSet::new();
+    for session in kept_sessions(archive)? {
+        Stopped::check(ui.stop())?;
+        let project = session.path.as_deref().map(folder_name).unwrap_or_default();
+        if sessions.project.is_some_and(|wanted| wanted != project) {
+            continue;
+        }
+        let key = kept_key(&session);
+        if known.get(&key).is_none_or(|(_, source)| is_other(source.stamp.as_str(), &session)) {
+            take_up_kept(index, archive, &session, &project, ui.stop())?;
+        }
+        seen.insert(key);
+    }
+    index.note_kept(sessions.project, &mark)?;
+    Ok(seen)
+}
+
+fn is_other(stamp: &str, session: &KeptSession) -> bool {
+    stamp != session.state
+}
+
+/// Forgets what is no longer there of what is searched.
+fn forget_others(
+    index: &mut FindIndex,
+    known: &Known,
+    seen: &HashSet<String>,
+    sessions: Sessions<'_>,
+    has_archive: bool,
+) -> Result<(), CommandError> {
+    for (key, (number, source)) in known {
+        let is_searched = sessions.project.is_none_or(|project| project == source.project);
+        if is_searched && !seen.contains(key) && (has_archive || !key.starts_with("kept:")) {
+            index.begin()?;
+            index.drop_source(*number)?;
+            index.commit()?;
+        }
+    }
+    Ok(())
+}
+
+/// The name of the folder in which `path` lies.
+fn folder_name(path: &Path) -> String {
+    path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

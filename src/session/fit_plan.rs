@@ -1,0 +1,224 @@
+//! Planning a fit: the stages that bring a context just down to a target (W-02). Results go first, item by item; where they
+//! are not enough, the oldest messages are compacted into a summary of the size that is left.
+
+use std::num::NonZeroUsize;
+
+use anyhow::Context;
+
+use super::error::CommandError;
+use super::reading::Reading;
+use crate::session::fit_view::{Floor, MessageSizes, Range, View};
+use crate::session::open::OpenSession;
+use crate::session::options::{EngineChoice, Summaries, Summarizing};
+use ctxc_core::apply::{PrunedCall, Rewrite, Shelf, prune, pruning};
+use ctxc_core::plan::{
+    CompactStage, FitChoice, Need, PlannedCut, PruneStage, Removable, RemovableClass, Rule, Stage, ThinkingBehind, fit,
+};
+use ctxc_core::version::ThinkingPolicy;
+use ctxc_engine::Prompts;
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::{Calibration, Transcript};
+
+/// How many tokens a digest has at most.
+const DIGEST: u64 = 40;
+/// What closes an open tool loop is counted as, with room to spare.
+const CLOSING: u64 = 64;
+/// How the target is reached.
+#[derive(Debug)]
+pub(crate) enum Fitting {
+    /// By these stages. Where messages are compacted, the newest of them has so many tokens.
+    Stages(Vec<Stage>, Option<Tokens>),
+    /// Not at all: this is the lowest figure that can be reached.
+    TooLow(Tokens),
+}
+
+/// What is known of a session before anything is removed from it.
+pub(crate) struct Figures {
+    protections: PruneStage,
+    items: Vec<Removable>,
+    handles: Vec<String>,
+    thinking: ThinkingBehind,
+    n_entries: usize,
+    /// What the model sees by now.
+    now: u64,
+    messages: MessageSizes,
+}
+
+impl Figures {
+    /// Reads what can be removed.
+    pub(crate) fn of(
+        reading: &Reading,
+        shelf: &Shelf,
+        policy: ThinkingPolicy,
+        protections: &PruneStage,
+    ) -> Result<Self, CommandError> {
+        let stage = PruneStage {
+            name: PruneStage::FIT.to_owned(),
+            rules: Rule::ALL.map(|rule| rule.name().to_owned()).to_vec(),
+            mask: Some(0),
+            digest_tokens: DIGEST,
+            ..protections.clone()
+        };
+        let transcript = reading.transcript();
+        let Transcript { index, chain, .. } = transcript;
+        let mut masked = Rewrite::default();
+        let (what, _) = pruning(&stage).map_err(CommandError::usage)?;
+        let pruned = prune(transcript, &what, shelf, &mut masked).with_context(|| format!("read {}", reading.name))?;
+        let mut places = vec![0; index.records.len()];
+        for (place, line) in chain.lines.iter().enumerate() {
+            if let Some(slot) = places.get_mut(line.idx()) {
+                *slot = place;
+            }
+        }
+        let removable = |call: &PrunedCall| Removable {
+            place: places.get(call.line.idx()).copied().unwrap_or_default(),
+            saved: call.saved().0,
+            class: if call.by.is_some() { RemovableClass::Superseded } else { RemovableClass::Old },
+        };
+        let thinking = chain.lines.iter().enumerate().filter_map(|(place, &line)| {
+            let tokens = index.thinking_of(line).map(|thinking| u64::from(thinking.text))?;
+            (policy != ThinkingPolicy::Keep && tokens > 0).then_some((place, tokens))
+        });
+        let thinking: Vec<(usize, u64)> = thinking.collect();
+        Ok(Self {
+            items: pruned.calls.iter().map(removable).collect(),
+            handles: pruned.calls.into_iter().map(|call| call.handle.into()).collect(),
+            n_entries: chain.lines.len(),
+            now: Rewrite::default().left(index, chain).context().0,
+            messages: MessageSizes::of(reading, policy, &masked, protections),
+            thinking: ThinkingBehind::new(&thinking),
+            protections: stage,
+        })
+    }
+
+    /// The stages that bring the context to `target`.
+    pub(crate) fn plan(
+        &self,
+        work: &mut OpenSession<'_>,
+        target: Tokens,
+        correction: u64,
+        how: &Summaries,
+    ) -> Result<Fitting, CommandError> {
+        let estimate = work.estimate();
+        let lowest = |left: u64| Fitting::TooLow(estimate.context(Tokens(left + CLOSING)));
+        let Some(range) = range(&estimate, target, correction) else {
+            return Ok(lowest(self.floor(work, how)?.left));
+        };
+        let least = self.now.saturating_sub(range.most);
+        let need = Need { least, most: self.now.saturating_sub(range.least) };
+        if let Some(choice) = fit(&self.items, self.n_entries, &self.thinking, need) {
+            return Ok(Fitting::Stages(vec![self.prune_stage(&choice.chosen)], None));
+        }
+        let most = range.most.saturating_sub(CLOSING);
+        let range = Range { most, least: range.least.min(most) };
+        let view = if let Some(view) = self.messages.view(work, how, range)? {
+            view
+        } else {
+            let floor = self.floor(work, how)?;
+            match floor.view {
+                Some(view) if floor.left <= range.most => view,
+                Some(_) | None => return Ok(lowest(floor.left)),
+            }
+        };
+        let masks = self.masks_behind(work, &view, range);
+        let stages = [
+            (!masks.is_empty()).then(|| self.prune_stage(&masks)),
+            Some(Stage::Compact(CompactStage {
+                name: "compact".to_owned(),
+                budget_tokens: None,
+                keep_recent: self.messages.len() - view.start,
+                chunk_size: usize::MAX,
+                max_summary_tokens: view.limit,
+                clip_first: how.clip_first,
+                clip_last: how.clip_last,
+            })),
+        ];
+        Ok(Fitting::Stages(stages.into_iter().flatten().collect(), Some(self.messages.newest_before(view.start))))
+    }
+
+    /// The lowest that can be reached.
+    fn floor(&self, work: &mut OpenSession<'_>, how: &Summaries) -> Result<Floor, CommandError> {
+        self.messages.floor(work, how, self.now.saturating_sub(self.removable()))
+    }
+
+    /// What removing the superseded results saves, in `chars4` tokens, thinking included.
+    pub(crate) fn superseded(&self) -> u64 {
+        self.saved(|item| item.class == RemovableClass::Superseded)
+    }
+
+    /// What removing all that can be saves.
+    pub(crate) fn removable(&self) -> u64 {
+        self.saved(|_| true)
+    }
+
+    fn saved(&self, goes: impl Fn(&Removable) -> bool) -> u64 {
+        let going = || self.items.iter().filter(|item| goes(item));
+        let first = going().map(|item| item.place).min();
+        going().map(|item| item.saved).sum::<u64>() + first.map_or(0, |first| self.thinking.after(first))
+    }
+
+    /// The handle of the largest result that can be removed, and what that saves.
+    pub(crate) fn largest(&self) -> Option<(&str, u64)> {
+        let (item, handle) = self.items.iter().zip(&self.handles).max_by_key(|(item, _)| item.saved)?;
+        Some((handle, item.saved + self.thinking.after(item.place)))
+    }
+
+    /// The stage that removes all that can be.
+    pub(crate) fn all_removed(&self) -> Stage {
+        self.prune_stage(&(0..self.items.len()).collect::<Vec<_>>())
+    }
+
+    fn prune_stage(&self, chosen: &[usize]) -> Stage {
+        let items =
+            chosen.iter().filter_map(|&idx| self.handles.get(idx)).map(|item| PlannedCut { item: item.clone() });
+        Stage::Prune(PruneStage {
+            also: ["ui-copies", "progress", "dead"].map(str::to_owned).to_vec(),
+            cut: Some(items.collect()),
+            ..self.protections.clone()
+        })
+    }
+
+    /// Which results are removed behind `view`, so that the context is in `range`.
+    fn masks_behind(&self, work: &OpenSession<'_>, view: &View, range: Range) -> Vec<usize> {
+        let start = self.messages.place(view.start);
+        let (behind, items): (Vec<usize>, Vec<Removable>) =
+            (0..).zip(self.items.iter().copied()).filter(|(_, item)| item.place >= start).unzip();
+        let whole = view.tokens + self.messages.from(view.start);
+        let need = Need { least: whole.saturating_sub(range.most), most: whole.saturating_sub(range.least) };
+        // Behind a view no thinking is left to go.
+        let choice = fit(&items, work.reading.chain.lines.len(), &ThinkingBehind::default(), need);
+        let all = || FitChoice { chosen: (0..items.len()).collect(), saved: 0 };
+        choice.unwrap_or_else(all).chosen.into_iter().filter_map(|at| behind.get(at).copied()).collect()
+    }
+}
+
+/// How a fit summarises: offline, by the built-in engine.
+pub(crate) fn summaries(clip_first: u32, clip_last: u32) -> Summaries {
+    let engine = EngineChoice::Extract;
+    Summaries {
+        summarizing: Summarizing {
+            engine,
+            limit: Tokens::ZERO,
+            prompts: Prompts::Whole,
+            persona: String::new(),
+            prompt: None,
+        },
+        chunk_size: NonZeroUsize::MAX,
+        keep_recent: 0,
+        clip_first,
+        clip_last,
+        budget: Tokens::ZERO,
+    }
+}
+
+/// What may be left of the session for a context of at most `target`, and at least 3 % less; `correction` is left out
+/// besides. `None` where unattributed content is over the target alone.
+fn range(estimate: &Calibration, target: Tokens, correction: u64) -> Option<Range> {
+    let below = |context: u64| {
+        let content = Tokens(context.checked_sub(estimate.overhead.0)?);
+        Some(estimate.unscale(content).0)
+    };
+    let most = below(target.0)?.saturating_sub(correction);
+    let least = below(target.0 - target.0 * 3 / 100).unwrap_or(0).saturating_sub(correction);
+    Some(Range { most, least })
+}

@@ -1,0 +1,143 @@
+//! Searching by words and, where a server for it is configured, by meaning: what goes where is said, entries that have no
+//! vector yet get one, and both ranks become one. Without an answer the search goes by words alone.
+
+use std::ops::ControlFlow;
+
+use super::error::CommandError;
+use crate::report::archive::Meant;
+use crate::report::size::{count, counted};
+use crate::session::options::{Consent, Meaning};
+use crate::terminal::progress::Progress;
+use crate::terminal::ui::Ui;
+use ctxc_core::apply::document;
+use ctxc_engine::embed::{EmbedError, Embedder, MissingError, Sent, embed_missing, embed_query, prepared, sendable};
+use ctxc_engine::redact::Redactor;
+use ctxc_store::{Archive, DocumentId, Hit, Query, Search, fuse};
+use ctxc_transcript::text::{Stopped, Tokens, chars4};
+
+/// How many entries get a vector in one search. Who searches waits for them.
+const MOST_AT_ONCE: u32 = 1000;
+
+/// How many entries each of the two ranks has at least before they become one.
+const LEAST_RANKED: u32 = 50;
+
+/// What `query` finds in `archive`, whose index is up to date, best first, and how the search by meaning went.
+///
+/// # Errors
+/// When the archive cannot be read or written. A server that fails is warned of.
+pub(crate) fn find(
+    archive: &mut dyn Archive,
+    query: &Query<'_>,
+    meaning: Option<&Meaning>,
+    ui: &Ui,
+) -> Result<(Vec<Hit>, Option<Meant>), CommandError> {
+    let Some(meaning) = meaning else { return Ok((archive.search(query, &document)?, None)) };
+    match by_meaning(archive, query, meaning, ui)? {
+        Ok((near, meant)) => {
+            let ranked = Query { limit: query.limit.max(LEAST_RANKED), ..*query };
+            Ok((fuse(archive.search(&ranked, &document)?, near, query.limit), Some(meant)))
+        }
+        Err(error) => {
+            if let Some(error) = error {
+                ui.warning(format_args!("searching by words only: cannot {error}"));
+            }
+            Ok((archive.search(query, &document)?, None))
+        }
+    }
+}
+
+/// The entries that are most like the query; the inner error is why there are none, or nothing where a person did not want
+/// their texts to be sent.
+type ByMeaning = Result<(Vec<Hit>, Meant), Option<EmbedError>>;
+
+fn by_meaning(
+    archive: &mut dyn Archive,
+    query: &Query<'_>,
+    meaning: &Meaning,
+    ui: &Ui,
+) -> Result<ByMeaning, CommandError> {
+    let embedder = match Embedder::new(meaning.server.clone()) {
+        Ok(embedder) => embedder,
+        Err(error) => return Ok(Err(Some(error))),
+    };
+    let model = &meaning.server.model;
+    let mut missing = archive.find(&Search::WithoutVector(model, MOST_AT_ONCE + 1), &document)?;
+    let has_more = missing.len() > MOST_AT_ONCE as usize;
+    missing.truncate(MOST_AT_ONCE as usize);
+    let mut redactor = meaning.secrets.redactor();
+    let entries = prepared(missing, redactor.as_mut());
+    let asked = sendable(query.text, redactor.as_mut());
+    if !announce(&entries, &asked, meaning, redactor.as_ref(), ui)? {
+        return Ok(Err(None));
+    }
+    let mut progress = (!entries.is_empty()).then(|| Progress::start(ui, "embedding", entries.len() as u64));
+    let mut n_known = 0;
+    let sent = embed_missing(archive, &embedder, &entries, &mut |n_done| {
+        if let Some(progress) = &mut progress {
+            progress.advance(n_done - n_known);
+        }
+        n_known = n_done;
+        if Stopped::check(ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    drop(progress);
+    let sent = match sent {
+        Ok(sent) => sent,
+        Err(MissingError::Archive(error)) => return Err(error.into()),
+        Err(MissingError::Server(error)) => return Ok(Err(Some(error))),
+    };
+    Stopped::check(ui.stop())?;
+    if has_more {
+        ui.status("some entries are not indexed yet; later searches index them");
+    }
+    let Sent { entries, tokens } = sent;
+    let cost = meaning.price.map(|price| price.cost(tokens + chars4(&asked), Tokens(0)));
+    let vector = match embed_query(&embedder, asked) {
+        Ok(vector) => vector,
+        Err(error) => return Ok(Err(Some(error))),
+    };
+    let ranked = Query { limit: query.limit.max(LEAST_RANKED), ..*query };
+    let near = match vector {
+        Some(vector) => archive.find(&Search::Nearest(model, &vector, &ranked), &document)?,
+        None => Vec::new(),
+    };
+    let host = meaning.server.endpoint.host();
+    Ok(Ok((near, Meant { host, model: model.clone(), entries, tokens, cost })))
+}
+
+/// Says what goes where, and asks a person who has not said yes before; whether it may go.
+fn announce(
+    entries: &[(DocumentId, String)],
+    asked: &str,
+    meaning: &Meaning,
+    redactor: Option<&Redactor>,
+    ui: &Ui,
+) -> Result<bool, CommandError> {
+    let server = &meaning.server;
+    let tokens = entries.iter().map(|(_, text)| chars4(text)).sum::<Tokens>() + chars4(asked);
+    let secrets = match redactor {
+        Some(redactor) => format!("{} replaced", counted(redactor.n_secrets() as u64, "secret")),
+        None => "secrets not replaced".to_owned(),
+    };
+    let cost = match (meaning.price, server.endpoint.is_loopback()) {
+        (Some(price), _) => format!("for about {}", price.cost(tokens, Tokens(0))),
+        (None, true) => "at no cost".to_owned(),
+        (None, false) => "at an unknown cost".to_owned(),
+    };
+    let what = if entries.is_empty() {
+        "the query".to_owned()
+    } else {
+        let n_entries = entries.len() as u64;
+        format!("the query and {} {}", count(n_entries), if n_entries == 1 { "entry" } else { "entries" })
+    };
+    ui.status(format_args!(
+        "embeddings: sends {what}, {} tokens, to {} ({}), {secrets}, {cost}",
+        count(tokens.0),
+        server.endpoint.host(),
+        server.model,
+    ));
+    if server.endpoint.is_in_the_clear() {
+        ui.warning(format_args!("{} is contacted without encryption", server.endpoint.host()));
+    }
+    let is_asked = meaning.consent == Consent::Ask && !server.endpoint.is_loopback() && !entries.is_empty();
+    Ok(!is_asked || ui.confirm("send them?")? != Some(false))
+}

@@ -1,0 +1,382 @@
+//! What all verbs that rewrite a session have in common: reading it, carrying the plan out, saying what was done.
+
+use anyhow::Context;
+
+use super::error::CommandError;
+use super::reading::{Past, Reading};
+use crate::report::rewritten::{BeforeAfter, Rewritten};
+use crate::session::archives;
+use crate::session::consent::allow_on_server;
+use crate::session::options::{Estimate, Keep, Mode, Output, Rewriting};
+use crate::session::write::{Changes, WriteJob, fresh, into_session, probe, resume_words, undo_words};
+use crate::terminal::ui::Ui;
+use ctxc_core::apply::{
+    Composed, Consequences, Gauge, NewSession, Rebased, Rewrite, Thinking, ThinkingReach, ThinkingRemoved, follow_up,
+    has_placeholder, own_edits, recorded_context, title_of, unchanged_tokens, with_session,
+};
+use ctxc_core::version::{Edits, own_title};
+use ctxc_core::version::{ThinkingPolicy, title_line};
+use ctxc_store::Archive;
+use ctxc_transcript::text::{Digest, Tokens};
+use ctxc_transcript::{Calibration, Chain, Flags, Index, LineNo, Totals, Transcript};
+
+/// What is said of a session that has placeholders in a source.
+pub(crate) const LOST_PAST: &str = "already edited by ctxc, and its original is not in this archive";
+
+/// A session that is being rewritten.
+pub(crate) struct OpenSession<'a> {
+    pub(crate) settings: &'a Rewriting,
+    pub(crate) ui: &'a Ui,
+    pub(crate) reading: Reading,
+    /// What it was called before anything was done: a compaction takes the prompts that may tell.
+    pub(crate) title: String,
+    /// How its tokens are held against a context window, as was asked for.
+    pub(crate) calibration: Calibration,
+    pub(crate) totals: Totals,
+    /// The archive, to be read, where there is one.
+    pub(crate) archive: Option<Box<dyn Archive>>,
+    /// As which session the result stands where it is written to a file.
+    pub(crate) identity: Identity,
+    /// The keys of versions that the result may come to again.
+    pub(crate) rendered: Vec<Digest>,
+}
+
+/// Has the result stand as the session `identity` where that is not its source's own, with the title that ctxc gave the
+/// file. A new session gets its id and its title later.
+fn stand_as(output: &Output, identity: Option<String>, own: Option<&String>, past: &Past, rewrite: &mut Rewrite) {
+    let Some(id) = identity.filter(|id| !matches!(output, Output::NewSession(_)) && Some(id) != own) else { return };
+    let version = past.known.as_ref().and_then(|known| known.version.as_ref());
+    rewrite.appended.extend(version.and_then(own_title).map(|title| title_line(&id, &title)));
+    rewrite.session = Some(NewSession { id });
+}
+
+/// Puts what `plan` notes of items, and what it records, into what is written in its place.
+fn note_plan(plan: Rewrite, rewrite: &mut Rewrite) {
+    rewrite.cuts.entry(LineNo(0)).or_default().extend(plan.cuts.into_values().flatten());
+    rewrite.records.extend(plan.records);
+}
+
+/// A session put together anew.
+struct Rendering {
+    rebased: Rebased,
+    rewrite: Rewrite,
+    consequences: Consequences,
+    /// What the model sees of it before anything has followed.
+    left: Totals,
+}
+
+/// As which session a result stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Identity {
+    /// As that which was read.
+    File,
+    /// As the source of that.
+    Source,
+}
+
+impl<'a> OpenSession<'a> {
+    /// Reads the session, and warns of what is odd about it.
+    pub(crate) fn open(settings: &'a Rewriting, ui: &'a Ui) -> Result<Self, CommandError> {
+        Self::of(settings, Reading::of(&settings.source, ui)?, ui)
+    }
+
+    /// As [`Self::open`], of a session that has been read.
+    pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
+        reading.refuse_unless_transcript()?;
+        reading.warn_of_chain(ui);
+        let calibration = Calibration::learn(&reading.index, &reading.chain).with_window(settings.window);
+        let totals = Totals::of(&reading.index, &reading.chain);
+        let mut archive = match &settings.keep {
+            Keep::In(url) => archives::open_if_there(url)?,
+            Keep::Nowhere => None,
+        };
+        if let (Some(archive), None, None) = (&mut archive, &reading.past.known, &reading.drafted) {
+            reading.recognise_or_adopt(&mut **archive)?;
+        }
+        if let (Keep::In(url), Mode::Do) = (&settings.keep, settings.mode) {
+            allow_on_server(url, settings.on_server, reading.past.known.is_some(), ui)?;
+        }
+        let title = title_of(reading.transcript())?;
+        let (identity, rendered) = (Identity::File, Vec::new());
+        Ok(Self { settings, ui, reading, title, calibration, totals, archive, identity, rendered })
+    }
+
+    /// What is known before anything has been done.
+    pub(crate) fn rewritten(&self, verb: &'static str) -> Rewritten {
+        let mut rewritten = Rewritten::new(verb, self.reading.name.clone(), &self.calibration, self.totals);
+        rewritten.measure = self.estimate();
+        rewritten.dry_run = self.settings.mode == Mode::Show;
+        rewritten.session = self.reading.session();
+        rewritten.measured = self.reading.measured();
+        rewritten
+    }
+
+    /// Refuses a place that nothing could be written to, before work that costs time.
+    pub(crate) fn probe(&self) -> Result<(), CommandError> {
+        probe(&self.settings.output, &self.reading)
+    }
+
+    /// The size of the context if `rewrite` were carried out as it is by now, in the tokens that the user asked for.
+    pub(crate) fn size(&self, rewrite: &Rewrite, reach: ThinkingReach) -> Result<Tokens, CommandError> {
+        let Self { settings, reading, .. } = self;
+        let left = rewrite.left(&reading.index, &reading.chain);
+        let calibration = self.estimate();
+        // From nothing nothing follows, and what follows is found by reading the file again.
+        if rewrite.is_nothing() && reach == ThinkingReach::BehindChange {
+            return Ok(calibration.context(left.context()));
+        }
+        let thinking = Thinking { policy: settings.thinking, reach };
+        let consequences = follow_up(reading.transcript(), &calibration, thinking, &[], &mut rewrite.clone())
+            .with_context(|| format!("read {}", reading.name))?;
+        Ok(calibration.context(consequences.expected(left).context()))
+    }
+
+    /// The size of the context by what `rewrite` itself takes out, whatever follows from it.
+    pub(crate) fn size_of_stages(&self, rewrite: &Rewrite) -> Tokens {
+        self.estimate().context(rewrite.left(&self.reading.index, &self.reading.chain).context())
+    }
+
+    /// The size of the context at the end, as `rewritten` tells it.
+    pub(crate) fn size_after(&self, rewritten: &Rewritten) -> Tokens {
+        match self.settings.estimate {
+            Some(Estimate::Chars4) => rewritten.tokens.chars4.after.context(),
+            Some(Estimate::Calibrated) | None => rewritten.tokens.calibrated.after,
+        }
+    }
+
+    /// How tokens are held against a target: calibrated unless something else was asked for.
+    pub(crate) fn estimate(&self) -> Calibration {
+        match self.settings.estimate {
+            Some(Estimate::Chars4) => Calibration::CHARS4,
+            Some(Estimate::Calibrated) | None => self.calibration,
+        }
+    }
+
+    /// Carries `rewrite` out with all that follows from it; of a dry run, only finds out what would follow. `unchanged`
+    /// is the reason where nothing changes. Afterwards the index and the chain are those of the result.
+    pub(crate) fn finish(
+        &mut self,
+        rewrite: Rewrite,
+        reach: ThinkingReach,
+        unchanged: &str,
+        rewritten: &mut Rewritten,
+    ) -> Result<(), CommandError> {
+        let reading = &self.reading;
+        let own = own_edits(&reading.index, &rewrite, &reading.past.lines);
+        let planned =
+            if reading.past.pending.is_empty() { own } else { [reading.past.pending.as_slice(), &own].concat() };
+        let edits = Edits {
+            removes_all_thinking: reach == ThinkingReach::Everywhere,
+            thinking: self.settings.thinking,
+            ..reading.edits(planned)
+        };
+        self.finish_edits(edits, rewrite, unchanged, rewritten)
+    }
+
+    /// As [`Self::finish`], of `edits`, of which `rewrite` is what a plan makes of the file as it is.
+    pub(crate) fn finish_edits(
+        &mut self,
+        edits: Edits,
+        rewrite: Rewrite,
+        unchanged: &str,
+        rewritten: &mut Rewritten,
+    ) -> Result<(), CommandError> {
+        // What was undone may hold again, though the file is the session as it is.
+        let turns = !edits.undoes.is_empty() || !edits.gives_back.is_empty();
+        let is_composed = (self.reading.is_composed() || turns) && !edits.is_nothing();
+        if matches!(self.settings.keep, Keep::In(_)) && !turns && !edits.is_nothing() {
+            warn_of_lost_past(&mut self.reading, self.ui)?;
+        }
+        let reach = if edits.removes_all_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
+        let title = self.title.clone();
+        let (mut rewrite, rebased, consequences, left) = if is_composed {
+            let Rendering { rebased, rewrite, consequences, left } = self.compose(&edits, rewrite, reach)?;
+            (rewrite, Some(rebased), consequences, left)
+        } else {
+            let reading = &self.reading;
+            let mut rewrite = rewrite;
+            let left = rewrite.left(&reading.index, &reading.chain);
+            let thinking = Thinking { policy: self.settings.thinking, reach };
+            let consequences = follow_up(reading.transcript(), &self.calibration, thinking, &[], &mut rewrite)
+                .with_context(|| format!("read {}", reading.name))?;
+            (rewrite, None, consequences, left)
+        };
+        let recorded = rebased.as_ref().and_then(|rebased| rebased.recorded.as_ref());
+        let saved = recorded.map_or_else(
+            || {
+                let thinking = consequences.thinking.tokens.0.cast_signed();
+                let closing = consequences.closing.0.cast_signed();
+                rewrite.saved.values().sum::<i64>() + rewrite.already_saved + thinking - closing
+            },
+            |recorded| recorded.saved,
+        );
+        let told = match &rebased {
+            Some(rebased) => self.told(rebased, &rewrite, consequences, left)?,
+            None => consequences,
+        };
+        // What was there before is as large as the client recorded it then.
+        let comes_back = rebased.as_ref().filter(|_| !edits.changes_something()).map(|rebased| &rebased.composed);
+        let of_result = comes_back.map_or(self.calibration, |it| Calibration::learn(&it.index, &it.stored));
+        let Self { settings, ui, reading, calibration, .. } = self;
+        rewritten.set_consequences(&told);
+        let is_nothing = rewrite.is_nothing() && rebased.is_none();
+        rewritten.unchanged = is_nothing.then(|| unchanged.to_owned());
+        if settings.thinking == ThinkingPolicy::KeepLoop && consequences.thinking.kept_in_open_loop > 0 {
+            ui.warning(
+                "the open tool loop keeps its thinking, which the API may reject after an edit; without --keep-loop the \
+                 loop is closed",
+            );
+        }
+        if settings.mode == Mode::Show {
+            rewritten.set_totals_by(calibration, &of_result, consequences.expected(left));
+            return Ok(());
+        }
+        // Without a place of its own a result that is the source is not written again.
+        let is_written =
+            rewritten.unchanged.is_none() || matches!(settings.output, Output::File(..) | Output::StandardOutput);
+        if !is_written {
+            return Ok(());
+        }
+        let fresh = fresh(&settings.output, reading.path.as_deref()).filter(|_| rewritten.unchanged.is_none());
+        if let Some(fresh) = &fresh {
+            into_session(rewritten.verb(), fresh, &title, &mut rewrite);
+            rewritten.session_id = Some(fresh.id.to_string());
+        }
+        rewritten.set_totals_by(calibration, &of_result, consequences.expected(left));
+        let job = WriteJob {
+            cost: rewritten.cost(),
+            verb: rewritten.verb(),
+            output: &settings.output,
+            keep: &settings.keep,
+            fresh: fresh.as_ref(),
+            title,
+            is_copy: rewritten.unchanged.is_some(),
+        };
+        let (done, deposit) = job.run(reading, Changes { rewrite: &rewrite, edits, saved, rebased }, ui)?;
+        let mut after = Totals::of(&reading.index, &reading.chain);
+        rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
+        rewritten.set_totals_by(calibration, &of_result, after);
+        // A path is told as it was typed.
+        let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
+        rewritten.output = typed.map(|path| path.display().to_string());
+        rewritten.bytes = Some(BeforeAfter { before: done.bytes_before, after: done.bytes_after });
+        rewritten.operation = done.operation;
+        rewritten.deposit = deposit;
+        if let Keep::In(url) = &settings.keep {
+            archives::warn_of_size(url, settings.keep_max, ui);
+        }
+        if let Some(deposit) = deposit {
+            ui.detail(format_args!("archived  {deposit}"));
+        }
+        rewritten.backup = done.backup.map(|path| path.display().to_string());
+        rewritten.resume = fresh.as_ref().map(|fresh| resume_words(&fresh.id.to_string(), &fresh.path));
+        rewritten.undo = rewritten.operation.is_some().then(|| undo_words(settings, rewritten)).flatten();
+        Ok(())
+    }
+
+    /// The session put together anew with `edits`, of which `plan` is what they make of the file as it is, and what follows.
+    fn compose(&mut self, edits: &Edits, plan: Rewrite, reach: ThinkingReach) -> Result<Rendering, CommandError> {
+        let identity_of = self.identity;
+        let Self { settings, reading, .. } = self;
+        let history = reading.past.history.with(edits.clone());
+        let own_session = reading.past.known.as_ref().map(|known| known.state.session.clone());
+        let read_as = archives::last_session(reading.session_file())?;
+        // Under which id the result stands: a fresh one, that of the file, or that of the source.
+        let identity = match &settings.output {
+            _ if reading.past.known.as_ref().is_none_or(|known| known.version.is_none()) => None,
+            _ if identity_of == Identity::Source => own_session.clone(),
+            Output::NewSession(_) => own_session.clone(),
+            Output::File(..) | Output::StandardOutput | Output::InPlace(_) => read_as.clone(),
+        };
+        let made = reading.made(self.archive.as_deref());
+        if let Some(rebased) = made.recorded(&history, &self.rendered)? {
+            let mut rewrite = Rewrite::default();
+            stand_as(&settings.output, identity, own_session.as_ref(), &reading.past, &mut rewrite);
+            note_plan(plan, &mut rewrite);
+            let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
+            return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
+        }
+        let mut rebased = made.rebase(&history, identity.as_deref())?;
+        let mut rewrite = std::mem::take(&mut rebased.composed.rewrite);
+        let everywhere = history.standing().any(|operation| operation.removes_all_thinking);
+        let reach = if everywhere { ThinkingReach::Everywhere } else { reach };
+        // What only undoes has no edits of its own: what it is told of thinking is about all that is rendered.
+        let at_least = if edits.changes_something() { ThinkingPolicy::Remove } else { edits.thinking };
+        let policy = history.thinking().max(at_least);
+        rewrite.policies.values_mut().for_each(|policy| *policy = at_least.max(*policy));
+        let Composed { index, chain, stored, runs, identities, .. } = &rebased.composed;
+        let calibration = Calibration::learn(index, stored);
+        let left = rewrite.left(index, chain);
+        let thinking = Thinking { policy, reach };
+        let consequences = follow_up(
+            Transcript { file: &rebased.base.file, index, chain },
+            &calibration,
+            thinking,
+            runs,
+            &mut rewrite,
+        )
+        .with_context(|| format!("read {}", reading.name))?;
+        if let Some(id) = &identity {
+            rewrite.appended.iter_mut().for_each(|line| *line = with_session(line, id));
+        }
+        for (line, splice) in identities {
+            if !rewrite.dropped.contains(*line) {
+                rewrite.edit_unseen(*line, [splice.clone()]);
+            }
+        }
+        note_plan(plan, &mut rewrite);
+        stand_as(&settings.output, identity, own_session.as_ref(), &reading.past, &mut rewrite);
+        Ok(Rendering { rebased, rewrite, consequences, left })
+    }
+
+    /// What is told of what follows, where more follows than from what is done now.
+    fn told(
+        &self,
+        rebased: &Rebased,
+        rewrite: &Rewrite,
+        consequences: Consequences,
+        left: Totals,
+    ) -> Result<Consequences, CommandError> {
+        let reading = &self.reading;
+        let Composed { index, chain, .. } = &rebased.composed;
+        let thinking = |index: &Index, lines: &mut dyn Iterator<Item = LineNo>| {
+            lines.filter(|line| index.record(*line).flags.any(Flags::THINKING)).count() as u64
+        };
+        let before = thinking(&reading.index, &mut reading.chain.lines.iter().copied());
+        let goes = |line: &LineNo| {
+            rewrite.dropped.contains(*line) || rewrite.edits.contains_key(line) && !rewrite.unseen.contains(*line)
+        };
+        let after = thinking(index, &mut chain.lines.iter().copied().filter(|line| !goes(line)));
+        let left = consequences.expected(left);
+        let found;
+        let read = match &reading.drafted {
+            Some(drafted) => {
+                found = Chain::find(&drafted.index);
+                Transcript { file: &drafted.file, index: &drafted.index, chain: &found }
+            }
+            None => reading.transcript(),
+        };
+        // What a draft has lost is no removed thinking, and what it has again was not in the file.
+        let (totals, own) = (Totals::of(&reading.index, &reading.chain), Totals::of(read.index, read.chain));
+        let before = before.min(thinking(read.index, &mut read.chain.lines.iter().copied()));
+        let removed = ThinkingRemoved {
+            entries: before.saturating_sub(after),
+            tokens: totals.thinking.min(own.thinking).saturating_sub(left.thinking),
+            signature_tokens: totals.signatures.min(own.signatures).saturating_sub(left.signatures),
+            kept_in_open_loop: consequences.thinking.kept_in_open_loop,
+        };
+        let recorded = recorded_context(read)?;
+        let gauge = consequences.gauge.map(|gauge| Gauge { before: recorded.unwrap_or(gauge.before), ..gauge });
+        let unchanged = unchanged_tokens(read, Transcript { file: &rebased.base.file, index, chain }, rewrite)?;
+        Ok(Consequences { thinking: removed, gauge, unchanged, ..consequences })
+    }
+}
+
+/// Warns of a session that ctxc shortened before, of which the archive knows nothing of that (N-05).
+fn warn_of_lost_past(reading: &mut Reading, ui: &Ui) -> Result<(), CommandError> {
+    let is_source = reading.past.known.as_ref().is_none_or(|known| known.version.is_none());
+    if is_source && has_placeholder(reading.session_file()).with_context(|| format!("read {}", reading.name))? {
+        ui.warning(format_args!("{}: {LOST_PAST}; it can only be restored to its current state", reading.name));
+    }
+    Ok(())
+}

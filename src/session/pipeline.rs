@@ -1,0 +1,210 @@
+//! The stages of a pipeline, one after the other on one session: what `run` was told, or what `fit` has planned (B-11).
+
+use std::num::NonZeroUsize;
+
+use anyhow::{Context, anyhow};
+
+use super::error::{CommandError, too_low};
+use crate::report::prune::{CallRow, RuleRow};
+use crate::report::rewritten::BeforeAfter;
+use crate::report::run::{Did, StageRow, TextRow, with_calls};
+use crate::report::size::count;
+use crate::session::compact::compact_conversation;
+use crate::session::compress::{Shortened, shorten, tasks};
+use crate::session::open::OpenSession;
+use crate::session::options::{EngineChoice, Mode, Summaries, Trigger};
+use crate::session::shrink::expect;
+use ctxc_core::apply::{Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, pruning, truncate};
+use ctxc_core::plan::{
+    CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, TopDownTruncation,
+    TruncateStage,
+};
+use ctxc_engine::run::{Outcome, Task, TaskPart};
+use ctxc_transcript::text::Tokens;
+use ctxc_transcript::turns;
+
+/// A pipeline so far: each stage works on what the one before has left.
+pub(crate) struct Pipeline<'a, 'w> {
+    work: &'a mut OpenSession<'w>,
+    engine: &'a EngineChoice,
+    /// How what is compacted is summarised; nothing where no stage compacts.
+    summaries: Option<&'a Summaries>,
+    sizes: Sizes,
+    pub(crate) rewrite: Rewrite,
+    pub(crate) reach: ThinkingReach,
+    /// The size of the context by now.
+    pub(crate) size: Tokens,
+}
+
+/// How the size of the context between two stages is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sizes {
+    /// With all that would follow from the stages so far.
+    WithWhatFollows,
+    /// By what the stages themselves did.
+    OfStages,
+}
+
+impl<'a, 'w> Pipeline<'a, 'w> {
+    /// A pipeline that has done nothing yet.
+    pub(crate) fn new(
+        work: &'a mut OpenSession<'w>,
+        engine: &'a EngineChoice,
+        summaries: Option<&'a Summaries>,
+        sizes: Sizes,
+    ) -> Result<Self, CommandError> {
+        let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
+        let mut pipeline = Self { work, engine, summaries, sizes, rewrite, reach, size: Tokens::ZERO };
+        pipeline.size = pipeline.measured()?;
+        Ok(pipeline)
+    }
+
+    /// Carries `stage` out.
+    pub(crate) fn take(&mut self, stage: &Stage) -> Result<StageRow, CommandError> {
+        let did = self.did(stage)?;
+        let before = self.size;
+        self.size = self.measured()?;
+        let (name, step) = (stage.name().to_owned(), stage.step().name());
+        Ok(StageRow { name, step, size: BeforeAfter { before, after: self.size }, did, stage: stage.clone() })
+    }
+
+    fn measured(&self) -> Result<Tokens, CommandError> {
+        match self.sizes {
+            Sizes::WithWhatFollows => self.work.size(&self.rewrite, self.reach),
+            Sizes::OfStages => Ok(self.work.size_of_stages(&self.rewrite)),
+        }
+    }
+
+    fn did(&mut self, stage: &Stage) -> Result<Did, CommandError> {
+        match stage {
+            Stage::Prune(stage) => self.prune(stage),
+            Stage::Compress(stage) => self.compress(stage),
+            Stage::Compact(stage) => self.compact(stage),
+            Stage::Truncate(stage) => self.truncate(stage),
+        }
+    }
+
+    fn prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
+        let (pruning, reach) = pruning(stage).map_err(CommandError::usage)?;
+        let OpenSession { reading, settings, ui, .. } = &*self.work;
+        let pruned = prune(reading.transcript(), &pruning, &settings.shelf, &mut self.rewrite)
+            .with_context(|| format!("read {}", reading.name))?;
+        if pruned.keeps_dead {
+            ui.warning("inactive entries are kept: the newest message is one of them");
+        }
+        if reach == ThinkingReach::Everywhere {
+            self.reach = reach;
+        }
+        let rules = pruned.rows.into_iter().map(RuleRow::from).collect();
+        Ok(Did::Pruned { rules, calls: pruned.calls.into_iter().map(CallRow::from).collect() })
+    }
+
+    fn compress(&mut self, stage: &CompressStage) -> Result<Did, CommandError> {
+        let reading = &self.work.reading;
+        let turns = turns(&reading.index, &reading.chain);
+        let selection = selection(stage)?;
+        let Tasks { mut tasks, .. } = tasks(self.work, &turns, &selection, Tokens(stage.min_tokens), &self.rewrite)?;
+        if let Some(texts) = &stage.texts {
+            tasks = planned(tasks, texts);
+        }
+        let mut texts: Vec<TextRow> = tasks.iter().map(row).collect();
+        if self.work.settings.mode == Mode::Show {
+            for task in &tasks {
+                let saved = task.tokens.0.cast_signed() - task.target.0.cast_signed();
+                self.rewrite.save(task.line, saved.max(0));
+            }
+            let calls = with_calls(&mut texts, expect(&tasks, self.engine, &self.work.settings.keep)?);
+            return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, calls, texts });
+        }
+        let Shortened { outcomes, calls } = shorten(self.work, &tasks, self.engine, None, &mut self.rewrite)?;
+        for (text, outcome) in texts.iter_mut().zip(&outcomes) {
+            text.set_outcome(outcome);
+        }
+        let calls = with_calls(&mut texts, calls);
+        let compressed = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Compressed { .. })).count();
+        Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, calls, texts })
+    }
+
+    fn compact(&mut self, stage: &CompactStage) -> Result<Did, CommandError> {
+        let configured = self.summaries.ok_or_else(|| CommandError::config(anyhow!("no summarization settings")))?;
+        let mut summaries = Summaries {
+            summarizing: configured.summarizing.clone(),
+            chunk_size: NonZeroUsize::new(stage.chunk_size).unwrap_or(NonZeroUsize::MIN),
+            keep_recent: stage.keep_recent,
+            clip_first: stage.clip_first,
+            clip_last: stage.clip_last,
+            budget: Tokens(stage.budget_tokens.unwrap_or_default()),
+        };
+        summaries.summarizing.limit = Tokens(stage.max_summary_tokens);
+        let trigger = if stage.budget_tokens.is_some() { Trigger::OverBudget } else { Trigger::Always };
+        let size = self.size;
+        let rewrite = std::mem::take(&mut self.rewrite);
+        let (rewrite, compacted) = compact_conversation(self.work, &summaries, trigger, size, rewrite)?;
+        self.rewrite = rewrite;
+        Ok(Did::Compacted(Box::new(compacted)))
+    }
+
+    fn truncate(&mut self, stage: &TruncateStage) -> Result<Did, CommandError> {
+        let OpenSession { reading, settings, .. } = &*self.work;
+        let strategy = TopDownTruncation::new(Tokens(stage.target_tokens), self.work.estimate());
+        let thinking = Thinking { policy: settings.thinking, reach: self.reach };
+        let truncated = truncate(reading.transcript(), &strategy, thinking, &mut self.rewrite)
+            .with_context(|| format!("read {}", reading.name))?;
+        let lowest = truncated.truncation.size;
+        if strategy.is_out_of_reach(lowest) {
+            return Err(too_low(strategy.target, lowest)
+                .hint(format!("use a target of {} tokens or more", count(lowest.0 + 1))));
+        }
+        let reason = match truncated.truncation.kept {
+            Kept::All(why) => Some(why.name()),
+            Kept::Suffix { .. } => None,
+        };
+        Ok(Did::Truncated { messages: BeforeAfter { before: truncated.n_before, after: truncated.n_after }, reason })
+    }
+}
+
+/// Which messages `stage` compresses.
+fn selection(stage: &CompressStage) -> Result<Selection, CommandError> {
+    let roles = match stage.only.as_deref() {
+        None => Roles::Both,
+        Some("user") => Roles::User,
+        Some("assistant") => Roles::Assistant,
+        Some(other) => return Err(CommandError::usage(anyhow!("unknown role {other:?}: use user or assistant"))),
+    };
+    Ok(Selection {
+        bands: stage.bands.parse().map_err(CommandError::usage)?,
+        roles,
+        include: if stage.tool_results { Include::ToolResults } else { Include::Messages },
+        n_protected_turns: stage.protect_turns as usize,
+    })
+}
+
+/// Those of `tasks` that a plan has, with the targets that it gives them.
+fn planned(tasks: Vec<Task>, texts: &[PlannedText]) -> Vec<Task> {
+    let target = |task: &Task| {
+        let is_it = |text: &&PlannedText| text.line == task.line.number() && text.result == result_of(task);
+        texts.iter().find(is_it).map(|text| Tokens(text.target))
+    };
+    tasks.into_iter().filter_map(|task| Some(Task { target: target(&task)?, ..task })).collect()
+}
+
+fn result_of(task: &Task) -> Option<usize> {
+    match task.part {
+        TaskPart::Text => None,
+        TaskPart::ToolResult(at) => Some(at),
+    }
+}
+
+fn row(task: &Task) -> TextRow {
+    TextRow {
+        line: task.line.number(),
+        result: result_of(task),
+        begins: beginning(&task.text),
+        tokens: task.tokens,
+        target: task.target,
+        tokens_after: None,
+        outcome: None,
+        reason: None,
+        calls: None,
+    }
+}

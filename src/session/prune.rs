@@ -1,0 +1,33 @@
+//! Removing what is superseded, and what nobody needs any more.
+
+use anyhow::Context;
+
+use super::error::CommandError;
+use crate::report::prune::PruneReport;
+use crate::session::open::OpenSession;
+use crate::session::options::Mode;
+use ctxc_core::apply::{Pruning, Rewrite, ThinkingReach};
+
+/// Prunes the session in `work`.
+///
+/// # Errors
+/// When anything fails; then nothing has changed.
+pub(crate) fn prune(
+    pruning: &Pruning,
+    reach: ThinkingReach,
+    work: &mut OpenSession<'_>,
+) -> Result<PruneReport, CommandError> {
+    if work.settings.mode == Mode::Do {
+        work.probe()?;
+    }
+    let mut rewrite = Rewrite::default();
+    let reading = &work.reading;
+    let pruned = ctxc_core::apply::prune(reading.transcript(), pruning, &work.settings.shelf, &mut rewrite)
+        .with_context(|| format!("read {}", reading.name))?;
+    if pruned.keeps_dead {
+        work.ui.warning("inactive entries are kept: the newest message is one of them");
+    }
+    let mut report = PruneReport::new(work.rewritten("prune"), pruned);
+    work.finish(rewrite, reach, report.nothing(), &mut report.rewritten)?;
+    Ok(report)
+}

@@ -1,0 +1,170 @@
+//! Restoring single items, whatever was removed since.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, anyhow};
+
+use super::cut::{Matches, TargetSpec, Unmatched, list};
+use super::error::CommandError;
+use super::reading::Reading;
+use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow};
+use crate::report::rewritten::BeforeAfter;
+use crate::session::archives;
+use crate::session::open::OpenSession;
+use ctxc_core::apply::{ApplyError, OpenCut, Recalled, Returned, Rewrite};
+use ctxc_core::apply::{absent, give_back, open_cuts, recall};
+use ctxc_core::plan::{Roles, Target};
+use ctxc_core::version::{Edits, History};
+use ctxc_store::{Archive, Cut, Operation};
+use ctxc_transcript::LineNo;
+
+/// What to restore.
+#[derive(Debug)]
+pub(crate) struct RestoreRequest {
+    pub(crate) specs: Vec<TargetSpec>,
+    pub(crate) roles: Roles,
+    pub(crate) matches: Matches,
+    pub(crate) unmatched: Unmatched,
+    /// The URL of the archive.
+    pub(crate) archive: String,
+}
+
+/// Restores what is named of the session in `work`, and writes the result.
+///
+/// # Errors
+/// When anything fails; then nothing has changed.
+pub(crate) fn restore(request: &RestoreRequest, mut work: OpenSession<'_>) -> Result<RestoredReport, CommandError> {
+    let RestoreRequest { specs, roles, matches, unmatched, archive } = request;
+    let archive = archives::open_existing(archive)?;
+    refuse_unknown(&work.reading)?;
+    let reading = &work.reading;
+    let lineage = lineage(&reading.past.history, &*archive)?;
+    let open = open_cuts(&lineage, &reading.past.history);
+    let targets: Vec<&Target> = specs.iter().map(|spec| &spec.target).collect();
+    let recalled = recall(reading.transcript(), &open, &targets, *roles, &*archive)?;
+    let unknown: Vec<&Target> =
+        targets.iter().zip(&recalled).filter(|(_, it)| **it == Recalled::Nothing).map(|(target, _)| *target).collect();
+    let mut gone = absent(&unknown, *roles, &reading.index, &lineage, &*archive)?.into_iter();
+    let gone: Vec<Option<OpenCut>> =
+        recalled.iter().map(|it| if *it == Recalled::Nothing { gone.next().flatten() } else { None }).collect();
+    let places = places(specs, recalled, &open, *matches)?;
+    let wanted: BTreeSet<usize> = places.iter().flatten().flatten().copied().collect();
+    let cuts: Vec<OpenCut> = wanted.iter().filter_map(|at| open.get(*at).cloned()).collect();
+    let rebased = reading.made(Some(&*archive)).rebase(&reading.past.history, None)?;
+    let (gives_back, returned) =
+        give_back(&rebased, &reading.past.history, &cuts).with_context(|| format!("read {}", reading.name))?;
+    drop(rebased);
+    let mut rows = rows(specs, &places, &open, &wanted, &returned);
+    for (row, cut) in rows.iter_mut().zip(&gone) {
+        let Some(cut) = cut else { continue };
+        row.outcome = RestoredOutcome::Failed;
+        row.items.push(item(cut, &Returned::Gone(Some(cut.last.clone()))));
+    }
+    unmatched.check(specs, rows.iter().map(|row| row.outcome != RestoredOutcome::NoMatch))?;
+    let mut rewrite = Rewrite::default();
+    let noted = returned.into_iter().filter_map(|it| match it {
+        Returned::Restored(cut) => Some(cut),
+        Returned::Gone(_) => None,
+    });
+    rewrite.cuts.entry(LineNo(0)).or_default().extend(noted);
+    let edits = Edits { gives_back, thinking: work.settings.thinking, ..reading.edits(reading.past.pending.clone()) };
+    let mut report = RestoredReport::new(work.rewritten("restore"), rows);
+    let is_all = !edits.gives_back.is_empty() && reading.past.history.with(edits.clone()).active().is_empty();
+    report.is_source = is_all && !reading.has_grown();
+    drop(archive);
+    let unchanged = report.why_unchanged();
+    work.finish_edits(edits, rewrite, unchanged, &mut report.rewritten)?;
+    Ok(report)
+}
+
+/// Refuses a session that the archive does not know.
+pub(crate) fn refuse_unknown(reading: &Reading) -> Result<(), CommandError> {
+    match &reading.past.known {
+        Some(_) => Ok(()),
+        // Of nothing, nothing was removed.
+        None if reading.index.n_lines() == 0 => Ok(()),
+        None => {
+            Err(ApplyError::NoOperation(reading.path.clone().unwrap_or_else(|| reading.name.clone().into())).into())
+        }
+    }
+}
+
+/// The operations of `history` that hold, newest first, as the archive lists them.
+pub(crate) fn lineage(history: &History, archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
+    let mut lineage = Vec::new();
+    for operation in history.standing().rev() {
+        lineage.extend(archive.operation(&operation.operation)?);
+    }
+    Ok(lineage)
+}
+
+/// The cuts that each target names; `None` where what it names is not cut. One that does not tell which of several it
+/// means is refused.
+fn places(
+    specs: &[TargetSpec],
+    recalled: Vec<Recalled>,
+    open: &[OpenCut],
+    matches: Matches,
+) -> Result<Vec<Option<Vec<usize>>>, CommandError> {
+    let of_one = |(spec, recalled): (&TargetSpec, Recalled)| match recalled {
+        Recalled::Nothing => Ok(Some(Vec::new())),
+        Recalled::NotCut => Ok(None),
+        Recalled::Cuts(places) => Ok(Some(places)),
+        Recalled::Several(places) => {
+            let is_message = matches!(spec.target, Target::Message(_));
+            if is_message && matches == Matches::All {
+                return Ok(Some(places));
+            }
+            let (what, hint) = if is_message {
+                ("messages", "give more of the text of one of these, or --all-matches for all of them")
+            } else {
+                ("tool calls", "give all digits of one of these")
+            };
+            let n_fitting = places.len();
+            let rows = places.iter().filter_map(|at| open.get(*at)).map(|cut| cut.name.clone());
+            Err(CommandError::from(anyhow!("`{}` matches {n_fitting} {what}, nothing was changed", spec.typed))
+                .hint(list(hint, rows)))
+        }
+    };
+    specs.iter().zip(recalled).map(of_one).collect()
+}
+
+/// A row for each target. What two targets name stands in the row of the first.
+fn rows(
+    specs: &[TargetSpec],
+    places: &[Option<Vec<usize>>],
+    open: &[OpenCut],
+    wanted: &BTreeSet<usize>,
+    returned: &[Returned],
+) -> Vec<RestoredRow> {
+    let mut by_place: BTreeMap<usize, &Returned> = wanted.iter().copied().zip(returned).collect();
+    let row = |(spec, places): (&TargetSpec, &Option<Vec<usize>>)| {
+        let Some(places) = places else {
+            return RestoredRow { target: spec.typed.clone(), outcome: RestoredOutcome::NotCut, items: Vec::new() };
+        };
+        let items: Vec<RestoredItem> =
+            places.iter().filter_map(|at| Some(item(open.get(*at)?, by_place.remove(at)?))).collect();
+        let outcome = if items.iter().any(|item| item.outcome == ItemOutcome::Restored) {
+            RestoredOutcome::Restored
+        } else if !items.is_empty() {
+            RestoredOutcome::Failed
+        } else if places.is_empty() {
+            RestoredOutcome::NoMatch
+        } else {
+            RestoredOutcome::NamedTwice
+        };
+        RestoredRow { target: spec.typed.clone(), outcome, items }
+    };
+    specs.iter().zip(places).map(row).collect()
+}
+
+fn item(cut: &OpenCut, returned: &Returned) -> RestoredItem {
+    let (outcome, tokens) = match returned {
+        Returned::Restored(Cut { before, after, .. }) => {
+            (ItemOutcome::Restored, Some(BeforeAfter { before: *before, after: *after }))
+        }
+        Returned::Gone(by) => (ItemOutcome::Gone { by: by.clone() }, None),
+    };
+    let (name, rule, operation) = (cut.name.clone(), cut.rule.clone(), cut.last.clone());
+    RestoredItem { name, rule, operation, outcome, tokens }
+}

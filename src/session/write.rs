@@ -1,0 +1,306 @@
+//! Where a rewritten transcript lands, and what is said of it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::error::CommandError;
+use super::reading::Reading;
+use crate::report::gain::OperationCost;
+use crate::report::keep::DepositSize;
+use crate::report::rewritten::Rewritten;
+use crate::report::size::counted;
+use crate::session::archives;
+use crate::session::options::{Existing, Keep, Output, Rewriting};
+use crate::terminal::ui::Ui;
+use ctxc_core::apply;
+use ctxc_core::apply::shell_word;
+use ctxc_core::apply::{BaseFile, Before, Destination, Done, Errand, Keeping, NewSession, Rebased, Rewrite, carry_out};
+use ctxc_core::version;
+use ctxc_core::version::{Deposited, Edits, KeptSession, Layout, Recorder};
+use ctxc_core::version::{title_after, title_line};
+use ctxc_store::{Archive, hide_password};
+use ctxc_transcript::Chain;
+use ctxc_transcript::session::{session_id, sidecar_dir};
+
+/// A new session: its id, and the file that it will be.
+pub(crate) struct FreshSession {
+    pub(crate) id: Uuid,
+    pub(crate) path: PathBuf,
+}
+
+/// The new session that `output` asks for, beside the source at `path`.
+pub(crate) fn fresh(output: &Output, path: Option<&Path>) -> Option<FreshSession> {
+    let (Output::NewSession(id), Some(path)) = (output, path) else { return None };
+    let id = id.unwrap_or_else(Uuid::new_v4);
+    // A link is followed, so that the new session stands where the client looks for it: beside the link.
+    Some(FreshSession { id, path: path.with_file_name(format!("{id}.jsonl")) })
+}
+
+/// Makes `rewrite`, which is what `verb` does to the session called `title`, one of a new session: its id, and a title for
+/// the picker.
+pub(crate) fn into_session(verb: &str, fresh: &FreshSession, title: &str, rewrite: &mut Rewrite) {
+    let id = fresh.id.to_string();
+    rewrite.appended.push(title_line(&id, &title_after(verb, title)));
+    rewrite.session = Some(NewSession { id });
+}
+
+/// Refuses a place that nothing could be written to, before any work is done for it.
+pub(crate) fn probe(output: &Output, reading: &Reading) -> Result<(), CommandError> {
+    let origin = reading.origin();
+    let destination = match output {
+        Output::File(path, existing) => {
+            refuse_unless_file(path)?;
+            Destination::File(path, (*existing).into())
+        }
+        Output::InPlace(existing) => Destination::InPlace((*existing).into()),
+        Output::NewSession(_) | Output::StandardOutput => return Ok(()),
+    };
+    Ok(apply::probe(&origin, &destination, Timestamp::now())?)
+}
+
+/// What is done, and on whose behalf.
+pub(crate) struct WriteJob<'a> {
+    pub(crate) verb: &'static str,
+    pub(crate) output: &'a Output,
+    pub(crate) keep: &'a Keep,
+    pub(crate) fresh: Option<&'a FreshSession>,
+    /// What the session is called, for lists of what the archive keeps.
+    pub(crate) title: String,
+    /// Whether the result is the session as it is.
+    pub(crate) is_copy: bool,
+    /// What it costs, as far as it is known before it is written.
+    pub(crate) cost: OperationCost,
+}
+
+/// What is written: a plan for the file itself, or its session put together anew.
+pub(crate) struct Changes<'a> {
+    pub(crate) rewrite: &'a Rewrite,
+    pub(crate) edits: Edits,
+    /// By how much what the model sees is smaller than in the session without operations.
+    pub(crate) saved: i64,
+    pub(crate) rebased: Option<Rebased>,
+}
+
+impl WriteJob<'_> {
+    /// Writes, checks, archives and swaps. The index and the chain of `reading` are those of the result afterwards. Gives
+    /// also what of the session was new to the archive.
+    pub(crate) fn run(
+        self,
+        reading: &mut Reading,
+        mut result: Changes<'_>,
+        ui: &Ui,
+    ) -> Result<(Done, Option<DepositSize>), CommandError> {
+        let mut archive = self.open_archive(result.rewrite, ui)?;
+        let now = Timestamp::now();
+        let errand = Errand {
+            verb: self.verb,
+            command: command_line(),
+            session: self.session(reading),
+            now,
+            report: serde_json::to_string(&self.cost).ok(),
+            stop: ui.stop(),
+        };
+        // Only the file of a session has a folder of its own; another of the same name is somebody else's.
+        let session_file = reading.path.as_deref().filter(|path| session_id(path).is_some());
+        let source_sidecar = session_file.map(sidecar_dir).unwrap_or_default();
+        let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();
+        let mut stdout = ui.output();
+        let destination = match (self.output, self.fresh) {
+            (Output::File(path, existing), _) => {
+                refuse_unless_file(path)?;
+                Destination::File(path, (*existing).into())
+            }
+            (Output::InPlace(existing), _) => Destination::InPlace((*existing).into()),
+            (Output::NewSession(_), Some(fresh)) => {
+                Destination::NewSession { path: &fresh.path, sidecar: &source_sidecar, new_sidecar: &new_sidecar }
+            }
+            (Output::NewSession(_), None) | (Output::StandardOutput, _) => Destination::Stream(&mut stdout),
+        };
+        let (keeping, deposit) = match &mut archive {
+            Some(archive) if self.is_copy => {
+                keep_copied(&mut **archive, reading, ui)?;
+                (None, None)
+            }
+            Some(archive) => {
+                let (keeping, size) = self.keep(&mut **archive, reading, &mut result, &source_sidecar, now, ui)?;
+                (Some(keeping), Some(size))
+            }
+            None => (None, None),
+        };
+        let Changes { rewrite, rebased, .. } = result;
+        // The index and the chain of the source are not needed any more, and new ones are on their way.
+        let source = (std::mem::take(&mut reading.index), std::mem::take(&mut reading.chain));
+        let own = rebased.as_ref().filter(|_| reading.drafted.is_none()).map(|_| Before::of(&source.0, &source.1));
+        let mut origin = reading.origin();
+        let base;
+        let (mut index, chain) = if let Some(rebased) = rebased {
+            let before = own.as_ref().or(reading.drafted.as_ref().map(|drafted| &drafted.before));
+            let own_problems = rebased.before().problems;
+            base = rebased.base;
+            origin.base = before.map(|before| BaseFile { file: &base.file, before, own_problems });
+            (rebased.composed.index, rebased.composed.chain)
+        } else {
+            source
+        };
+        let done = carry_out(&origin, &mut index, chain, rewrite, keeping, destination, &errand)?;
+        if done.n_late > 0 {
+            ui.warning(format_args!("{} appended by a client in the meantime", counted(done.n_late, "line")));
+        }
+        reading.chain = Chain::find(&index);
+        reading.index = index;
+        Ok((done, deposit))
+    }
+
+    /// The session of the result, by which operations are listed.
+    fn session(&self, reading: &Reading) -> String {
+        match self.fresh {
+            Some(fresh) => fresh.id.to_string(),
+            None => reading.stem.clone().unwrap_or_else(|| "-".to_owned()),
+        }
+    }
+
+    /// Deposits the session that is rewritten, whole (N-01). Gives what is noted once the result is written, and what was
+    /// new to the archive.
+    fn keep<'a>(
+        &self,
+        archive: &'a mut dyn Archive,
+        reading: &Reading,
+        changes: &mut Changes<'_>,
+        sidecar: &Path,
+        now: Timestamp,
+        ui: &Ui,
+    ) -> Result<(Keeping<'a>, DepositSize), CommandError> {
+        let own_id = own_id(reading);
+        let made = reading.made(None);
+        let Deposited { state, version, keys, n_new, new_bytes, .. } =
+            version::deposit(archive, made.file, made.index, &own_id, ui.stop())?;
+        let mut size = DepositSize { lines: n_new.into(), files: 0, bytes: new_bytes };
+        if sidecar.is_dir() {
+            let sidecar = version::keep_sidecar(archive, &own_id, sidecar, None, ui.stop())?;
+            size.add(DepositSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
+        }
+        let recorder = match &changes.rebased {
+            Some(rebased) => Recorder::new(rebased.base.layout.clone(), rebased.keys()?),
+            None => Recorder::new(Layout::plain(made.index.n_lines()), keys),
+        };
+        let steps = changes.rebased.as_ref().and_then(|rebased| Some(rebased.recorded.as_ref()?.steps.clone()));
+        let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let source = KeptSession {
+            id: own_id.clone(),
+            path: reading.path.as_deref().map(path),
+            title: self.title.clone(),
+            state: state.key().to_string(),
+            version: version.map(|version| version.to_string()),
+            time: now,
+            bytes: made.index.fingerprint.len,
+            is_exact: false,
+        };
+        archive.put_object(&source.object())?;
+        for edits in &reading.past.unsaved {
+            archive.put_object(&edits.object())?;
+        }
+        let result = self.fresh.map(|fresh| KeptSession {
+            id: fresh.id.to_string(),
+            path: Some(path(&fresh.path)),
+            title: title_after(self.verb, &self.title),
+            ..source.clone()
+        });
+        let replaced = changes.rewrite.session.as_ref().filter(|session| session.id != state.session);
+        let keeping = Keeping {
+            archive,
+            recorder,
+            steps,
+            state: state.key(),
+            read: version.unwrap_or_else(|| state.key()),
+            earlier: reading.past.history.ids(),
+            edits: std::mem::take(&mut changes.edits),
+            session_ids: replaced.map(|_| [state.session.clone(), own_id].into()).unwrap_or_default(),
+            saved: changes.saved,
+            result: result.or(Some(source).filter(|_| matches!(self.output, Output::InPlace(_)))),
+        };
+        Ok((keeping, size))
+    }
+
+    fn open_archive(&self, rewrite: &Rewrite, ui: &Ui) -> Result<Option<Box<dyn Archive>>, CommandError> {
+        match self.keep {
+            Keep::In(url) => archives::open(url).map(Some),
+            Keep::Nowhere if rewrite.is_nothing() => Ok(None),
+            Keep::Nowhere => {
+                ui.warning("without an archive, removed content cannot be restored");
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Keeps the session of which a copy is written: a copy is known by what it was copied from.
+fn keep_copied(archive: &mut dyn Archive, reading: &Reading, ui: &Ui) -> Result<(), CommandError> {
+    let made = reading.made(None);
+    version::deposit(archive, made.file, made.index, &own_id(reading), ui.stop())?;
+    Ok(archive.commit()?)
+}
+
+/// The id under which the session that was read is kept.
+fn own_id(reading: &Reading) -> String {
+    archives::own_id(reading.path.as_deref(), reading.session_file())
+}
+
+impl From<Existing> for apply::Existing {
+    fn from(existing: Existing) -> Self {
+        match existing {
+            Existing::Respect => Self::Respect,
+            Existing::Overwrite => Self::Overwrite,
+        }
+    }
+}
+
+/// Refuses a path that is there and is neither a file nor a link to one: a device, a pipe, a folder.
+pub(crate) fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(CommandError::usage(anyhow!("{} is not a regular file", path.display()))
+            .hint("use -o FILE, or -o - for standard output"));
+    }
+    Ok(())
+}
+
+/// The command as it was given, whatever the path by which the program was found, and without a password.
+pub(crate) fn command_line() -> String {
+    let words = std::env::args_os().skip(1).map(|word| hide_password(&word.to_string_lossy()));
+    let words = words.map(|word| if word.contains(char::is_whitespace) { format!("{word:?}") } else { word });
+    ["ctxc".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// Says how the new session `id` at `path` is resumed: the client looks for it among its projects alone.
+pub(crate) fn say_resume(id: &str, path: &Path, ui: &Ui) {
+    ui.status(format_args!("resume    {}", resume_words(id, path)));
+}
+
+/// Whether the client, and a search by id, finds the session at `path`.
+pub(crate) fn is_among_projects(path: &Path) -> bool {
+    path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with("projects"))
+}
+
+/// How the new session `id` at `path` is resumed, in words.
+pub(crate) fn resume_words(id: &str, path: &Path) -> String {
+    if is_among_projects(path) {
+        format!("claude --resume {id}")
+    } else {
+        format!("claude --resume {id} (after moving it into its project folder in ~/.claude/projects)")
+    }
+}
+
+/// The command that undoes what was written, as a shell takes it; `None` for a stream, whose file is not known.
+pub(crate) fn undo_words(settings: &Rewriting, rewritten: &Rewritten) -> Option<String> {
+    let path = rewritten.output.as_deref()?;
+    let session = match &rewritten.session_id {
+        // An id is looked for among the projects of the client alone.
+        Some(id) if is_among_projects(Path::new(path)) => id.get(..8).unwrap_or(id),
+        Some(_) | None => path,
+    };
+    let in_place = if matches!(settings.output, Output::InPlace(_)) { " --in-place" } else { "" };
+    let archive = settings.typed_archive.as_deref().map(|url| format!(" --archive {}", shell_word(url)));
+    Some(format!("ctxc undo {}{in_place}{}", shell_word(session), archive.unwrap_or_default()))
+}

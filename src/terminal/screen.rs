@@ -1,0 +1,101 @@
+//! A terminal for standard output: its size, its styles, the home folder, and the pager for long output (W-09).
+
+use std::env;
+use std::io::{self, ErrorKind, Write};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+use anstyle::{AnsiColor, Style as Ansi};
+use terminal_size::{Height, Width, terminal_size};
+use unicode_width::UnicodeWidthStr;
+
+use crate::report::look::{Style, painted};
+
+/// The home folder, for which `~` stands on a terminal; empty where there is none.
+static HOME: LazyLock<String> = LazyLock::new(|| {
+    let home = etcetera::home_dir().map(|home| home.display().to_string()).unwrap_or_default();
+    home.trim_end_matches('/').to_owned()
+});
+
+/// The size of a terminal that does not tell its own.
+const UNKNOWN: (usize, usize) = (80, 24);
+
+/// The home folder, for [`crate::report::look::Look`].
+pub(crate) fn home() -> &'static str {
+    &HOME
+}
+
+/// The columns and the rows of the terminal.
+pub(crate) fn size() -> (usize, usize) {
+    terminal_size().map_or(UNKNOWN, |(Width(columns), Height(rows))| (columns.into(), rows.into()))
+}
+
+/// `text` with the escape sequences of its styles.
+pub(crate) fn colored(text: &str) -> String {
+    painted(text, |style| ansi(style).render().to_string(), &Ansi::new().bold().render_reset().to_string())
+}
+
+/// Of the 16 colors those that are legible on a dark and on a light background: yellow and cyan are not on white.
+const fn ansi(style: Style) -> Ansi {
+    match style {
+        Style::Heading => Ansi::new().bold(),
+        Style::Added => AnsiColor::Green.on_default(),
+        Style::Removed => AnsiColor::Red.on_default(),
+        Style::Changed => AnsiColor::Magenta.on_default(),
+        Style::Dim => Ansi::new().dimmed(),
+    }
+}
+
+/// Whether the terminal cannot move its cursor, by `TERM`.
+pub(crate) fn is_dumb() -> bool {
+    env::var_os("TERM").is_none_or(|term| term == "dumb")
+}
+
+/// Whether `text` has more lines than fit on a screen of this size with the prompt of the shell.
+pub(crate) fn is_long(text: &str, (columns, rows): (usize, usize)) -> bool {
+    let mut n_rows = 0;
+    text.lines().any(|line| {
+        n_rows += line.width().div_ceil(columns.max(1)).max(1);
+        n_rows >= rows
+    })
+}
+
+/// Shows `text` in `$PAGER`, else in `less`, and waits until it is left. Gives `false` where there is none that starts, or
+/// none is wanted: `PAGER` is empty or `cat`, or `TERM` is `dumb`.
+///
+/// # Errors
+/// When the pager cannot be written to, but for one that was left before the end.
+pub(crate) fn page(text: &str) -> io::Result<bool> {
+    let typed = env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
+    let mut words = typed.split_whitespace();
+    let Some(program) = words.next().filter(|program| *program != "cat" && !is_dumb()) else { return Ok(false) };
+    let mut pager = Command::new(program);
+    pager.args(words).stdin(Stdio::piped());
+    // As `git` does: leave at once what fits, let colors through, and keep the text on the screen.
+    for (name, value) in [("LESS", "FRX"), ("LESSCHARSET", "utf-8")] {
+        if env::var_os(name).is_none() {
+            pager.env(name, value);
+        }
+    }
+    let Ok(mut pager) = pager.spawn() else { return Ok(false) };
+    let written = pager.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes()));
+    pager.wait()?;
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
+        Ok(()) | Err(_) => Ok(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // W-09
+    #[test]
+    fn w_09_long_is_what_does_not_fit_on_the_screen() {
+        for (text, is) in [("one\n", false), ("1\n2\n3\n", false), ("1\n2\n3\n4\n", true), ("日本語日本語\n\n", true)]
+        {
+            assert_eq!(is_long(text, (5, 4)), is, "{text:?}");
+        }
+    }
+}

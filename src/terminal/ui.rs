@@ -1,0 +1,359 @@
+//! The only place that prints. Standard output carries data, standard error everything else.
+//!
+//! All of it goes through the [`Sanitizer`], so that nothing of a transcript can steer a terminal. Only data in bytes that
+//! goes into a file or a pipe is left as it is.
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use anyhow::Context;
+use clap::error::ErrorKind;
+
+use super::interrupt::while_waiting;
+use super::sanitizer::Sanitizer;
+use super::screen;
+use crate::report::look::{Look, wrapped};
+use ctxc_transcript::text::printable;
+
+/// What failed where standard output cannot be written.
+const UNWRITABLE: &str = "write to standard output";
+
+/// How much is said on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Errors alone.
+    Quiet,
+    /// Results, warnings, hints and errors.
+    Normal,
+    /// Each step as well.
+    Verbose,
+}
+
+/// How a text that is shown on a terminal tells paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paths {
+    /// With `~` for the home folder.
+    Short,
+    /// As they stand: the text is quoted from a session.
+    Whole,
+}
+
+/// Where everything that a command says goes through.
+#[derive(Debug)]
+pub struct Ui {
+    verbosity: Verbosity,
+    color: ColorChoice,
+    stop: Arc<AtomicBool>,
+    listener: Listener,
+    /// Whether anything was written to standard output.
+    has_output: Arc<AtomicBool>,
+}
+
+/// Standard output, which notes that something was written to it.
+struct Noted {
+    output: Box<dyn Write>,
+    has_output: Arc<AtomicBool>,
+}
+
+impl Write for Noted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.has_output.store(true, Ordering::Relaxed);
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
+
+/// Who is told.
+#[derive(Debug)]
+enum Listener {
+    /// Whoever reads the streams of this process.
+    Streams,
+    /// An agent, by the result of a call: standard output is the protocol's, and nobody can be asked. What may not be
+    /// as wanted is noted for it.
+    Agent(Mutex<Vec<String>>),
+    /// Whoever runs a command within a process of its own.
+    Kept(Streams),
+}
+
+/// What a command says that nobody's streams are there for: standard output and standard error.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Streams {
+    stdout: Stream,
+    stderr: Stream,
+}
+
+impl Streams {
+    /// Both as they are by now.
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Vec<u8>) {
+        (self.stdout.bytes(), self.stderr.bytes())
+    }
+}
+
+/// Bytes in memory.
+#[derive(Clone, Debug, Default)]
+struct Stream(Arc<Mutex<Vec<u8>>>);
+
+impl Stream {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Ui {
+    /// A way to the standard streams of this process. With `ColorChoice::Auto` colours need a terminal and no `NO_COLOR`.
+    #[must_use]
+    pub fn new(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
+        Self { verbosity, color, stop, listener: Listener::Streams, has_output: Arc::default() }
+    }
+
+    /// A way to an agent, which gets to know of the warnings alone. Standard error has everything with
+    /// [`Verbosity::Verbose`], and nothing without; standard output has nothing.
+    #[must_use]
+    pub fn to_agent(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
+        Self { verbosity, color, stop, listener: Listener::Agent(Mutex::default()), has_output: Arc::default() }
+    }
+
+    /// A way to `streams`, without colours.
+    pub(crate) fn kept(verbosity: Verbosity, streams: Streams, stop: Arc<AtomicBool>) -> Self {
+        Self {
+            verbosity,
+            color: ColorChoice::Never,
+            stop,
+            listener: Listener::Kept(streams),
+            has_output: Arc::default(),
+        }
+    }
+
+    /// Verbosity, colors and the stop flag, to make a `Ui` for an agent that says as much.
+    #[must_use]
+    pub fn parts(&self) -> (Verbosity, ColorChoice, Arc<AtomicBool>) {
+        (self.verbosity, self.color, Arc::clone(&self.stop))
+    }
+
+    /// Whether each step is told.
+    #[must_use]
+    pub fn is_verbose(&self) -> bool {
+        self.verbosity >= Verbosity::Verbose
+    }
+
+    /// The warnings for an agent so far.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        match &self.listener {
+            Listener::Streams | Listener::Kept(_) => Vec::new(),
+            Listener::Agent(warnings) => warnings.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// Set once somebody wants the work to stop.
+    #[must_use]
+    pub fn stop(&self) -> &AtomicBool {
+        &self.stop
+    }
+
+    /// Standard output, for data in bytes, as they are where no terminal shows them. Flush it: what a drop cannot write is
+    /// lost without a word.
+    #[must_use]
+    pub fn output(&self) -> BufWriter<Box<dyn Write>> {
+        let output: Box<dyn Write> = match &self.listener {
+            Listener::Streams if io::stdout().is_terminal() => Box::new(Sanitizer::new(io::stdout().lock())),
+            Listener::Streams => Box::new(io::stdout().lock()),
+            Listener::Agent(_) => Box::new(io::sink()),
+            Listener::Kept(streams) => Box::new(streams.stdout.clone()),
+        };
+        let noted = Noted { output, has_output: Arc::clone(&self.has_output) };
+        BufWriter::with_capacity(64 * 1024, Box::new(noted))
+    }
+
+    /// Whether anything was written to standard output.
+    #[must_use]
+    pub fn has_output(&self) -> bool {
+        self.has_output.load(Ordering::Relaxed)
+    }
+
+    /// Writes `text` to standard output.
+    ///
+    /// # Errors
+    /// When standard output cannot be written; a closed pipe ends the command quietly.
+    pub fn data(&self, text: impl Display) -> anyhow::Result<()> {
+        let mut output = Sanitizer::new(self.output());
+        write!(output, "{text}").and_then(|()| output.flush()).context(UNWRITABLE)
+    }
+
+    /// Writes `text` and a line end to standard output.
+    ///
+    /// # Errors
+    /// When standard output cannot be written; a closed pipe ends the command quietly.
+    pub fn data_line(&self, text: impl Display) -> anyhow::Result<()> {
+        self.data(format_args!("{text}\n"))
+    }
+
+    /// Writes what people read to standard output. A terminal gets it in a pager where it is long, with `~` for the home
+    /// folder unless the text is quoted from a session.
+    ///
+    /// # Errors
+    /// When standard output cannot be written; a closed pipe ends the command quietly.
+    pub fn text(&self, text: impl Display, paths: Paths) -> anyhow::Result<()> {
+        let look = self.look();
+        if look == Look::PLAIN {
+            return self.data(text);
+        }
+        let text = text.to_string();
+        let text = printable(&text);
+        let text = match paths {
+            Paths::Short => look.paths(&text),
+            Paths::Whole => text,
+        };
+        self.has_output.store(true, Ordering::Relaxed);
+        let is_long = look.width.is_some() && screen::is_long(&text, screen::size());
+        let text = if look.is_styled { screen::colored(&text) } else { text.into_owned() };
+        if is_long && screen::page(&text).context(UNWRITABLE)? {
+            return Ok(());
+        }
+        let mut output: Box<dyn Write> = match &self.listener {
+            Listener::Streams => Box::new(io::stdout().lock()),
+            Listener::Agent(_) | Listener::Kept(_) => return Ok(()),
+        };
+        output.write_all(text.as_bytes()).and_then(|()| output.flush()).context(UNWRITABLE)
+    }
+
+    /// Says what was done. Silent with `-q`.
+    pub fn status(&self, text: impl Display) {
+        if self.verbosity >= Verbosity::Normal {
+            self.say(Style::new(), "", text);
+        }
+    }
+
+    /// Says one step of the work. Silent without `-v`.
+    pub fn detail(&self, text: impl Display) {
+        if self.verbosity >= Verbosity::Verbose {
+            self.say(Style::new().dimmed(), "", text);
+        }
+    }
+
+    /// Says what may not be as wanted. Silent with `-q`.
+    pub fn warning(&self, text: impl Display) {
+        if let Listener::Agent(warnings) = &self.listener {
+            warnings.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_string());
+        }
+        if self.verbosity >= Verbosity::Normal {
+            self.say(AnsiColor::Magenta.on_default().bold(), "warning: ", text);
+        }
+    }
+
+    /// Says what to do next. Silent with `-q`.
+    pub fn hint(&self, text: impl Display) {
+        if self.verbosity >= Verbosity::Normal {
+            self.error_hint(text);
+        }
+    }
+
+    /// Says what failed. Never silent.
+    pub fn error(&self, text: impl Display) {
+        self.say(AnsiColor::Red.on_default().bold(), "error: ", text);
+    }
+
+    /// Says what to do about an error. Never silent.
+    pub fn error_hint(&self, text: impl Display) {
+        self.say(Style::new().bold(), "hint: ", text);
+    }
+
+    /// Asks a question that is answered with yes or no; nothing where nobody is there to be asked.
+    ///
+    /// # Errors
+    /// When the answer cannot be read.
+    pub fn confirm(&self, question: &str) -> io::Result<Option<bool>> {
+        let is_streams = matches!(self.listener, Listener::Streams);
+        if !is_streams || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return Ok(None);
+        }
+        self.say(Style::new(), "", format_args!("{question} [y/N]"));
+        let mut answer = String::new();
+        while_waiting(|| io::stdin().read_line(&mut answer))?;
+        Ok(Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")))
+    }
+
+    /// How text on standard output is laid out.
+    #[must_use]
+    pub fn look(&self) -> Look {
+        if !matches!(self.listener, Listener::Streams) {
+            return Look::PLAIN;
+        }
+        let is_terminal = io::stdout().is_terminal();
+        let is_styled = match self.color {
+            ColorChoice::Auto if is_terminal => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+            ColorChoice::Auto | ColorChoice::Never => false,
+            ColorChoice::Always | ColorChoice::AlwaysAnsi => true,
+        };
+        Look { width: is_terminal.then(|| screen::size().0), is_styled, home: is_terminal.then(screen::home) }
+    }
+
+    /// Whether progress may be drawn: standard error is a terminal that can move its cursor, and neither `-q` nor `-v` was given.
+    #[must_use]
+    pub fn draws_progress(&self) -> bool {
+        let is_streams = matches!(self.listener, Listener::Streams);
+        is_streams && self.verbosity == Verbosity::Normal && io::stderr().is_terminal() && !screen::is_dumb()
+    }
+
+    /// One message on standard error; the style goes to the prefix, or to the whole where there is none.
+    fn say(&self, style: Style, prefix: &str, text: impl Display) {
+        if matches!(self.listener, Listener::Agent(_)) && self.verbosity < Verbosity::Verbose {
+            return;
+        }
+        let text = text.to_string();
+        let text = printable(&text);
+        let is_shown = matches!(self.listener, Listener::Streams) && io::stderr().is_terminal();
+        let look = Look { home: is_shown.then(screen::home), ..Look::PLAIN };
+        let mut text = look.paths(&text);
+        if is_shown {
+            text = wrapped(&text, prefix, screen::size().0).into();
+        }
+        let (mut stderr, style): (Box<dyn Write>, _) = match &self.listener {
+            Listener::Kept(streams) => (Box::new(streams.stderr.clone()), Style::new()),
+            Listener::Streams | Listener::Agent(_) => {
+                (Box::new(AutoStream::new(io::stderr(), self.color).lock()), style)
+            }
+        };
+        // Where standard error is gone, there is nobody left to tell.
+        let _ = if prefix.is_empty() {
+            writeln!(stderr, "{style}{text}{style:#}")
+        } else {
+            writeln!(stderr, "{style}{prefix}{style:#}{text}")
+        };
+    }
+}
+
+/// Prints what clap has to say: help and version as data, a usage error on standard error, with `result` on standard output.
+/// An error quotes what was typed, which may be the name of a file of somebody else.
+///
+/// # Errors
+/// When it cannot be printed.
+pub(crate) fn print_usage(error: &clap::Error, result: &[u8]) -> io::Result<()> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.print(),
+        _ => {
+            let mut stderr = Sanitizer::new(io::stderr());
+            write!(stderr, "{}", error.render()).and_then(|()| stderr.flush())?;
+            let mut stdout = Sanitizer::new(io::stdout());
+            stdout.write_all(result).and_then(|()| stdout.flush())
+        }
+    }
+}
