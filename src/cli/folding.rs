@@ -15,10 +15,8 @@ use super::ui::Ui;
 use crate::report::calls::CallsReport;
 use crate::report::size::retries;
 use ctxc_engine::chat::Chat;
-use ctxc_engine::run::{
-    Cache, FoldEvent, FoldFailure, Folded, Folding, Precautions, PriceOf, Terms, expect_folds, fold_at_once, fold_with,
-};
-use ctxc_engine::{Engine, Extract, Said};
+use ctxc_engine::run::{Cache, Event, Runner, Summarised, SummaryError, summarise_at_once};
+use ctxc_engine::{Extract, Said, Summarise};
 use ctxc_transcript::text::{Stopped, Tokens, chars4};
 
 /// What would be asked to summarise `chunks`; `None` where no server would be.
@@ -34,16 +32,14 @@ pub(super) fn expect(
     let EngineChoice::Chat(asking) = &how.engine else { return Ok(None) };
     let mut archive = stored::open_existing_results(keep);
     let mut cache = archive.as_mut().map(|archive| Cache::new(&mut **archive, None, Timestamp::now()));
-    let engine = Chat::new(asking.server.clone());
-    let folding = folding(&engine, &asking.terms, how);
-    expected(chunks, existing, &folding, asking, cache.as_mut()).map(|(calls, _)| Some(calls))
+    expected(chunks, &wanted(existing, how), asking, cache.as_mut()).map(|(calls, _)| Some(calls))
 }
 
 /// What was asked for `folded`; `None` where no server was.
-pub(super) fn calls(folded: &Folded, how: &Summarizing) -> Option<CallsReport> {
+pub(super) fn calls(folded: &Summarised, how: &Summarizing) -> Option<CallsReport> {
     match &how.engine {
         EngineChoice::Extract => None,
-        EngineChoice::Chat(asking) => Some(CallsReport::folds_made(folded, asking.server.endpoint.host())),
+        EngineChoice::Chat(asking) => Some(CallsReport::of_summaries(folded, asking.server.endpoint.host())),
     }
 }
 
@@ -59,12 +55,11 @@ pub(super) fn fold(
     keep: &Keep,
     session: Option<&str>,
     ui: &Ui,
-) -> Result<Folded, CommandError> {
+) -> Result<Summarised, CommandError> {
     match &how.engine {
         EngineChoice::Extract => {
             let mut running = Running::start(chunks, ui);
-            let folding = folding(&Extract, &Terms::AT_ONCE, how);
-            let folded = fold_at_once(chunks, existing, &folding, |event| running.take(&event));
+            let folded = summarise_at_once(chunks, &wanted(existing, how), &Extract, |event| running.take(&event));
             running.end(folded, None)
         }
         EngineChoice::Chat(asking) => {
@@ -83,44 +78,44 @@ fn by_server(
     asking: &Asking,
     mut cache: Option<Cache<'_>>,
     ui: &Ui,
-) -> Result<Folded, CommandError> {
+) -> Result<Summarised, CommandError> {
     let engine = Chat::new(asking.server.clone());
-    let folding = folding(&engine, &asking.terms, how);
-    let (calls, tokens) = expected(chunks, existing, &folding, asking, cache.as_mut())?;
+    let wanted = wanted(existing, how);
+    let (calls, tokens) = expected(chunks, &wanted, asking, cache.as_mut())?;
     if how.prompt.as_ref().is_some_and(|prompt| !prompt.contains("{existing_summary}")) {
         ui.warning("the prompt has no {existing_summary}: summaries do not build on each other");
     }
     offer(&Offer { expected: &calls, tokens, noun: "part" }, asking, ui)?;
-    let mut redactor = asking.secrets.redactor();
-    let price = |model: &str| asking.prices.get(model);
-    let precautions = Precautions { redactor: redactor.as_mut(), cache: cache.as_mut(), price: Some(&price) };
+    let (mut redactor, price) = (asking.secrets.redactor(), |model: &str| asking.prices.get(model));
+    let (redactor, cache) = (redactor.as_mut(), cache.as_mut());
+    let mut runner = Runner { redactor, cache, price: Some(&price), ..Runner::new(&engine, &asking.terms) };
     let mut running = Running::start(chunks, ui);
-    running.has_cache = precautions.cache.is_some();
+    running.has_cache = runner.cache.is_some();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
-    let folded = runtime.block_on(fold_with(chunks, existing, &folding, precautions, |event| running.take(&event)));
+    let folded = runtime.block_on(runner.summarise(chunks, &wanted, |event| running.take(&event)));
     running.end(folded, Some(asking))
 }
 
 /// What would be asked, and the tokens of all that would be sent.
 fn expected(
     chunks: &[Vec<Said>],
-    existing: &str,
-    folding: &Folding<'_>,
+    wanted: &Summarise<'_>,
     asking: &Asking,
     cache: Option<&mut Cache<'_>>,
 ) -> Result<(CallsReport, Tokens), CommandError> {
-    let mut redactor = asking.secrets.redactor();
-    let price = |model: &str| asking.prices.get(model);
-    let price: PriceOf<'_> = &price;
-    let mut precautions = Precautions { redactor: redactor.as_mut(), cache, price: Some(price) };
-    let (asked, n_secrets) = expect_folds(chunks, existing, folding, &mut precautions)?;
+    let engine = Chat::new(asking.server.clone());
+    let (mut redactor, price) = (asking.secrets.redactor(), |model: &str| asking.prices.get(model));
+    let redactor = redactor.as_mut();
+    let mut runner = Runner { redactor, cache, price: Some(&price), ..Runner::new(&engine, &asking.terms) };
+    let (asked, n_secrets) = runner.expect_summaries(chunks, wanted)?;
     let tokens = asked.iter().filter(|asked| !asked.is_cached).map(|asked| asked.size).sum();
-    Ok((CallsReport::folds_expected(&asked, n_secrets, asking.server.endpoint.host()), tokens))
+    Ok((CallsReport::expected(&asked, n_secrets, asking.server.endpoint.host()), tokens))
 }
 
-fn folding<'a>(engine: &'a dyn Engine, terms: &'a Terms, how: &'a Summarizing) -> Folding<'a> {
+fn wanted<'a>(existing: &'a str, how: &'a Summarizing) -> Summarise<'a> {
     let Summarizing { limit, prompts, ref persona, ref prompt, .. } = *how;
-    Folding { engine, terms, limit, persona, prompts, prompt: prompt.as_deref() }
+    let existing = existing.into();
+    Summarise { existing, limit, persona, prompts, prompt: prompt.as_deref(), ..Summarise::default() }
 }
 
 /// Folding under way, as it is drawn.
@@ -142,24 +137,24 @@ impl<'a> Running<'a> {
         Self { ui, progress, sizes, n_done: 0, n_again: 0, has_cache: false, not_cached: None }
     }
 
-    fn take(&mut self, event: &FoldEvent<'_>) -> ControlFlow<()> {
+    fn take(&mut self, event: &Event<'_>) -> ControlFlow<()> {
         match event {
-            FoldEvent::Finished(at) => {
+            Event::Finished { at, .. } => {
                 self.n_done += 1;
                 self.progress.advance(self.sizes.get(*at).copied().unwrap_or_default());
                 self.draw();
             }
-            FoldEvent::Again(error) => {
+            Event::Again(error) => {
                 self.n_again += 1;
                 self.ui.detail(format_args!("will retry: {error}"));
                 self.draw();
             }
-            FoldEvent::Halved(error) => self.ui.detail(format_args!("retrying in halves: {error}")),
-            FoldEvent::NotCached(error) => {
+            Event::Halved(error) => self.ui.detail(format_args!("retrying in halves: {error}")),
+            Event::NotCached(error) => {
                 self.has_cache = false;
                 self.not_cached = Some(error.to_string());
             }
-            FoldEvent::Waiting => {}
+            Event::Waiting => {}
         }
         if Stopped::check(self.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
@@ -171,7 +166,11 @@ impl<'a> Running<'a> {
     }
 
     /// The summaries, or why there are none and what is kept all the same.
-    fn end(self, folded: Result<Folded, FoldFailure>, asking: Option<&Asking>) -> Result<Folded, CommandError> {
+    fn end(
+        self,
+        folded: Result<Summarised, SummaryError>,
+        asking: Option<&Asking>,
+    ) -> Result<Summarised, CommandError> {
         let Self { ui, progress, sizes, n_done, has_cache, not_cached, .. } = self;
         progress.finish();
         if let Some(error) = not_cached {
@@ -179,8 +178,8 @@ impl<'a> Running<'a> {
         }
         let kept = left_behind(if has_cache { n_done } else { 0 });
         folded.map_err(|failure| match failure {
-            FoldFailure::Interrupted => CommandError::interrupted().hint(kept),
-            FoldFailure::Engine(at, mut cause) => {
+            SummaryError::Interrupted => CommandError::interrupted().hint(kept),
+            SummaryError::Engine(at, mut cause) => {
                 let host = asking.map(|asking| format!(" by {}", asking.server.endpoint.host())).unwrap_or_default();
                 let place = format!("summarise part {} of {}{host}", at + 1, sizes.len());
                 // The key of this server may be another than that of the main one.

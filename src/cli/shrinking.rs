@@ -13,11 +13,11 @@ use super::rewriting::Work;
 use super::settings::{Asking, EngineChoice, Keep};
 use super::stored;
 use super::ui::Ui;
-use crate::report::calls::{Calls, CallsReport};
+use crate::report::calls::Calls;
 use crate::report::size::{count, counted, retries};
 use ctxc_engine::chat::Chat;
 use ctxc_engine::run::Task;
-use ctxc_engine::run::{Cache, End, Event, Outcome, Questions, Ran, Spent, run, run_at_once};
+use ctxc_engine::run::{Cache, End, Event, Outcome, PriceOf, Questions, Ran, Runner, Spent, shorten_at_once};
 use ctxc_engine::{EngineError, Extract, Usd};
 use ctxc_transcript::Calibration;
 use ctxc_transcript::text::{Stopped, Tokens};
@@ -35,8 +35,12 @@ pub(super) fn expect(tasks: &[Task], choice: &EngineChoice, keep: &Keep) -> Resu
     let EngineChoice::Chat(asking) = choice else { return Ok(None) };
     let engine = Chat::new(asking.server.clone());
     let mut archive = stored::open_existing_results(keep);
-    let cache = archive.as_mut().map(|archive| Cache::new(&mut **archive, None, Timestamp::now()));
-    let questions = questions(tasks, asking, &engine, cache.as_ref())?;
+    let mut cache = archive.as_mut().map(|archive| Cache::new(&mut **archive, None, Timestamp::now()));
+    let (mut redactor, price) = (asking.secrets.redactor(), |model: &str| asking.prices.get(model));
+    let price: PriceOf<'_> = &price;
+    let (redactor, cache) = (redactor.as_mut(), cache.as_mut());
+    let mut runner = Runner { redactor, cache, price: Some(price), ..Runner::new(&engine, &asking.terms) };
+    let questions = runner.questions(tasks)?;
     Ok(Some(Calls::expected(&questions, asking.server.endpoint.host())))
 }
 
@@ -55,9 +59,9 @@ pub(super) fn shrink(tasks: &[Task], choice: &EngineChoice, work: &Work<'_>) -> 
 fn at_once(tasks: &[Task], ui: &Ui) -> Result<Shrunk, CommandError> {
     let mut progress = Progress::start(ui, "compressing", tasks.iter().map(|task| task.tokens.0).sum());
     let mut flow = Ok(());
-    let ran = run_at_once(tasks, &Extract, |event| {
-        if let Event::Finished { task, .. } = event {
-            progress.advance(task.tokens.0);
+    let ran = shorten_at_once(tasks, &Extract, |event| {
+        if let Event::Finished { at, .. } = event {
+            progress.advance(tasks.get(at).map_or(0, |task| task.tokens.0));
         }
         flow = Stopped::check(ui.stop());
         if flow.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -74,13 +78,15 @@ fn by_server(tasks: &[Task], asking: &Asking, work: &Work<'_>) -> Result<Shrunk,
     let mut archive = if tasks.is_empty() { None } else { stored::open_for_results(&work.settings.keep)? };
     let cache = |archive| Cache::new(archive, session.map(str::to_owned), Timestamp::now());
     let mut cache = archive.as_mut().map(|archive| cache(&mut **archive));
-    let questions = questions(tasks, asking, &engine, cache.as_ref())?;
+    let mut has_cache = cache.is_some();
+    let (mut redactor, price) = (asking.secrets.redactor(), |model: &str| asking.prices.get(model));
+    let (redactor, cache) = (redactor.as_mut(), cache.as_mut());
+    let mut runner = Runner { redactor, cache, price: Some(&price), ..Runner::new(&engine, &asking.terms) };
+    let questions = runner.questions(tasks)?;
     announce(&questions, asking, ui)?;
     let mut running = Running::start(tasks, work.estimate(), ui);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
-    let mut has_cache = cache.is_some();
-    let ran =
-        runtime.block_on(run(tasks, &questions, &engine, &asking.terms, cache.as_mut(), |event| running.take(&event)));
+    let ran = runtime.block_on(runner.shorten(&questions, |event| running.take(&event)));
     let Running { progress, not_cached, .. } = running;
     progress.finish();
     if let Some(error) = not_cached {
@@ -93,29 +99,19 @@ fn by_server(tasks: &[Task], asking: &Asking, work: &Work<'_>) -> Result<Shrunk,
     Ok(Shrunk { ran, calls: Some(calls) })
 }
 
-fn questions(
-    tasks: &[Task],
-    asking: &Asking,
-    engine: &Chat,
-    cache: Option<&Cache<'_>>,
-) -> Result<Questions, CommandError> {
-    let mut redactor = asking.secrets.redactor();
-    Ok(Questions::of(tasks, engine, redactor.as_mut(), cache, |model| asking.prices.get(model))?)
-}
-
 /// Says what goes where, and asks a person who has not said yes before.
-fn announce(questions: &Questions, asking: &Asking, ui: &Ui) -> Result<(), CommandError> {
-    let expected = CallsReport::expected(questions, asking.server.endpoint.host());
-    let tokens = questions.open().map(|question| ctxc_transcript::text::chars4(question.text())).sum();
+fn announce(questions: &Questions<'_>, asking: &Asking, ui: &Ui) -> Result<(), CommandError> {
+    let expected = Calls::expected(questions, asking.server.endpoint.host()).sum;
+    let tokens = questions.asked().iter().filter(|asked| !asked.is_cached).map(|asked| asked.size).sum();
     offer(&Offer { expected: &expected, tokens, noun: "text" }, asking, ui)
 }
 
 /// A run under way, as it is drawn.
 struct Running<'a> {
+    tasks: &'a [Task],
     ui: &'a Ui,
     measure: Calibration,
     progress: Progress,
-    n_tasks: usize,
     n_done: usize,
     n_again: u64,
     saved: Tokens,
@@ -124,14 +120,13 @@ struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    fn start(tasks: &[Task], measure: Calibration, ui: &'a Ui) -> Self {
+    fn start(tasks: &'a [Task], measure: Calibration, ui: &'a Ui) -> Self {
         let progress = Progress::start(ui, "asking", tasks.iter().map(|task| task.tokens.0).sum());
-        let n_tasks = tasks.len();
         Self {
+            tasks,
             ui,
             measure,
             progress,
-            n_tasks,
             n_done: 0,
             n_again: 0,
             saved: Tokens::ZERO,
@@ -142,13 +137,14 @@ impl<'a> Running<'a> {
 
     fn take(&mut self, event: &Event<'_>) -> ControlFlow<()> {
         match event {
-            Event::Finished { task, outcome, spent } => {
+            Event::Finished { at, outcome, spent } => {
+                let size = self.tasks.get(*at).map(|task| task.tokens).unwrap_or_default();
                 self.n_done += 1;
                 self.cost += spent.cost;
-                if let Outcome::Compressed { tokens, .. } = outcome {
-                    self.saved += task.tokens.saturating_sub(*tokens);
+                if let Some(Outcome::Compressed { tokens, .. }) = outcome {
+                    self.saved += size.saturating_sub(*tokens);
                 }
-                self.progress.advance(task.tokens.0);
+                self.progress.advance(size.0);
                 self.draw();
             }
             Event::Again(error) => {
@@ -157,14 +153,15 @@ impl<'a> Running<'a> {
                 self.draw();
             }
             Event::NotCached(error) => self.not_cached = Some(error.to_string()),
-            Event::Waiting => {}
+            Event::Halved(_) | Event::Waiting => {}
         }
         if Stopped::check(self.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
     /// done and all, tokens saved, cost, calls made again; the bar itself has the time left.
     fn draw(&self) {
-        let Self { n_done, n_tasks, n_again, cost, .. } = self;
+        let Self { n_done, n_again, cost, .. } = self;
+        let n_tasks = self.tasks.len();
         let saved = self.measure.scale(self.saved).0;
         self.progress
             .note(|| format!("{n_done}/{n_tasks}, {} tokens saved, {cost}, {}", count(saved), retries(*n_again)));

@@ -6,9 +6,9 @@ use super::dialect::{Dialect, Form};
 use super::prompt::Prompt;
 use crate::http::body::{ErrorBody, UsageBody};
 
-/// A request.
+/// The body of a request.
 #[derive(Debug, Serialize)]
-pub(super) struct Request<'a> {
+pub(super) struct Body<'a> {
     model: &'a str,
     messages: [Message<'a>; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ pub(super) enum Accounting {
     NotAsked,
 }
 
-impl<'a> Request<'a> {
+impl<'a> Body<'a> {
     /// The request for the `attempt`-th reply to `prompt`.
     pub(super) fn new(
         model: &'a str,

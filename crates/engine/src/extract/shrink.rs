@@ -12,7 +12,7 @@ use super::tidy::tidy;
 use super::window;
 
 use crate::language::without_envelopes;
-use crate::{Ask, Engine, Fold, Job, Origin, Reply, Replying};
+use crate::{Attempt, Engine, Origin, Reply, Replying, Request, Shorten};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The built-in engine `extract`: keeps the pieces of a text that say the most for their size, word for word
@@ -32,10 +32,21 @@ const LONG_HEAD: usize = 2000;
 const MANY: usize = 2000;
 
 impl Extract {
-    /// Shrinks `job.text` to about `job.target` tokens.
+    /// Shrinks `text` to about `target` tokens.
     #[must_use]
-    pub fn shrink(&self, job: &Job<'_>) -> Reply {
-        Reply { text: extract(job.text, job.target), usage: None }
+    pub fn shrink(&self, text: &str, target: Tokens) -> String {
+        extract(text, target)
+    }
+
+    /// What takes the place of a text: shorter by enough, or the text as it was (K-03).
+    #[must_use]
+    pub fn shorten(&self, Shorten { text, target, origin }: &Shorten<'_>) -> String {
+        let without = match origin {
+            Origin::Tool => without_envelopes(text),
+            Origin::Message => Cow::Borrowed(text.as_ref()),
+        };
+        let kept = extract(if without.trim().is_empty() { text } else { &without }, *target);
+        if is_worth_it(chars4(text), chars4(&kept)) { kept } else { text.to_string() }
     }
 }
 
@@ -44,19 +55,12 @@ impl Engine for Extract {
         "extract"
     }
 
-    fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
-        let Job { text, target } = ask.job;
-        let without = match ask.origin {
-            Origin::Tool => without_envelopes(text),
-            Origin::Message => Cow::Borrowed(text),
+    fn reply<'a>(&'a self, request: &'a Request<'a>, _: Attempt) -> Replying<'a> {
+        let text = match request {
+            Request::Shorten(shorten) => self.shorten(shorten),
+            Request::Summarise(wanted) => summarize(wanted),
         };
-        let kept = extract(if without.trim().is_empty() { text } else { &without }, target);
-        let text = if is_worth_it(chars4(text), chars4(&kept)) { kept } else { text.to_owned() };
         Box::pin(ready(Ok(Reply { text, usage: None })))
-    }
-
-    fn fold<'a>(&'a self, fold: Fold<'a>, _: u32) -> Replying<'a> {
-        Box::pin(ready(Ok(Reply { text: summarize(&fold), usage: None })))
     }
 }
 

@@ -3,11 +3,11 @@
 use futures::FutureExt;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-use crate::{Ask, Engine, Extract, Job, Origin};
+use crate::{Attempt, Engine, Extract, Origin, Request, Shorten};
 use ctxc_transcript::text::{Tokens, chars4};
 
 fn shrink(text: &str, target: u64) -> String {
-    Extract.shrink(&Job { text, target: Tokens(target) }).text
+    Extract.shrink(text, Tokens(target))
 }
 
 fn percent(text: &str, percent: u64) -> String {
@@ -236,8 +236,8 @@ fn k_03_cut_parts_have_balanced_marks() {
 
 /// What comes of `text` where an engine is asked for it.
 fn asked(text: &str, target: u64, origin: Origin) -> String {
-    let ask = Ask { job: Job { text, target: Tokens(target) }, origin, attempt: 1, refused: None };
-    Engine::shrink(&Extract, ask).now_or_never().unwrap().unwrap().text
+    let request = Request::Shorten(Shorten { text: text.into(), target: Tokens(target), origin });
+    Extract.reply(&request, Attempt::nth(1)).now_or_never().unwrap().unwrap().text
 }
 
 // K-03

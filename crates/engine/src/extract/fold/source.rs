@@ -12,7 +12,7 @@ use super::super::repeats;
 use super::section::{Author, Section, is_labelled};
 use super::summary::{self, item_units};
 use crate::language::{Classes, Join, Piece, PieceKind, Statement, classes, replaced, reports_error, segment};
-use crate::{Fold, Prompts};
+use crate::{Prompts, Summarise};
 
 /// What may become an item.
 pub(super) struct Candidate<'t> {
@@ -75,9 +75,9 @@ const ANSWER: usize = 40;
 
 impl<'t> Part<'t> {
     /// The parts of `fold`, oldest first; `shorten` brings a text down to so many UTF-16 units.
-    pub(super) fn all(fold: &Fold<'t>, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
+    pub(super) fn all(fold: &'t Summarise<'_>, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
         let mut parts = Vec::new();
-        of_summary(fold.existing, 0, &mut parts);
+        of_summary(&fold.existing, 0, &mut parts);
         let n_carried = parts.len();
         let mut messages = fold.messages.iter().enumerate().peekable();
         let mut asked: Option<&str> = None;
