@@ -135,8 +135,7 @@ fn timed(tasks: &[Task], case: &Case, engine: &dyn Engine) -> io::Result<(f64, f
         order: Order::LongestFirst,
     };
     let (start, cpu) = (Instant::now(), cpu()?);
-    let mut redactor = Redactor::default();
-    let mut runner = Runner { redactor: Some(&mut redactor), ..Runner::new(engine, &terms) };
+    let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(engine, &terms) };
     let questions = runner.questions(tasks).map_err(io::Error::other)?;
     let ran: Ran = runtime.block_on(runner.shorten(&questions, |_| ControlFlow::Continue(())));
     let seconds = start.elapsed().as_secs_f64();

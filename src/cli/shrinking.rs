@@ -3,10 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use anyhow::Context;
-use jiff::Timestamp;
-
-use super::asking::{Offer, left_behind, offer, warn_not_cached, were};
+use super::asking::{Running, left_behind, offer, runner, wait, were};
 use super::error::{CommandError, remedy_hint};
 use super::progress::Progress;
 use super::rewriting::Work;
@@ -14,13 +11,12 @@ use super::settings::{Asking, EngineChoice, Keep};
 use super::stored;
 use super::ui::Ui;
 use crate::report::calls::Calls;
-use crate::report::size::{count, counted, retries};
+use crate::report::size::counted;
 use ctxc_engine::chat::Chat;
 use ctxc_engine::run::Task;
-use ctxc_engine::run::{Cache, End, Event, Outcome, PriceOf, Questions, Ran, Runner, Spent, shorten_at_once};
-use ctxc_engine::{EngineError, Extract, Usd};
-use ctxc_transcript::Calibration;
-use ctxc_transcript::text::{Stopped, Tokens};
+use ctxc_engine::run::{End, Event, Outcome, Ran, Spent, shorten_at_once};
+use ctxc_engine::{EngineError, Extract};
+use ctxc_transcript::text::Stopped;
 
 /// What came of tasks.
 pub(super) struct Shrunk {
@@ -35,12 +31,7 @@ pub(super) fn expect(tasks: &[Task], choice: &EngineChoice, keep: &Keep) -> Resu
     let EngineChoice::Chat(asking) = choice else { return Ok(None) };
     let engine = Chat::new(asking.server.clone());
     let mut archive = stored::open_existing_results(keep);
-    let mut cache = archive.as_mut().map(|archive| Cache::new(&mut **archive, None, Timestamp::now()));
-    let (mut redactor, price) = (asking.secrets.redactor(), |model: &str| asking.prices.get(model));
-    let price: PriceOf<'_> = &price;
-    let (redactor, cache) = (redactor.as_mut(), cache.as_mut());
-    let mut runner = Runner { redactor, cache, price: Some(price), ..Runner::new(&engine, &asking.terms) };
-    let questions = runner.questions(tasks)?;
+    let questions = runner(&engine, asking, archive.as_mut(), None).questions(tasks)?;
     Ok(Some(Calls::expected(&questions, asking.server.endpoint.host())))
 }
 
@@ -76,96 +67,17 @@ fn by_server(tasks: &[Task], asking: &Asking, work: &Work<'_>) -> Result<Shrunk,
     let engine = Chat::new(asking.server.clone());
     let host = asking.server.endpoint.host();
     let mut archive = if tasks.is_empty() { None } else { stored::open_for_results(&work.settings.keep)? };
-    let cache = |archive| Cache::new(archive, session.map(str::to_owned), Timestamp::now());
-    let mut cache = archive.as_mut().map(|archive| cache(&mut **archive));
-    let mut has_cache = cache.is_some();
-    let (mut redactor, price) = (asking.secrets.redactor(), |model: &str| asking.prices.get(model));
-    let (redactor, cache) = (redactor.as_mut(), cache.as_mut());
-    let mut runner = Runner { redactor, cache, price: Some(&price), ..Runner::new(&engine, &asking.terms) };
+    let mut runner = runner(&engine, asking, archive.as_mut(), session);
     let questions = runner.questions(tasks)?;
-    announce(&questions, asking, ui)?;
-    let mut running = Running::start(tasks, work.estimate(), ui);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
-    let ran = runtime.block_on(runner.shorten(&questions, |event| running.take(&event)));
-    let Running { progress, not_cached, .. } = running;
-    progress.finish();
-    if let Some(error) = not_cached {
-        has_cache = false;
-        warn_not_cached(&error, ui);
-    }
-    refuse_unless_whole(&ran, &host, has_cache)?;
+    offer(&questions.asked(), &Calls::expected(&questions, host.clone()).sum, "text", asking, ui)?;
+    let sizes = tasks.iter().map(|task| task.tokens).collect();
+    let mut running = Running::start("asking", sizes, Some(work.estimate()), ui);
+    let ran = wait(runner.shorten(&questions, |event| running.take(&event)))?;
+    running.finish();
+    refuse_unless_whole(&ran, &host, runner.cache.is_some())?;
     warn_of_end(&ran, asking, ui);
     let calls = Calls::made(&questions, host, &ran);
     Ok(Shrunk { ran, calls: Some(calls) })
-}
-
-/// Says what goes where, and asks a person who has not said yes before.
-fn announce(questions: &Questions<'_>, asking: &Asking, ui: &Ui) -> Result<(), CommandError> {
-    let expected = Calls::expected(questions, asking.server.endpoint.host()).sum;
-    let tokens = questions.asked().iter().filter(|asked| !asked.is_cached).map(|asked| asked.size).sum();
-    offer(&Offer { expected: &expected, tokens, noun: "text" }, asking, ui)
-}
-
-/// A run under way, as it is drawn.
-struct Running<'a> {
-    tasks: &'a [Task],
-    ui: &'a Ui,
-    measure: Calibration,
-    progress: Progress,
-    n_done: usize,
-    n_again: u64,
-    saved: Tokens,
-    cost: Usd,
-    not_cached: Option<String>,
-}
-
-impl<'a> Running<'a> {
-    fn start(tasks: &'a [Task], measure: Calibration, ui: &'a Ui) -> Self {
-        let progress = Progress::start(ui, "asking", tasks.iter().map(|task| task.tokens.0).sum());
-        Self {
-            tasks,
-            ui,
-            measure,
-            progress,
-            n_done: 0,
-            n_again: 0,
-            saved: Tokens::ZERO,
-            cost: Usd::ZERO,
-            not_cached: None,
-        }
-    }
-
-    fn take(&mut self, event: &Event<'_>) -> ControlFlow<()> {
-        match event {
-            Event::Finished { at, outcome, spent } => {
-                let size = self.tasks.get(*at).map(|task| task.tokens).unwrap_or_default();
-                self.n_done += 1;
-                self.cost += spent.cost;
-                if let Some(Outcome::Compressed { tokens, .. }) = outcome {
-                    self.saved += size.saturating_sub(*tokens);
-                }
-                self.progress.advance(size.0);
-                self.draw();
-            }
-            Event::Again(error) => {
-                self.n_again += 1;
-                self.ui.detail(format_args!("will retry: {error}"));
-                self.draw();
-            }
-            Event::NotCached(error) => self.not_cached = Some(error.to_string()),
-            Event::Halved(_) | Event::Waiting => {}
-        }
-        if Stopped::check(self.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    }
-
-    /// done and all, tokens saved, cost, calls made again; the bar itself has the time left.
-    fn draw(&self) {
-        let Self { n_done, n_again, cost, .. } = self;
-        let n_tasks = self.tasks.len();
-        let saved = self.measure.scale(self.saved).0;
-        self.progress
-            .note(|| format!("{n_done}/{n_tasks}, {} tokens saved, {cost}, {}", count(saved), retries(*n_again)));
-    }
 }
 
 /// Fails where a run has ended so that nothing is to be written, and says what of it is kept.

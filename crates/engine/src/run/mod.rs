@@ -31,7 +31,7 @@ pub use level::{Level, target};
 pub use outcome::{Author, Kept, Outcome};
 pub use question::Asked;
 pub use retry::Timeouts;
-pub use runner::{Event, PriceOf, Runner};
+pub use runner::{Event, Runner};
 pub use shorten::{Questions, Ran, shorten_at_once};
 pub use spent::Spent;
 pub use summarise::{NOTHING_SAID, Summarised, SummaryError, summarise_at_once};

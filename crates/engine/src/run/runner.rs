@@ -12,24 +12,21 @@ use super::spent::Spent;
 use super::terms::{End, Terms};
 use super::window::{Course, Item, Step, window};
 use crate::redact::Redactor;
-use crate::{Attempt, Engine, EngineError, Fault, Price, Reply, Request, Usd};
+use crate::{Attempt, Engine, EngineError, Fault, Prices, Reply, Request, Usd};
 use ctxc_store::ArchiveError;
 
-/// The price of a model, where it is known.
-pub type PriceOf<'a> = &'a dyn Fn(&str) -> Option<Price>;
-
 /// What takes requests to an engine.
-pub struct Runner<'a, 'c> {
+pub struct Runner<'a> {
     /// Who is asked.
     pub engine: &'a dyn Engine,
     /// How calls are made.
     pub terms: &'a Terms,
     /// Puts placeholders in the place of secrets (G-01).
-    pub redactor: Option<&'a mut Redactor>,
+    pub redactor: Option<Redactor>,
     /// Holds what was paid for.
-    pub cache: Option<&'a mut Cache<'c>>,
-    /// The price of a model.
-    pub price: Option<PriceOf<'a>>,
+    pub cache: Option<Cache<'a>>,
+    /// What models cost.
+    pub prices: Option<&'a Prices>,
 }
 
 /// Events of a run.
@@ -62,11 +59,11 @@ pub(super) enum Told<'e> {
     Event(Event<'e>),
 }
 
-impl<'a> Runner<'a, '_> {
+impl<'a> Runner<'a> {
     /// One that asks `engine`; without redaction, cache and prices.
     #[must_use]
     pub fn new(engine: &'a dyn Engine, terms: &'a Terms) -> Self {
-        Self { engine, terms, redactor: None, cache: None, price: None }
+        Self { engine, terms, redactor: None, cache: None, prices: None }
     }
 
     /// Learns the secrets of all texts, for what one of them shows to be one is one everywhere.
@@ -77,7 +74,7 @@ impl<'a> Runner<'a, '_> {
 
     /// How many different secrets have a placeholder.
     pub(super) fn n_secrets(&self) -> usize {
-        self.redactor.as_ref().map_or(0, |redactor| redactor.n_secrets())
+        self.redactor.as_ref().map_or(0, Redactor::n_secrets)
     }
 
     /// `given` as it leaves the machine.
@@ -91,7 +88,7 @@ impl<'a> Runner<'a, '_> {
 
     fn planned(&self, sent: &Request<'_>) -> Option<Planned> {
         let inquiry = self.engine.inquiry(sent, Attempt::nth(1))?;
-        let price = self.price.and_then(|price| price(&inquiry.model));
+        let price = self.prices.and_then(|prices| prices.get(&inquiry.model));
         // A later attempt may have a longer reply.
         let last = self.engine.inquiry(sent, Attempt::nth(u32::MAX));
         let most = price.zip(last).map_or(Usd::ZERO, |(price, last)| price.most(&last.call));

@@ -69,7 +69,7 @@ impl Questions<'_> {
     }
 }
 
-impl Runner<'_, '_> {
+impl Runner<'_> {
     /// What is to be asked for `tasks`, and what is there already.
     ///
     /// # Errors

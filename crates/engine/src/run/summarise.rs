@@ -44,7 +44,7 @@ pub enum SummaryError {
 /// The summary of messages without a word.
 pub const NOTHING_SAID: &str = "(nothing was said)";
 
-impl Runner<'_, '_> {
+impl Runner<'_> {
     /// Summarises each of `chunks` as `wanted`, each with the summary so far; the first gets that of `wanted` (F-04). No
     /// summary is blank or over the limit, whatever the engine says (H-04).
     ///
@@ -144,15 +144,15 @@ enum Stop {
 }
 
 /// Summaries under way.
-struct Run<'r, 'a, 'c, 'w, T> {
-    runner: &'r mut Runner<'a, 'c>,
+struct Run<'r, 'a, 'w, T> {
+    runner: &'r mut Runner<'a>,
     wanted: &'r Summarise<'w>,
     tell: T,
     course: Course,
     done: Summarised,
 }
 
-impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, '_, 'w, T> {
+impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
     /// The summary of `messages` and that so far, by halves where it has to be.
     async fn chunk(&mut self, messages: &[Said], mut so_far: String) -> Result<String, Stop> {
         if !says_something(messages) {

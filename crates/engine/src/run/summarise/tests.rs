@@ -16,7 +16,7 @@ use super::*;
 use crate::chat::{Chat, Models, Settings};
 use crate::redact::Redactor;
 use crate::run::{Cache, Order, Timeouts};
-use crate::{Extract, Inquiry, Price, Reply, Replying, Scripted, Usd};
+use crate::{Extract, Inquiry, Price, Prices, Reply, Replying, Scripted, Usd};
 use ctxc_store::{ArchiveUrl, Kind, RecordFilter, open};
 use ctxc_transcript::text::{Tokens, chars4};
 
@@ -186,8 +186,8 @@ async fn f_09_timeouts_halve_the_chunk() {
     let mut archive = open(&ArchiveUrl::Memory).unwrap();
     let mut n_halved = 0;
     for _ in 0..2 {
-        let mut cache = Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH);
-        let mut runner = Runner { cache: Some(&mut cache), ..Runner::new(&engine, &terms) };
+        let cache = Some(Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
+        let mut runner = Runner { cache, ..Runner::new(&engine, &terms) };
         let wanted = wanted("");
         let folded = runner.summarise(&chunks, &wanted, |event| {
             n_halved += u32::from(matches!(event, Event::Halved(_)));
@@ -230,9 +230,10 @@ async fn r_04_r_05_the_server_is_left_alone_and_the_rate_holds_over_all_chunks()
 async fn g_02_the_budget_is_one_for_all_chunks() {
     let chunks = chunks(&[&["one"], &["two"], &["three"]]);
     let engine = Slow::new(|_, _| (0, Ok(reply("Short."))));
-    let price = |_: &str| Price::of(0.0, 1000.0);
+    let mut prices = Prices::default();
+    prices.set("ann/slow".to_owned(), Price::of(0.0, 1000.0).unwrap());
     let terms = Terms { max_cost: Usd::from_dollars(0.1), ..terms() };
-    let mut runner = Runner { price: Some(&price), ..Runner::new(&engine, &terms) };
+    let mut runner = Runner { prices: Some(&prices), ..Runner::new(&engine, &terms) };
     let failure = runner.summarise(&chunks, &wanted(""), go).await.unwrap_err();
     // Each may cost 0.064 USD, and nobody says what it did cost.
     assert!(
@@ -313,9 +314,8 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
     let mut runs = Vec::new();
     let wanted = Summarise { limit: Tokens(512), ..wanted(&existing) };
     for _ in 0..2 {
-        let mut redactor = Redactor::default();
-        let mut cache = Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH);
-        let (redactor, cache) = (Some(&mut redactor), Some(&mut cache));
+        let redactor = Some(Redactor::default());
+        let cache = Some(Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
         let mut runner = Runner { redactor, cache, ..Runner::new(&engine, &terms) };
         runs.push(runner.summarise(&chunks, &wanted, go).await.unwrap());
     }
@@ -339,10 +339,9 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
 // G-01: a placeholder that was not given is refused.
 #[test]
 fn g_01_a_placeholder_that_was_not_given_is_refused() {
-    let mut redactor = Redactor::default();
     let engine = Scripted::new([Ok("The token is [SECRET-7].")]);
     let chunks = chunks(&[&["no secret here"]]);
-    let mut runner = Runner { redactor: Some(&mut redactor), ..Runner::new(&engine, &Terms::AT_ONCE) };
+    let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(&engine, &Terms::AT_ONCE) };
     let folded = runner.summarise(&chunks, &wanted(""), go).now_or_never().unwrap();
     assert!(matches!(folded, Err(SummaryError::Engine(0, error)) if error.message.contains("[SECRET-7]")));
 }
