@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::language::FactCount;
-use crate::{EngineError, Fault};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The outcome of a task.
@@ -145,15 +144,6 @@ impl Outcome {
             Self::Kept(Kept::NotShorter)
         } else {
             Self::Compressed { text: reply, tokens, by: Author::Engine }
-        }
-    }
-
-    /// What an error leaves a text with.
-    pub(super) fn of_error(error: &EngineError) -> Self {
-        match error.fault {
-            Fault::Blank => Self::Kept(Kept::Blank),
-            Fault::Poor(reason) | Fault::PoorTwice(reason) => Self::Kept(reason),
-            _ => Self::Failed(error.to_string()),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::task::{Task, TaskPart};
 use super::terms::{End, Terms};
 use super::window::Course;
 use crate::redact::Placeholder;
-use crate::{Engine, EngineError, Extract, Origin, Request, Shorten};
+use crate::{Engine, EngineError, Extract, Fault, Origin, Request, Shorten};
 use ctxc_store::ArchiveError;
 use ctxc_transcript::text::Digest;
 
@@ -120,7 +120,7 @@ impl Runner<'_> {
                 let (outcome, lost) = match result {
                     Ok(answer) => (answer.outcome, answer.lost),
                     Err(error) => {
-                        let outcome = Outcome::of_error(&error);
+                        let outcome = outcome_of(&error);
                         ran.last_error = Some(error);
                         (outcome, Vec::new())
                     }
@@ -189,6 +189,15 @@ impl Ran {
             }
         }
         flow
+    }
+}
+
+/// What an error leaves a text with.
+fn outcome_of(error: &EngineError) -> Outcome {
+    match error.fault {
+        Fault::Blank => Outcome::Kept(Kept::Blank),
+        Fault::Poor(reason) | Fault::PoorTwice(reason) => Outcome::Kept(reason),
+        _ => Outcome::Failed(error.to_string()),
     }
 }
 
