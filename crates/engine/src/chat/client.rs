@@ -45,15 +45,6 @@ pub struct Settings {
     pub now: fn() -> Timestamp,
 }
 
-/// What a model is asked.
-struct Question<'a> {
-    model: &'a str,
-    prompt: Prompt,
-    /// The most tokens that the reply may have.
-    max_tokens: u64,
-    attempt: u32,
-}
-
 /// A model behind a server.
 #[derive(Debug)]
 pub struct Chat {
@@ -77,11 +68,12 @@ impl Chat {
         if size > LARGE { &models.large } else { &models.small }
     }
 
-    /// Asks, and asks once more in other words where the server does not take a parameter.
-    async fn ask(&self, question: &Question<'_>) -> Result<Reply, EngineError> {
+    /// Asks with `body`, and asks once more in other words where the server does not take a parameter.
+    async fn ask<'b>(&self, body: impl Fn(Dialect) -> Body<'b>) -> Result<Reply, EngineError> {
         loop {
             let dialect = self.dialect.get();
-            let error = match self.send(question, dialect).await {
+            let reply = self.http.post("chat/completions", &body(dialect), MOST_BYTES).await;
+            let error = match reply.and_then(|reply| reply_in(&reply)) {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
@@ -89,14 +81,6 @@ impl Chat {
             let Some(other) = other else { return Err(error) };
             self.dialect.set(other);
         }
-    }
-
-    async fn send(&self, question: &Question<'_>, dialect: Dialect) -> Result<Reply, EngineError> {
-        let Question { model, prompt, max_tokens, attempt } = question;
-        let is_openrouter = self.http.endpoint().is_openrouter();
-        let accounting = if is_openrouter { Accounting::Asked } else { Accounting::NotAsked };
-        let body = Body::new(model, prompt, *max_tokens, *attempt, dialect, accounting);
-        reply_in(&self.http.post("chat/completions", &body, MOST_BYTES).await?)
     }
 }
 
@@ -106,14 +90,12 @@ impl Engine for Chat {
     }
 
     fn reply<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a> {
-        let question = Question {
-            model: self.model(request.size()),
-            prompt: Prompt::of(request, attempt.refused),
-            max_tokens: max_tokens(request, attempt),
-            attempt: attempt.number,
-        };
+        let (prompt, max_tokens) = (Prompt::of(request, attempt.refused), max_tokens(request, attempt));
+        let (model, is_openrouter) = (self.model(request.size()), self.http.endpoint().is_openrouter());
+        let accounting = if is_openrouter { Accounting::Asked } else { Accounting::NotAsked };
         Box::pin(async move {
-            let Reply { text, usage } = self.ask(&question).await?;
+            let body = |dialect| Body::new(model, &prompt, max_tokens, attempt.number, dialect, accounting);
+            let Reply { text, usage } = self.ask(body).await?;
             if let Request::Summarise(_) = request {
                 return Ok(Reply { text: without_controls(&text).into_owned(), usage });
             }
