@@ -188,6 +188,17 @@ mod tests {
         assert_eq!(numbers, [[1.0, 0.0], [0.0, 1.0]]);
         assert_eq!(embedded.usage.unwrap().input, Tokens(7));
     }
+
+    //
+    #[test]
+    fn a_05_who_searches_waits_for_a_server_ten_seconds_at_most() {
+        for (wanted, waits) in [(3, 3), (60, 10), (600, 10), (601, 601)] {
+            let error = EngineError::new(Fault::Limited, "slow down");
+            let error = EngineError { retry_after: Some(Duration::from_secs(wanted)), ..error };
+            assert_eq!(impatient(error).retry_after, Some(Duration::from_secs(waits)));
+        }
+    }
+
     //
     #[test]
     fn a_05_a_reply_without_a_vector_for_each_text_is_an_error() {

@@ -1,4 +1,4 @@
-//! Folding with engines that are scripted or slow, under a clock that is stopped and moves by itself, and through a server
+//! Summaries by engines that are scripted or slow, under a clock that is stopped and moves by itself, and through a server
 //! on this machine.
 
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ use wiremock::{Mock, MockServer, Respond, ResponseTemplate};
 use super::*;
 use crate::chat::{Chat, Models, Settings};
 use crate::redact::Redactor;
-use crate::run::{Cache, Order, Timeouts};
+use crate::run::{Cache, Kept, Order, Timeouts};
 use crate::{Extract, Inquiry, Price, Prices, Reply, Replying, Scripted, Usd};
 use ctxc_store::{ArchiveUrl, Kind, RecordFilter, open};
 use ctxc_transcript::text::{Tokens, chars4};
@@ -241,6 +241,21 @@ async fn g_02_the_budget_is_one_for_all_chunks() {
         "{failure:?}"
     );
     assert_eq!(engine.asked.borrow().len(), 1);
+}
+
+// unlike a shorter text, which is asked for once more, a summary that breaks off is asked for until attempts end.
+#[tokio::test(start_paused = true)]
+async fn r_03_a_summary_that_breaks_off_is_asked_for_while_attempts_are_left() {
+    let broken = || Err(EngineError::new(Fault::Poor(Kept::BrokenOff), "the reply was cut off at its limit"));
+    let terms = terms();
+    let engine = Slow::new(|_, attempt| (1, if attempt < 4 { broken() } else { Ok(reply("Short.")) }));
+    let summarised = Runner::new(&engine, &terms).summarise(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap();
+    assert_eq!((summarised.summaries, summarised.spent.calls), (vec!["Short.".to_owned()], 4));
+
+    let engine = Slow::new(|_, _| (1, broken()));
+    let failure = Runner::new(&engine, &terms).summarise(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap_err();
+    assert!(matches!(failure, SummaryError::Engine(0, error) if error.fault == Fault::Poor(Kept::BrokenOff)));
+    assert_eq!(engine.asked.borrow().len(), 4);
 }
 
 // somebody who waits is asked every 50 ms whether to go on.
