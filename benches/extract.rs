@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ctxc::engine::{Engine, Extract, Fold, Job, Prompts, Said};
+use ctxc::engine::{Attempt, Engine, Extract, Request, Said, Summarise};
 use ctxc::text::{Tokens, chars4};
 use futures::FutureExt;
 
@@ -35,9 +35,8 @@ fn main() {
         print!("{name:<32} {:>9.1}", megabytes(text.len()));
         let n_tokens = chars4(text).0;
         for target in [n_tokens * 35 / 100, n_tokens / 10, 40] {
-            let job = Job { text, target: Tokens(target) };
             let start = Instant::now();
-            let reply = black_box(Extract.shrink(&job));
+            let reply = black_box(Extract.shrink(text, Tokens(target)));
             let seconds = start.elapsed().as_secs_f64();
             drop(reply);
             print!(" {:>9.1}", megabytes(text.len()) / seconds);
@@ -54,7 +53,7 @@ fn small_texts() {
     let total: usize = texts.iter().map(String::len).sum();
     let start = Instant::now();
     for text in &texts {
-        black_box(Extract.shrink(&Job { text, target: Tokens(chars4(text).0 * 35 / 100) }));
+        black_box(Extract.shrink(text, Tokens(chars4(text).0 * 35 / 100)));
     }
     let rate = megabytes(total) / start.elapsed().as_secs_f64();
     println!("{:<32} {:>9.1} {rate:>9.1}", "2000 messages", megabytes(total));
@@ -70,15 +69,13 @@ fn fold(texts: &[String], total: usize) {
     let mut summary = String::new();
     let start = Instant::now();
     for messages in messages.chunks(20) {
-        let fold = Fold {
-            existing: &summary,
-            messages,
+        let request = Request::Summarise(Summarise {
+            existing: summary.as_str().into(),
+            messages: messages.into(),
             limit: Tokens(1024),
-            persona: "",
-            prompts: Prompts::Compete,
-            prompt: None,
-        };
-        let folded = Extract.fold(fold, 1).now_or_never();
+            ..Summarise::default()
+        });
+        let folded = Extract.reply(&request, Attempt::nth(1)).now_or_never();
         summary = folded.and_then(Result::ok).map_or_else(String::new, |reply| reply.text);
     }
     let rate = megabytes(total) / start.elapsed().as_secs_f64();

@@ -18,9 +18,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ctxc::engine::chat::{Chat, Models, Settings};
-use ctxc::engine::{Ask, Engine, Fold, Reply, Replying};
+use ctxc::engine::{Attempt, Engine, Reply, Replying, Request};
 use ctxc::redact::Redactor;
-use ctxc::run::{End, Order, Questions, Ran, Terms, Timeouts, run};
+use ctxc::run::{End, Order, Ran, Runner, Terms, Timeouts};
 use ctxc::run::{Level, Task, TaskPart};
 use ctxc::text::{Tokens, chars4};
 use ctxc::transcript::{LineNo, TurnIdx};
@@ -135,9 +135,9 @@ fn timed(tasks: &[Task], case: &Case, engine: &dyn Engine) -> io::Result<(f64, f
         order: Order::LongestFirst,
     };
     let (start, cpu) = (Instant::now(), cpu()?);
-    let mut redactor = Redactor::default();
-    let questions = Questions::of(tasks, engine, Some(&mut redactor), None, |_| None).map_err(io::Error::other)?;
-    let ran: Ran = runtime.block_on(run(tasks, &questions, engine, &terms, None, |_| ControlFlow::Continue(())));
+    let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(engine, &terms) };
+    let questions = runner.questions(tasks).map_err(io::Error::other)?;
+    let ran: Ran = runtime.block_on(runner.shorten(&questions, |_| ControlFlow::Continue(())));
     let seconds = start.elapsed().as_secs_f64();
     assert_eq!(ran.end, End::Done);
     assert_eq!(ran.spent.iter().map(|spent| spent.calls as usize).sum::<usize>(), tasks.len());
@@ -190,12 +190,8 @@ impl Engine for Sleeper {
         "sleeper"
     }
 
-    fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
-        answer_after(wait_in(ask.job.text))
-    }
-
-    fn fold<'a>(&'a self, fold: Fold<'a>, _: u32) -> Replying<'a> {
-        answer_after(fold.messages.first().map_or(Duration::ZERO, |said| wait_in(&said.text)))
+    fn reply<'a>(&'a self, request: &'a Request<'a>, _: Attempt) -> Replying<'a> {
+        answer_after(request.texts().find(|text| !text.is_empty()).map_or(Duration::ZERO, wait_in))
     }
 }
 

@@ -11,9 +11,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use ctxc::apply::{read_ledger, read_said};
-use ctxc::engine::{Extract, Prompts, Said};
+use ctxc::engine::{Extract, Said, Summarise};
 use ctxc::plan::{Batch, Clip, Ledger, chunks, refold, split, view};
-use ctxc::run::{Folding, Terms, fold_at_once};
+use ctxc::run::summarise_at_once;
 use ctxc::text::{Tokens, chars4};
 use ctxc::transcript::{Chain, Index, LineNo, LineSet, Messages, Owner};
 
@@ -69,17 +69,10 @@ fn view_of(path: &str) -> Result<String> {
             println!("<{}> {}", said.speaker, said.text);
         }
     }
-    let folding = Folding {
-        engine: &Extract,
-        terms: &Terms::AT_ONCE,
-        limit: LIMIT,
-        persona: "",
-        prompts: Prompts::Compete,
-        prompt: None,
-    };
     let prior = said.first_mut().and_then(|said| (said.first()?.speaker == "summary").then(|| said.remove(0).text));
-    let summaries =
-        fold_at_once(&said, prior.as_deref().unwrap_or_default(), &folding, |_| ControlFlow::Continue(()))?.summaries;
+    let wanted = |existing| Summarise { existing, limit: LIMIT, ..Summarise::default() };
+    let first = wanted(prior.unwrap_or_default().into());
+    let summaries = summarise_at_once(&said, &first, &Extract, |_| ControlFlow::Continue(()))?.summaries;
     for (batch, text) in batches.iter_mut().zip(summaries) {
         batch.text = text;
     }
@@ -87,7 +80,7 @@ fn view_of(path: &str) -> Result<String> {
     if let Some(range) = refold(batches.len(), clip) {
         let older: Vec<Batch> = batches.drain(range).collect();
         let said = older.iter().map(|batch| Said { speaker: "summary".to_owned(), text: batch.text.clone() }).collect();
-        let folded = fold_at_once(&[said], "", &folding, |_| ControlFlow::Continue(()))?;
+        let folded = summarise_at_once(&[said], &wanted("".into()), &Extract, |_| ControlFlow::Continue(()))?;
         let text = folded.summaries.into_iter().next().unwrap_or_default();
         batches.insert(0, Batch::over(&older, text));
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::size::{count, counted, retries};
-use ctxc_engine::run::{Asked, Folded, Questions, Ran, Spent};
+use ctxc_engine::run::{Asked, Questions, Ran, Spent, Summarised};
 use ctxc_engine::{CostRange, Usd};
 use ctxc_transcript::text::Tokens;
 
@@ -55,14 +55,17 @@ pub struct Calls {
 impl Calls {
     /// The planned requests to `host`.
     #[must_use]
-    pub fn expected(questions: &Questions, host: String) -> Self {
-        Self { sum: CallsReport::expected(questions, host), of_tasks: TaskCalls::of_tasks(questions, None) }
+    pub fn expected(questions: &Questions<'_>, host: String) -> Self {
+        let sum = CallsReport::expected(&questions.asked(), questions.n_secrets(), host);
+        Self { sum, of_tasks: TaskCalls::of_tasks(questions, None) }
     }
 
     /// The requests made to `host`.
     #[must_use]
-    pub fn made(questions: &Questions, host: String, ran: &Ran) -> Self {
-        Self { sum: CallsReport::made(questions, host, ran), of_tasks: TaskCalls::of_tasks(questions, Some(ran)) }
+    pub fn made(questions: &Questions<'_>, host: String, ran: &Ran) -> Self {
+        let n_asked = ran.spent.iter().filter(|spent| spent.calls > 0).count() as u64;
+        let sum = Self::expected(questions, host).sum.with(ran.spent.iter().copied().sum(), n_asked);
+        Self { sum, of_tasks: TaskCalls::of_tasks(questions, Some(ran)) }
     }
 }
 
@@ -86,37 +89,7 @@ pub struct TaskCalls {
 impl CallsReport {
     /// The planned requests to `host`.
     #[must_use]
-    pub fn expected(questions: &Questions, host: String) -> Self {
-        let mut models = BTreeMap::new();
-        for inquiry in questions.open().filter_map(|question| question.inquiry()) {
-            *models.entry(inquiry.model.clone()).or_default() += 1;
-        }
-        Self {
-            host,
-            models,
-            calls: questions.open().count() as u64,
-            repeated: 0,
-            cached: questions.n_cached() as u64,
-            secrets_replaced: questions.n_secrets() as u64,
-            input_tokens: Tokens::ZERO,
-            output_tokens: Tokens::ZERO,
-            expected_cost: questions.cost(),
-            cost: Usd::ZERO,
-            may_cost: Usd::ZERO,
-            unpriced_calls: 0,
-        }
-    }
-
-    /// The requests made to `host`.
-    #[must_use]
-    pub fn made(questions: &Questions, host: String, ran: &Ran) -> Self {
-        let n_asked = ran.spent.iter().filter(|spent| spent.calls > 0).count() as u64;
-        Self::expected(questions, host).with(ran.spent.iter().copied().sum(), n_asked)
-    }
-
-    /// The planned requests to `host` for summaries.
-    #[must_use]
-    pub fn folds_expected(asked: &[Asked], n_secrets: usize, host: String) -> Self {
+    pub fn expected(asked: &[Asked], n_secrets: usize, host: String) -> Self {
         let open = || asked.iter().filter(|asked| !asked.is_cached);
         let mut models = BTreeMap::new();
         open().for_each(|asked| *models.entry(asked.model.clone()).or_default() += 1);
@@ -138,9 +111,9 @@ impl CallsReport {
 
     /// The requests made to `host` for summaries.
     #[must_use]
-    pub fn folds_made(folded: &Folded, host: String) -> Self {
-        let n_asked = folded.asked.iter().filter(|asked| asked.spent.calls > 0).count() as u64;
-        Self::folds_expected(&folded.asked, folded.n_secrets, host).with(folded.spent, n_asked)
+    pub fn of_summaries(made: &Summarised, host: String) -> Self {
+        let n_asked = made.asked.iter().filter(|asked| asked.spent.calls > 0).count() as u64;
+        Self::expected(&made.asked, made.n_secrets, host).with(made.spent, n_asked)
     }
 
     /// With what was spent on so many texts.
@@ -174,21 +147,21 @@ impl CallsReport {
 
 impl TaskCalls {
     /// What each task took, in their order; nothing for one that is not for a server.
-    fn of_tasks(questions: &Questions, ran: Option<&Ran>) -> Vec<Option<Self>> {
-        let of = |(at, question): (usize, Option<&ctxc_engine::run::Question>)| {
-            let question = question?;
+    fn of_tasks(questions: &Questions<'_>, ran: Option<&Ran>) -> Vec<Option<Self>> {
+        let of = |(at, asked): (usize, Option<Asked>)| {
+            let Asked { model, is_cached, .. } = asked?;
             let spent = ran.and_then(|ran| ran.spent.get(at)).copied().unwrap_or_default();
             let lost = ran.and_then(|ran| ran.lost.get(at)).map(Vec::as_slice).unwrap_or_default();
             Some(Self {
-                model: question.inquiry()?.model.clone(),
+                model,
                 attempts: spent.calls,
                 seconds: spent.time.as_secs_f64(),
                 cost_usd: spent.cost,
-                cached: question.is_cached(),
+                cached: is_cached,
                 secrets_lost: lost.iter().map(|lost| format!("{lost} {}", lost.family)).collect(),
             })
         };
-        questions.of_tasks().enumerate().map(of).collect()
+        questions.asked_of_tasks().into_iter().enumerate().map(of).collect()
     }
 }
 

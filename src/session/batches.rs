@@ -11,7 +11,7 @@ use crate::session::summarize::{calls, expect, fold};
 use ctxc_core::apply::{Labels, NamedBatch, PriorSummary, ReadChunk, find_batches};
 use ctxc_core::plan::{Batch, Clip, Ledger, refold, view};
 use ctxc_engine::Said;
-use ctxc_engine::run::Folded;
+use ctxc_engine::run::Summarised;
 
 /// Batches, oldest first.
 pub(crate) struct Batches {
@@ -25,7 +25,7 @@ pub(crate) struct Batches {
     /// The summary so far.
     existing: String,
     /// What was asked for the new ones.
-    folded: Folded,
+    folded: Summarised,
 }
 
 impl Batches {
@@ -42,7 +42,7 @@ impl Batches {
             session,
             kept: Kept::Nowhere,
             existing: prior.map(|prior| prior.text.clone()).unwrap_or_default(),
-            folded: Folded::default(),
+            folded: Summarised::default(),
         };
         let Keep::In(url) = &work.settings.keep else { return Ok(opened) };
         opened.kept = Kept::InArchive;
@@ -104,7 +104,7 @@ impl Batches {
         how: &Summarizing,
     ) -> Result<Vec<String>, CommandError> {
         let keep = &work.settings.keep;
-        let Folded { summaries, spent, asked, n_secrets } =
+        let Summarised { summaries, spent, asked, n_secrets } =
             fold(chunks, existing, how, keep, Some(&self.session), work.ui)?;
         self.folded.spent += spent;
         self.folded.asked.extend(asked);

@@ -1,29 +1,54 @@
 //! What is said before texts leave the machine, and the question whether they may.
 
-use anyhow::anyhow;
+use std::ops::ControlFlow;
+
+use anyhow::{Context, anyhow};
+use jiff::Timestamp;
 
 use super::error::CommandError;
+use super::options::{Asking, Consent, Secrets};
 use crate::report::calls::CallsReport;
-use crate::report::size::{count, counted};
-use crate::session::options::{Asking, Consent, Secrets};
+use crate::report::size::{count, counted, retries};
+use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
 use ctxc_engine::Usd;
-use ctxc_store::ArchiveUrl;
-use ctxc_transcript::text::Tokens;
+use ctxc_engine::chat::Chat;
+use ctxc_engine::run::{Asked, Cache, Event, Outcome, Runner};
+use ctxc_store::{Archive, ArchiveUrl};
+use ctxc_transcript::Calibration;
+use ctxc_transcript::text::{Stopped, Tokens};
 
-/// What is about to be sent.
-pub(crate) struct Offer<'a> {
-    /// The calls, and what they are expected to cost.
-    pub(crate) expected: &'a CallsReport,
-    /// The tokens of all texts.
-    pub(crate) tokens: Tokens,
-    /// What one of them is.
-    pub(crate) noun: &'a str,
+/// What takes requests to `engine` as `asking` says. Replies are kept in `archive`, as of `session`.
+pub(crate) fn runner<'a>(
+    engine: &'a Chat,
+    asking: &'a Asking,
+    archive: Option<&'a mut Box<dyn Archive>>,
+    session: Option<&str>,
+) -> Runner<'a> {
+    let cache = |archive| Cache::new(archive, session.map(str::to_owned), Timestamp::now());
+    Runner {
+        redactor: asking.secrets.redactor(),
+        cache: archive.map(|archive| cache(&mut **archive)),
+        prices: Some(&asking.prices),
+        ..Runner::new(engine, &asking.terms)
+    }
 }
 
-/// Says what goes where, and asks a person who has not said yes before.
-pub(crate) fn offer(what: &Offer<'_>, asking: &Asking, ui: &Ui) -> Result<(), CommandError> {
-    let Offer { expected, tokens, noun } = what;
+/// Waits for what a runner does.
+pub(crate) fn wait<T>(running: impl Future<Output = T>) -> Result<T, CommandError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
+    Ok(runtime.block_on(running))
+}
+
+/// Says what goes where, and asks a person who has not said yes before. `noun` is what one text is.
+pub(crate) fn offer(
+    asked: &[Asked],
+    expected: &CallsReport,
+    noun: &str,
+    asking: &Asking,
+    ui: &Ui,
+) -> Result<(), CommandError> {
+    let tokens: Tokens = asked.iter().filter(|asked| !asked.is_cached).map(|asked| asked.size).sum();
     let endpoint = &asking.server.endpoint;
     if expected.cached > 0 {
         ui.status(format_args!("{} from the cache", were(expected.cached, "result")));
@@ -75,9 +100,73 @@ pub(crate) fn allow_on_server(url: &str, consent: Consent, is_there: bool, ui: &
     Err(CommandError::from(error).hint("set keep_on_server = true in your own ctxc.toml, or use another --archive"))
 }
 
-/// Says that results are not kept for another run.
-pub(crate) fn warn_not_cached(error: &str, ui: &Ui) {
-    ui.warning(format_args!("results are not cached: cannot {error}"));
+/// Requests under way, as they are drawn.
+pub(crate) struct Running<'a> {
+    ui: &'a Ui,
+    progress: Progress,
+    /// Of each text, in `chars4` tokens.
+    sizes: Vec<Tokens>,
+    /// Measures what is saved, where texts are shortened.
+    measure: Option<Calibration>,
+    pub(crate) n_done: usize,
+    n_again: u64,
+    saved: Tokens,
+    cost: Usd,
+    not_cached: Option<String>,
+}
+
+impl<'a> Running<'a> {
+    /// Of texts of these sizes.
+    pub(crate) fn start(name: &'static str, sizes: Vec<Tokens>, measure: Option<Calibration>, ui: &'a Ui) -> Self {
+        let progress = Progress::start(ui, name, sizes.iter().map(|size| size.0).sum());
+        let (saved, cost) = (Tokens::ZERO, Usd::ZERO);
+        Self { ui, progress, sizes, measure, n_done: 0, n_again: 0, saved, cost, not_cached: None }
+    }
+
+    /// Draws what has happened, and says whether to go on.
+    pub(crate) fn take(&mut self, event: &Event<'_>) -> ControlFlow<()> {
+        match event {
+            Event::Finished { at, outcome, spent } => {
+                let size = self.sizes.get(*at).copied().unwrap_or_default();
+                self.n_done += 1;
+                self.cost += spent.cost;
+                if let Some(Outcome::Compressed { tokens, .. }) = outcome {
+                    self.saved += size.saturating_sub(*tokens);
+                }
+                self.progress.advance(size.0);
+                self.draw();
+            }
+            Event::Again(error) => {
+                self.n_again += 1;
+                self.ui.detail(format_args!("will retry: {error}"));
+                self.draw();
+            }
+            Event::Halved(error) => self.ui.detail(format_args!("retrying in halves: {error}")),
+            Event::NotCached(error) => self.not_cached = Some(error.to_string()),
+            Event::Waiting => {}
+        }
+        if Stopped::check(self.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// Done and all, what was saved, and calls made again; the bar itself has the time left.
+    fn draw(&self) {
+        let done = format!("{}/{}", self.n_done, self.sizes.len());
+        let again = retries(self.n_again);
+        self.progress.note(|| match self.measure {
+            Some(measure) => {
+                format!("{done}, {} tokens saved, {}, {again}", count(measure.scale(self.saved).0), self.cost)
+            }
+            None => format!("summarizing {done}, {again}"),
+        });
+    }
+
+    /// Ends the drawing; says whether results are not kept for another run.
+    pub(crate) fn finish(self) {
+        self.progress.finish();
+        if let Some(error) = self.not_cached {
+            self.ui.warning(format_args!("results are not cached: cannot {error}"));
+        }
+    }
 }
 
 /// What is left of a run that ends with nothing written, `n_cached` replies having been kept.

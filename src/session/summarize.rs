@@ -1,25 +1,16 @@
 //! Summaries of messages through the engine that was chosen: what goes where is said and asked, calls are made and drawn,
 //! and what went wrong is explained. Nothing is written but cached results.
 
-use std::ops::ControlFlow;
-
-use anyhow::Context;
-use jiff::Timestamp;
-
+use super::archives;
+use super::consent::{Running, left_behind, offer, runner, wait};
 use super::error::{CommandError, remedy_hint};
+use super::options::{Asking, EngineChoice, Keep, Summarizing};
 use crate::report::calls::CallsReport;
-use crate::report::size::retries;
-use crate::session::archives;
-use crate::session::consent::{Offer, left_behind, offer, warn_not_cached};
-use crate::session::options::{Asking, EngineChoice, Keep, Summarizing};
-use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
 use ctxc_engine::chat::Chat;
-use ctxc_engine::run::{
-    Cache, FoldEvent, FoldFailure, Folded, Folding, Precautions, PriceOf, Terms, expect_folds, fold_at_once, fold_with,
-};
-use ctxc_engine::{Engine, Extract, Said};
-use ctxc_transcript::text::{Stopped, Tokens, chars4};
+use ctxc_engine::run::{Summarised, SummaryError, summarise_at_once};
+use ctxc_engine::{Extract, Said, Summarise};
+use ctxc_transcript::text::{Tokens, chars4};
 
 /// What would be asked to summarise `chunks`; `None` where no server would be.
 ///
@@ -33,17 +24,17 @@ pub(crate) fn expect(
 ) -> Result<Option<CallsReport>, CommandError> {
     let EngineChoice::Chat(asking) = &how.engine else { return Ok(None) };
     let mut archive = archives::open_existing_results(keep);
-    let mut cache = archive.as_mut().map(|archive| Cache::new(&mut **archive, None, Timestamp::now()));
     let engine = Chat::new(asking.server.clone());
-    let folding = folding(&engine, &asking.terms, how);
-    expected(chunks, existing, &folding, asking, cache.as_mut()).map(|(calls, _)| Some(calls))
+    let mut runner = runner(&engine, asking, archive.as_mut(), None);
+    let (asked, n_secrets) = runner.expect_summaries(chunks, &wanted(existing, how))?;
+    Ok(Some(CallsReport::expected(&asked, n_secrets, asking.server.endpoint.host())))
 }
 
 /// What was asked for `folded`; `None` where no server was.
-pub(crate) fn calls(folded: &Folded, how: &Summarizing) -> Option<CallsReport> {
+pub(crate) fn calls(folded: &Summarised, how: &Summarizing) -> Option<CallsReport> {
     match &how.engine {
         EngineChoice::Extract => None,
-        EngineChoice::Chat(asking) => Some(CallsReport::folds_made(folded, asking.server.endpoint.host())),
+        EngineChoice::Chat(asking) => Some(CallsReport::of_summaries(folded, asking.server.endpoint.host())),
     }
 }
 
@@ -59,135 +50,59 @@ pub(crate) fn fold(
     keep: &Keep,
     session: Option<&str>,
     ui: &Ui,
-) -> Result<Folded, CommandError> {
-    match &how.engine {
+) -> Result<Summarised, CommandError> {
+    let wanted = wanted(existing, how);
+    let asking = match &how.engine {
         EngineChoice::Extract => {
-            let mut running = Running::start(chunks, ui);
-            let folding = folding(&Extract, &Terms::AT_ONCE, how);
-            let folded = fold_at_once(chunks, existing, &folding, |event| running.take(&event));
-            running.end(folded, None)
+            let mut running = start(chunks, ui);
+            let made = summarise_at_once(chunks, &wanted, &Extract, |event| running.take(&event));
+            running.finish();
+            return made.map_err(|failure| refused(failure, None, chunks.len(), 0));
         }
-        EngineChoice::Chat(asking) => {
-            let mut archive = if chunks.is_empty() { None } else { archives::open_for_results(keep)? };
-            let cache = |archive| Cache::new(archive, session.map(str::to_owned), Timestamp::now());
-            let cache = archive.as_mut().map(|archive| cache(&mut **archive));
-            by_server(chunks, existing, how, asking, cache, ui)
-        }
-    }
-}
-
-fn by_server(
-    chunks: &[Vec<Said>],
-    existing: &str,
-    how: &Summarizing,
-    asking: &Asking,
-    mut cache: Option<Cache<'_>>,
-    ui: &Ui,
-) -> Result<Folded, CommandError> {
+        EngineChoice::Chat(asking) => asking,
+    };
+    let mut archive = if chunks.is_empty() { None } else { archives::open_for_results(keep)? };
     let engine = Chat::new(asking.server.clone());
-    let folding = folding(&engine, &asking.terms, how);
-    let (calls, tokens) = expected(chunks, existing, &folding, asking, cache.as_mut())?;
+    let mut runner = runner(&engine, asking, archive.as_mut(), session);
+    let (asked, n_secrets) = runner.expect_summaries(chunks, &wanted)?;
+    // Secrets are numbered in the order of the requests.
+    runner.redactor = asking.secrets.redactor();
     if how.prompt.as_ref().is_some_and(|prompt| !prompt.contains("{existing_summary}")) {
         ui.warning("the prompt has no {existing_summary}: summaries do not build on each other");
     }
-    offer(&Offer { expected: &calls, tokens, noun: "part" }, asking, ui)?;
-    let mut redactor = asking.secrets.redactor();
-    let price = |model: &str| asking.prices.get(model);
-    let precautions = Precautions { redactor: redactor.as_mut(), cache: cache.as_mut(), price: Some(&price) };
-    let mut running = Running::start(chunks, ui);
-    running.has_cache = precautions.cache.is_some();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
-    let folded = runtime.block_on(fold_with(chunks, existing, &folding, precautions, |event| running.take(&event)));
-    running.end(folded, Some(asking))
+    let expected = CallsReport::expected(&asked, n_secrets, asking.server.endpoint.host());
+    offer(&asked, &expected, "part", asking, ui)?;
+    let mut running = start(chunks, ui);
+    let made = wait(runner.summarise(chunks, &wanted, |event| running.take(&event)))?;
+    let n_cached = if runner.cache.is_some() { running.n_done } else { 0 };
+    running.finish();
+    made.map_err(|failure| refused(failure, Some(asking), chunks.len(), n_cached))
 }
 
-/// What would be asked, and the tokens of all that would be sent.
-fn expected(
-    chunks: &[Vec<Said>],
-    existing: &str,
-    folding: &Folding<'_>,
-    asking: &Asking,
-    cache: Option<&mut Cache<'_>>,
-) -> Result<(CallsReport, Tokens), CommandError> {
-    let mut redactor = asking.secrets.redactor();
-    let price = |model: &str| asking.prices.get(model);
-    let price: PriceOf<'_> = &price;
-    let mut precautions = Precautions { redactor: redactor.as_mut(), cache, price: Some(price) };
-    let (asked, n_secrets) = expect_folds(chunks, existing, folding, &mut precautions)?;
-    let tokens = asked.iter().filter(|asked| !asked.is_cached).map(|asked| asked.size).sum();
-    Ok((CallsReport::folds_expected(&asked, n_secrets, asking.server.endpoint.host()), tokens))
-}
-
-fn folding<'a>(engine: &'a dyn Engine, terms: &'a Terms, how: &'a Summarizing) -> Folding<'a> {
+fn wanted<'a>(existing: &'a str, how: &'a Summarizing) -> Summarise<'a> {
     let Summarizing { limit, prompts, ref persona, ref prompt, .. } = *how;
-    Folding { engine, terms, limit, persona, prompts, prompt: prompt.as_deref() }
+    let existing = existing.into();
+    Summarise { existing, limit, persona, prompts, prompt: prompt.as_deref(), ..Summarise::default() }
 }
 
-/// Folding under way, as it is drawn.
-struct Running<'a> {
-    ui: &'a Ui,
-    progress: Progress,
-    sizes: Vec<u64>,
-    n_done: usize,
-    n_again: u64,
-    has_cache: bool,
-    not_cached: Option<String>,
+fn start<'a>(chunks: &[Vec<Said>], ui: &'a Ui) -> Running<'a> {
+    let size = |chunk: &Vec<Said>| chunk.iter().map(|said| chars4(&said.text)).sum();
+    let sizes: Vec<Tokens> = chunks.iter().map(size).collect();
+    Running::start("summarizing", sizes, None, ui)
 }
 
-impl<'a> Running<'a> {
-    fn start(chunks: &[Vec<Said>], ui: &'a Ui) -> Self {
-        let size = |chunk: &Vec<Said>| chunk.iter().map(|said| chars4(&said.text).0).sum();
-        let sizes: Vec<u64> = chunks.iter().map(size).collect();
-        let progress = Progress::start(ui, "summarizing", sizes.iter().sum());
-        Self { ui, progress, sizes, n_done: 0, n_again: 0, has_cache: false, not_cached: None }
-    }
-
-    fn take(&mut self, event: &FoldEvent<'_>) -> ControlFlow<()> {
-        match event {
-            FoldEvent::Finished(at) => {
-                self.n_done += 1;
-                self.progress.advance(self.sizes.get(*at).copied().unwrap_or_default());
-                self.draw();
-            }
-            FoldEvent::Again(error) => {
-                self.n_again += 1;
-                self.ui.detail(format_args!("will retry: {error}"));
-                self.draw();
-            }
-            FoldEvent::Halved(error) => self.ui.detail(format_args!("retrying in halves: {error}")),
-            FoldEvent::NotCached(error) => {
-                self.has_cache = false;
-                self.not_cached = Some(error.to_string());
-            }
-            FoldEvent::Waiting => {}
+/// Why there are no summaries, and what is kept all the same.
+fn refused(failure: SummaryError, asking: Option<&Asking>, n_chunks: usize, n_cached: usize) -> CommandError {
+    let kept = left_behind(n_cached);
+    match failure {
+        SummaryError::Interrupted => CommandError::interrupted().hint(kept),
+        SummaryError::Engine(at, mut cause) => {
+            let host = asking.map(|asking| format!(" by {}", asking.server.endpoint.host())).unwrap_or_default();
+            let place = format!("summarise part {} of {n_chunks}{host}", at + 1);
+            // The key of this server may be another than that of the main one.
+            let remedy = asking.and_then(|asking| Some(remedy_hint(cause.remedy.take()?, asking.key_variable)));
+            let error = CommandError::from(anyhow::Error::new(cause).context(place));
+            remedy.into_iter().fold(error, CommandError::hint).hint(kept)
         }
-        if Stopped::check(self.ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    }
-
-    /// done and all, and calls made again; the bar itself has the time left.
-    fn draw(&self) {
-        let Self { n_done, sizes, n_again, .. } = self;
-        self.progress.note(|| format!("summarizing {n_done}/{}, {}", sizes.len(), retries(*n_again)));
-    }
-
-    /// The summaries, or why there are none and what is kept all the same.
-    fn end(self, folded: Result<Folded, FoldFailure>, asking: Option<&Asking>) -> Result<Folded, CommandError> {
-        let Self { ui, progress, sizes, n_done, has_cache, not_cached, .. } = self;
-        progress.finish();
-        if let Some(error) = not_cached {
-            warn_not_cached(&error, ui);
-        }
-        let kept = left_behind(if has_cache { n_done } else { 0 });
-        folded.map_err(|failure| match failure {
-            FoldFailure::Interrupted => CommandError::interrupted().hint(kept),
-            FoldFailure::Engine(at, mut cause) => {
-                let host = asking.map(|asking| format!(" by {}", asking.server.endpoint.host())).unwrap_or_default();
-                let place = format!("summarise part {} of {}{host}", at + 1, sizes.len());
-                // The key of this server may be another than that of the main one.
-                let remedy = asking.and_then(|asking| Some(remedy_hint(cause.remedy.take()?, asking.key_variable)));
-                let error = CommandError::from(anyhow::Error::new(cause).context(place));
-                remedy.into_iter().fold(error, CommandError::hint).hint(kept)
-            }
-        })
     }
 }

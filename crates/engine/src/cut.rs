@@ -1,7 +1,7 @@
 //! A summary brought down to its limit, whoever wrote it (H-04).
 
+use super::Summarise;
 use super::extract::{summarize, within};
-use super::{Fold, Prompts};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// `summary` in at most `limit` tokens: as it is, or the pieces of it that say the most, in their order.
@@ -14,7 +14,7 @@ pub fn cut(summary: &str, limit: Tokens) -> String {
     if !kept.is_empty() {
         return kept;
     }
-    summarize(&Fold { existing: summary, messages: &[], limit, persona: "", prompts: Prompts::Compete, prompt: None })
+    summarize(&Summarise { existing: summary.into(), limit, ..Summarise::default() })
 }
 
 #[cfg(test)]

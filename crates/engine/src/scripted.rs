@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use super::{Ask, Engine, EngineError, Fault, Fold, Reply, Replying, Said};
+use super::{Attempt, Engine, EngineError, Fault, Reply, Replying, Request, Said};
 
 /// Answers each job with the next of its lines: a text, or the reason why there is none.
 #[derive(Debug)]
@@ -37,13 +37,6 @@ impl Scripted {
     pub fn folds(&self) -> Vec<Folded> {
         self.folds.borrow().clone()
     }
-
-    fn next(&self) -> Replying<'_> {
-        let line = self.lines.borrow_mut().pop_front();
-        let line = line.unwrap_or_else(|| Err("the script has ended".to_owned()));
-        let reply = line.map(|text| Reply { text, usage: None });
-        Box::pin(std::future::ready(reply.map_err(|message| EngineError::new(Fault::Permanent, message))))
-    }
 }
 
 impl Engine for Scripted {
@@ -51,12 +44,14 @@ impl Engine for Scripted {
         "scripted"
     }
 
-    fn shrink<'a>(&'a self, _: Ask<'a>) -> Replying<'a> {
-        self.next()
-    }
-
-    fn fold<'a>(&'a self, fold: Fold<'a>, _: u32) -> Replying<'a> {
-        self.folds.borrow_mut().push(Folded { existing: fold.existing.to_owned(), messages: fold.messages.to_vec() });
-        self.next()
+    fn reply<'a>(&'a self, request: &'a Request<'a>, _: Attempt) -> Replying<'a> {
+        if let Request::Summarise(wanted) = request {
+            let (existing, messages) = (wanted.existing.to_string(), wanted.messages.to_vec());
+            self.folds.borrow_mut().push(Folded { existing, messages });
+        }
+        let line = self.lines.borrow_mut().pop_front();
+        let line = line.unwrap_or_else(|| Err("the script has ended".to_owned()));
+        let reply = line.map(|text| Reply { text, usage: None });
+        Box::pin(std::future::ready(reply.map_err(|message| EngineError::new(Fault::Permanent, message))))
     }
 }

@@ -14,8 +14,8 @@ use super::{
     BufferError, Change, Contents, Deleted, Due, Name, Pushed, Settled, Speaker, Spoken, contents, delete, delete_all,
     names, push, search, settle,
 };
-use ctxc_engine::run::{FoldFailure, Folding, Terms, fold_at_once};
-use ctxc_engine::{Engine, Extract, Prompts, Scripted};
+use ctxc_engine::run::{SummaryError, summarise_at_once};
+use ctxc_engine::{Engine, Extract, Scripted, Summarise};
 use ctxc_store::testing::on_each_backend;
 use ctxc_store::{Archive, ArchiveUrl, Kind, Query, RecordFilter, copy, open};
 use ctxc_transcript::text::{Tokens, chars4};
@@ -28,7 +28,7 @@ enum Failure {
     #[error(transparent)]
     Buffer(#[from] BufferError),
     #[error(transparent)]
-    Fold(#[from] FoldFailure),
+    Fold(#[from] SummaryError),
 }
 
 fn name() -> Name {
@@ -64,15 +64,9 @@ fn summarise(archive: &mut dyn Archive, engine: &dyn Engine) -> Result<Settled, 
 }
 
 fn fold(due: &Due, engine: &dyn Engine) -> Result<String, Failure> {
-    let folding = Folding {
-        engine,
-        terms: &Terms::AT_ONCE,
-        limit: due.limit,
-        persona: "",
-        prompts: Prompts::Compete,
-        prompt: None,
-    };
-    let folded = fold_at_once(&due.chunks, &due.existing, &folding, |_| ControlFlow::Continue(()))?;
+    let existing = due.existing.as_str().into();
+    let wanted = Summarise { existing, limit: due.limit, ..Summarise::default() };
+    let folded = summarise_at_once(&due.chunks, &wanted, engine, |_| ControlFlow::Continue(()))?;
     Ok(folded.summaries.last().cloned().unwrap_or_default())
 }
 

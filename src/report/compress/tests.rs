@@ -9,7 +9,7 @@ use super::*;
 use ctxc_core::apply::{Rewrite, Tasks, add_edits, read_tasks};
 use ctxc_core::plan::{Selection, candidates};
 use ctxc_engine::Scripted;
-use ctxc_engine::run::run_at_once;
+use ctxc_engine::run::shorten_at_once;
 use ctxc_transcript::{Calibration, Chain, Totals, turns};
 
 // B-08, B-09
@@ -34,7 +34,7 @@ fn counts_are_true_whatever_the_engine_answers() {
         Err("no answer in 15 s"),
         Ok("Four"),
     ]);
-    let outcomes = run_at_once(&tasks, &engine, |_| ControlFlow::Continue(())).outcomes;
+    let outcomes = shorten_at_once(&tasks, &engine, |_| ControlFlow::Continue(())).outcomes;
     let totals = Totals::of(&index, &chain);
     let rewritten = Rewritten::new("compress", "s".to_owned(), &Calibration::CHARS4, totals);
     let mut report = CompressReport::new(rewritten, "scripted", &selection.bands, turns.len());

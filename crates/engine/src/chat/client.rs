@@ -6,18 +6,17 @@ use jiff::Timestamp;
 use reqwest::StatusCode;
 
 use super::dialect::Dialect;
-use super::fold_prompt::{FOLD_PROMPT_VERSION, max_tokens_of_fold, size};
-use super::prompt::{PROMPT_VERSION, Prompt, max_tokens};
+use super::prompt::{Prompt, max_tokens};
 use super::reply::text_of;
-use super::wire::{Accounting, Request, Response};
+use super::wire::{Accounting, Body, Response};
 use crate::http::body::UsageBody;
 use crate::http::client::Http;
 use crate::http::endpoint::Endpoint;
 use crate::http::key::Key;
 use crate::http::refusal::{self, Waits, excerpt, is_web_page};
 use crate::run::Kept;
-use crate::{Ask, Call, Engine, EngineError, Fault, Fold, Inquiry, Reply, Replying, Usage};
-use ctxc_transcript::text::{Tokens, chars4, without_controls};
+use crate::{Attempt, Call, Engine, EngineError, Fault, Inquiry, Reply, Replying, Request, Usage};
+use ctxc_transcript::text::{Tokens, without_controls};
 
 /// A text of more tokens goes to the large model.
 const LARGE: Tokens = Tokens(1000);
@@ -46,15 +45,6 @@ pub struct Settings {
     pub now: fn() -> Timestamp,
 }
 
-/// What a model is asked.
-struct Question<'a> {
-    model: &'a str,
-    prompt: Prompt,
-    /// The most tokens that the reply may have.
-    max_tokens: u64,
-    attempt: u32,
-}
-
 /// A model behind a server.
 #[derive(Debug)]
 pub struct Chat {
@@ -78,11 +68,12 @@ impl Chat {
         if size > LARGE { &models.large } else { &models.small }
     }
 
-    /// Asks, and asks once more in other words where the server does not take a parameter.
-    async fn ask(&self, question: &Question<'_>) -> Result<Reply, EngineError> {
+    /// Asks with `body`, and asks once more in other words where the server does not take a parameter.
+    async fn ask<'b>(&self, body: impl Fn(Dialect) -> Body<'b>) -> Result<Reply, EngineError> {
         loop {
             let dialect = self.dialect.get();
-            let error = match self.send(question, dialect).await {
+            let reply = self.http.post("chat/completions", &body(dialect), MOST_BYTES).await;
+            let error = match reply.and_then(|reply| reply_in(&reply)) {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
@@ -91,16 +82,6 @@ impl Chat {
             self.dialect.set(other);
         }
     }
-
-    async fn send(&self, question: &Question<'_>, dialect: Dialect) -> Result<Reply, EngineError> {
-        let Question { model, prompt, max_tokens, attempt } = question;
-        let is_openrouter = self.http.endpoint().is_openrouter();
-        let accounting = if is_openrouter { Accounting::Asked } else { Accounting::NotAsked };
-        let request = Request::new(model, prompt, *max_tokens, *attempt, dialect, accounting);
-        let body =
-            serde_json::to_vec(&request).map_err(|error| EngineError::new(Fault::Permanent, error.to_string()))?;
-        reply_in(&self.http.post("chat/completions", body, MOST_BYTES).await?)
-    }
 }
 
 impl Engine for Chat {
@@ -108,15 +89,16 @@ impl Engine for Chat {
         "chat"
     }
 
-    fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
-        let question = Question {
-            model: self.model(chars4(ask.job.text)),
-            prompt: Prompt::of(&ask),
-            max_tokens: max_tokens(&ask),
-            attempt: ask.attempt,
-        };
+    fn reply<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a> {
+        let (prompt, max_tokens) = (Prompt::of(request, attempt.refused), max_tokens(request, attempt));
+        let (model, is_openrouter) = (self.model(request.size()), self.http.endpoint().is_openrouter());
+        let accounting = if is_openrouter { Accounting::Asked } else { Accounting::NotAsked };
         Box::pin(async move {
-            let Reply { text, usage } = self.ask(&question).await?;
+            let body = |dialect| Body::new(model, &prompt, max_tokens, attempt.number, dialect, accounting);
+            let Reply { text, usage } = self.ask(body).await?;
+            if let Request::Summarise(_) = request {
+                return Ok(Reply { text: without_controls(&text).into_owned(), usage });
+            }
             let text = text.replace('\r', "");
             // What is escaped in the JSON would reach the transcript, and terminals from there.
             if without_controls(&text).len() < text.len() {
@@ -127,29 +109,11 @@ impl Engine for Chat {
         })
     }
 
-    fn fold<'a>(&'a self, fold: Fold<'a>, attempt: u32) -> Replying<'a> {
-        let question = Question {
-            model: self.model(size(&fold)),
-            prompt: Prompt::of_fold(&fold),
-            max_tokens: max_tokens_of_fold(&fold, attempt),
-            attempt,
-        };
-        Box::pin(async move {
-            let Reply { text, usage } = self.ask(&question).await?;
-            Ok(Reply { text: without_controls(&text).into_owned(), usage })
-        })
-    }
-
-    fn inquiry(&self, ask: &Ask<'_>) -> Option<Inquiry> {
-        let Prompt { system, user } = Prompt::of(ask);
-        let call = Call::new(&[&system, &user], ask.job.target, Tokens(max_tokens(ask)));
-        Some(Inquiry { model: self.model(chars4(ask.job.text)).to_owned(), prompt: PROMPT_VERSION, call })
-    }
-
-    fn fold_inquiry(&self, fold: &Fold<'_>, attempt: u32) -> Option<Inquiry> {
-        let Prompt { system, user } = Prompt::of_fold(fold);
-        let call = Call::new(&[&system, &user], fold.limit, Tokens(max_tokens_of_fold(fold, attempt)));
-        Some(Inquiry { model: self.model(size(fold)).to_owned(), prompt: FOLD_PROMPT_VERSION, call })
+    fn inquiry(&self, request: &Request<'_>, attempt: Attempt) -> Option<Inquiry> {
+        let Prompt { system, user } = Prompt::of(request, attempt.refused);
+        let call = Call::new(&[&system, &user], request.target(), Tokens(max_tokens(request, attempt)));
+        let model = self.model(request.size()).to_owned();
+        Some(Inquiry { model, prompt: Prompt::version(request), call })
     }
 }
 

@@ -18,5 +18,3 @@ mod wire;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use any::reads_any_reply;
 pub use client::{Chat, Models, Settings};
-pub use fold_prompt::FOLD_PROMPT_VERSION;
-pub use prompt::PROMPT_VERSION;

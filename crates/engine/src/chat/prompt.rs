@@ -4,11 +4,12 @@
 //! were cached under the old one are not taken for those of the new.
 
 use crate::language::{PieceKind, segment};
-use crate::{Ask, Origin};
-use ctxc_transcript::text::Digest;
+use crate::run::Kept;
+use crate::{Attempt, Origin, Request, Shorten};
+use ctxc_transcript::text::{Digest, chars4};
 
-/// The version of the prompts.
-pub const PROMPT_VERSION: &str = "1";
+/// The version of the prompts for shortening, and of those for summaries.
+const VERSIONS: (&str, &str) = ("1", "fold-1");
 
 const RULES: &str = include_str!("prompts/1/rules.md");
 const COMPRESS: &str = include_str!("prompts/1/compress.md");
@@ -34,30 +35,45 @@ pub(super) struct Prompt {
 }
 
 impl Prompt {
-    /// The messages that ask for `ask`.
-    pub(super) fn of(ask: &Ask<'_>) -> Self {
-        let job = &ask.job;
-        // Named after the whole passage, so that nothing within it closes the fence.
-        let digest = Digest::of(job.text.as_bytes()).to_string();
+    /// The messages that ask for `request`, with the reason why the last reply was refused.
+    pub(super) fn of(request: &Request<'_>, refused: Option<Kept>) -> Self {
+        // Named after all that is fenced, so that nothing within it closes the fence.
+        let texts = request.texts().collect::<Vec<_>>().join("\0");
+        let digest = Digest::of(texts.as_bytes()).to_string();
         let tag = digest.get(..16).unwrap_or(&digest);
+        match request {
+            Request::Shorten(shorten) => Self::of_shorten(shorten, tag, refused),
+            Request::Summarise(summarise) => Self::of_summarise(summarise, tag),
+        }
+    }
+
+    /// The version of the messages for `request`.
+    pub(super) const fn version(request: &Request<'_>) -> &'static str {
+        match request {
+            Request::Shorten(_) => VERSIONS.0,
+            Request::Summarise(_) => VERSIONS.1,
+        }
+    }
+
+    fn of_shorten(Shorten { text, target, origin }: &Shorten<'_>, tag: &str, refused: Option<Kept>) -> Self {
         let (open, close) = (format!("<passage-{tag}>"), format!("</passage-{tag}>"));
-        let is_heavy = job.target.0 * 100 <= ctxc_transcript::text::chars4(job.text).0 * HEAVY_PERCENT;
+        let is_heavy = target.0 * 100 <= chars4(text).0 * HEAVY_PERCENT;
         let rules = RULES
             .replace("{open}", &open)
             .replace("{close}", &close)
-            .replace("{target}", &job.target.0.to_string())
-            .replace("{chars}", &job.target.0.saturating_mul(4).to_string())
+            .replace("{target}", &target.0.to_string())
+            .replace("{chars}", &target.0.saturating_mul(4).to_string())
             .replace("{placeholder}", PLACEHOLDER);
-        let kind = match ask.origin {
+        let kind = match origin {
             Origin::Tool => TOOL,
-            Origin::Message if is_code(job.text) => CODE,
+            Origin::Message if is_code(text) => CODE,
             Origin::Message => PROSE,
         };
-        let again = ask.refused.map(|reason| AGAIN.replace("{reason}", &reason.to_string())).unwrap_or_default();
+        let again = refused.map(|reason| AGAIN.replace("{reason}", &reason.to_string())).unwrap_or_default();
         let level = if is_heavy { HEAVY } else { COMPRESS };
         Self {
             system: format!("{rules}\n{kind}{level}{again}\n{}", FORM.trim_end()),
-            user: format!("{open}\n{}\n{close}", job.text),
+            user: format!("{open}\n{text}\n{close}"),
         }
     }
 }
@@ -65,18 +81,18 @@ impl Prompt {
 /// What stands for a secret.
 const PLACEHOLDER: &str = "[SECRET-1]";
 
-/// The most tokens that a reply to `ask` may have: half as much again as the target in tokens of a model, with room for
-/// the object around it, and more of it each time that the last reply was cut off or of no use.
-pub(super) fn max_tokens(ask: &Ask<'_>) -> u64 {
-    let chars4 = ctxc_transcript::text::chars4(ask.job.text).0.max(1);
-    let target = ask.job.target.0.saturating_mul(dense_tokens(ask.job.text)).div_ceil(chars4);
-    let room = 100 + 50 * u64::from(ask.attempt.min(4));
+/// The most tokens that a reply to `request` may have: half as much again as the target in tokens of a model, with room
+/// for the object around it, and more of it each time that the last reply was cut off or of no use.
+pub(super) fn max_tokens(request: &Request<'_>, attempt: Attempt) -> u64 {
+    let dense: u64 = request.texts().map(dense_tokens).sum();
+    let target = request.target().0.saturating_mul(dense).div_ceil(request.size().0.max(1));
+    let room = 100 + 50 * u64::from(attempt.number.min(4));
     target.saturating_mul(room).div_ceil(100) + 64
 }
 
 /// About as many tokens as models see in a text: one for each four letters of the Latin alphabet and for each character
 /// of another, as `chars4` does not count them.
-pub(super) fn dense_tokens(text: &str) -> u64 {
+fn dense_tokens(text: &str) -> u64 {
     let (mut n_ascii, mut n_others) = (0_u64, 0_u64);
     for c in text.chars() {
         if c.is_ascii() { n_ascii += 1 } else { n_others += 1 }

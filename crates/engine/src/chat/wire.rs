@@ -1,14 +1,15 @@
 //! The request of the chat completions API, and what comes back.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::dialect::{Dialect, Form};
 use super::prompt::Prompt;
 use crate::http::body::{ErrorBody, UsageBody};
 
-/// A request.
+/// The body of a request.
 #[derive(Debug, Serialize)]
-pub(super) struct Request<'a> {
+pub(super) struct Body<'a> {
     model: &'a str,
     messages: [Message<'a>; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -18,9 +19,9 @@ pub(super) struct Request<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    response_format: Option<ResponseFormat>,
+    response_format: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<IncludeUsage>,
+    usage: Option<Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -29,63 +30,22 @@ struct Message<'a> {
     content: &'a str,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ResponseFormat {
-    JsonObject,
-    JsonSchema { json_schema: NamedSchema },
-}
-
-#[derive(Debug, Serialize)]
-struct NamedSchema {
-    name: &'static str,
-    strict: bool,
-    schema: Schema,
-}
-
-/// An object with one string, `text`, and nothing else.
-#[derive(Debug, Serialize)]
-struct Schema {
-    r#type: &'static str,
-    properties: Properties,
-    required: [&'static str; 1],
-    #[serde(rename = "additionalProperties")]
-    additional_properties: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct Properties {
-    text: Property,
-}
-
-#[derive(Debug, Serialize)]
-struct Property {
-    r#type: &'static str,
-}
-
-impl ResponseFormat {
-    /// What asks for the object in this form.
-    const fn of(form: Form) -> Option<Self> {
-        let text = Property { r#type: "string" };
-        let schema = Schema {
-            r#type: "object",
-            properties: Properties { text },
-            required: ["text"],
-            additional_properties: false,
-        };
-        match form {
-            Form::Schema => {
-                Some(Self::JsonSchema { json_schema: NamedSchema { name: "shortened", strict: true, schema } })
-            }
-            Form::Object => Some(Self::JsonObject),
-            Form::Asked => None,
+/// What asks for an object with one string, `text`, and nothing else, in this form.
+fn response_format(form: Form) -> Option<Value> {
+    match form {
+        Form::Schema => {
+            let schema = json!({
+                "type": "object",
+                "properties": {"text": {"type": "string"}},
+                "required": ["text"],
+                "additionalProperties": false,
+            });
+            let named = json!({"name": "shortened", "strict": true, "schema": schema});
+            Some(json!({"type": "json_schema", "json_schema": named}))
         }
+        Form::Object => Some(json!({"type": "json_object"})),
+        Form::Asked => None,
     }
-}
-
-#[derive(Debug, Serialize)]
-struct IncludeUsage {
-    include: bool,
 }
 
 /// Whether the server is asked to say what a call costs, which one server alone knows how to.
@@ -97,7 +57,7 @@ pub(super) enum Accounting {
     NotAsked,
 }
 
-impl<'a> Request<'a> {
+impl<'a> Body<'a> {
     /// The request for the `attempt`-th reply to `prompt`.
     pub(super) fn new(
         model: &'a str,
@@ -118,8 +78,8 @@ impl<'a> Request<'a> {
             max_completion_tokens: limit(dialect.completion_limit),
             // The same question at no temperature would get the same useless reply again.
             temperature: dialect.temperature.then_some(if attempt <= 1 { 0.0 } else { 0.5 }),
-            response_format: ResponseFormat::of(dialect.form),
-            usage: (accounting == Accounting::Asked).then_some(IncludeUsage { include: true }),
+            response_format: response_format(dialect.form),
+            usage: (accounting == Accounting::Asked).then(|| json!({"include": true})),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Asks a server for vectors, in the way of OpenAI's `/embeddings`.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -9,17 +10,21 @@ use crate::http::body::{ErrorBody, UsageBody};
 use crate::http::client::Http;
 use crate::http::refusal::excerpt;
 use crate::http::{Endpoint, Key};
-use crate::run::retry::{Next, next};
-use crate::{EngineError, Fault};
+use crate::run::retry::MOST_PATIENCE;
+use crate::run::spent::Billed;
+use crate::run::window::{Course, Item, Step, window};
+use crate::run::{Terms, Timeouts};
+use crate::{EngineError, Fault, Usage};
 use ctxc_store::Vector;
 use ctxc_store::waiting::Waiting;
-use ctxc_transcript::text::Tokens;
 
-/// How long a whole reply may take.
-const REPLY: Duration = Duration::from_secs(60);
-/// How often it is asked for the same texts.
-const ATTEMPTS: u32 = 3;
-/// No server is waited for longer.
+/// Three calls for the same texts, each of which may take a minute.
+const TERMS: Terms = Terms {
+    attempts: 3,
+    timeouts: Some(Timeouts { first: Duration::from_secs(60), step: Duration::ZERO }),
+    ..Terms::AT_ONCE
+};
+/// A server that wants to be left alone is asked again after this at the latest, unless it wants none of it for long.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// No reply that is meant is longer.
 const MOST_BYTES: usize = 64 << 20;
@@ -52,8 +57,14 @@ pub struct EmbedError {
 pub struct Embedded {
     /// A vector for each text, in their order; `None` where it has no direction.
     pub vectors: Vec<Option<Vector>>,
-    /// The tokens that the server counted, where it says so.
-    pub tokens: Option<Tokens>,
+    /// What it took, where the server says so.
+    pub usage: Option<Usage>,
+}
+
+impl Billed for Embedded {
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
 }
 
 /// A server that gives vectors. Nothing is opened before the first request.
@@ -64,7 +75,7 @@ pub struct Embedder {
 }
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct Body<'a> {
     model: &'a str,
     input: &'a [String],
 }
@@ -106,29 +117,33 @@ impl Embedder {
     /// # Errors
     /// When the server does not answer, refuses, or answers with something else.
     pub fn embed(&self, texts: &[String]) -> Result<Embedded, EmbedError> {
-        let embedded = self.waiting.wait(async {
-            let mut attempt = 1;
-            loop {
-                let error = match tokio::time::timeout(REPLY, self.ask(texts)).await {
-                    Ok(Ok(embedded)) => return Ok(embedded),
-                    Ok(Err(error)) => error,
-                    Err(_) => EngineError::timeout(REPLY),
-                };
-                let Next::Again(wait) = next(&error, attempt, ATTEMPTS, 0) else { return Err(error) };
-                tokio::time::sleep(wait.min(LONGEST_WAIT)).await;
-                attempt += 1;
-            }
-        });
-        embedded.map_err(|error| EmbedError { host: self.http.endpoint().host(), detail: error.message })
+        let mut result = Err(EngineError::new(Fault::Permanent, "there was no reply"));
+        self.waiting.wait(window(
+            &mut Course::new(&TERMS),
+            &[Item::default()],
+            &TERMS,
+            |_, _| self.ask(texts),
+            |step| {
+                if let Step::Done(_, done, _) = step {
+                    result = done;
+                }
+                ControlFlow::Continue(())
+            },
+        ));
+        result.map_err(|error| EmbedError { host: self.http.endpoint().host(), detail: error.message })
     }
 
     async fn ask(&self, texts: &[String]) -> Result<Embedded, EngineError> {
-        let permanent = |detail: String| self.http.hidden(EngineError::new(Fault::Permanent, detail));
-        let request = Request { model: &self.model, input: texts };
-        let body = serde_json::to_vec(&request).map_err(|error| permanent(error.to_string()))?;
-        let body = self.http.post("embeddings", body, MOST_BYTES).await?;
-        read(&body, texts.len()).map_err(permanent)
+        let body = Body { model: &self.model, input: texts };
+        let reply = self.http.post("embeddings", &body, MOST_BYTES).await.map_err(impatient)?;
+        read(&reply, texts.len()).map_err(|detail| self.http.hidden(EngineError::new(Fault::Permanent, detail)))
     }
+}
+
+/// `error` with a wait that somebody who searches puts up with; one that ends the run stays.
+fn impatient(error: EngineError) -> EngineError {
+    let wait = error.retry_after.map(|wait| if wait > MOST_PATIENCE { wait } else { wait.min(LONGEST_WAIT) });
+    EngineError { retry_after: wait, ..error }
 }
 
 /// The vectors in a reply, in the order of the texts.
@@ -148,8 +163,8 @@ fn read(body: &[u8], n_texts: usize) -> Result<Embedded, String> {
     if n_given < n_texts {
         return Err(format!("the server gave {n_given} vectors for {n_texts} texts"));
     }
-    let tokens = response.usage.map(|usage| usage.usage().input);
-    Ok(Embedded { vectors: vectors.into_iter().map(|numbers| Vector::new(numbers?)).collect(), tokens })
+    let usage = response.usage.as_ref().map(UsageBody::usage);
+    Ok(Embedded { vectors: vectors.into_iter().map(|numbers| Vector::new(numbers?)).collect(), usage })
 }
 
 /// The beginning of a body.
@@ -161,6 +176,7 @@ fn shown(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctxc_transcript::text::Tokens;
 
     //
     #[test]
@@ -170,8 +186,19 @@ mod tests {
         let embedded = read(reply, 2).unwrap();
         let numbers: Vec<_> = embedded.vectors.iter().map(|it| it.as_ref().unwrap().numbers().to_vec()).collect();
         assert_eq!(numbers, [[1.0, 0.0], [0.0, 1.0]]);
-        assert_eq!(embedded.tokens, Some(Tokens(7)));
+        assert_eq!(embedded.usage.unwrap().input, Tokens(7));
     }
+
+    //
+    #[test]
+    fn a_05_who_searches_waits_for_a_server_ten_seconds_at_most() {
+        for (wanted, waits) in [(3, 3), (60, 10), (600, 10), (601, 601)] {
+            let error = EngineError::new(Fault::Limited, "slow down");
+            let error = EngineError { retry_after: Some(Duration::from_secs(wanted)), ..error };
+            assert_eq!(impatient(error).retry_after, Some(Duration::from_secs(waits)));
+        }
+    }
+
     //
     #[test]
     fn a_05_a_reply_without_a_vector_for_each_text_is_an_error() {

@@ -60,7 +60,8 @@ pub fn embed_missing(
     for portion in entries.chunks(AT_A_TIME) {
         let texts: Vec<String> = portion.iter().map(|(_, text)| text.clone()).collect();
         let reply = embedder.embed(&texts)?;
-        sent.tokens += reply.tokens.unwrap_or_else(|| texts.iter().map(|text| chars4(text)).sum());
+        let estimate = || texts.iter().map(|text| chars4(text)).sum();
+        sent.tokens += reply.usage.map_or_else(estimate, |usage| usage.input);
         let vectors: Vec<(DocumentId, Option<Vector>)> = portion.iter().map(|(id, _)| *id).zip(reply.vectors).collect();
         archive.put(Entry::Vectors(embedder.model(), &vectors))?;
         archive.commit()?;

@@ -57,6 +57,12 @@ pub(super) fn units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
+/// The quotient as a float; the figures are sizes of texts.
+#[expect(clippy::cast_precision_loss, reason = "a ranking needs no more than 24 bits")]
+pub(super) fn ratio(dividend: usize, divisor: usize) -> f32 {
+    dividend as f32 / divisor.max(1) as f32
+}
+
 /// Reads all pieces.
 pub(super) fn read(pieces: &[Piece<'_>], weights: Weights) -> Features {
     let mut features = Features {

@@ -2,9 +2,8 @@
 
 use super::announce::{announces, nods};
 use super::bonds::is_question;
-use super::features::Carries;
+use super::features::{Carries, ratio};
 use super::reading::Reading;
-use super::worth::ratio;
 use crate::language::{Join, Piece, PieceKind};
 
 /// What kind and place do to the value of a piece: `value * factor + bonus`.

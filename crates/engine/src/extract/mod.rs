@@ -8,6 +8,7 @@
 
 mod announce;
 mod bonds;
+mod engine;
 mod features;
 mod fold;
 mod json;
@@ -24,6 +25,6 @@ mod tidy;
 mod window;
 mod worth;
 
+pub use engine::Extract;
 pub(super) use fold::summarize;
-pub use shrink::Extract;
 pub(super) use shrink::within;

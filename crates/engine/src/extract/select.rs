@@ -12,10 +12,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::features::Carries;
+use super::features::{Carries, ratio};
 use super::lift::{LEAST_WEIGHT, is_courtesy};
 use super::reading::Reading;
-use super::worth::{CLASS_SHARE, MARK_UNITS, Worth, ratio};
+use super::worth::{CLASS_SHARE, MARK_UNITS, Worth};
 use crate::language::{Classes, PieceKind};
 
 /// A piece that is kept, whole or in part.

@@ -1,9 +1,5 @@
-//! The engine itself: read, choose, put together, check the size.
+//! A text in fewer tokens: read, choose, put together, check the size.
 
-use std::borrow::Cow;
-use std::future::ready;
-
-use super::fold::summarize;
 use super::json;
 use super::reading::Reading;
 use super::render::{MARK, render};
@@ -11,62 +7,16 @@ use super::select::select;
 use super::tidy::tidy;
 use super::window;
 
-use crate::language::without_envelopes;
-use crate::{Ask, Engine, Fold, Job, Origin, Reply, Replying};
 use ctxc_transcript::text::{Tokens, chars4};
-
-/// The built-in engine `extract`: keeps the pieces of a text that say the most for their size, word for word
-/// and in order. The same text and target always give the same reply.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Extract;
 
 /// The most that a reply may have of its target, in percent (E-02).
 const MOST_PERCENT: u64 = 115;
-/// The least that a text has to become shorter by, in tokens.
-const LEAST_SAVED: u64 = 20;
-/// The same in percent of it.
-const LEAST_SAVED_PERCENT: u64 = 15;
 /// Above this many UTF-16 units a text of which no piece could be kept is cut off where the room ends.
 const LONG_HEAD: usize = 2000;
 /// Above this many pieces one try is close enough.
 const MANY: usize = 2000;
 
-impl Extract {
-    /// Shrinks `job.text` to about `job.target` tokens.
-    #[must_use]
-    pub fn shrink(&self, job: &Job<'_>) -> Reply {
-        Reply { text: extract(job.text, job.target), usage: None }
-    }
-}
-
-impl Engine for Extract {
-    fn name(&self) -> &'static str {
-        "extract"
-    }
-
-    fn shrink<'a>(&'a self, ask: Ask<'a>) -> Replying<'a> {
-        let Job { text, target } = ask.job;
-        let without = match ask.origin {
-            Origin::Tool => without_envelopes(text),
-            Origin::Message => Cow::Borrowed(text),
-        };
-        let kept = extract(if without.trim().is_empty() { text } else { &without }, target);
-        let text = if is_worth_it(chars4(text), chars4(&kept)) { kept } else { text.to_owned() };
-        Box::pin(ready(Ok(Reply { text, usage: None })))
-    }
-
-    fn fold<'a>(&'a self, fold: Fold<'a>, _: u32) -> Replying<'a> {
-        Box::pin(ready(Ok(Reply { text: summarize(&fold), usage: None })))
-    }
-}
-
-/// Whether what is saved is worth what it hides: 20 tokens and 15 % at least (K-03).
-fn is_worth_it(before: Tokens, after: Tokens) -> bool {
-    let saved = before.0.saturating_sub(after.0);
-    saved >= LEAST_SAVED && saved * 100 >= before.0 * LEAST_SAVED_PERCENT
-}
-
-/// `text` in at most `limit` tokens, whatever it takes: [`Extract`] comes within 15 % of its target, and this is a limit.
+/// `text` in at most `limit` tokens, whatever it takes: [`extract`] comes within 15 % of its target, and this is a limit.
 /// Blank where not even a word fits.
 pub(in super::super) fn within(text: &str, limit: Tokens) -> String {
     let mut target = limit;
@@ -81,7 +31,8 @@ pub(in super::super) fn within(text: &str, limit: Tokens) -> String {
     String::new()
 }
 
-fn extract(text: &str, target: Tokens) -> String {
+/// `text` in about `target` tokens.
+pub(super) fn extract(text: &str, target: Tokens) -> String {
     if chars4(text) <= target {
         return text.to_owned();
     }

@@ -9,7 +9,7 @@
 #![expect(clippy::indexing_slicing, reason = "indices are those of the pieces that the reading counted")]
 
 use super::bonds::is_question;
-use super::features::units;
+use super::features::{ratio, units};
 use super::lift::{ANNOUNCEMENT, Lift, Lifts, lifts};
 use super::reading::Reading;
 use super::window;
@@ -226,10 +226,4 @@ fn costs(reading: &Reading<'_>) -> Vec<u32> {
         units(idx) + closer + count + 1
     };
     (0..reading.pieces.len()).map(|idx| u32::try_from(cost(idx)).unwrap_or(u32::MAX)).collect()
-}
-
-/// The quotient as a float; the figures are sizes of texts.
-#[expect(clippy::cast_precision_loss, reason = "a ranking needs no more than 24 bits")]
-pub(super) fn ratio(dividend: usize, divisor: usize) -> f32 {
-    dividend as f32 / divisor.max(1) as f32
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, redirect};
+use serde::Serialize;
 
 use super::endpoint::Endpoint;
 use super::key::Key;
@@ -40,11 +41,17 @@ impl Http {
         &self.endpoint
     }
 
-    /// Sends `body`, which is JSON, to `path` below the base URL, and returns the body of a success, of at most `most_bytes`.
+    /// Sends `body` as JSON to `path` below the base URL, and returns the body of a success, of at most `most_bytes`.
     ///
     /// # Errors
     /// When the server cannot be reached, refuses, or sends more. The key is in no message.
-    pub(crate) async fn post(&self, path: &str, body: Vec<u8>, most_bytes: usize) -> Result<Vec<u8>, EngineError> {
+    pub(crate) async fn post(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        most_bytes: usize,
+    ) -> Result<Vec<u8>, EngineError> {
+        let body = serde_json::to_vec(body).map_err(|error| EngineError::new(Fault::Permanent, error.to_string()))?;
         self.send(path, body, most_bytes).await.map_err(|error| self.hidden(error))
     }
 

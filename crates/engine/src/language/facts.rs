@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use super::class::reports_error;
-use super::segment::{PieceKind, segment};
+use super::piece::PieceKind;
+use super::segment::segment;
 use super::shape::Shape;
 use super::words::words;
 

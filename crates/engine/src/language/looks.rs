@@ -1,6 +1,6 @@
 //! What a line is by its looks alone: Markdown marks, indentation, time stamps.
 
-use super::segment::PieceKind;
+use super::piece::PieceKind;
 
 /// What a line looks like.
 #[derive(Clone, Copy)]

@@ -5,6 +5,7 @@ mod envelope;
 mod facts;
 mod facts_kept;
 mod looks;
+mod piece;
 mod segment;
 mod sentence;
 mod shape;
@@ -15,7 +16,8 @@ pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vo
 pub use envelope::without_envelopes;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};
 pub use facts_kept::{FactCount, FactCounts, FactsKept};
-pub use segment::{Join, Piece, PieceKind, segment};
+pub use piece::{Join, Piece, PieceKind};
+pub use segment::segment;
 pub use shape::Shape;
 pub use statement::{Statement, replaced};
 pub use words::{Word, fold_hash, words};

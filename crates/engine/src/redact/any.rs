@@ -1,6 +1,6 @@
 //! Redaction of any text, for a property test and a fuzz target.
 
-use super::Redactor;
+use super::redactor::Redactor;
 
 /// Whether `bytes`, as far as they are text, come back from the placeholders of their secrets, and the same text has the
 /// same placeholders again.

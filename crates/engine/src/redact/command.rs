@@ -3,37 +3,38 @@
 use std::ops::Range;
 
 use super::data::Command;
-use super::rules::{Finding, Rules};
+use super::known::{Finding, Known};
 use super::scan::Scan;
 
 /// What a command says within this many bytes is its own.
 const REACH: usize = 2000;
 const FAMILY: &str = "password";
 
-/// The secrets that the command `known`, whose name stands at `at`, is called with.
-pub(super) fn find(rules: &Rules, text: &str, at: Range<usize>, known: &Command) -> Vec<Finding> {
+/// The secrets that `command`, whose name stands at `at`, is called with.
+pub(super) fn find(known: &Known, text: &str, at: Range<usize>, command: &Command) -> Vec<Finding> {
     let before = text.get(..at.start).unwrap_or_default();
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let mut scan = Scan::new(text, at.end);
-    let is_called =
-        matches!(scan.peek(), b' ' | b'\t') && !before.ends_with(is_word) && text.get(at.clone()) == Some(&*known.name);
+    let is_called = matches!(scan.peek(), b' ' | b'\t')
+        && !before.ends_with(is_word)
+        && text.get(at.clone()) == Some(&*command.name);
     if !is_called {
         return Vec::new();
     }
     let mut found = Vec::new();
-    let mut is_past = known.after.is_none();
+    let mut is_past = command.after.is_none();
     let mut option: Option<&str> = None;
     while let Some(range) = argument(&mut scan, at.end + REACH) {
         let Some(word) = text.get(range.clone()) else { break };
         if let Some(option) = option.take() {
-            found.extend(value(rules, known, option, text, range));
+            found.extend(value(known, command, option, text, range));
             continue;
         }
-        is_past |= known.after.as_deref() == Some(word);
+        is_past |= command.after.as_deref() == Some(word);
         if !is_past {
             continue;
         }
-        let all = || known.apart.iter().chain(&known.pair);
+        let all = || command.apart.iter().chain(&command.pair);
         option = all().find(|option| *option == word).map(String::as_str);
         if option.is_some() {
             continue;
@@ -45,21 +46,21 @@ pub(super) fn find(rules: &Rules, text: &str, at: Range<usize>, known: &Command)
             option.len() == 2 && word.len() > 2 && word.starts_with(option.as_str()) && !word.starts_with("--")
         };
         if let Some(option) = all().find(long) {
-            found.extend(value(rules, known, option, text, range.start + option.len() + 1..range.end));
-        } else if let Some(option) = known
+            found.extend(value(known, command, option, text, range.start + option.len() + 1..range.end));
+        } else if let Some(option) = command
             .attached
             .iter()
-            .chain(known.pair.iter().filter(short))
+            .chain(command.pair.iter().filter(short))
             .find(|option| word.starts_with(option.as_str()) && word.len() > option.len())
         {
-            found.extend(value(rules, known, option, text, range.start + option.len()..range.end));
+            found.extend(value(known, command, option, text, range.start + option.len()..range.end));
         }
     }
     found
 }
 
 /// What `echo` or `printf` pipes into the command at `at`; of `user:password` the password.
-pub(super) fn piped(rules: &Rules, text: &str, at: usize) -> Option<Finding> {
+pub(super) fn piped(known: &Known, text: &str, at: usize) -> Option<Finding> {
     let lead = Scan::new(text, at).line_before();
     let (said, _) = lead.rsplit_once('|')?;
     let (_, said) = ["echo ", "printf "].iter().find_map(|word| said.rsplit_once(word))?;
@@ -68,23 +69,23 @@ pub(super) fn piped(rules: &Rules, text: &str, at: usize) -> Option<Finding> {
     let secret = words.rsplit(':').next()?;
     let from = at - lead.len() + lead.find(whole)?;
     let start = from + whole.rfind(secret)?;
-    let counts = secret.len() >= 3 && !rules.screen.is_placeholder(secret);
+    let counts = secret.len() >= 3 && !known.screen.is_placeholder(secret);
     counts.then(|| Finding { range: start..start + secret.len(), family: FAMILY })
 }
 
 /// The secret in the value of `option`.
-fn value(rules: &Rules, known: &Command, option: &str, text: &str, range: Range<usize>) -> Option<Finding> {
+fn value(known: &Known, command: &Command, option: &str, text: &str, range: Range<usize>) -> Option<Finding> {
     let whole = text.get(range.clone())?;
     let trimmed = whole.trim_start_matches(['\'', '"', '\\']);
     let start = range.start + whole.len() - trimmed.len();
     let end = start + trimmed.trim_end_matches(['\'', '"', '\\']).len();
     let mut secret = start..end;
-    if known.pair.iter().any(|pair| pair == option) {
+    if command.pair.iter().any(|pair| pair == option) {
         secret.start += text.get(secret.clone())?.find([':', '%', ','])? + 1;
     }
     let value = text.get(secret.clone())?;
     let is_cookie_file = matches!(option, "-b" | "--cookie") && !value.contains('=');
-    let counts = value.len() >= 3 && !value.starts_with('-') && !rules.screen.is_placeholder(value) && !is_cookie_file;
+    let counts = value.len() >= 3 && !value.starts_with('-') && !known.screen.is_placeholder(value) && !is_cookie_file;
     counts.then_some(Finding { range: secret, family: FAMILY })
 }
 

@@ -2,8 +2,6 @@
 
 use serde::Deserialize;
 
-use super::screen::Kind;
-
 const BUILT_IN: &str = include_str!("../redact.toml");
 
 /// The whole file.
@@ -76,6 +74,27 @@ pub(super) struct Marked {
     pub(super) word: String,
     #[cfg_attr(not(test), expect(dead_code, reason = "for a test"))]
     pub(super) test: String,
+}
+
+/// A kind of character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    Digit,
+    Letter,
+    Lower,
+    Upper,
+}
+
+impl Kind {
+    pub(super) fn has(self, c: char) -> bool {
+        match self {
+            Self::Digit => c.is_ascii_digit(),
+            Self::Letter => c.is_alphabetic(),
+            Self::Lower => c.is_ascii_lowercase(),
+            Self::Upper => c.is_ascii_uppercase(),
+        }
+    }
 }
 
 impl Data {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::rules::{Depth, Finding, Rules};
+use super::known::Finding;
 
 /// A shorter word holds nothing that could be told from chance.
 const SHORTEST: usize = 20;
@@ -11,8 +11,8 @@ const LONGEST: usize = 32 * 1024;
 /// Bytes of a word that are looked at first: what is no text shows there.
 const HEAD: usize = 32;
 
-/// The long words of `text` that hold a secret.
-pub(super) fn find(rules: &'static Rules, text: &str) -> Vec<Finding> {
+/// The long words of `text` that hold a secret; `family` says what a decoded text holds.
+pub(super) fn find(text: &str, family: impl Fn(&str) -> Option<&'static str>) -> Vec<Finding> {
     let bytes = text.as_bytes();
     let is_of_word =
         |at: usize| bytes.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+/_-".contains(byte));
@@ -28,7 +28,7 @@ pub(super) fn find(rules: &'static Rules, text: &str) -> Vec<Finding> {
         let end = (at..bytes.len()).find(|at| !is_of_word(*at)).unwrap_or(bytes.len());
         if end - start >= SHORTEST && end - start <= LONGEST {
             found.extend(discord(text, start..end));
-            found.extend(decoded(rules, text, start..end));
+            found.extend(decoded(text, start..end, &family));
         }
         at = end + SHORTEST;
     }
@@ -52,7 +52,7 @@ fn discord(text: &str, word: Range<usize>) -> Option<Finding> {
 }
 
 /// `word`, where it is a text in base64 that holds a secret.
-fn decoded(rules: &'static Rules, text: &str, word: Range<usize>) -> Option<Finding> {
+fn decoded(text: &str, word: Range<usize>, family: impl Fn(&str) -> Option<&'static str>) -> Option<Finding> {
     let bytes = text.as_bytes().get(word.clone())?;
     let is_text = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t');
     if !decode(bytes.get(..HEAD.min(bytes.len()))?).iter().all(is_text) {
@@ -63,8 +63,7 @@ fn decoded(rules: &'static Rules, text: &str, word: Range<usize>) -> Option<Find
         return None;
     }
     let decoded = String::from_utf8(decoded).ok()?;
-    let family = rules.find(&decoded, Depth::AsItIs).first()?.family;
-    Some(Finding { range: word, family })
+    Some(Finding { range: word, family: family(&decoded)? })
 }
 
 /// What `text` is in base64 of either alphabet, without its last bits where they make no byte.

@@ -3,14 +3,13 @@
 use std::ops::Range;
 
 use super::between::Between;
+use super::known::Known;
 use super::likely::is_code;
-use super::rules::Rules;
-use super::scan::Scan;
+use super::scan::{SHORTEST, Scan};
 use super::screen::looks_like_chance;
-use super::value::SHORTEST;
 
 /// The value of `Authorization`, without its scheme.
-pub(super) fn header(rules: &Rules, mut scan: Scan<'_>, between: Between) -> Option<Range<usize>> {
+pub(super) fn header(known: &Known, mut scan: Scan<'_>, between: Between) -> Option<Range<usize>> {
     // `"Authorization": "Bearer ..."`, `f"Bearer {token}"`
     scan.skip(b"fbru", 1).checked_sub(1).and_then(|_| {
         if matches!(scan.peek(), b'"' | b'\'') {
@@ -60,18 +59,18 @@ pub(super) fn header(rules: &Rules, mut scan: Scan<'_>, between: Between) -> Opt
     let value = scan.rest().get(..n)?;
     let ends_line = scan.rest().get(n..)?.starts_with(['"', '\'', '\\', '\n', '\r', '`']) || scan.rest().len() == n;
     let counts = if has_scheme && (between == Between::Colon || is_quoted) {
-        !rules.screen.is_placeholder(value) && !is_code(value)
+        !known.screen.is_placeholder(value) && !is_code(value)
     } else {
         (has_scheme || is_quoted || ends_line)
             && looks_like_chance(value)
-            && !rules.screen.is_placeholder(value)
+            && !known.screen.is_placeholder(value)
             && !is_code(value)
     };
     (n >= SHORTEST && counts).then_some(scan.at..scan.at + n)
 }
 
 /// The cookies of a header or of a string.
-pub(super) fn cookies(rules: &Rules, mut scan: Scan<'_>, name: &str) -> Option<Range<usize>> {
+pub(super) fn cookies(known: &Known, mut scan: Scan<'_>, name: &str) -> Option<Range<usize>> {
     let n = if let Some(quote) = scan.quote() {
         scan.string(quote)?.0
     } else {
@@ -85,5 +84,5 @@ pub(super) fn cookies(rules: &Rules, mut scan: Scan<'_>, name: &str) -> Option<R
     let (key, first) = value.split_once('=')?;
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
     let is_value = first.len() >= SHORTEST && !first.starts_with([' ', '=', '>']) && !is_code(value);
-    (is_key && is_value && !rules.screen.is_placeholder(first)).then_some(scan.at..scan.at + value.len())
+    (is_key && is_value && !known.screen.is_placeholder(first)).then_some(scan.at..scan.at + value.len())
 }

@@ -219,7 +219,7 @@ fn name_parts(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rules::rules;
+    use super::super::known::known;
     use super::*;
 
     //
@@ -243,10 +243,10 @@ mod tests {
             "token_value_prod_token",
         ];
         for name in any {
-            assert_eq!(rules().names.meaning(name).map(|it| it.weight), Some(Weight::Any), "{name}");
+            assert_eq!(known().names.meaning(name).map(|it| it.weight), Some(Weight::Any), "{name}");
         }
         for name in ["token", "key", "user_key", "secrets"] {
-            assert_eq!(rules().names.meaning(name).map(|it| it.weight), Some(Weight::Chance), "{name}");
+            assert_eq!(known().names.meaning(name).map(|it| it.weight), Some(Weight::Chance), "{name}");
         }
         for name in [
             "token_count",
@@ -262,7 +262,7 @@ mod tests {
             "primary_key",
             "next_token",
         ] {
-            assert_eq!(rules().names.meaning(name), None, "{name}");
+            assert_eq!(known().names.meaning(name), None, "{name}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::rules::Finding;
+use super::known::Finding;
 
 const FAMILY: &str = "PEM block";
 /// No block is longer.

@@ -6,26 +6,15 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
-use super::data::{Data, Form, Marked};
-use super::name::{Names, name_at};
-use super::screen::Screen;
+use super::data::{Form, Marked};
+use super::known::{Finding, Known, known};
+use super::name::name_at;
 use super::{command, encoded, pem, split, url, value};
 
-/// A secret that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Finding {
-    /// Where it stands, in bytes.
-    pub(super) range: Range<usize>,
-    /// What it is.
-    pub(super) family: &'static str,
-}
-
-/// All that is known of secrets, ready for use.
+/// What leads to secrets, ready for use.
 #[derive(Debug)]
-pub(super) struct Rules {
-    data: Data,
-    pub(super) names: Names,
-    pub(super) screen: Screen,
+struct Rules {
+    known: &'static Known,
     /// Finds what may lead to a secret; each is of the kind that stands at the same place in `anchors`.
     finder: AhoCorasick,
     anchors: Vec<Anchor>,
@@ -54,37 +43,20 @@ enum Anchor {
     Reader,
 }
 
-/// Whether what is encoded is looked into as well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Depth {
-    /// The text as it is, and what it holds in base64.
-    Decoded,
-    /// The text as it is.
-    AsItIs,
-}
-
 /// No word that holds a mark is longer.
 const LONGEST_MARKED: usize = 128;
 
-/// The secrets of `text` by all rules, in no order; they may overlap.
+/// The secrets of `text` by all rules, also in what it holds in base64, in no order; they may overlap.
 pub(super) fn find(text: &str) -> Vec<Finding> {
-    rules().find(text, Depth::Decoded)
-}
-
-/// The rules that are part of the program.
-pub(super) fn rules() -> &'static Rules {
-    #[expect(
-        clippy::expect_used,
-        reason = "part of the program, and read by a test; without rules nothing may be sent"
-    )]
-    static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::new(Data::built_in().expect("redact.toml holds rules")));
-    &RULES
+    static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::new(known()));
+    let mut found = RULES.find(text);
+    found.extend(encoded::find(text, |decoded| RULES.find(decoded).first().map(|finding| finding.family)));
+    found
 }
 
 impl Rules {
-    fn new(data: Data) -> Self {
-        let names = Names::new(&data.names);
-        let screen = Screen::new(&data);
+    fn new(known: &'static Known) -> Self {
+        let Known { data, names, .. } = known;
         let mut anchors: Vec<(String, Anchor)> = Vec::new();
         for (idx, form) in data.form.iter().enumerate() {
             anchors.extend(form.prefixes.iter().map(|prefix| (prefix.clone(), Anchor::Prefix(idx))));
@@ -107,11 +79,12 @@ impl Rules {
             .build(anchors.iter().map(|(word, _)| word))
             .expect("the words are few and short");
         let patterns = (0..data.form.len() + data.marked.len()).map(|_| OnceLock::new()).collect();
-        Self { names, screen, finder, anchors: anchors.into_iter().map(|(_, anchor)| anchor).collect(), patterns, data }
+        Self { known, finder, anchors: anchors.into_iter().map(|(_, anchor)| anchor).collect(), patterns }
     }
 
-    /// The secrets of `text`, in no order; they may overlap.
-    pub(super) fn find(&'static self, text: &str, depth: Depth) -> Vec<Finding> {
+    /// The secrets of `text` as it is.
+    fn find(&'static self, text: &str) -> Vec<Finding> {
+        let known = self.known;
         let mut found = Vec::new();
         let mut behind_name = 0;
         for hit in self.finder.find_overlapping_iter(text) {
@@ -122,28 +95,25 @@ impl Rules {
                 Some(Anchor::Name) if at.start >= behind_name => {
                     let Some(name) = name_at(text, at.start) else { continue };
                     behind_name = name.end;
-                    found.extend(value::find(self, text, name));
+                    found.extend(value::find(known, text, name));
                 }
                 Some(Anchor::Command(idx)) => {
-                    let Some(known) = self.data.command.get(*idx) else { continue };
-                    found.extend(command::find(self, text, at, known));
+                    let Some(command) = known.data.command.get(*idx) else { continue };
+                    found.extend(command::find(known, text, at, command));
                 }
-                Some(Anchor::Url) => found.extend(url::find(self, text, at)),
-                Some(Anchor::Reader) => found.extend(command::piped(self, text, at.start)),
-                Some(Anchor::Clause) => found.extend(value::clause(self, text, at.end)),
+                Some(Anchor::Url) => found.extend(url::find(known, text, at)),
+                Some(Anchor::Reader) => found.extend(command::piped(known, text, at.start)),
+                Some(Anchor::Clause) => found.extend(value::clause(known, text, at.end)),
                 Some(Anchor::Pem) => found.extend(pem::find(text, at.start)),
                 Some(Anchor::Name) | None => {}
             }
-        }
-        if depth == Depth::Decoded {
-            found.extend(encoded::find(self, text));
         }
         found
     }
 
     /// The token of form `idx` whose prefix stands at `prefix`.
     fn by_form(&'static self, text: &str, prefix: Range<usize>, idx: usize) -> Option<Finding> {
-        let form: &'static Form = self.data.form.get(idx)?;
+        let form: &'static Form = self.known.data.form.get(idx)?;
         let word = text.get(prefix.clone())?;
         let is_within = text.get(..prefix.start)?.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
         // Behind an escaped line end the letter is of the escape.
@@ -156,7 +126,7 @@ impl Rules {
             let secret = token.get(word.len()..).unwrap_or_default();
             form.has.iter().all(|kind| secret.chars().any(|c| kind.has(c)))
                 && !is_uniform(secret)
-                && !(form.screened && self.screen.is_ordinary(secret))
+                && !(form.screened && self.known.screen.is_ordinary(secret))
         };
         let range = split::token(text, prefix.start, word.len(), pattern, &passes)?;
         // Of a header, only what follows its scheme is the secret.
@@ -166,7 +136,7 @@ impl Rules {
 
     /// The word around `mark`, where it has the form with index `idx`.
     fn by_mark(&'static self, text: &str, mark: Range<usize>, idx: usize) -> Option<Finding> {
-        let marked: &'static Marked = self.data.marked.get(idx)?;
+        let marked: &'static Marked = self.known.data.marked.get(idx)?;
         if text.get(mark.clone())? != marked.mark {
             return None;
         }
@@ -176,14 +146,15 @@ impl Rules {
         let after = text.as_bytes().get(mark.end..)?.iter();
         let n_after = after.take(LONGEST_MARKED).take_while(|byte| is_of_word(byte) || **byte == b'=').count();
         let start = mark.start - n_before;
-        let pattern = self.pattern(self.data.form.len() + idx, &marked.word)?;
+        let pattern = self.pattern(self.known.data.form.len() + idx, &marked.word)?;
         let found = pattern.find(text.get(start..mark.end + n_after)?)?;
         let range = start + found.start()..start + found.end();
         (range.contains(&mark.start)).then_some(Finding { range, family: &marked.family })
     }
 
     fn pattern(&self, idx: usize, source: &str) -> Option<&Regex> {
-        let whole = if idx < self.data.form.len() { format!(r"\A(?-u:{source})") } else { format!("(?-u:{source})") };
+        let whole =
+            if idx < self.known.data.form.len() { format!(r"\A(?-u:{source})") } else { format!("(?-u:{source})") };
         self.patterns.get(idx)?.get_or_init(|| Regex::new(&whole).ok()).as_ref()
     }
 }
@@ -203,12 +174,12 @@ mod tests {
     // X-02
     #[test]
     fn the_rules_have_their_form() {
-        let rules = rules();
-        for form in &rules.data.form {
+        let data = &known().data;
+        for form in &data.form {
             assert!(!form.prefixes.is_empty() && !form.source.is_empty(), "{}", form.family);
             assert!(Regex::new(&format!(r"\A(?-u:{})", form.rest)).is_ok(), "{}", form.rest);
         }
-        for marked in &rules.data.marked {
+        for marked in &data.marked {
             assert!(!marked.source.is_empty() && Regex::new(&marked.word).is_ok(), "{}", marked.family);
         }
     }

@@ -18,6 +18,8 @@ pub(super) struct Quote {
     is_triple: bool,
 }
 
+/// The least bytes of a value of a sure name, and of any other.
+pub(super) const SHORTEST: usize = 4;
 /// Nothing that is taken for one value is longer.
 pub(super) const LONGEST_VALUE: usize = 1024;
 

@@ -4,8 +4,9 @@
 
 use proptest::prelude::*;
 
+use super::redactor::*;
+use super::rules;
 use super::screen::reads_like_words;
-use super::*;
 
 mod kinds;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::rules::{Finding, Rules};
+use super::known::{Finding, Known};
 use super::screen::looks_like_chance;
 
 const FAMILY: &str = "credentials in a URL";
@@ -10,7 +10,7 @@ const FAMILY: &str = "credentials in a URL";
 const LONGEST: usize = 512;
 
 /// The credentials behind `mark`, which is `://`.
-pub(super) fn find(rules: &Rules, text: &str, mark: Range<usize>) -> Option<Finding> {
+pub(super) fn find(known: &Known, text: &str, mark: Range<usize>) -> Option<Finding> {
     let rest = text.get(mark.end..)?;
     let ends = |c: char| c.is_whitespace() || c.is_control() || "/\"'<>`…".contains(c);
     // A password may hold a slash; a port does not.
@@ -41,6 +41,6 @@ pub(super) fn find(rules: &Rules, text: &str, mark: Range<usize>) -> Option<Find
     let is_template = ends.iter().any(|(open, close)| secret.starts_with(open) && secret.ends_with(close))
         || ["%s", "%d", "%v"].contains(&secret)
         || secret.contains("**");
-    (counts && !is_template && !rules.screen.is_placeholder(secret))
+    (counts && !is_template && !known.screen.is_placeholder(secret))
         .then_some(Finding { range: start..start + secret.len(), family: FAMILY })
 }

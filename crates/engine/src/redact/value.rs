@@ -4,45 +4,42 @@ use std::ops::Range;
 
 use super::between::{Between, between};
 use super::header::{cookies, header};
+use super::known::{Finding, Known};
 use super::likely::{
     has_capital_first, has_digits_and_letters, is_code, is_id, is_name, is_name_of_code, is_number, is_one_word,
     is_path, opens_a_call,
 };
 use super::name::{Meaning, Weight};
-use super::rules::{Finding, Rules};
-use super::scan::Scan;
+use super::scan::{SHORTEST, Scan};
 use super::screen::looks_like_chance;
 use super::split;
 
-/// The least bytes of a value of a sure name, and of any other.
-pub(super) const SHORTEST: usize = 4;
-
 /// The secret that the name at `name` has as its value.
-pub(super) fn find(rules: &'static Rules, text: &str, name: Range<usize>) -> Option<Finding> {
+pub(super) fn find(known: &'static Known, text: &str, name: Range<usize>) -> Option<Finding> {
     let mut scan = Scan::new(text, name.end);
     let (between, word) = (between(&mut scan, text, &name)?, text.get(name.clone())?);
-    let meaning = rules.names.meaning(word)?;
+    let meaning = known.names.meaning(word)?;
     let range = match meaning.weight {
-        Weight::Header => header(rules, scan, between)?,
-        Weight::Cookies if between != Between::Prose => cookies(rules, scan, word)?,
+        Weight::Header => header(known, scan, between)?,
+        Weight::Cookies if between != Between::Prose => cookies(known, scan, word)?,
         Weight::Cookies => return None,
-        Weight::Any | Weight::Chance => plain(rules, text, scan, between, meaning, &name)?,
+        Weight::Any | Weight::Chance => plain(known, text, scan, between, meaning, &name)?,
     };
     Some(Finding { range, family: meaning.family })
 }
 
 /// The password of `IDENTIFIED BY '...'`, which ends at `at`.
-pub(super) fn clause(rules: &Rules, text: &str, at: usize) -> Option<Finding> {
+pub(super) fn clause(known: &Known, text: &str, at: usize) -> Option<Finding> {
     let mut scan = Scan::new(text, at);
     let quote = scan.quote()?;
     let (n, _) = scan.string(quote)?;
-    let is_secret = n >= SHORTEST && !rules.screen.is_placeholder(scan.rest().get(..n)?);
+    let is_secret = n >= SHORTEST && !known.screen.is_placeholder(scan.rest().get(..n)?);
     is_secret.then_some(Finding { range: scan.at..scan.at + n, family: "password" })
 }
 
 /// The value of any other name.
 fn plain(
-    rules: &Rules,
+    known: &Known,
     text: &str,
     mut scan: Scan<'_>,
     between: Between,
@@ -60,7 +57,7 @@ fn plain(
             pair.skip(b", ", 4);
             let quote = pair.quote()?;
             let (n, _) = pair.string(quote)?;
-            let is_secret = n >= SHORTEST && !rules.screen.is_placeholder(pair.rest().get(..n)?);
+            let is_secret = n >= SHORTEST && !known.screen.is_placeholder(pair.rest().get(..n)?);
             return is_secret.then_some(pair.at..pair.at + n);
         }
     }
@@ -71,12 +68,12 @@ fn plain(
             let range = split::strings(text, scan.at..scan.at + n, n_end);
             let value = text.get(range.clone())?;
             let weight = if wrapped == Wrapped::InCall { Weight::Chance } else { meaning.weight };
-            return is_string_secret(rules, value, between, Meaning { weight, ..meaning }).then_some(range);
+            return is_string_secret(known, value, between, Meaning { weight, ..meaning }).then_some(range);
         }
         // What has no end was cut off.
         let n = scan.word();
         let value = scan.rest().get(..n)?;
-        return (n >= 12 && looks_like_chance(value) && !rules.screen.is_placeholder(value))
+        return (n >= 12 && looks_like_chance(value) && !known.screen.is_placeholder(value))
             .then_some(scan.at..scan.at + n);
     }
     if wrapped != Wrapped::Not || between == Between::Call {
@@ -88,12 +85,12 @@ fn plain(
         && matches!(between, Between::Colon | Between::Tight | Between::Spaced)
         && (3..=24).contains(&rest.split_whitespace().count())
         && rest.chars().all(|c| c.is_alphanumeric() || c == ' ' || c == '-');
-    if is_phrase && !rules.screen.is_sentence(rest) {
+    if is_phrase && !known.screen.is_sentence(rest) {
         return Some(start..start + rest.len());
     }
     let n = bare(text, scan, between, name);
     let value = scan.rest().get(..n)?;
-    if !is_bare_secret(rules, scan, value, between, meaning, name, text) {
+    if !is_bare_secret(known, scan, value, between, meaning, name, text) {
         return None;
     }
     Some(split::word(text, start..start + n))
@@ -129,8 +126,8 @@ fn wrapper(scan: &mut Scan<'_>) -> Wrapped {
 }
 
 /// Whether `value`, a whole string, is a secret.
-fn is_string_secret(rules: &Rules, value: &str, between: Between, meaning: Meaning) -> bool {
-    if value.len() < SHORTEST || value.contains('\n') && between == Between::Prose || rules.screen.is_placeholder(value)
+fn is_string_secret(known: &Known, value: &str, between: Between, meaning: Meaning) -> bool {
+    if value.len() < SHORTEST || value.contains('\n') && between == Between::Prose || known.screen.is_placeholder(value)
     {
         return false;
     }
@@ -139,10 +136,10 @@ fn is_string_secret(rules: &Rules, value: &str, between: Between, meaning: Meani
         (_, Between::Prose) => is_chance && value.bytes().any(|byte| byte.is_ascii_digit()),
         (Weight::Chance, _) if is_id(value) => meaning.is_token && value.len() >= 16,
         (Weight::Chance, _) => is_chance || meaning.is_token && has_digits_and_letters(value),
-        (_, Between::Call) if meaning.is_shouted || meaning.sets => !is_code(value) && !rules.screen.is_sentence(value),
+        (_, Between::Call) if meaning.is_shouted || meaning.sets => !is_code(value) && !known.screen.is_sentence(value),
         (_, Between::Call) => is_chance,
         _ if value.contains(char::is_whitespace) => {
-            !rules.screen.is_sentence(value) && value.len() >= 8 && !value.contains(['(', '{', '=', '<', '/'])
+            !known.screen.is_sentence(value) && value.len() >= 8 && !value.contains(['(', '{', '=', '<', '/'])
         }
         _ => !is_code(value) && !is_path(value),
     }
@@ -177,7 +174,7 @@ fn is_assignment(text: &str) -> bool {
 
 /// Whether `value`, a word without quotes, is a secret.
 fn is_bare_secret(
-    rules: &Rules,
+    known: &Known,
     scan: Scan<'_>,
     value: &str,
     between: Between,
@@ -190,7 +187,7 @@ fn is_bare_secret(
         || value.starts_with("--")
         || (value.contains("::") || value.contains('<') && value.contains('>')) && !meaning.is_shouted
         || value.starts_with('>') && value.len() < 3;
-    if value.len() < SHORTEST || opens_code || rules.screen.is_placeholder(value) || is_code(value) || is_path(value) {
+    if value.len() < SHORTEST || opens_code || known.screen.is_placeholder(value) || is_code(value) || is_path(value) {
         return false;
     }
     let behind = scan.rest().get(value.len()..).unwrap_or_default();

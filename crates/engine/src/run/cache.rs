@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::question::Question;
-use crate::{Fold, Inquiry};
+use crate::{Inquiry, Request};
 use ctxc_store::{Archive, ArchiveError, Document, Kind, Record};
-use ctxc_transcript::text::{Digest, Tokens};
+use ctxc_transcript::text::Digest;
 
 /// A store of results, each under a digest of everything that it depends on.
 pub struct Cache<'a> {
@@ -14,8 +13,6 @@ pub struct Cache<'a> {
     session: Option<String>,
     /// When this run began.
     time: Timestamp,
-    /// Whether something was put since the last commit.
-    is_dirty: bool,
 }
 
 impl std::fmt::Debug for Cache<'_> {
@@ -24,23 +21,20 @@ impl std::fmt::Debug for Cache<'_> {
     }
 }
 
-/// The key of the result of `inquiry` by `engine` for `text` with this target: the text as it leaves the machine, so that
-/// no digest of a secret is kept.
-pub(super) fn key(engine: &str, inquiry: &Inquiry, target: Tokens, text: &str) -> Digest {
-    digest(&[engine, &inquiry.model, inquiry.prompt, &target.0.to_string(), text])
-}
-
-/// The key of the summary by `inquiry` of `fold`, which is as it leaves the machine.
-pub(super) fn key_of_fold(engine: &str, inquiry: &Inquiry, fold: &Fold<'_>) -> Digest {
-    let limit = fold.limit.0.to_string();
-    let own = fold.prompt.map_or("", |prompt| prompt);
-    let mut parts = vec![engine, "fold", &inquiry.model, inquiry.prompt, &limit, fold.persona, own, fold.existing];
-    parts.extend(fold.messages.iter().flat_map(|said| [said.speaker.as_str(), said.text.as_str()]));
-    digest(&parts)
-}
-
-/// A digest of `parts` with their lengths, so that no two lists of them are one.
-fn digest(parts: &[&str]) -> Digest {
+/// The key of the reply of `engine` to `inquiry`, which `request` is as it leaves the machine, so that no digest of a
+/// secret is kept.
+pub(super) fn key(engine: &str, inquiry: &Inquiry, request: &Request<'_>) -> Digest {
+    let target = request.target().0.to_string();
+    let parts = match request {
+        Request::Shorten(shorten) => vec![engine, &inquiry.model, inquiry.prompt, &target, &shorten.text],
+        Request::Summarise(wanted) => {
+            let own = wanted.prompt.unwrap_or_default();
+            let head = [engine, "fold", &inquiry.model, inquiry.prompt, &target, wanted.persona, own, &wanted.existing];
+            let messages = wanted.messages.iter().flat_map(|said| [said.speaker.as_str(), said.text.as_str()]);
+            head.into_iter().chain(messages).collect()
+        }
+    };
+    // With their lengths, so that no two lists of parts are one.
     let joined = parts.iter().map(|part| format!("{}:{part}", part.len())).collect::<Vec<_>>().concat();
     Digest::of(joined.as_bytes())
 }
@@ -48,7 +42,7 @@ fn digest(parts: &[&str]) -> Digest {
 impl<'a> Cache<'a> {
     /// The results in `archive`. New ones are noted as of `session` and `time`.
     pub fn new(archive: &'a mut dyn Archive, session: Option<String>, time: Timestamp) -> Self {
-        Self { archive, session, time, is_dirty: false }
+        Self { archive, session, time }
     }
 
     /// The reply with this key.
@@ -56,15 +50,8 @@ impl<'a> Cache<'a> {
         Ok(self.archive.record(Kind::Result, key)?.map(|record| record.document.text))
     }
 
-    /// Notes the reply to `question`.
-    pub(super) fn put(&mut self, question: &Question, text: &str) -> Result<(), ArchiveError> {
-        let (Some(key), Some(inquiry)) = (question.key, &question.inquiry) else { return Ok(()) };
-        self.put_reply(key, inquiry, text)
-    }
-
-    /// Notes `text` as the reply to `inquiry`, under `key`.
-    pub(super) fn put_reply(&mut self, key: Digest, inquiry: &Inquiry, text: &str) -> Result<(), ArchiveError> {
-        self.is_dirty = true;
+    /// Notes `text` as the reply to `inquiry`, under `key`, and makes it durable at once: a run may be killed at any moment.
+    pub(super) fn put(&mut self, key: Digest, inquiry: &Inquiry, text: &str) -> Result<(), ArchiveError> {
         self.archive.put_record(&Record {
             key,
             document: Document {
@@ -76,11 +63,32 @@ impl<'a> Cache<'a> {
             },
             meta: Some(serde_json::json!({"model": inquiry.model, "prompt": inquiry.prompt}).to_string()),
             expires: None,
-        })
+        })?;
+        self.archive.commit()
     }
+}
 
-    /// Makes durable what was noted, as a whole.
-    pub(super) fn commit(&mut self) -> Result<(), ArchiveError> {
-        if std::mem::take(&mut self.is_dirty) { self.archive.commit() } else { Ok(()) }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, Origin, Said, Shorten, Summarise};
+    use ctxc_transcript::text::Tokens;
+
+    // a reply that was paid for is found by every later version.
+    #[test]
+    fn r_10_keys_never_change() {
+        let inquiry = |prompt| Inquiry {
+            model: "ann/small".to_owned(),
+            prompt,
+            call: Call::new(&[], Tokens::ZERO, Tokens::ZERO),
+        };
+        let of = |prompt, request| key("chat", &inquiry(prompt), &request);
+        let shorten = Shorten { text: "A text.".into(), target: Tokens(20), origin: Origin::Tool };
+        assert_eq!(of("1", Request::Shorten(shorten)), Digest::of(b"4:chat9:ann/small1:12:207:A text."));
+        let said = [Said { speaker: "user".to_owned(), text: "Go on.".to_owned() }];
+        let (existing, messages) = ("It began.".into(), (&said).into());
+        let wanted = Summarise { existing, messages, limit: Tokens(100), persona: "Ann", ..Summarise::default() };
+        let expected = Digest::of(b"4:chat4:fold9:ann/small6:fold-13:1003:Ann0:9:It began.4:user6:Go on.");
+        assert_eq!(of("fold-1", Request::Summarise(wanted)), expected);
     }
 }

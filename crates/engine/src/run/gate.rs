@@ -62,7 +62,7 @@ mod tests {
             target: Tokens(15),
         };
         let min_kept: MinKept = min_kept.parse().unwrap();
-        min_kept.judge(&task, Outcome::of_reply(&task, reply.to_owned()))
+        min_kept.judge(&task, Outcome::of_reply(TEXT, reply.to_owned()))
     }
 
     fn kept(text: &str) -> Outcome {

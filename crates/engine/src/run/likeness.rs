@@ -7,9 +7,8 @@ use std::collections::HashSet;
 
 use super::Kept;
 use super::poor::poor;
-use crate::Origin;
 use crate::language::{FactsKept, facts};
-use crate::run::Task;
+use crate::{Origin, Shorten};
 use ctxc_transcript::text::is_ideograph;
 
 /// Of the words of a reply at least one in so many stands in the original. Honest ones share two in three.
@@ -23,13 +22,13 @@ const STEM: usize = 5;
 /// Shorter words are in every text.
 const SHORT: usize = 4;
 
-/// Why `reply` is no shorter form of the text of `task`; `None` where it may well be. What a tool printed may be told in
+/// Why `reply` is no shorter form of the text that was given; `None` where it may well be. What a tool printed may be told in
 /// words of one's own, so that little is asked of that.
-pub(super) fn unlike(task: &Task, origin: Origin, reply: &str) -> Option<Kept> {
-    if reply.contains(char::REPLACEMENT_CHARACTER) && !task.text.contains(char::REPLACEMENT_CHARACTER) {
+pub(super) fn unlike(Shorten { text, target, origin }: &Shorten<'_>, reply: &str) -> Option<Kept> {
+    if reply.contains(char::REPLACEMENT_CHARACTER) && !text.contains(char::REPLACEMENT_CHARACTER) {
         return Some(Kept::Garbled);
     }
-    let known: HashSet<String> = stems(&task.text).collect();
+    let known: HashSet<String> = stems(text).collect();
     let shared = |words: &[String]| words.iter().filter(|word| known.contains(*word)).count();
     let all: Vec<String> = stems(reply).collect();
     let long: Vec<String> = all.iter().filter(|word| is_telling(word)).cloned().collect();
@@ -40,7 +39,7 @@ pub(super) fn unlike(task: &Task, origin: Origin, reply: &str) -> Option<Kept> {
     if !is_alike {
         return Some(Kept::Foreign);
     }
-    poor(&task.text, task.target, origin, reply)
+    poor(text, *target, *origin, reply)
 }
 
 /// How many facts `source` has, where `summary` has nothing to do with it: it keeps none of them, and hardly one of its
@@ -82,15 +81,11 @@ fn is_telling(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Level, TaskPart};
     use ctxc_transcript::text::{Tokens, chars4};
-    use ctxc_transcript::{LineNo, TurnIdx};
 
     fn judged(text: &str, origin: Origin, percent: u64, reply: &str) -> Option<Kept> {
-        let tokens = chars4(text);
-        let target = Tokens((tokens.0 * percent / 100).max(15));
-        let (line, part, turn, level) = (LineNo(0), TaskPart::Text, TurnIdx(0), Level::Compress);
-        unlike(&Task { line, part, turn, level, text: text.to_owned(), tokens, target }, origin, reply)
+        let target = Tokens((chars4(text).0 * percent / 100).max(15));
+        unlike(&Shorten { text: text.into(), target, origin }, reply)
     }
 
     const PROSE: &str = "I looked into the failing build again, and I think that I know now what goes wrong. The cache was \

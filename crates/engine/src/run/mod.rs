@@ -1,14 +1,14 @@
-//! Tasks through an engine: what came of each.
+//! Requests through an engine: what came of each.
 //!
-//! [`Questions`] says what is to be asked, each text once and as it leaves the machine. [`run`] asks: [`window`] keeps
-//! calls under way, [`queue`] and [`limit`] say which is next and when, [`retry`] what follows from a failure. What comes back is judged in
-//! [`outcome`] and, where a model wrote it, in [`likeness`] and [`poor`], and kept in [`cache`].
+//! A [`Runner`] takes a request through one way, whatever its kind: [`question`] is the request as it leaves the machine, [`cache`]
+//! holds what was paid for, [`window`] keeps calls under way, [`queue`] and [`limit`] say which is next and when, [`retry`] what follows
+//! from a failure. [`judge`] says what a reply is worth, a shorter text by [`likeness`] and [`poor`]. [`shorten`] turns tasks into
+//! questions and outcomes, [`summarise`] chunks of messages into summaries.
 
 mod cache;
 mod clock;
-mod fold;
 mod gate;
-mod leaving;
+mod judge;
 mod level;
 mod likeness;
 mod limit;
@@ -18,20 +18,22 @@ mod question;
 mod queue;
 pub(crate) mod retry;
 mod runner;
-mod spent;
+mod shorten;
+pub(crate) mod spent;
+mod summarise;
 mod task;
-mod terms;
-mod window;
+pub(crate) mod terms;
+pub(crate) mod window;
 
 pub use cache::Cache;
-pub use fold::{FoldEvent, FoldFailure, Folded, Folding, NOTHING_SAID, fold, fold_at_once, fold_with};
 pub use gate::{MinKept, NotAShare};
-pub use leaving::{Asked, Precautions, PriceOf, expect_folds};
 pub use level::{Level, target};
 pub use outcome::{Author, Kept, Outcome};
-pub use question::{Question, Questions};
+pub use question::Asked;
 pub use retry::Timeouts;
-pub use runner::{Event, Ran, run, run_at_once};
+pub use runner::{Event, Runner};
+pub use shorten::{Questions, Ran, shorten_at_once};
 pub use spent::Spent;
+pub use summarise::{NOTHING_SAID, Summarised, SummaryError, summarise_at_once};
 pub use task::{Task, TaskPart};
 pub use terms::{End, Order, Terms};

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::language::FactCount;
-use crate::run::Task;
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// The outcome of a task.
@@ -134,15 +133,14 @@ impl Outcome {
         *self == Self::Kept(Kept::NotAsked)
     }
 
-    /// Takes `reply` for the text of `task`, or says why not.
-    #[must_use]
-    pub fn of_reply(task: &Task, reply: String) -> Self {
+    /// Takes `reply` in the place of `text`, or says why not.
+    pub(super) fn of_reply(text: &str, reply: String) -> Self {
         let tokens = chars4(&reply);
         if reply.trim().is_empty() {
             Self::Kept(Kept::Blank)
-        } else if is_error_text(&reply, &task.text) {
+        } else if is_error_text(&reply, text) {
             Self::Kept(Kept::ErrorText)
-        } else if tokens >= task.tokens {
+        } else if tokens >= chars4(text) {
             Self::Kept(Kept::NotShorter)
         } else {
             Self::Compressed { text: reply, tokens, by: Author::Engine }
@@ -160,21 +158,6 @@ pub(super) fn is_error_text(reply: &str, original: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Level, TaskPart};
-    use ctxc_transcript::{LineNo, TurnIdx};
-
-    fn outcome(text: &str, reply: &str) -> Outcome {
-        let task = Task {
-            line: LineNo(0),
-            part: TaskPart::Text,
-            turn: TurnIdx(0),
-            level: Level::Heavy,
-            text: text.to_owned(),
-            tokens: chars4(text),
-            target: Tokens(15),
-        };
-        Outcome::of_reply(&task, reply.to_owned())
-    }
 
     fn compressed(text: &str, tokens: u64) -> Outcome {
         Outcome::Compressed { text: text.to_owned(), tokens: Tokens(tokens), by: Author::Engine }
@@ -193,7 +176,7 @@ mod tests {
             ("Stale cache.", compressed("Stale cache.", 3)),
         ];
         for (reply, expected) in cases {
-            assert_eq!(outcome(original, reply), expected, "{reply:?}");
+            assert_eq!(Outcome::of_reply(original, reply.to_owned()), expected, "{reply:?}");
         }
     }
 }

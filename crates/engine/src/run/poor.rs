@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::Kept;
 use crate::language::{Fact, FactCount, FactKind, FactsKept, words};
-use crate::{Extract, Job, Origin};
+use crate::{Extract, Origin};
 use ctxc_transcript::text::{Tokens, chars4};
 
 /// A reply has at least one token in so many of those that it was asked for.
@@ -25,7 +25,7 @@ const OPEN_WORDS: &str = " a an the and or but of to in into for from with witho
 pub(super) fn poor(text: &str, target: Tokens, origin: Origin, reply: &str) -> Option<Kept> {
     let reply = reply.trim();
     // A text that says little in many words has a short extract too, and what a tool printed may be told in a few words.
-    let extract = |target| Extract.shrink(&Job { text, target }).text;
+    let extract = |target| Extract.shrink(text, target);
     let is_short = |of: Tokens| chars4(reply).0 * LEAST < of.0;
     if origin == Origin::Message && is_short(target) && is_short(chars4(&extract(target))) {
         return Some(Kept::TooLittle);

@@ -22,11 +22,11 @@ const MOST_TIMES: u32 = 12;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// A server that wants to be left alone for longer ends the run.
-const MOST_PATIENCE: Duration = Duration::from_secs(600);
+pub(crate) const MOST_PATIENCE: Duration = Duration::from_secs(600);
 
 /// What to do after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(super) enum Next {
     /// Ask again, not before this long from now.
     Again(Duration),
     /// The text gets no reply.
@@ -37,7 +37,7 @@ pub(crate) enum Next {
 
 /// What to do after the `attempt`-th call for a text failed with `error`, of at most `most_attempts`. `salt` makes texts
 /// that failed together come back apart.
-pub(crate) fn next(error: &EngineError, attempt: u32, most_attempts: u32, salt: u64) -> Next {
+pub(super) fn next(error: &EngineError, attempt: u32, most_attempts: u32, salt: u64) -> Next {
     if error.fault == Fault::Fatal || error.retry_after.is_some_and(|wait| wait > MOST_PATIENCE) {
         return Next::EndRun;
     }

@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::ops::AddAssign;
 use std::time::Duration;
 
-use crate::{EngineError, Fault, Price, Reply, Usd};
+use crate::{EngineError, Fault, Price, Reply, Usage, Usd};
 use ctxc_transcript::text::Tokens;
 
 /// The tokens, time and cost of a task, as far as the server reported them.
@@ -26,6 +26,18 @@ pub struct Spent {
     pub unpriced_calls: u32,
 }
 
+/// What comes back from a call, and may say what it took.
+pub(crate) trait Billed {
+    /// What the call took, where that was said.
+    fn usage(&self) -> Option<Usage>;
+}
+
+impl Billed for Reply {
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+}
+
 /// What a call takes from a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Charge {
@@ -41,14 +53,14 @@ impl Spent {
     /// Adds a call that took `time` and may have cost `most`, of a model with this price.
     pub(super) fn add_call(
         &mut self,
-        result: &Result<Reply, EngineError>,
+        result: &Result<impl Billed, EngineError>,
         time: Duration,
         most: Usd,
         price: Option<Price>,
     ) -> Charge {
         self.time += time;
         let usage = match result {
-            Ok(reply) => reply.usage,
+            Ok(reply) => reply.usage(),
             Err(error) => error.usage,
         };
         if let Some(usage) = usage {

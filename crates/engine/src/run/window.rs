@@ -15,9 +15,9 @@ use super::clock;
 use super::limit::{Limit, Start};
 use super::queue::Queue;
 use super::retry::{self, Next};
-use super::spent::{Charge, Spent};
+use super::spent::{Billed, Charge, Spent};
 use super::terms::{End, Order, Terms};
-use crate::{Budget, EngineError, Fault, Price, Reply, Replying, Reservation, Usd};
+use crate::{Budget, EngineError, Fault, Price, Reservation, Usd};
 use ctxc_transcript::text::Tokens;
 
 /// How often somebody who waits is asked whether to go on.
@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// One item.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Item {
+pub(crate) struct Item {
     /// The size of its text.
     pub(super) tokens: Tokens,
     /// What a call for it may cost at most.
@@ -36,25 +36,25 @@ pub(super) struct Item {
 
 /// What the window tells.
 #[derive(Debug)]
-pub(super) enum Step<'a> {
+pub(crate) enum Step<'a, T> {
     /// Nothing has happened for a moment.
     Waiting,
     /// A call failed, and is made again later.
     Again(&'a EngineError),
     /// An item is done: it has a reply, or none for good.
-    Done(usize, Result<Reply, EngineError>, Spent),
+    Done(usize, Result<T, EngineError>, Spent),
 }
 
 /// What windows of one run have in common: when the next call may start, and what is left of the budget.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(crate) struct Course {
     limit: Limit,
     budget: Budget,
 }
 
 impl Course {
     /// The beginning of a run by `terms`.
-    pub(super) fn new(terms: &Terms) -> Self {
+    pub(crate) fn new(terms: &Terms) -> Self {
         Self { limit: Limit::new(terms.concurrency, terms.rpm), budget: Budget::new(terms.max_cost) }
     }
 }
@@ -73,38 +73,22 @@ struct Window<'a, 'c, F> {
 }
 
 /// What came of a call.
-struct Called {
+struct Called<T> {
     item: usize,
     reservation: Reservation,
     started: Instant,
-    result: Result<Reply, EngineError>,
+    result: Result<T, EngineError>,
 }
 
 /// Asks for each item by `ask`, which gets its number and which call for it this is, until all are done or the run
 /// ends. Calls that are under way then are cancelled.
-pub(super) async fn window<'a, F>(
-    items: &'a [Item],
-    terms: &'a Terms,
-    ask: F,
-    tell: impl FnMut(Step<'_>) -> ControlFlow<()>,
-) -> End
-where
-    F: Fn(usize, u32) -> Replying<'a>,
-{
-    window_of(&mut Course::new(terms), items, terms, ask, tell).await
-}
-
-/// [`window`] as a part of a run that has others.
-pub(super) async fn window_of<'a, F>(
+pub(crate) async fn window<T: Billed, C: Future<Output = Result<T, EngineError>>>(
     course: &mut Course,
-    items: &'a [Item],
-    terms: &'a Terms,
-    ask: F,
-    mut tell: impl FnMut(Step<'_>) -> ControlFlow<()>,
-) -> End
-where
-    F: Fn(usize, u32) -> Replying<'a>,
-{
+    items: &[Item],
+    terms: &Terms,
+    ask: impl Fn(usize, u32) -> C,
+    mut tell: impl FnMut(Step<'_, T>) -> ControlFlow<()>,
+) -> End {
     let mut window = Window::new(course, items, terms, ask);
     let mut running = FuturesUnordered::new();
     loop {
@@ -151,7 +135,7 @@ enum Turn {
     AfterAnother,
 }
 
-impl<'a, 'c, F: Fn(usize, u32) -> Replying<'a>> Window<'a, 'c, F> {
+impl<'a, 'c, F> Window<'a, 'c, F> {
     fn new(course: &'c mut Course, items: &'a [Item], terms: &'a Terms, ask: F) -> Self {
         let mut order: Vec<usize> = (0..items.len()).collect();
         if terms.order == Order::LongestFirst {
@@ -202,7 +186,14 @@ impl<'a, 'c, F: Fn(usize, u32) -> Replying<'a>> Window<'a, 'c, F> {
         self.items.get(item).copied().unwrap_or_default()
     }
 
-    fn call(&mut self, item: usize, reservation: Reservation) -> impl Future<Output = Called> + use<'a, F> {
+    fn call<T, C: Future<Output = Result<T, EngineError>>>(
+        &mut self,
+        item: usize,
+        reservation: Reservation,
+    ) -> impl Future<Output = Called<T>> + use<'a, F, T, C>
+    where
+        F: Fn(usize, u32) -> C,
+    {
         let tokens = self.item(item).tokens;
         let attempt = self.spent.get_mut(item).map_or(1, |spent| {
             spent.calls += 1;
@@ -224,11 +215,11 @@ impl<'a, 'c, F: Fn(usize, u32) -> Replying<'a>> Window<'a, 'c, F> {
     }
 
     /// Takes what came of a call; breaks with the end of the run where it is one.
-    fn take(
+    fn take<T: Billed>(
         &mut self,
-        called: Called,
+        called: Called<T>,
         n_running: usize,
-        tell: &mut impl FnMut(Step<'_>) -> ControlFlow<()>,
+        tell: &mut impl FnMut(Step<'_, T>) -> ControlFlow<()>,
     ) -> ControlFlow<End> {
         let Called { item, reservation, started, result } = called;
         let now = clock::now();

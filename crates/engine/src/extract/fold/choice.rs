@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::super::worth::ratio;
+use super::super::features::ratio;
 use super::section::Section;
 use super::source::{Candidate, Sources};
 use super::summary::heading_units;

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::summarize;
-use crate::{Fold, Prompts, Said};
+use crate::{Prompts, Said, Summarise};
 use ctxc_transcript::text::{Tokens, chars4};
 
 fn said(speaker: &str, text: &str) -> Said {
@@ -12,7 +12,12 @@ fn said(speaker: &str, text: &str) -> Said {
 }
 
 fn fold(existing: &str, messages: &[Said], limit: u64) -> String {
-    summarize(&Fold { existing, messages, limit: Tokens(limit), persona: "", prompts: Prompts::Compete, prompt: None })
+    summarize(&Summarise {
+        existing: existing.into(),
+        messages: messages.into(),
+        limit: Tokens(limit),
+        ..Summarise::default()
+    })
 }
 
 const ASKED: &str = "The parser drops the last line of files without a final newline.\n\nFix it, but keep CRLF as it is. \
@@ -203,19 +208,13 @@ fn k_05_prompts_stand_whole_beside_the_limit() {
             [said("user", &prompt), said("assistant", "It was done in src/a.rs with 12 tests.")]
         })
         .collect();
-    let fold = Fold {
-        existing: "",
-        messages: &messages,
-        limit: Tokens(40),
-        persona: "",
-        prompts: Prompts::Whole,
-        prompt: None,
-    };
+    let fold =
+        Summarise { messages: (&messages).into(), limit: Tokens(40), prompts: Prompts::Whole, ..Summarise::default() };
     let summary = summarize(&fold);
     for n in 0..30 {
         assert!(summary.contains(&format!("It has {n} steps, and each")), "{n} is gone from\n{summary}");
     }
-    let again = summarize(&Fold { existing: &summary, messages: &messages[..2], ..fold });
+    let again = summarize(&Summarise { existing: summary.into(), messages: messages[..2].into(), ..fold });
     assert!(again.contains("It has 29 steps") && again.contains("It has 3 steps"), "{again}");
 }
 

@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::num::NonZeroU32;
 
 use super::*;
-use crate::Usage;
 use crate::run::Timeouts;
+use crate::{Reply, Replying, Usage};
 
 type Given = Result<Reply, EngineError>;
 type Answer<'a> = dyn Fn(usize, u32) -> (f64, Given) + 'a;
@@ -72,7 +72,7 @@ async fn run(
     let start = clock::now();
     let mut done = Vec::new();
     let ask = |item, attempt| server.call(item, attempt, start, &answer);
-    let end = window(items, terms, ask, |step| {
+    let end = window(&mut Course::new(terms), items, terms, ask, |step| {
         if let Step::Done(item, result, spent) = step {
             done.push((item, result.map(|reply| reply.text).map_err(|error| error.to_string()), spent));
         }

@@ -1,4 +1,4 @@
-//! Folding with engines that are scripted or slow, under a clock that is stopped and moves by itself, and through a server
+//! Summaries by engines that are scripted or slow, under a clock that is stopped and moves by itself, and through a server
 //! on this machine.
 
 use std::cell::RefCell;
@@ -10,14 +10,15 @@ use jiff::Timestamp;
 use proptest::prelude::{prop, prop_assert, proptest};
 use serde_json::{Value, json};
 use wiremock::matchers::method;
-use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+use wiremock::{Mock, MockServer, Respond, ResponseTemplate};
 
 use super::*;
 use crate::chat::{Chat, Models, Settings};
 use crate::redact::Redactor;
-use crate::run::{Cache, Order, Timeouts};
-use crate::{Ask, Extract, Inquiry, Price, Replying, Scripted, Usd};
+use crate::run::{Cache, Kept, Order, Timeouts};
+use crate::{Extract, Inquiry, Price, Prices, Reply, Replying, Scripted, Usd};
 use ctxc_store::{ArchiveUrl, Kind, RecordFilter, open};
+use ctxc_transcript::text::{Tokens, chars4};
 
 const LIMIT: Tokens = Tokens(64);
 
@@ -30,16 +31,17 @@ fn chunks(texts: &[&[&str]]) -> Vec<Vec<Said>> {
     texts.iter().map(|texts| texts.iter().map(|text| said("user", text)).collect()).collect()
 }
 
-fn folding<'a>(engine: &'a dyn Engine, terms: &'a Terms) -> Folding<'a> {
-    Folding { engine, terms, limit: LIMIT, persona: "", prompts: Prompts::Compete, prompt: None }
+/// What is wanted, with this summary so far.
+fn wanted(existing: &str) -> Summarise<'_> {
+    Summarise { existing: existing.into(), limit: LIMIT, ..Summarise::default() }
 }
 
-fn go(_: FoldEvent<'_>) -> ControlFlow<()> {
+fn go(_: Event<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-fn by(engine: &dyn Engine, chunks: &[Vec<Said>], existing: &str) -> Result<Folded, FoldFailure> {
-    fold_at_once(chunks, existing, &folding(engine, &Terms::AT_ONCE), go)
+fn by(engine: &dyn Engine, chunks: &[Vec<Said>], existing: &str) -> Result<Summarised, SummaryError> {
+    summarise_at_once(chunks, &wanted(existing), engine, go)
 }
 
 fn terms() -> Terms {
@@ -64,7 +66,7 @@ fn ac1_3_ac1_8_f_04_each_summary_carries_the_one_before_it_on() {
     let engine = Scripted::new([Ok("More.")]);
     by(&engine, &chunks[..1], "It began so.").unwrap();
     assert_eq!(engine.folds()[0].existing, "It began so.");
-    assert_eq!(by(&Scripted::new([]), &[], "x").unwrap(), Folded::default());
+    assert_eq!(by(&Scripted::new([]), &[], "x").unwrap(), Summarised::default());
 }
 
 // 000 AC1.7, F-09: one that fails leaves none at all.
@@ -72,11 +74,11 @@ fn ac1_3_ac1_8_f_04_each_summary_carries_the_one_before_it_on() {
 fn ac1_7_f_09_without_one_summary_there_is_none() {
     let engine = Scripted::new([Ok("First."), Err("the model is gone"), Ok("never asked for")]);
     let failure = by(&engine, &chunks(&[&["one"], &["two"], &["three"]]), "").unwrap_err();
-    assert!(matches!(&failure, FoldFailure::Engine(1, error) if error.message == "the model is gone"), "{failure:?}");
+    assert!(matches!(&failure, SummaryError::Engine(1, error) if error.message == "the model is gone"), "{failure:?}");
     assert_eq!((failure.to_string().as_str(), engine.n_left()), ("summarize part 2", 1));
     for reply in ["  \n", "API Error: overloaded"] {
         let failure = by(&Scripted::new([Ok(reply)]), &chunks(&[&["one"]]), "").unwrap_err();
-        assert!(matches!(failure, FoldFailure::Engine(0, _)), "{reply:?}");
+        assert!(matches!(failure, SummaryError::Engine(0, _)), "{reply:?}");
     }
 }
 
@@ -89,13 +91,13 @@ async fn f_09_nonsense_is_asked_for_again_and_then_refused() {
     let terms = Terms { attempts: 3, ..Terms::AT_ONCE };
     let poem = "Waves that roll, gulls that cry: such is the sea.";
     let engine = Scripted::new([Ok(poem), Ok("HACKED"), Ok("src/part7.rs is slowest."), Ok("Thanks were given.")]);
-    let folded = fold(&chunks, "", &folding(&engine, &terms), go).await.unwrap();
+    let folded = Runner::new(&engine, &terms).summarise(&chunks, &wanted(""), go).await.unwrap();
     assert_eq!(folded.summaries, ["src/part7.rs is slowest.", "Thanks were given."]);
 
     let engine = Scripted::new([Ok(poem), Ok(poem), Ok(poem), Ok("never asked for")]);
-    let failure = fold(&chunks, "", &folding(&engine, &terms), go).await.unwrap_err();
+    let failure = Runner::new(&engine, &terms).summarise(&chunks, &wanted(""), go).await.unwrap_err();
     assert!(
-        matches!(&failure, FoldFailure::Engine(0, error) if error.message.contains("nothing to do with its messages")),
+        matches!(&failure, SummaryError::Engine(0, error) if error.message.contains("nothing to do with its messages")),
         "{failure:?}"
     );
     assert_eq!(engine.n_left(), 1);
@@ -124,8 +126,8 @@ fn h_04_what_is_too_long_is_cut_to_the_limit() {
 fn who_breaks_off_gets_no_summaries() {
     let engine = Scripted::new([Ok("First."), Ok("Second.")]);
     let chunks = chunks(&[&["one"], &["two"]]);
-    let folded = fold_at_once(&chunks, "", &folding(&engine, &Terms::AT_ONCE), |_| ControlFlow::Break(()));
-    assert!(matches!(folded, Err(FoldFailure::Interrupted)));
+    let folded = summarise_at_once(&chunks, &wanted(""), &engine, |_| ControlFlow::Break(()));
+    assert!(matches!(folded, Err(SummaryError::Interrupted)));
     assert_eq!(engine.n_left(), 1);
 }
 
@@ -138,34 +140,31 @@ struct Slow<F> {
 
 type Answer = (u64, Result<Reply, EngineError>);
 
-impl<F: Fn(&Fold<'_>, u32) -> Answer> Slow<F> {
+impl<F: Fn(&Summarise<'_>, u32) -> Answer> Slow<F> {
     fn new(answer: F) -> Self {
         Self { answer, asked: RefCell::default(), start: crate::run::clock::now() }
     }
 }
 
-impl<F: Fn(&Fold<'_>, u32) -> Answer> Engine for Slow<F> {
+impl<F: Fn(&Summarise<'_>, u32) -> Answer> Engine for Slow<F> {
     fn name(&self) -> &'static str {
         "slow"
     }
 
-    fn shrink<'a>(&'a self, _: Ask<'a>) -> Replying<'a> {
-        unreachable!()
-    }
-
-    fn fold<'a>(&'a self, fold: Fold<'a>, attempt: u32) -> Replying<'a> {
+    fn reply<'a>(&'a self, request: &'a Request<'a>, attempt: Attempt) -> Replying<'a> {
+        let Request::Summarise(wanted) = request else { unreachable!() };
         let second = (crate::run::clock::now() - self.start).as_secs();
-        self.asked.borrow_mut().push((fold.messages.len(), attempt, second));
-        let (seconds, answer) = (self.answer)(&fold, attempt);
+        self.asked.borrow_mut().push((wanted.messages.len(), attempt.number, second));
+        let (seconds, answer) = (self.answer)(wanted, attempt.number);
         Box::pin(async move {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             answer
         })
     }
 
-    fn fold_inquiry(&self, fold: &Fold<'_>, _: u32) -> Option<Inquiry> {
-        let texts: Vec<&str> = fold.messages.iter().map(|said| said.text.as_str()).collect();
-        let call = crate::Call::new(&texts, fold.limit, fold.limit);
+    fn inquiry(&self, request: &Request<'_>, _: Attempt) -> Option<Inquiry> {
+        let texts: Vec<&str> = request.texts().skip(1).collect();
+        let call = crate::Call::new(&texts, request.target(), request.target());
         Some(Inquiry { model: "ann/slow".to_owned(), prompt: "1", call })
     }
 }
@@ -179,7 +178,7 @@ fn reply(text: &str) -> Reply {
 async fn f_09_timeouts_halve_the_chunk() {
     let chunks = chunks(&[&["one", "two", "three", "four", "five"], &["six"]]);
     let engine = Slow::new(|fold, _| {
-        let so_far = if fold.existing.is_empty() { "" } else { fold.existing };
+        let so_far = fold.existing.as_ref();
         let texts: Vec<&str> = fold.messages.iter().map(|said| said.text.as_str()).collect();
         (if texts.len() > 2 { 60 } else { 1 }, Ok(reply(format!("{so_far} {}", texts.join(" ")).trim())))
     });
@@ -187,11 +186,11 @@ async fn f_09_timeouts_halve_the_chunk() {
     let mut archive = open(&ArchiveUrl::Memory).unwrap();
     let mut n_halved = 0;
     for _ in 0..2 {
-        let mut cache = Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH);
-        let precautions = Precautions { cache: Some(&mut cache), ..Precautions::default() };
-        let folding = folding(&engine, &terms);
-        let folded = fold_with(&chunks, "", &folding, precautions, |event| {
-            n_halved += u32::from(matches!(event, FoldEvent::Halved(_)));
+        let cache = Some(Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
+        let mut runner = Runner { cache, ..Runner::new(&engine, &terms) };
+        let wanted = wanted("");
+        let folded = runner.summarise(&chunks, &wanted, |event| {
+            n_halved += u32::from(matches!(event, Event::Halved(_)));
             ControlFlow::Continue(())
         });
         let folded = folded.await.unwrap();
@@ -205,8 +204,8 @@ async fn f_09_timeouts_halve_the_chunk() {
     assert_eq!((sizes, n_halved), (expected, 2));
 
     let never = Slow::new(|_, _| (600, Ok(reply("late"))));
-    let failure = fold(&chunks, "", &folding(&never, &terms), go).await.unwrap_err();
-    assert!(matches!(failure, FoldFailure::Engine(0, error) if error.fault == Fault::Timeout));
+    let failure = Runner::new(&never, &terms).summarise(&chunks, &wanted(""), go).await.unwrap_err();
+    assert!(matches!(failure, SummaryError::Engine(0, error) if error.fault == Fault::Timeout));
     assert_eq!(never.asked.borrow().iter().map(|(size, ..)| *size).max(), Some(5));
     assert_eq!(never.asked.borrow().last().map(|(size, ..)| *size), Some(1));
 }
@@ -221,7 +220,7 @@ async fn r_04_r_05_the_server_is_left_alone_and_the_rate_holds_over_all_chunks()
         (0, if is_limited { Err(error) } else { Ok(reply("Short.")) })
     });
     let terms = Terms { rpm: NonZeroU32::new(6), ..terms() };
-    fold(&chunks, "", &folding(&engine, &terms), go).await.unwrap();
+    Runner::new(&engine, &terms).summarise(&chunks, &wanted(""), go).await.unwrap();
     let times: Vec<u64> = engine.asked.borrow().iter().map(|(.., second)| *second).collect();
     assert_eq!(times, [0, 10, 40, 50]);
 }
@@ -231,16 +230,32 @@ async fn r_04_r_05_the_server_is_left_alone_and_the_rate_holds_over_all_chunks()
 async fn g_02_the_budget_is_one_for_all_chunks() {
     let chunks = chunks(&[&["one"], &["two"], &["three"]]);
     let engine = Slow::new(|_, _| (0, Ok(reply("Short."))));
-    let price = |_: &str| Price::of(0.0, 1000.0);
+    let mut prices = Prices::default();
+    prices.set("ann/slow".to_owned(), Price::of(0.0, 1000.0).unwrap());
     let terms = Terms { max_cost: Usd::from_dollars(0.1), ..terms() };
-    let precautions = Precautions { price: Some(&price), ..Precautions::default() };
-    let failure = fold_with(&chunks, "", &folding(&engine, &terms), precautions, go).await.unwrap_err();
+    let mut runner = Runner { prices: Some(&prices), ..Runner::new(&engine, &terms) };
+    let failure = runner.summarise(&chunks, &wanted(""), go).await.unwrap_err();
     // Each may cost 0.064 USD, and nobody says what it did cost.
     assert!(
-        matches!(&failure, FoldFailure::Engine(1, error) if error.message == "another call could take the cost over 0.1000 USD"),
+        matches!(&failure, SummaryError::Engine(1, error) if error.message == "another call could take the cost over 0.1000 USD"),
         "{failure:?}"
     );
     assert_eq!(engine.asked.borrow().len(), 1);
+}
+
+// unlike a shorter text, which is asked for once more, a summary that breaks off is asked for until attempts end.
+#[tokio::test(start_paused = true)]
+async fn r_03_a_summary_that_breaks_off_is_asked_for_while_attempts_are_left() {
+    let broken = || Err(EngineError::new(Fault::Poor(Kept::BrokenOff), "the reply was cut off at its limit"));
+    let terms = terms();
+    let engine = Slow::new(|_, attempt| (1, if attempt < 4 { broken() } else { Ok(reply("Short.")) }));
+    let summarised = Runner::new(&engine, &terms).summarise(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap();
+    assert_eq!((summarised.summaries, summarised.spent.calls), (vec!["Short.".to_owned()], 4));
+
+    let engine = Slow::new(|_, _| (1, broken()));
+    let failure = Runner::new(&engine, &terms).summarise(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap_err();
+    assert!(matches!(failure, SummaryError::Engine(0, error) if error.fault == Fault::Poor(Kept::BrokenOff)));
+    assert_eq!(engine.asked.borrow().len(), 4);
 }
 
 // somebody who waits is asked every 50 ms whether to go on.
@@ -249,12 +264,13 @@ async fn r_10_an_interrupt_ends_it_within_50_ms() {
     let engine = Slow::new(|_, _| (4, Ok(reply("late"))));
     let terms = terms();
     let start = crate::run::clock::now();
-    let (chunks, folding) = (chunks(&[&["one"]]), folding(&engine, &terms));
-    let folded = fold(&chunks, "", &folding, |event| match event {
-        FoldEvent::Waiting => ControlFlow::Break(()),
+    let (chunks, wanted) = (chunks(&[&["one"]]), wanted(""));
+    let mut runner = Runner::new(&engine, &terms);
+    let folded = runner.summarise(&chunks, &wanted, |event| match event {
+        Event::Waiting => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
-    assert!(matches!(folded.await, Err(FoldFailure::Interrupted)));
+    assert!(matches!(folded.await, Err(SummaryError::Interrupted)));
     assert!(crate::run::clock::now() - start <= Duration::from_millis(60));
 }
 
@@ -264,7 +280,7 @@ struct Flaky {
 }
 
 impl Respond for Flaky {
-    fn respond(&self, request: &Request) -> ResponseTemplate {
+    fn respond(&self, request: &wiremock::Request) -> ResponseTemplate {
         let number = self.n_requests.fetch_add(1, Ordering::SeqCst);
         match number % 10 {
             2 => return ResponseTemplate::new(500),
@@ -311,13 +327,12 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
     let existing = format!("fact-earlier with {SECRET}");
     let mut archive = open(&ArchiveUrl::Memory).unwrap();
     let mut runs = Vec::new();
-    let folding = Folding { limit: Tokens(512), ..folding(&engine, &terms) };
+    let wanted = Summarise { limit: Tokens(512), ..wanted(&existing) };
     for _ in 0..2 {
-        let mut redactor = Redactor::default();
-        let mut cache = Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH);
-        let precautions =
-            Precautions { redactor: Some(&mut redactor), cache: Some(&mut cache), ..Precautions::default() };
-        runs.push(fold_with(&chunks, &existing, &folding, precautions, go).await.unwrap());
+        let redactor = Some(Redactor::default());
+        let cache = Some(Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
+        let mut runner = Runner { redactor, cache, ..Runner::new(&engine, &terms) };
+        runs.push(runner.summarise(&chunks, &wanted, go).await.unwrap());
     }
     assert_eq!(runs[0].summaries, runs[1].summaries);
     let last = runs[0].summaries.last().unwrap();
@@ -339,12 +354,11 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
 // G-01: a placeholder that was not given is refused.
 #[test]
 fn g_01_a_placeholder_that_was_not_given_is_refused() {
-    let mut redactor = Redactor::default();
     let engine = Scripted::new([Ok("The token is [SECRET-7].")]);
     let chunks = chunks(&[&["no secret here"]]);
-    let precautions = Precautions { redactor: Some(&mut redactor), ..Precautions::default() };
-    let folded = fold_with(&chunks, "", &folding(&engine, &Terms::AT_ONCE), precautions, go).now_or_never().unwrap();
-    assert!(matches!(folded, Err(FoldFailure::Engine(0, error)) if error.message.contains("[SECRET-7]")));
+    let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(&engine, &Terms::AT_ONCE) };
+    let folded = runner.summarise(&chunks, &wanted(""), go).now_or_never().unwrap();
+    assert!(matches!(folded, Err(SummaryError::Engine(0, error)) if error.message.contains("[SECRET-7]")));
 }
 
 proptest! {
@@ -356,8 +370,8 @@ proptest! {
     ) {
         let chunks: Vec<Vec<Said>> =
             texts.iter().map(|texts| texts.iter().map(|text| said("assistant", text)).collect()).collect();
-        let folding = Folding { limit: Tokens(limit), ..folding(&Extract, &Terms::AT_ONCE) };
-        let folded = fold_at_once(&chunks, "", &folding, go).unwrap();
+        let wanted = Summarise { limit: Tokens(limit), ..wanted("") };
+        let folded = summarise_at_once(&chunks, &wanted, &Extract, go).unwrap();
         prop_assert!(folded.summaries.len() == chunks.len());
         for summary in &folded.summaries {
             prop_assert!(chars4(summary) <= Tokens(limit) && !summary.trim().is_empty(), "{summary:?}");

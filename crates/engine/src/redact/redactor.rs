@@ -1,12 +1,4 @@
-//! Secrets out of a text, and back into another.
-//!
-//! Before a text leaves the machine, each secret in it gives way to a placeholder, `[SECRET-1]`; what comes back gets the
-//! secrets again. A secret that a rule finds in one text is replaced wherever it stands in any (G-01). What already looks
-//! like a placeholder is replaced as a secret is, so that nothing of a text can be taken for one of ours.
-//!
-//! A secret is found by what its name means, whatever it looks like (`MYSQL_PASS=`, `Cookie:`, `curl -u`), or by its form:
-//! the tokens of providers, PEM blocks, credentials in URLs, also broken over lines and in base64. What has neither, such
-//! as a password in a sentence, is not found.
+//! What replaces secrets, and puts them back.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,35 +8,16 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
-use rules::Finding;
 
-#[cfg(any(test, feature = "fuzzing"))]
-pub use any::redacts_any;
-
-#[cfg(any(test, feature = "fuzzing"))]
-mod any;
-mod between;
-mod command;
-mod data;
-mod encoded;
-mod header;
-mod likely;
-mod name;
-mod pem;
-mod rules;
-mod scan;
-mod screen;
-mod split;
-#[cfg(test)]
-mod tests;
-mod url;
-mod value;
+use super::known::Finding;
+use super::rules;
+use super::screen::reads_like_words;
 
 /// What looks like a placeholder and is a text.
 const LOOKALIKE: &str = "text in the form of a placeholder";
 
 /// A secret of fewer bytes is replaced only where a rule finds it: it may be an ordinary word elsewhere.
-const WIDE_FROM: usize = 12;
+pub(super) const WIDE_FROM: usize = 12;
 
 /// Replaces secrets by numbered placeholders. Equal secrets have equal numbers, in all texts that go through the same
 /// redactor.
@@ -228,11 +201,11 @@ impl fmt::Debug for Restored {
 /// Whether `secret` is long enough to be no word of another text, and no plain name.
 fn is_wide(secret: &str) -> bool {
     let is_name = secret.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.'));
-    secret.len() >= WIDE_FROM && !(is_name && screen::reads_like_words(secret))
+    secret.len() >= WIDE_FROM && !(is_name && reads_like_words(secret))
 }
 
 /// Where the secrets of `wide` stand in `text`.
-fn one_by_one(wide: &BTreeMap<String, &'static str>, text: &str) -> Vec<Finding> {
+pub(super) fn one_by_one(wide: &BTreeMap<String, &'static str>, text: &str) -> Vec<Finding> {
     let of_one = |(secret, family): (&String, &&'static str)| {
         let hits = text.match_indices(secret).map(|(at, _)| Finding { range: at..at + secret.len(), family });
         hits.collect::<Vec<_>>()

@@ -1,0 +1,263 @@
+//! What a summary is made of, before it is parted: the summary so far, prompts, and what else was said.
+
+use std::borrow::Cow;
+
+use super::super::bonds::is_question;
+use super::super::features::units;
+use super::section::{Author, Section, is_labelled};
+use super::summary;
+use crate::language::{Classes, PieceKind, classes, reports_error, segment};
+use crate::{Prompts, Summarise};
+
+/// A text to be parted.
+pub(super) struct Part<'t> {
+    pub(super) text: Cow<'t, str>,
+    pub(super) role: Role,
+    pub(super) zone: usize,
+}
+
+/// What a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// An item of a summary.
+    Item(Section),
+    /// A summary of other make.
+    Loose,
+    /// The last prompt that asks for something.
+    Goal,
+    /// The first prompt of all, which says what the work is about.
+    Task,
+    Prompt,
+    /// What the person said to a question, with the question.
+    Answer,
+    /// What a model said last before somebody else spoke: its conclusion.
+    Conclusion,
+    Speech,
+    Tool,
+}
+
+/// The most UTF-16 units of a prompt that stays in one piece where prompts compete, and where they stand whole.
+const PROMPT: usize = 280;
+const SHORT_PROMPT: usize = 160;
+const WHOLE_PROMPT: usize = 4000;
+/// The fewest units of a prompt that is a goal: "go on" is none.
+const GOAL: usize = 24;
+/// The most units of an answer that says nothing without its question.
+const ANSWER: usize = 40;
+/// Up to so many bytes what a tool prints goes as one, shortened to so many UTF-16 units.
+const REPORT: usize = 4000;
+const SHORT: usize = 280;
+const SHORT_REPORT: usize = 100;
+
+impl<'t> Part<'t> {
+    /// The parts of `fold`, oldest first; `shorten` brings a text down to so many UTF-16 units.
+    pub(super) fn all(fold: &'t Summarise<'_>, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Vec<Self> {
+        let mut parts = Vec::new();
+        of_summary(&fold.existing, 0, &mut parts);
+        let n_carried = parts.len();
+        let mut messages = fold.messages.iter().enumerate().peekable();
+        let mut asked: Option<&str> = None;
+        while let Some((n, said)) = messages.next() {
+            let (text, zone) = (said.text.trim(), n + 1);
+            if text.is_empty() {
+                continue;
+            }
+            let goes_on = messages.peek().is_some_and(|(_, next)| next.speaker != "user");
+            let role = match said.speaker.as_str() {
+                "summary" => {
+                    of_summary(&said.text, zone, &mut parts);
+                    continue;
+                }
+                "user" => Role::Prompt,
+                "tool" => Role::Tool,
+                "assistant" if !goes_on => Role::Conclusion,
+                _ => Role::Speech,
+            };
+            let question = asked.take();
+            match role {
+                Role::Prompt => parts.push(Self::prompt(text, zone, question, fold.prompts, shorten)),
+                Role::Tool if text.len() <= REPORT => parts.push(Part { text: report(text, shorten), role, zone }),
+                _ => {
+                    asked = if role == Role::Tool { question } else { last_question(text) };
+                    parts.push(Part { text: Cow::Borrowed(text), role, zone });
+                }
+            }
+        }
+        set_goal(&mut parts, n_carried, fold.prompts, shorten);
+        parts
+    }
+
+    fn prompt(
+        text: &'t str,
+        zone: usize,
+        question: Option<&'t str>,
+        prompts: Prompts,
+        shorten: fn(&'t str, usize) -> Cow<'t, str>,
+    ) -> Self {
+        match question {
+            Some(question) if units(text) <= ANSWER => {
+                Part { text: Cow::Owned(format!("{question}\n{text}")), role: Role::Answer, zone }
+            }
+            _ if prompts == Prompts::Whole => Part { text: shorten(text, WHOLE_PROMPT), role: Role::Prompt, zone },
+            _ => Part { text: Cow::Borrowed(text), role: Role::Prompt, zone },
+        }
+    }
+
+    /// The text.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// The newest prompt that asks for something is the goal; what was the goal before is one prompt among others. Of a long
+/// one, how it opens and ends says what it is about.
+fn set_goal<'t>(
+    parts: &mut Vec<Part<'t>>,
+    n_carried: usize,
+    prompts: Prompts,
+    shorten: fn(&'t str, usize) -> Cow<'t, str>,
+) {
+    // What somebody lays down, and nothing else, holds beside what is worked on.
+    let is_rule = |text: &str| Section::of(text, classes(text), Author::Person) == Section::Constraints;
+    let lays_down = |text: &str| is_labelled(text) || segment(text).iter().all(|piece| is_rule(piece.text));
+    let is_goal = |part: &Part<'_>| {
+        let size = units(&part.text);
+        part.role == Role::Prompt && size >= GOAL && !(size <= SHORT_PROMPT && lays_down(&part.text))
+    };
+    let Some(goal) = parts.iter().rposition(is_goal) else { return };
+    // In the place that it has among what was asked before.
+    if let Some(at) = parts.iter().take(n_carried).position(|part| part.role == Role::Item(Section::Goal)) {
+        let mut part = parts.remove(at);
+        let section = Section::of(&part.text, classes(&part.text), Author::Person);
+        part.role = Role::Item(if section == Section::Constraints { section } else { Section::Asked });
+        let is_asked = |part: &Part<'_>| part.role == Role::Item(Section::Asked);
+        let last = parts.iter().take(n_carried - 1).rposition(is_asked);
+        parts.insert(last.map_or(at, |last| last + 1), part);
+    }
+    if n_carried == 0
+        && let Some(task) = parts.iter().position(is_goal)
+        && task != goal
+        && let Some(part) = parts.get_mut(task)
+        && units(&part.text) <= PROMPT
+    {
+        part.role = Role::Task;
+    }
+    let Some(part) = parts.get_mut(goal) else { return };
+    match part.text {
+        Cow::Borrowed(text) if prompts == Prompts::Compete && units(text) > PROMPT => {
+            let zone = part.zone;
+            parts.insert(goal, Part { text: shorten(text, PROMPT), role: Role::Goal, zone });
+        }
+        _ => part.role = Role::Goal,
+    }
+}
+
+/// What a tool did, in few words: of an error, the lines that report it.
+fn report<'t>(text: &'t str, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Cow<'t, str> {
+    if units(text) <= SHORT_REPORT {
+        return Cow::Borrowed(text);
+    }
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let mut kept = vec![first];
+    let mut left = SHORT.saturating_sub(units(first));
+    for line in lines.filter(|line| reports_error(line) && !first.contains(line.trim())) {
+        // A line with a name says what the one without says too.
+        if units(line) < left && !kept.iter().any(|known| line.split_whitespace().all(|word| known.contains(word))) {
+            left -= units(line) + 1;
+            kept.push(line);
+        }
+    }
+    if kept.len() == 1 { shorten(text, SHORT) } else { Cow::Owned(kept.join("\n")) }
+}
+
+/// The question with which `text` ends.
+fn last_question(text: &str) -> Option<&str> {
+    let tail = text.get(text.len().saturating_sub(400)..).unwrap_or(text);
+    let pieces = segment(tail);
+    pieces.last().filter(|piece| is_question(piece.text) && units(piece.text) <= PROMPT).map(|piece| piece.text.trim())
+}
+
+/// A summary as its items, and what stands beside them.
+fn of_summary(text: &str, zone: usize, parts: &mut Vec<Part<'_>>) {
+    let summary = summary::read(text);
+    let loose: Vec<&str> = summary.loose.lines().filter(|line| !is_of_view(line)).collect();
+    let loose = loose.join("\n");
+    let items = summary.items.into_iter().filter(|item| !item.text.trim().is_empty());
+    parts.extend(items.map(|item| Part { text: Cow::Owned(item.text), role: Role::Item(item.section), zone }));
+    if !loose.trim().is_empty() {
+        parts.push(Part { text: Cow::Owned(loose), role: Role::Loose, zone });
+    }
+}
+
+/// Whether the line is one that a view puts around summaries.
+fn is_of_view(line: &str) -> bool {
+    [
+        "[Context Summary",
+        "[depth:",
+        "## Earliest context",
+        "## Recent context",
+        "[... ",
+        "They are kept. Read them with",
+    ]
+    .iter()
+    .any(|start| line.starts_with(start))
+}
+
+impl Role {
+    pub(super) const fn author(self) -> Author {
+        match self {
+            Self::Prompt | Self::Task | Self::Goal | Self::Answer => Author::Person,
+            Self::Tool => Author::Tool,
+            Self::Item(_) | Self::Loose | Self::Conclusion | Self::Speech => Author::Model,
+        }
+    }
+
+    /// What comes from it is worth so many times what is new in it.
+    pub(super) const fn factor(self, section: Section) -> f32 {
+        match self {
+            Self::Task => 2.0,
+            // What somebody asked for tells what all the rest is about.
+            Self::Prompt | Self::Goal | Self::Item(Section::Asked | Section::Constraints | Section::Goal) => 1.5,
+            Self::Answer | Self::Conclusion => 1.2,
+            // What a tool did stands in its files; where it failed stands nowhere else.
+            Self::Tool => match section {
+                Section::Failed => 0.9,
+                _ => 0.3,
+            },
+            Self::Item(_) | Self::Loose | Self::Speech => 1.0,
+        }
+    }
+}
+
+impl Part<'_> {
+    /// Whether it only names a file that was changed: the ledger knows it.
+    pub(super) fn is_in_ledger(&self) -> bool {
+        let changes = ["Edit ", "MultiEdit ", "Write ", "NotebookEdit "];
+        self.role == Role::Tool
+            && !self.text.contains([':', '\n'])
+            && changes.iter().any(|verb| self.text.starts_with(verb))
+    }
+
+    /// The section of a part that is one item; `None` where it is parted.
+    pub(super) fn whole(&self, prompts: Prompts) -> Option<Section> {
+        match self.role {
+            Role::Item(section) => Some(section),
+            Role::Goal => Some(Section::Goal),
+            Role::Task => Some(Section::Asked),
+            Role::Answer => Some(Section::Decided),
+            Role::Prompt if units(&self.text) <= SHORT_PROMPT => {
+                Some(Section::of(&self.text, classes(&self.text), Author::Person))
+            }
+            Role::Prompt if prompts == Prompts::Whole => Some(Section::Asked),
+            Role::Tool if self.text.len() <= REPORT => Some(Section::of(&self.text, Classes::NONE, Author::Tool)),
+            Role::Prompt | Role::Loose | Role::Conclusion | Role::Speech | Role::Tool => None,
+        }
+    }
+
+    /// The section of `text` of these classes: code and what tools print decide nothing, whatever words are in them.
+    pub(super) fn section(&self, text: &str, kind: PieceKind, classes: Classes) -> Section {
+        let is_printed = matches!(kind, PieceKind::Code | PieceKind::Row | PieceKind::Log);
+        Section::of(text, classes, if is_printed { Author::Tool } else { self.role.author() })
+    }
+}

@@ -1,0 +1,141 @@
+//! What a reply is worth, and whether the engine is asked for a better one. Each reply is judged once, as it comes in.
+
+use std::cell::Cell;
+
+use super::likeness::{foreign_to, unlike};
+use super::outcome::{Author, Kept, Outcome, is_error_text};
+use super::question::Question;
+use super::spent::Billed;
+use crate::redact::{Placeholder, Restored};
+use crate::{EngineError, Fault, Prompts, Reply, Request, Shorten, Summarise, Usage, cut};
+use ctxc_transcript::text::chars4;
+
+/// Above this part of its limit, in percent, a summary is asked for again before it is cut.
+const MOST_OVER: u64 = 125;
+
+/// A reply that was judged.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// As the engine gave it.
+    pub(super) reply: Reply,
+    /// What comes of it, with the secrets restored.
+    pub(super) outcome: Outcome,
+    /// The placeholders that it has lost.
+    pub(super) lost: Vec<Placeholder>,
+}
+
+impl Billed for Answer {
+    fn usage(&self) -> Option<Usage> {
+        self.reply.usage
+    }
+}
+
+/// Whether the engine can be asked again for the same request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    Yes,
+    No,
+}
+
+impl Question<'_> {
+    /// What comes of `reply`. A reply that is no summary at all is an error; one that is no shorter text has an outcome
+    /// that says so.
+    pub(super) fn judge(&self, reply: Reply) -> Result<Answer, EngineError> {
+        match &self.given {
+            Request::Shorten(given) => Ok(self.judge_shortened(given, reply)),
+            Request::Summarise(given) => self.judge_summary(given, reply),
+        }
+    }
+
+    /// As [`judge`](Self::judge); a reply that shall be better is an error, by which the engine is asked again. `refused` is
+    /// why the last one was refused.
+    pub(super) fn take(
+        &self,
+        reply: Result<Reply, EngineError>,
+        refused: &Cell<Option<Kept>>,
+        again: Again,
+    ) -> Result<Answer, EngineError> {
+        let answer = reply.and_then(|reply| self.judge(reply));
+        match &self.given {
+            Request::Shorten(_) if self.call.is_some() => once_more(answer, refused),
+            Request::Summarise(given) if again == Again::Yes => short_enough(given, answer?),
+            _ => answer,
+        }
+    }
+
+    fn judge_shortened(&self, given: &Shorten<'_>, reply: Reply) -> Answer {
+        let Ok(Restored { text, lost }) = self.restore(&reply.text) else {
+            return Answer { reply, outcome: Outcome::Kept(Kept::ForeignPlaceholder), lost: Vec::new() };
+        };
+        let outcome = Outcome::of_reply(&given.text, text);
+        let reason = match &outcome {
+            // What no model wrote is of the text itself.
+            Outcome::Compressed { text, .. } if self.call.is_some() => unlike(given, text),
+            _ => None,
+        };
+        Answer { reply, outcome: reason.map_or(outcome, Outcome::Kept), lost }
+    }
+
+    fn judge_summary(&self, given: &Summarise<'_>, reply: Reply) -> Result<Answer, EngineError> {
+        let refused = |fault, message: String| EngineError { usage: reply.usage, ..EngineError::new(fault, message) };
+        if reply.text.trim().is_empty() {
+            return Err(refused(Fault::Blank, "the summary is blank".to_owned()));
+        }
+        let first_line = reply.text.trim_start().lines().next().unwrap_or_default().trim_end();
+        if is_error_text(&reply.text, "") && !self.sent.texts().any(|text| text.contains(first_line)) {
+            return Err(refused(Fault::BadReply, "the summary is an error text".to_owned()));
+        }
+        let Restored { text, lost } =
+            self.restore(&reply.text).map_err(|error| refused(Fault::BadReply, error.to_string()))?;
+        let whole = self.sent.texts().collect::<Vec<_>>().join("\n");
+        if let Some(n_facts) = foreign_to(&whole, &reply.text) {
+            let message = format!(
+                "the summary has nothing to do with its messages: none of their {n_facts} facts is in it, and hardly one of their words"
+            );
+            return Err(refused(Fault::BadReply, message));
+        }
+        let text = within_limit(given, text.trim());
+        let outcome = Outcome::Compressed { tokens: chars4(&text), text, by: Author::Engine };
+        Ok(Answer { reply, outcome, lost })
+    }
+}
+
+/// `summary` within its limit, if it has to be.
+pub(super) fn within_limit(given: &Summarise<'_>, summary: &str) -> String {
+    match given.prompts {
+        Prompts::Compete => cut(summary, given.limit),
+        Prompts::Whole => summary.to_owned(),
+    }
+}
+
+/// A poor shorter text is asked for once more, with the reason (K-06).
+fn once_more(answer: Result<Answer, EngineError>, refused: &Cell<Option<Kept>>) -> Result<Answer, EngineError> {
+    let reason = match &answer {
+        Ok(Answer { outcome: Outcome::Kept(reason), .. })
+        | Err(EngineError { fault: Fault::Poor(reason) | Fault::PoorTwice(reason), .. })
+            if reason.is_poor() =>
+        {
+            *reason
+        }
+        _ => return answer,
+    };
+    match (refused.replace(Some(reason)), answer) {
+        (None, Ok(Answer { reply, .. })) => {
+            Err(EngineError { usage: reply.usage, ..EngineError::new(Fault::Poor(reason), reason.to_string()) })
+        }
+        (None, Err(error)) => Err(EngineError { fault: Fault::Poor(reason), ..error }),
+        // What was paid for is kept, and refused again.
+        (Some(_), Ok(answer)) => Ok(answer),
+        (Some(_), Err(error)) => Err(EngineError { fault: Fault::PoorTwice(reason), ..error }),
+    }
+}
+
+/// A summary far over its limit is asked for again before it is cut.
+fn short_enough(given: &Summarise<'_>, answer: Answer) -> Result<Answer, EngineError> {
+    let size = chars4(&answer.reply.text);
+    if given.prompts == Prompts::Whole || size.0 * 100 <= given.limit.0 * MOST_OVER {
+        return Ok(answer);
+    }
+    let message = format!("the summary has {} tokens, of {} that it may have", size.0, given.limit.0);
+    Err(EngineError { usage: answer.reply.usage, ..EngineError::new(Fault::BadReply, message) })
+}

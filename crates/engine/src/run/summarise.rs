@@ -1,0 +1,256 @@
+//! Messages to summaries, chunk by chunk: each goes into a request with the summary so far (F-04).
+//!
+//! One call is under way at a time, for each waits for what the one before gave. A chunk that is too much for the server is
+//! halved (F-09).
+
+use std::ops::ControlFlow;
+
+use futures::FutureExt;
+
+use super::judge::within_limit;
+use super::outcome::Outcome;
+use super::question::{Asked, Question};
+use super::runner::{Event, Runner, Told};
+use super::spent::Spent;
+use super::terms::{End, Terms};
+use super::window::Course;
+use crate::{Attempt, Engine, EngineError, Fault, Request, Said, Summarise, cut};
+use ctxc_store::ArchiveError;
+
+/// Summaries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summarised {
+    /// One for each chunk.
+    pub summaries: Vec<String>,
+    /// What they took.
+    pub spent: Spent,
+    /// What was asked for them, where a server was.
+    pub asked: Vec<Asked>,
+    /// How many different secrets were replaced.
+    pub n_secrets: usize,
+}
+
+/// Why there are no summaries: without one of them there is none.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SummaryError {
+    /// The chunk of this place, from 0, has none.
+    #[error("summarize part {place}", place = .0 + 1)]
+    Engine(usize, #[source] EngineError),
+    /// Somebody broke it off.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// The summary of messages without a word.
+pub const NOTHING_SAID: &str = "(nothing was said)";
+
+impl Runner<'_> {
+    /// Summarises each of `chunks` as `wanted`, each with the summary so far; the first gets that of `wanted` (F-04). No
+    /// summary is blank or over the limit, whatever the engine says (H-04).
+    ///
+    /// # Errors
+    /// When one of them has no summary; then there is none at all (F-09).
+    pub async fn summarise(
+        &mut self,
+        chunks: &[Vec<Said>],
+        wanted: &Summarise<'_>,
+        tell: impl FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> Result<Summarised, SummaryError> {
+        self.learn_all(chunks, wanted);
+        let course = Course::new(self.terms);
+        let mut run = Run { runner: self, wanted, tell, course, done: Summarised::default() };
+        for (at, messages) in chunks.iter().enumerate() {
+            let so_far = run.done.summaries.last().map_or(wanted.existing.as_ref(), String::as_str).to_owned();
+            let summary = run.chunk(messages, so_far).await.map_err(|stop| match stop {
+                Stop::Failed(error) => SummaryError::Engine(at, error),
+                Stop::Interrupted => SummaryError::Interrupted,
+            })?;
+            run.done.summaries.push(summary);
+            if (run.tell)(Event::Finished { at, outcome: None, spent: Spent::default() }).is_break() {
+                return Err(SummaryError::Interrupted);
+            }
+        }
+        Ok(Summarised { n_secrets: run.runner.n_secrets(), ..run.done })
+    }
+
+    /// What [`summarise`](Self::summarise) would ask for, each call made once, and how many different secrets would be
+    /// replaced. The summary so far is not known before the chunk before has its own: it is taken to be between nothing
+    /// and all that it may be.
+    ///
+    /// # Errors
+    /// When the cache cannot be read.
+    pub fn expect_summaries(
+        &mut self,
+        chunks: &[Vec<Said>],
+        wanted: &Summarise<'_>,
+    ) -> Result<(Vec<Asked>, usize), ArchiveError> {
+        self.learn_all(chunks, wanted);
+        let filler = "x".repeat(usize::try_from(wanted.limit.0.saturating_mul(4)).unwrap_or(usize::MAX).min(1 << 20));
+        let mut so_far = Some(wanted.existing.to_string());
+        let mut asked = Vec::new();
+        for messages in chunks.iter().filter(|messages| says_something(messages)) {
+            let mut question = self.question(with(wanted, so_far.as_deref().unwrap_or_default(), messages));
+            if so_far.is_some() {
+                question.cached = self.find(&question)?;
+            }
+            let Some(mut least) = question.asked() else { continue };
+            if let (None, Some(range), Request::Summarise(sent)) = (&so_far, &mut least.expected, &question.sent) {
+                let longest = self.engine.inquiry(&with(sent, &filler, &sent.messages), Attempt::nth(1));
+                let price = question.call.as_ref().and_then(|call| call.price);
+                range.high = price.zip(longest).map_or(range.high, |(price, longest)| price.expect(&longest.call).high);
+            }
+            asked.push(least);
+            let known = question.cached.as_ref().and_then(|reply| question.restore(reply).ok());
+            so_far = known.map(|known| cut(&known.text, wanted.limit));
+        }
+        Ok((asked, self.n_secrets()))
+    }
+
+    fn learn_all(&mut self, chunks: &[Vec<Said>], wanted: &Summarise<'_>) {
+        let messages = chunks.iter().flatten().map(|said| said.text.as_str());
+        self.learn(std::iter::once(wanted.existing.as_ref()).chain(messages));
+    }
+}
+
+/// [`Runner::summarise`] for an engine that answers at once.
+///
+/// # Errors
+/// As [`Runner::summarise`], and when the engine does not answer at once.
+pub fn summarise_at_once(
+    chunks: &[Vec<Said>],
+    wanted: &Summarise<'_>,
+    engine: &dyn Engine,
+    tell: impl FnMut(Event<'_>) -> ControlFlow<()>,
+) -> Result<Summarised, SummaryError> {
+    Runner::new(engine, &Terms::AT_ONCE).summarise(chunks, wanted, tell).now_or_never().unwrap_or_else(|| {
+        Err(SummaryError::Engine(0, EngineError::new(Fault::Permanent, "the engine does not answer at once")))
+    })
+}
+
+/// The request for a summary of `messages` that continues `existing`.
+fn with<'r>(wanted: &Summarise<'r>, existing: &'r str, messages: &'r [Said]) -> Request<'r> {
+    Request::Summarise(Summarise { existing: existing.into(), messages: messages.into(), ..*wanted })
+}
+
+/// Whether there is a word in `messages`.
+fn says_something(messages: &[Said]) -> bool {
+    messages.iter().any(|said| !said.text.trim().is_empty())
+}
+
+/// Why a chunk has no summary.
+enum Stop {
+    Failed(EngineError),
+    Interrupted,
+}
+
+/// Summaries under way.
+struct Run<'r, 'a, 'w, T> {
+    runner: &'r mut Runner<'a>,
+    wanted: &'r Summarise<'w>,
+    tell: T,
+    course: Course,
+    done: Summarised,
+}
+
+impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
+    /// The summary of `messages` and that so far, by halves where it has to be.
+    async fn chunk(&mut self, messages: &[Said], mut so_far: String) -> Result<String, Stop> {
+        if !says_something(messages) {
+            let is_blank = so_far.trim().is_empty();
+            return Ok(within_limit(self.wanted, if is_blank { NOTHING_SAID } else { &so_far }));
+        }
+        let first = so_far.clone();
+        let mut open = vec![messages];
+        let mut is_halved = false;
+        while let Some(part) = open.pop() {
+            let error = match self.part(part, &so_far).await {
+                Ok(summary) => {
+                    so_far = summary;
+                    continue;
+                }
+                Err(Stop::Failed(error)) if part.len() > 1 && is_too_much(&error) => error,
+                Err(stop) => return Err(stop),
+            };
+            unless_interrupted((self.tell)(Event::Halved(&error)))?;
+            is_halved = true;
+            let (early, late) = part.split_at(part.len() / 2);
+            open.extend([late, early].into_iter().filter(|half| says_something(half)));
+        }
+        if is_halved {
+            // The next run need not find out that the whole is too much.
+            let whole = self.question(messages, &first);
+            let summary = self.question(&[], &so_far).sent;
+            let redacted = summary.texts().next().unwrap_or_default();
+            unless_interrupted(self.runner.keep(&whole, redacted, &mut self.tell))?;
+        }
+        Ok(so_far)
+    }
+
+    /// The summary of `messages`, by one question.
+    async fn part(&mut self, messages: &[Said], so_far: &str) -> Result<String, Stop> {
+        let mut question = self.question(messages, so_far);
+        match self.runner.find(&question) {
+            Ok(found) => question.cached = found,
+            Err(error) => {
+                self.runner.cache = None;
+                unless_interrupted((self.tell)(Event::NotCached(&error)))?;
+            }
+        }
+        let mut answered = None;
+        let tell = &mut self.tell;
+        let asking = self.runner.ask(std::slice::from_ref(&question), &mut self.course, |told| match told {
+            Told::Event(event) => tell(event),
+            Told::Done(_, result, spent) => {
+                answered = Some((result, spent));
+                ControlFlow::Continue(())
+            }
+        });
+        let end = asking.await;
+        let (result, spent) = answered.unzip();
+        let spent = spent.unwrap_or_default();
+        self.done.spent += spent;
+        let answer = match end {
+            End::Interrupted => return Err(Stop::Interrupted),
+            End::Refused(error) | End::GaveUp(error) => Err(error),
+            End::OverBudget => Err(over_budget(self.runner.terms)),
+            End::Done => result.unwrap_or_else(|| Err(EngineError::new(Fault::Permanent, "there was no reply"))),
+        };
+        let answer = answer.map_err(Stop::Failed)?;
+        let asked = question.asked().map(|asked| Asked { is_cached: spent.calls == 0, spent, ..asked });
+        self.done.asked.extend(asked);
+        match answer.outcome {
+            Outcome::Compressed { text, .. } => Ok(text),
+            Outcome::Kept(_) | Outcome::Failed(_) => Ok(String::new()),
+        }
+    }
+
+    fn question<'q>(&mut self, messages: &'q [Said], so_far: &'q str) -> Question<'q>
+    where
+        'w: 'q,
+    {
+        self.runner.question(with(self.wanted, so_far, messages))
+    }
+}
+
+fn unless_interrupted(flow: ControlFlow<()>) -> Result<(), Stop> {
+    if flow.is_break() { Err(Stop::Interrupted) } else { Ok(()) }
+}
+
+fn over_budget(terms: &Terms) -> EngineError {
+    let cap = terms.max_cost.map(|cap| format!(" over {cap}")).unwrap_or_default();
+    EngineError::new(Fault::Permanent, format!("another call could take the cost{cap}"))
+}
+
+/// Whether a smaller part might do: there was no reply in time, or the text is longer than the model reads.
+fn is_too_much(error: &EngineError) -> bool {
+    let message = error.message.to_lowercase();
+    let is_too_long = || {
+        ["context length", "context window", "context size", "too long", "too large", "too many tokens", "(413)"]
+            .iter()
+            .any(|words| message.contains(words))
+    };
+    error.fault == Fault::Timeout || error.fault == Fault::Permanent && is_too_long()
+}
+
+#[cfg(test)]
+mod tests;
