@@ -289,8 +289,7 @@ fn reads_the_world_elsewhere(source: &Source) -> Vec<String> {
         "session/write.rs",
         "session/reading.rs",
         // Replies of servers are kept for some time.
-        "session/shrink.rs",
-        "session/summarize.rs",
+        "session/consent.rs",
         // A run has a clock for how long things take; no result depends on it.
         "engine/run/clock.rs",
     ];
