@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
-use super::relink::surviving_ancestor;
+use super::relink::Survivors;
 use crate::apply::edit::rewrite::Rewrite;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::{Kind, Scan, each_field};
 use ctxc_transcript::text::json_string;
-use ctxc_transcript::{IdHash, Index, LineNo, Parent, PreservedSegment, read_line};
+use ctxc_transcript::{IdHash, Index, LineNo, Parent, Pointer, PreservedSegment, read_line};
 
 /// Mends every reference to a line that `rewrite` drops: titles and last prompts move to the nearest ancestor that
 /// stays, or go where there is none; snapshots of files go with their message; compact boundaries forget the entry.
@@ -25,15 +25,18 @@ pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut 
     if dropped.is_empty() {
         return Ok(());
     }
-    for pointer in &index.pointers {
-        let Some(&target) = dropped.get(&pointer.target) else { continue };
-        if rewrite.edits.contains_key(&pointer.line) {
-            continue;
-        }
-        let heir = surviving_ancestor(index, rewrite, target);
-        match (index.record(pointer.line).kind, heir) {
-            (Kind::FileHistorySnapshot, _) | (_, None) => rewrite.drop_line(pointer.line),
-            (_, Some(heir)) => point(file, index, pointer.line, heir, rewrite)?,
+    let mut survivors = Survivors::new(index, rewrite);
+    let mut heir = |pointer: &Pointer| {
+        let target = *dropped.get(&pointer.target)?;
+        let goes = index.record(pointer.line).kind == Kind::FileHistorySnapshot;
+        Some((pointer.line, if goes { None } else { survivors.ancestor(target) }))
+    };
+    let heirs: Vec<(LineNo, Option<LineNo>)> = index.pointers.iter().filter_map(&mut heir).collect();
+    for (line, heir) in heirs {
+        match heir {
+            _ if rewrite.edits.contains_key(&line) => {}
+            Some(heir) => point(file, index, line, heir, rewrite)?,
+            None => rewrite.drop_line(line),
         }
     }
     for segment in &index.preserved {
@@ -113,7 +116,7 @@ fn mend_segment(
         let heir = if is_head {
             first_surviving_below(index, segment, target, rewrite)
         } else {
-            surviving_ancestor(index, rewrite, target)
+            Survivors::new(index, rewrite).ancestor(target)
         };
         if let Some(heir) = heir {
             splices.push(Splice::new(place, json_string::encode(&uuid_of(file, index, heir)?)));

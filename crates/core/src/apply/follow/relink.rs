@@ -21,7 +21,8 @@ pub(in crate::apply) fn relinks(index: &Index, rewrite: &Rewrite) -> BTreeMap<Li
     };
     let orphans: Vec<LineNo> = index.lines().filter(is_orphan).collect();
     let rests = rests(index, rewrite, &orphans);
-    relinks.extend(orphans.into_iter().map(|line| (line, heir(index, rewrite, &rests, line))));
+    let mut survivors = Survivors::new(index, rewrite);
+    relinks.extend(orphans.into_iter().map(|line| (line, heir(&mut survivors, &rests, line))));
     relinks
 }
 
@@ -52,8 +53,9 @@ fn rests(index: &Index, rewrite: &Rewrite, orphans: &[LineNo]) -> HashMap<Messag
 /// The entry that `line` hangs on when its parent goes: the nearest ancestor that stays. Where the conversation forked
 /// at the thinking of a message, the rest of that message is found by a resume only while a part of it is an ancestor
 /// of `line`; so `line` moves behind that rest.
-fn heir(index: &Index, rewrite: &Rewrite, rests: &HashMap<MessageIdx, Vec<LineNo>>, line: LineNo) -> Option<LineNo> {
-    let ancestor = surviving_ancestor(index, rewrite, line);
+fn heir(survivors: &mut Survivors<'_>, rests: &HashMap<MessageIdx, Vec<LineNo>>, line: LineNo) -> Option<LineNo> {
+    let Survivors { index, rewrite, .. } = *survivors;
+    let ancestor = survivors.ancestor(line);
     let of_ancestor = ancestor.and_then(|ancestor| index.record(ancestor).message());
     let forked = forks(index, rewrite, line).into_iter().take_while(|message| Some(*message) != of_ancestor);
     let mut rests = forked.filter_map(|message| {
@@ -93,18 +95,84 @@ fn descends(index: &Index, rewrite: &Rewrite, line: LineNo, ancestor: LineNo) ->
     true
 }
 
-/// The nearest ancestor of `line` that is not dropped.
-#[must_use]
-pub(in crate::apply) fn surviving_ancestor(index: &Index, rewrite: &Rewrite, line: LineNo) -> Option<LineNo> {
-    let dropped = &rewrite.dropped;
-    let mut at = line;
-    // No path is longer than there are dropped lines, unless it goes round in a circle.
-    for _ in 0..=dropped.len() {
-        match parent_of(index, rewrite, at) {
-            Parent::At(parent) if dropped.contains(parent) => at = parent,
-            Parent::At(parent) => return Some(parent),
-            Parent::Root | Parent::Missing => return None,
+/// Finds the nearest ancestors that stay. Many lines may stand behind one long run that goes, so the way through it is
+/// remembered.
+pub(in crate::apply) struct Survivors<'a> {
+    index: &'a Index,
+    rewrite: &'a Rewrite,
+    /// Of some lines of the ways that were walked.
+    known: HashMap<LineNo, Option<LineNo>>,
+}
+
+impl<'a> Survivors<'a> {
+    /// Every so many lines of a way are remembered.
+    const STRIDE: usize = 64;
+
+    pub(in crate::apply) fn new(index: &'a Index, rewrite: &'a Rewrite) -> Self {
+        Self { index, rewrite, known: HashMap::new() }
+    }
+
+    /// The nearest ancestor of `line` that is not dropped; `None` where there is none.
+    pub(in crate::apply) fn ancestor(&mut self, line: LineNo) -> Option<LineNo> {
+        let dropped = &self.rewrite.dropped;
+        let (mut at, mut found, mut passed) = (line, None, Vec::new());
+        // No path is longer than there are dropped lines, unless it goes round in a circle.
+        for n_steps in 0..=dropped.len() {
+            if let Some(known) = self.known.get(&at) {
+                found = *known;
+                break;
+            }
+            if n_steps % Self::STRIDE == 0 {
+                passed.push(at);
+            }
+            match parent_of(self.index, self.rewrite, at) {
+                Parent::At(parent) if dropped.contains(parent) => at = parent,
+                Parent::At(parent) => {
+                    found = Some(parent);
+                    break;
+                }
+                Parent::Root | Parent::Missing => break,
+            }
+        }
+        self.known.extend(passed.into_iter().map(|line| (line, found)));
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_that_is_remembered_leads_where_the_whole_way_does() {
+        let lines = (0..400).map(|n| {
+            // Branches, a root and a circle among them.
+            let parent = match n {
+                0 => "null".to_owned(),
+                300 => r#""u310""#.to_owned(),
+                n if n % 50 == 0 => format!(r#""u{}""#, n / 2),
+                n => format!(r#""u{}""#, n - 1),
+            };
+            format!(
+                r#"{{"type":"user","uuid":"u{n}","parentUuid":{parent},"message":{{"role":"user","content":"x"}}}}"#
+            )
+        });
+        let file = lines.collect::<Vec<_>>().join("\n");
+        let index = Index::build(file.as_bytes()).unwrap();
+        for stays in [0, 1, 7, 90, 399] {
+            let mut rewrite = Rewrite::default();
+            index
+                .lines()
+                .filter(|line| line.0 == 0 || line.0 % (stays + 1) != 0)
+                .for_each(|line| rewrite.drop_line(line));
+            let mut survivors = Survivors::new(&index, &rewrite);
+            for line in index.lines().rev() {
+                assert_eq!(
+                    survivors.ancestor(line),
+                    Survivors::new(&index, &rewrite).ancestor(line),
+                    "{line:?}, {stays}"
+                );
+            }
         }
     }
-    None
 }
