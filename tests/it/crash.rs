@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ctxc::apply::{ApplyError, Destination, Errand, Existing, Origin, Rewrite, carry_out};
 use ctxc::transcript::{Index, LineNo};
