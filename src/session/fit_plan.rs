@@ -12,7 +12,8 @@ use crate::session::open::OpenSession;
 use crate::session::options::{EngineChoice, Summaries, Summarizing};
 use ctxc_core::apply::{PrunedCall, Rewrite, Shelf, prune, pruning};
 use ctxc_core::plan::{
-    CompactStage, FitChoice, Need, PlannedCut, PruneStage, Removable, RemovableClass, Rule, Stage, ThinkingBehind, fit,
+    AlsoRemoved, CompactStage, FitChoice, Need, PlannedCut, PruneStage, Removable, RemovableClass, Rule, Stage,
+    ThinkingBehind, fit,
 };
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_engine::Prompts;
@@ -54,7 +55,7 @@ impl Figures {
     ) -> Result<Self, CommandError> {
         let stage = PruneStage {
             name: PruneStage::FIT.to_owned(),
-            rules: Rule::ALL.map(|rule| rule.name().to_owned()).to_vec(),
+            rules: Rule::ALL.to_vec(),
             mask: Some(0),
             digest_tokens: DIGEST,
             ..protections.clone()
@@ -172,7 +173,7 @@ impl Figures {
         let items =
             chosen.iter().filter_map(|&idx| self.handles.get(idx)).map(|item| PlannedCut { item: item.clone() });
         Stage::Prune(PruneStage {
-            also: ["ui-copies", "progress", "dead"].map(str::to_owned).to_vec(),
+            also: [AlsoRemoved::UiCopies, AlsoRemoved::Progress, AlsoRemoved::Dead].into(),
             cut: Some(items.collect()),
             ..self.protections.clone()
         })

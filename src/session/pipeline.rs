@@ -16,7 +16,7 @@ use crate::session::options::{EngineChoice, Mode, Summaries, Trigger};
 use crate::session::shrink::expect;
 use ctxc_core::apply::{Rewrite, Tasks, Thinking, ThinkingReach, beginning, prune, pruning, truncate};
 use ctxc_core::plan::{
-    CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Roles, Selection, Stage, TopDownTruncation,
+    CompactStage, CompressStage, Include, Kept, PlannedText, PruneStage, Selection, Stage, TopDownTruncation,
     TruncateStage,
 };
 use ctxc_engine::run::{Outcome, Task, TaskPart};
@@ -102,7 +102,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     fn compress(&mut self, stage: &CompressStage) -> Result<Did, CommandError> {
         let reading = &self.work.reading;
         let turns = turns(&reading.index, &reading.chain);
-        let selection = selection(stage)?;
+        let selection = selection(stage);
         let Tasks { mut tasks, .. } = tasks(self.work, &turns, &selection, Tokens(stage.min_tokens), &self.rewrite)?;
         if let Some(texts) = &stage.texts {
             tasks = planned(tasks, texts);
@@ -164,19 +164,13 @@ impl<'a, 'w> Pipeline<'a, 'w> {
 }
 
 /// Which messages `stage` compresses.
-fn selection(stage: &CompressStage) -> Result<Selection, CommandError> {
-    let roles = match stage.only.as_deref() {
-        None => Roles::Both,
-        Some("user") => Roles::User,
-        Some("assistant") => Roles::Assistant,
-        Some(other) => return Err(CommandError::usage(anyhow!("unknown role {other:?}: use user or assistant"))),
-    };
-    Ok(Selection {
-        bands: stage.bands.parse().map_err(CommandError::usage)?,
-        roles,
+fn selection(stage: &CompressStage) -> Selection {
+    Selection {
+        bands: stage.bands.clone(),
+        roles: stage.only,
         include: if stage.tool_results { Include::ToolResults } else { Include::Messages },
         n_protected_turns: stage.protect_turns as usize,
-    })
+    }
 }
 
 /// Those of `tasks` that a plan has, with the targets that it gives them.

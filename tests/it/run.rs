@@ -160,6 +160,12 @@ fn what_is_no_plan_is_refused() {
         ("fingerprint = \"x\"\n", "missing field `plan`"),
         (&plan.replace("protect_steps", "protect_step"), "unknown field `protect_step`"),
         (&plan.replace("\"hash\"", "\"hsah\""), "cannot use the rule `hsah`"),
+        (
+            &format!("{plan}\n[[stage]]\nstep = \"compress\"\nbands = \"90-10:heavy\"\n"),
+            "cannot parse the band \"90-10:heavy\"",
+        ),
+        (&format!("{plan}\n[[stage]]\nstep = \"compress\"\nonly = \"both\"\n"), "unknown variant `both`"),
+        (&format!("{plan}\n[[stage]]\nstep = \"prune\"\nalso = [\"images\", \"noise\"]\n"), "unknown variant `noise`"),
     ];
     for (text, message) in cases {
         fs::write(stage.path("plan.toml"), text).unwrap();

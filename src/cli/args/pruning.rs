@@ -3,7 +3,7 @@
 use crate::cli::config::Config;
 use crate::session::error::CommandError;
 use crate::session::quantity::tokens;
-use ctxc_core::plan::{PruneStage, Rule};
+use ctxc_core::plan::{AlsoRemoved, PruneStage, Rule};
 use ctxc_transcript::text::Tokens;
 
 /// How many tokens a digest has at most.
@@ -73,7 +73,7 @@ impl SelectArgs {
     /// `stage` with what was said, and the usual rules where none were.
     pub(crate) fn put_in(&self, stage: PruneStage) -> Result<PruneStage, CommandError> {
         let rules = match self.rules.as_deref() {
-            None if stage.rules.is_empty() => Rule::DEFAULT.map(|rule| rule.name().to_owned()).to_vec(),
+            None if stage.rules.is_empty() => Rule::DEFAULT.to_vec(),
             None => stage.rules,
             Some(typed) => rules(typed)?,
         };
@@ -98,22 +98,22 @@ impl ProtectArgs {
     /// As [`Self::stage`], with the usual rules.
     #[cfg(feature = "mcp")]
     pub(crate) fn usual_stage(&self, config: &Config) -> PruneStage {
-        PruneStage { rules: Rule::DEFAULT.map(|rule| rule.name().to_owned()).to_vec(), ..self.stage(config) }
+        PruneStage { rules: Rule::DEFAULT.to_vec(), ..self.stage(config) }
     }
 }
 
 impl ExtraArgs {
-    /// What was said, by the names that a plan uses.
-    fn typed(&self) -> impl Iterator<Item = &'static str> {
+    /// What was said.
+    fn typed(&self) -> impl Iterator<Item = AlsoRemoved> {
         let typed = [
-            (self.images, "images"),
-            (self.thinking, "thinking"),
-            (self.inputs, "inputs"),
-            (self.ui_copies, "ui-copies"),
-            (self.progress, "progress"),
-            (self.dead, "dead"),
+            (self.images, AlsoRemoved::Images),
+            (self.thinking, AlsoRemoved::Thinking),
+            (self.inputs, AlsoRemoved::Inputs),
+            (self.ui_copies, AlsoRemoved::UiCopies),
+            (self.progress, AlsoRemoved::Progress),
+            (self.dead, AlsoRemoved::Dead),
         ];
-        typed.into_iter().filter(|(is_typed, _)| *is_typed).map(|(_, name)| name)
+        typed.into_iter().filter(|(is_typed, _)| *is_typed).map(|(_, also)| also)
     }
 
     /// Whether anything of this was said.
@@ -123,18 +123,16 @@ impl ExtraArgs {
 
     /// `stage` with what was said besides.
     pub(crate) fn added_to(&self, mut stage: PruneStage) -> PruneStage {
-        stage.also.extend(self.typed().map(str::to_owned));
-        stage.also.sort_unstable();
-        stage.also.dedup();
+        stage.also.extend(self.typed());
         stage
     }
 }
 
-/// The names of rules in a list, each once and in their order.
-fn rules(typed: &str) -> Result<Vec<String>, CommandError> {
+/// The rules in a list, each once and in their order.
+fn rules(typed: &str) -> Result<Vec<Rule>, CommandError> {
     let names = typed.split(',').map(str::trim).filter(|_| !typed.trim().is_empty());
     let mut rules: Vec<Rule> = names.map(str::parse).collect::<Result<_, _>>().map_err(CommandError::usage)?;
     rules.sort_unstable();
     rules.dedup();
-    Ok(rules.into_iter().map(|rule| rule.name().to_owned()).collect())
+    Ok(rules)
 }

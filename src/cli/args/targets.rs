@@ -40,14 +40,6 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// Its name, as it is typed.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-        }
-    }
-
     /// Whose messages are meant where `role` was typed, if any was.
     pub(crate) const fn roles(role: Option<Self>) -> Roles {
         match role {

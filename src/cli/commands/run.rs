@@ -214,8 +214,8 @@ impl Args {
     fn compression(&self, context: &Context<'_>) -> Result<CompressStage, CommandError> {
         let config = &context.environment.config;
         let (bands, only) = match (&self.what.bands, self.what.target_tokens) {
-            (Some(bands), _) => (bands.clone(), self.what.only),
-            (None, Some(_)) => (BANDS.to_owned(), self.what.only.or(Some(Role::Assistant))),
+            (Some(bands), _) => (bands.as_str(), self.what.only),
+            (None, Some(_)) => (BANDS, self.what.only.or(Some(Role::Assistant))),
             (None, None) => {
                 return Err(CommandError::usage(anyhow!("no bands to compress"))
                     .hint("use --bands 0-50:compress, or --target-tokens"));
@@ -224,8 +224,8 @@ impl Args {
         let protect_turns = self.protect.turns.unwrap_or(config.protect_turns);
         Ok(CompressStage {
             name: "compress".to_owned(),
-            bands,
-            only: only.map(|only| only.name().to_owned()),
+            bands: bands.parse().map_err(CommandError::usage)?,
+            only: Role::roles(only),
             tool_results: self.what.include.contains(&Include::ToolResults),
             min_tokens: self.what.min_tokens.map_or(config.min_tokens, |tokens| tokens.0),
             protect_turns: u32::try_from(protect_turns).unwrap_or(u32::MAX),

@@ -45,7 +45,7 @@ pub use follow::gauge::{Gauge, recorded_context};
 pub use follow::settle::{Stopgap, answers};
 pub use follow::thinking::{ThinkingReach, ThinkingRemoved};
 pub use prune::rules::{Extra, Mask, Pruned, PrunedCall, PrunedRow, Pruning, prune};
-pub use prune::stage::{BadStage, pruning};
+pub use prune::stage::pruning;
 pub use read::calls::{Calls, read_calls};
 pub use read::describe::{Described, describe, shortened};
 pub use read::document::{EntryText, document, texts};

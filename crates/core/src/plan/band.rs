@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use ctxc_engine::run::Level;
+use serde::{Deserialize, Serialize};
 
 /// A range of positions, in whole percents of the turns, with its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +23,34 @@ impl fmt::Display for Band {
     }
 }
 
-/// Bands that do not overlap, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Bands that do not overlap, in order. They are written as they are typed: `0-30:heavy,50-80:compress`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Bands(Vec<Band>);
+
+impl fmt::Display for Bands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, band) in self.0.iter().enumerate() {
+            write!(f, "{}{band}", if at == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Bands> for String {
+    fn from(bands: Bands) -> Self {
+        bands.to_string()
+    }
+}
+
+impl TryFrom<String> for Bands {
+    /// A sentence for a person.
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse().map_err(|error: BandError| format!("cannot {error}"))
+    }
+}
 
 /// Why a text is no list of bands.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

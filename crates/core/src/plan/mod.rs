@@ -36,7 +36,7 @@ pub use ledger::{Action, Ending, Ledger, Progress, TaskNews, Todo};
 pub use preset::Preset;
 pub use protect::{BadGlob, Horizon, Protected};
 pub use shell::{Command, Join, Script, Word, without_cd, without_tail};
-pub use stage::{CompactStage, CompressStage, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
+pub use stage::{AlsoRemoved, CompactStage, CompressStage, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
 pub use step::Step;
 pub use supersede::{NotARule, Rule, Superseded, supersede};
 pub use target::{NotATarget, Target};

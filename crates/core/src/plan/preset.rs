@@ -1,6 +1,6 @@
 //! Presets: how far a session is pruned, by a word. `docs/presets.md` has what each saves.
 
-use super::{PruneStage, Rule};
+use super::{AlsoRemoved, PruneStage, Rule};
 
 /// How far to prune.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,17 +30,18 @@ impl Preset {
     /// The stage of the preset, with `protections`: the stage of items that are never removed.
     #[must_use]
     pub fn stage(self, protections: PruneStage) -> PruneStage {
-        let (mask, digest_tokens, also): (_, _, &[&str]) = match self {
-            Self::Gentle => (None, 0, &["ui-copies", "progress", "dead"]),
-            Self::Standard => (Some(15), 40, &["images", "ui-copies", "progress", "dead"]),
-            Self::Aggressive => (Some(4), 40, &["images", "inputs", "thinking", "ui-copies", "progress", "dead"]),
+        use AlsoRemoved::{Dead, Images, Inputs, Progress, Thinking, UiCopies};
+        let (mask, digest_tokens, also): (_, _, &[AlsoRemoved]) = match self {
+            Self::Gentle => (None, 0, &[UiCopies, Progress, Dead]),
+            Self::Standard => (Some(15), 40, &[Images, UiCopies, Progress, Dead]),
+            Self::Aggressive => (Some(4), 40, &[Images, Inputs, Thinking, UiCopies, Progress, Dead]),
         };
         PruneStage {
             name: self.name().to_owned(),
-            rules: Rule::ALL.map(|rule| rule.name().to_owned()).to_vec(),
+            rules: Rule::ALL.to_vec(),
             mask,
             digest_tokens,
-            also: also.iter().map(|what| (*what).to_owned()).collect(),
+            also: also.iter().copied().collect(),
             ..protections
         }
     }

@@ -2,9 +2,11 @@
 //!
 //! Stages are data, so that a plan can be written down, read by a person, changed, and carried out.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use super::Step;
+use super::{Bands, Roles, Rule, Step};
 
 /// One stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,8 +28,8 @@ pub enum Stage {
 pub struct PruneStage {
     /// The name of the stage.
     pub name: String,
-    /// The names of the rules.
-    pub rules: Vec<String>,
+    /// The rules that calls are superseded by.
+    pub rules: Vec<Rule>,
     /// How many of the newest steps keep their results; without a number no result is masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mask: Option<u32>,
@@ -41,8 +43,8 @@ pub struct PruneStage {
     pub protected_tools: Vec<String>,
     /// Files whose reads and edits are never cut.
     pub protected_files: Vec<String>,
-    /// What else goes: `images`, `inputs`, `thinking`, `ui-copies`, `progress`, `dead`.
-    pub also: Vec<String>,
+    /// What else goes.
+    pub also: BTreeSet<AlsoRemoved>,
     /// The results that may be cut; all without a list.
     #[serde(skip_serializing)]
     pub cut: Option<Vec<PlannedCut>>,
@@ -53,6 +55,24 @@ impl PruneStage {
     pub const FIT: &'static str = "fit";
 }
 
+/// What a stage removes besides tool results, by the names that a plan has, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlsoRemoved {
+    /// Entries off the live chain.
+    Dead,
+    /// Images.
+    Images,
+    /// The long strings among the parameters of calls whose results are removed.
+    Inputs,
+    /// Signs of life of tools and subagents.
+    Progress,
+    /// Thinking.
+    Thinking,
+    /// The client's copies of results.
+    UiCopies,
+}
+
 /// A stage that compresses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -60,10 +80,10 @@ pub struct CompressStage {
     /// The name of the stage.
     pub name: String,
     /// The bands.
-    pub bands: String,
-    /// The role whose messages alone are compressed: `user` or `assistant`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub only: Option<String>,
+    pub bands: Bands,
+    /// Whose messages alone are compressed.
+    #[serde(skip_serializing_if = "Roles::are_both")]
+    pub only: Roles,
     /// Whether the text of tool results is compressed too.
     pub tool_results: bool,
     /// Texts of fewer tokens are left alone.

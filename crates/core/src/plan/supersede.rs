@@ -8,8 +8,8 @@ use super::{Answer, Call, Horizon, Lines, Repeat, Subject, TodoKind};
 use ctxc_transcript::IdHash;
 
 /// Why a call is superseded. The rules stand in the order in which they claim calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case", try_from = "String")]
 pub enum Rule {
     /// The same tool was called with the same parameters again, or a newer read shows the same lines and more.
     Hash,
@@ -57,6 +57,15 @@ impl FromStr for Rule {
     type Err = NotARule;
     fn from_str(name: &str) -> Result<Self, NotARule> {
         Self::ALL.into_iter().find(|rule| rule.name() == name.trim()).ok_or_else(|| NotARule(name.trim().to_owned()))
+    }
+}
+
+impl TryFrom<String> for Rule {
+    /// A sentence for a person.
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        name.parse().map_err(|error: NotARule| format!("cannot {error}"))
     }
 }
 

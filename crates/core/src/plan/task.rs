@@ -6,15 +6,25 @@ use ctxc_transcript::text::{Tokens, chars4};
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Turn, TurnIdx};
 
 /// Whose messages are compressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Roles {
     /// Those of the person and of the model.
     #[default]
+    #[serde(skip_deserializing)]
     Both,
     /// Those of the person.
     User,
     /// Those of the model.
     Assistant,
+}
+
+impl Roles {
+    /// Whether no messages are left out.
+    #[must_use]
+    pub fn are_both(&self) -> bool {
+        *self == Self::Both
+    }
 }
 
 /// Texts that are compressed beside those of messages.

@@ -1,5 +1,6 @@
 //! What the plugin runs while the client compacts: a measure of the context, what a tool call will do, and the compaction.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::num::NonZeroUsize;
 #[cfg(feature = "mcp")]
@@ -104,7 +105,7 @@ fn how(context: &Context<'_>) -> Result<How, CommandError> {
     let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     let protect = ProtectArgs::default();
     // Images and copies are no part of what the client hands over.
-    let stage = |preset: Preset| PruneStage { also: Vec::new(), ..preset.stage(protect.stage(config)) };
+    let stage = |preset: Preset| PruneStage { also: BTreeSet::new(), ..preset.stage(protect.stage(config)) };
     let summarization = &config.summarization;
     Ok(How {
         rewriting: Rewriting {
@@ -140,7 +141,7 @@ fn how(context: &Context<'_>) -> Result<How, CommandError> {
         },
         prunings: vec![stage(Preset::Gentle), stage(Preset::Standard)],
         #[cfg(feature = "mcp")]
-        superseded: PruneStage { also: Vec::new(), ..protect.usual_stage(config) },
+        superseded: PruneStage { also: BTreeSet::new(), ..protect.usual_stage(config) },
         window: config.window(),
         part: config.client.target,
     })
