@@ -164,7 +164,7 @@ pub trait Archive: Send {
 }
 
 /// A callback that takes the requested records, one after the other.
-pub type EachRecord<'a> = dyn FnMut(Record) -> Result<(), ArchiveError> + 'a;
+pub type EachRecord<'a> = dyn FnMut(Record) -> Result<ControlFlow<()>, ArchiveError> + 'a;
 
 /// An entry to put into an archive.
 #[derive(Clone, Copy, Debug)]

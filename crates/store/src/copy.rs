@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::{
-    Archive, ArchiveError, Kind, LineId, Object, ObjectKind, Operation, Operations, Original, Originals, Record,
-    RecordFilter, Records, StoredOriginal,
+    Archive, ArchiveError, Kind, LineId, Object, ObjectKind, Operation, Original, Originals, Record, RecordFilter,
+    Records, StoredOriginal,
 };
 use ctxc_transcript::text::Digest;
 
@@ -48,7 +48,7 @@ pub fn copy(
     to: &mut dyn Archive,
     progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<Copied, ArchiveError> {
-    let operations = from.operations(Operations::All)?;
+    let operations = from.operation_ids()?;
     let mut objects = Vec::new();
     for kind in ObjectKind::ALL {
         objects.extend(from.object_keys(kind)?.into_iter().map(|(key, _)| (kind, key)));
@@ -56,8 +56,10 @@ pub fn copy(
     let total = operations.len() as u64 + from.contents()?.records + objects.len() as u64;
     let mut copied = Copied::default();
     loose(from, to, from.originals(Originals::Nobodys)?, &mut copied)?;
-    for operation in &operations {
-        put_operation(from, to, operation, &mut copied)?;
+    for id in &operations {
+        if let Some(operation) = from.operation(id)? {
+            put_operation(from, to, &operation, &mut copied)?;
+        }
         if progress(copied.n_done(), total).is_break() {
             return Ok(copied);
         }
@@ -68,13 +70,11 @@ pub fn copy(
     };
     let (mut portion, mut is_stopped) = (Vec::new(), false);
     from.each_record(Records::Matching(&RecordFilter::default()), &mut |record| {
-        if !is_stopped {
-            portion.push(record);
-            if portion.len() == AT_A_TIME {
-                is_stopped = put(std::mem::take(&mut portion), &mut copied)?;
-            }
+        portion.push(record);
+        if portion.len() == AT_A_TIME {
+            is_stopped = put(std::mem::take(&mut portion), &mut copied)?;
         }
-        Ok(())
+        Ok(if is_stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     if is_stopped || (!portion.is_empty() && put(portion, &mut copied)?) {
         return Ok(copied);

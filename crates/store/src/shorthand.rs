@@ -1,6 +1,7 @@
 //! What follows from the operations of an archive, under names of its own.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use super::{
     Archive, ArchiveError, Digests, DocumentId, Entry, Hit, Kind, LineId, Name, Object, ObjectKind, Operation,
@@ -84,7 +85,7 @@ impl dyn Archive + '_ {
         let mut found: Vec<DocumentId> = lines.into_iter().map(|(digest, _)| DocumentId::Line(digest)).collect();
         self.each_record(Records::Between(range), &mut |record| {
             found.push(DocumentId::Record(record.document.kind, record.key));
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         })?;
         Ok(found)
     }
@@ -121,7 +122,7 @@ impl dyn Archive + '_ {
         let mut records = Vec::new();
         self.each_record(wanted, &mut |record| {
             records.push(record);
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         })?;
         Ok(records)
     }

@@ -4,11 +4,12 @@
 //! lines gets other sums and keys: states, versions, and what refers to them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use super::key::Sum;
 use super::{Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Version, VersionError, stand_in};
-use ctxc_store::{Archive, Entry, LineId, Object, ObjectKind, Operations, RecordFilter, Records};
+use ctxc_store::{Archive, Entry, LineId, Object, ObjectKind, RecordFilter, Records};
 use ctxc_transcript::edit::{Splice, render};
 use ctxc_transcript::text::{Digest, Stopped};
 
@@ -106,7 +107,7 @@ impl Found {
             if text || meta {
                 found.records.push(record);
             }
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         })?;
         Ok(found)
     }
@@ -275,7 +276,8 @@ impl Found {
         mask: &Mask<'_>,
         renamed: &HashMap<Digest, Digest>,
     ) -> Result<(), VersionError> {
-        for mut operation in archive.operations(Operations::All)? {
+        for id in archive.operation_ids()? {
+            let Some(mut operation) = archive.operation(&id)? else { continue };
             let mut is_masked = masked_text(mask, &mut operation.command);
             is_masked |= operation.report.as_mut().is_some_and(|report| masked_text(mask, report));
             for cut in &mut operation.cuts {

@@ -21,6 +21,8 @@ pub(crate) const INSERT: &str = "INSERT INTO vector_typed (space, document, valu
 
 /// Notes a model that there are no vectors of yet, and makes an index for them where that can be.
 pub(crate) fn make(db: &dyn Link, model: &str, dimension: usize) -> Result<(), ArchiveError> {
+    // One process at a time: an index that is made holds its table up to the commit, and two of them would wait for each other.
+    db.batch("SELECT pg_advisory_xact_lock(hashtext('ctxc'), hashtext('vector_typed'))")?;
     let form = if dimension <= MOST_NUMBERS && has_vectors(db)? { "vector" } else { "bytes" };
     let insert = "INSERT INTO space (model, dimension, form) VALUES ($1, $2, $3) ON CONFLICT (model) DO NOTHING";
     db.execute(insert, &values![model, dimension, form])?;

@@ -1,6 +1,7 @@
 //! Records: the statements, and what their rows hold.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
 
 use super::link::{Dialect, Insert, Link};
 use super::packing::compress;
@@ -46,28 +47,57 @@ pub(crate) fn record(row: &mut Row, unpacker: &mut Unpacker) -> Result<Record, D
     Ok(Record { key, document, meta: row.get()?, expires: row.get()? })
 }
 
-/// Calls `each` with the records that are asked for.
+/// How many records come at a time where all are asked for: a server sends the whole answer to a question.
+const AT_A_TIME: i64 = 500;
+
+/// Calls `each` with the records that are asked for, until it ends that.
 pub(crate) fn each(
     db: &dyn Link,
     unpacker: &mut Unpacker,
     wanted: Records<'_>,
     each: &mut EachRecord<'_>,
 ) -> Result<(), ArchiveError> {
-    for (which, values) in which(db.dialect(), wanted) {
-        let mut failed = None;
-        let done = db.each(&format!("SELECT {COLUMNS} FROM {which}"), &values, &mut |row| {
-            each(record(row, unpacker)?).map_err(|error| {
-                failed = Some(error);
-                Damage::new()
-            })
-        });
-        failed.map_or(done, Err)?;
+    for Rows { which, mut values, is_portioned } in which(db.dialect(), wanted) {
+        let sql = format!("SELECT {COLUMNS}, seq FROM {which}");
+        loop {
+            let (mut ended, mut n_rows, mut newest) = (None, 0, Value::Null);
+            let done = db.each(&sql, &values, &mut |row| {
+                let record = record(row, unpacker)?;
+                newest = Value::Int(row.get()?);
+                n_rows += 1;
+                match each(record) {
+                    Ok(ControlFlow::Continue(())) => Ok(()),
+                    end => {
+                        ended = Some(end.map(|_| ()));
+                        Err(Damage::new())
+                    }
+                }
+            });
+            match ended {
+                Some(ended) => return ended,
+                None => done?,
+            }
+            match values.last_mut().filter(|_| is_portioned && n_rows == AT_A_TIME) {
+                Some(behind) => *behind = newest,
+                None => break,
+            }
+        }
     }
     Ok(())
 }
 
-/// Which rows are asked for: what follows `FROM` in each of as many statements as it takes.
-fn which(dialect: Dialect, wanted: Records<'_>) -> Vec<(String, Vec<Value>)> {
+/// The rows that are asked for.
+struct Rows {
+    /// What follows `FROM`.
+    which: String,
+    /// Its values.
+    values: Vec<Value>,
+    /// Whether it gives the next [`AT_A_TIME`] rows behind the number that is the last of the values.
+    is_portioned: bool,
+}
+
+/// Which rows are asked for, in as many statements as it takes.
+fn which(dialect: Dialect, wanted: Records<'_>) -> Vec<Rows> {
     match wanted {
         Records::Matching(RecordFilter { kind, session, speaker, last }) => {
             // An index of a server has but the beginning of what may be long.
@@ -77,14 +107,14 @@ fn which(dialect: Dialect, wanted: Records<'_>) -> Vec<(String, Vec<Value>)> {
                 AND ($3::text IS NULL OR speaker = $3)"
             );
             let mut values = values![kind.map(Kind::name), *session, *speaker].to_vec();
-            values.extend(last.map(Value::from));
-            let rows = match last {
-                Some(_) => {
-                    format!("(SELECT * FROM record WHERE {admitted} ORDER BY seq DESC LIMIT $4::bigint) AS newest")
-                }
-                None => format!("record WHERE {admitted}"),
+            values.push(last.map_or(Value::Int(i64::MIN), Value::from));
+            let which = match last {
+                Some(_) => format!(
+                    "(SELECT * FROM record WHERE {admitted} ORDER BY seq DESC LIMIT $4::bigint) AS newest ORDER BY seq"
+                ),
+                None => format!("record WHERE {admitted} AND seq > $4::bigint ORDER BY seq LIMIT {AT_A_TIME}"),
             };
-            vec![(format!("{rows} ORDER BY seq"), values)]
+            vec![Rows { which, values, is_portioned: last.is_none() }]
         }
         Records::Named(names) => {
             let mut keys: BTreeMap<Kind, Vec<Value>> = BTreeMap::new();
@@ -92,13 +122,15 @@ fn which(dialect: Dialect, wanted: Records<'_>) -> Vec<(String, Vec<Value>)> {
                 keys.entry(*kind).or_default().push((*key).into());
             }
             let of_kind = |(kind, keys): (Kind, _)| {
-                ("record WHERE key = ANY($1) AND kind = $2".to_owned(), vec![Value::List(keys), kind.name().into()])
+                let which = "record WHERE key = ANY($1) AND kind = $2".to_owned();
+                Rows { which, values: vec![Value::List(keys), kind.name().into()], is_portioned: false }
             };
             keys.into_iter().map(of_kind).collect()
         }
         Records::Between(keys) => {
             let between = "record WHERE key BETWEEN $1 AND $2 ORDER BY key LIMIT $3::bigint";
-            vec![(between.to_owned(), values![*keys.start(), *keys.end(), AT_MOST].to_vec())]
+            let values = values![*keys.start(), *keys.end(), AT_MOST].to_vec();
+            vec![Rows { which: between.to_owned(), values, is_portioned: false }]
         }
     }
 }
