@@ -60,7 +60,7 @@ enum Purpose {
     /// Shortening texts.
     #[default]
     Main,
-    /// Folding messages into summaries, for which a section of the configuration speaks.
+    /// Summarizing messages, for which a section of the configuration speaks.
     Summarizing,
 }
 

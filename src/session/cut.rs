@@ -133,7 +133,7 @@ pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<Cut
 /// What each of `specs` names in `reading`, with the calls there.
 ///
 /// # Errors
-/// When the session cannot be read, or an spec does not tell which of several it means.
+/// When the session cannot be read, or a target does not tell which of several it means.
 pub(crate) fn find(
     action: CutAction,
     specs: &[TargetSpec],

@@ -2,7 +2,7 @@
 //!
 //! A session is read ([`reading`]), opened to be rewritten ([`open`]), changed by an operation (`cut`, `prune`, `compact`, `fit`,
 //! `restore`, or the stages of a `pipeline`), and written with all that follows ([`write`]). [`options`] says how. Nothing
-//! here knows of arguments or prints a result: an operation returns its report, and tells a `Ui` what it does meanwhile.
+//! here parses arguments or prints a result: an operation returns its report, and tells a `Ui` what it does meanwhile.
 
 pub(crate) mod archives;
 pub(crate) mod backups;

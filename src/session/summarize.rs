@@ -98,7 +98,7 @@ fn refused(failure: SummaryError, asking: Option<&Asking>, n_chunks: usize, n_ca
         SummaryError::Interrupted => CommandError::interrupted().hint(kept),
         SummaryError::Engine(at, mut cause) => {
             let host = asking.map(|asking| format!(" by {}", asking.server.endpoint.host())).unwrap_or_default();
-            let place = format!("summarise part {} of {n_chunks}{host}", at + 1);
+            let place = format!("summarize part {} of {n_chunks}{host}", at + 1);
             // The key of this server may be another than that of the main one.
             let remedy = asking.and_then(|asking| Some(remedy_hint(cause.remedy.take()?, asking.key_variable)));
             let error = CommandError::from(anyhow::Error::new(cause).context(place));

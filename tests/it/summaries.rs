@@ -111,7 +111,7 @@ fn f_09_a_part_without_a_summary_is_named_and_nothing_is_written() {
     ----- standard output
     ----- standard error
     engine    chat: sends 5 parts (1,866 tokens) to [server] (openai/gpt-5-mini), 1 secret replaced, about 0.0110 USD to 0.0745 USD
-    error: cannot summarise part 3 of 5 by [server]: the server refuses the key (401): no such key
+    error: cannot summarize part 3 of 5 by [server]: the server refuses the key (401): no such key
     hint: check OPENROUTER_API_KEY or CTXC_API_KEY
     hint: nothing was written; 2 results are kept, so that the next run asks for the rest alone
     ");

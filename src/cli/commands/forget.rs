@@ -19,9 +19,9 @@ use crate::session::find_index::index_path;
 use crate::session::options::Mode;
 use crate::terminal::interrupt::while_waiting;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Masked, overwrite, shell_word};
+use ctxc_core::apply::{Masked, n_masked, overwrite, shell_word};
 use ctxc_core::version::{Purge, Purged, Secret, files_in, kept_sessions, purge, taken_out};
-use ctxc_store::{Archive, ArchiveUrl, FindIndex, Operations, Rewrite, hide_password};
+use ctxc_store::{Archive, ArchiveUrl, FindIndex, Rewrite, hide_password};
 use ctxc_transcript::session::{Places, sidecar_dir};
 use ctxc_transcript::text::Stopped;
 
@@ -74,13 +74,15 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         let masked =
             Masked::find(path, &|line| secret.mask(line, 0)).with_context(|| format!("read {}", path.display()))?;
         report.files.extend((masked.n_lines > 0).then(|| File::new(path, masked.n_lines)));
-        bound.extend(masked.has_thinking_behind.then(|| path.display().to_string()));
+        // A backup is opened by no client.
+        let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
+        bound.extend((is_session && masked.has_thinking_behind).then(|| path.display().to_string()));
     }
     for path in &files.clients {
         Stopped::check(ui.stop())?;
         // One that cannot be read is not ours to complain of.
-        let masked = Masked::find(path, &|line| secret.mask(line, 0)).unwrap_or_default();
-        report.left.extend((masked.n_lines > 0).then(|| File::new(path, masked.n_lines)));
+        let n_lines = n_masked(path, &|line| secret.mask(line, 0)).unwrap_or(0);
+        report.left.extend((n_lines > 0).then(|| File::new(path, n_lines)));
     }
     if mode == Mode::Show || report.is_nothing() {
         context.print(&report, format_args!("{report}\n"))?;
@@ -185,7 +187,8 @@ struct Files {
 impl Files {
     fn find(archive: &dyn Archive, places: Option<&Places>) -> Result<Self, CommandError> {
         let (mut ours, mut sources) = (BTreeSet::new(), BTreeSet::new());
-        for operation in archive.operations(Operations::All)? {
+        for id in archive.operation_ids()? {
+            let Some(operation) = archive.operation(&id)? else { continue };
             let (source, output) = (operation.source.path, operation.output.path);
             if let Some(output) = output.clone().filter(|_| output != source) {
                 ours.extend(files_in(&sidecar_dir(&output)).unwrap_or_default());

@@ -69,7 +69,7 @@ pub use write::carry_out::{BaseFile, Before, Destination, Done, Errand, Keeping,
 pub use write::file::{Existing, Staged, n_names, unnamed_file};
 pub use write::made::remove_made;
 pub use write::new_session::{NewSession, title_of, with_session};
-pub use write::overwrite::{Masked, overwrite};
+pub use write::overwrite::{Masked, n_masked, overwrite};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use write::round_trip::round_trips;
 pub use write::write_report::{probe_report, write_document, write_report};

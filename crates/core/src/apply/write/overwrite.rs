@@ -25,11 +25,21 @@ impl Masked {
     pub fn find(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<Self> {
         let mut starts = BTreeSet::new();
         each_masked(path, mask, |start, _, _| _ = starts.insert(start))?;
-        let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
-        let has_thinking_behind =
-            is_session && !starts.is_empty() && has_thinking_behind(&Index::build(File::open(path)?)?, &starts);
+        let index = || Index::build(File::open(path)?);
+        // One that cannot be read again has these lines all the same.
+        let has_thinking_behind = !starts.is_empty() && index().is_ok_and(|index| has_thinking_behind(&index, &starts));
         Ok(Self { n_lines: starts.len() as u64, has_thinking_behind })
     }
+}
+
+/// How many lines [`Masked::find`] finds.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn n_masked(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<u64> {
+    let mut n_lines = 0;
+    each_masked(path, mask, |_, _, _| n_lines += 1)?;
+    Ok(n_lines)
 }
 
 /// Whether active thinking stands at one of the lines that start at `starts`, or behind it in the conversation.
