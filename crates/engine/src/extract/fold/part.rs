@@ -190,7 +190,7 @@ fn of_summary(text: &str, zone: usize, parts: &mut Vec<Part<'_>>) {
     }
 }
 
-/// Whether the line is one that a view puts around summaries.
+/// Whether the line is one that a view puts around summaries, ours or that of a client: it tells nothing of the session.
 fn is_of_view(line: &str) -> bool {
     [
         "[Context Summary",
@@ -199,6 +199,10 @@ fn is_of_view(line: &str) -> bool {
         "## Recent context",
         "[... ",
         "They are kept. Read them with",
+        "This session is being continued from a previous conversation",
+        "The summary below covers the earlier portion of the conversation",
+        "Please continue the conversation from where we left off",
+        "Continue the conversation from where it left off",
     ]
     .iter()
     .any(|start| line.starts_with(start))

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::super::announce::announces;
+use super::super::announce::{announces, nods};
 use super::super::features::{self, Carries, Features, Weights, units};
 use super::super::lift::{factor, is_courtesy};
 use super::super::render::MARK;
@@ -192,9 +192,11 @@ impl<'t> Parting<'_, 't> {
         let is_said = !matches!(self.part.role, Role::Prompt | Role::Tool);
         let says_little =
             self.part.role != Role::Loose && section == Section::Also && (carries.n_facts == 0 || text.contains('│'));
-        if is_said
-            && (says_little || is_introduction(first) || section != Section::Decided && announces(text.trim_start()))
-        {
+        let announces_or_nods = || {
+            let text = text.trim_start();
+            section != Section::Decided && (announces(text) || carries.n_facts == 0 && nods(text))
+        };
+        if is_said && (says_little || is_introduction(first) || announces_or_nods()) {
             return None;
         }
         Some(Candidate {

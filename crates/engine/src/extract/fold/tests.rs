@@ -230,6 +230,21 @@ fn e_04_chinese_and_japanese_are_kept_by_sentence() {
     assert!(summary.contains("Decided:\n- この方針を採用する。"), "{summary}");
 }
 
+// K-05: read by eye in views of real sessions.
+#[test]
+fn k_05_what_a_client_puts_around_its_summary_and_remarks_that_only_nod_are_left_out() {
+    let existing = "This session is being continued from a previous conversation that ran out of context.\n\n\
+        1. Decided to keep the queue in Postgres instead of Redis.\n\n\
+        Please continue the conversation from where we left off without asking the user any further questions.";
+    let text = fold(
+        existing,
+        &[said("assistant", "Now I understand the problem.\n\nThe lease in `worker.py` expires after 15 s.")],
+        500,
+    );
+    assert!(text.contains("keep the queue in Postgres") && text.contains("`worker.py` expires"), "{text}");
+    assert!(!text.contains("continue") && !text.contains("understand"), "{text}");
+}
+
 #[test]
 fn a_summary_of_other_make_is_sorted_in() {
     let existing =
