@@ -1,7 +1,7 @@
 //! What can be done to a session, for whoever asks: the command line, the MCP server, the plugin.
 //!
 //! A session is read ([`reading`]), opened to be rewritten ([`open`]), changed by an operation (`cut`, `prune`, `compact`, `fit`,
-//! `restore`, or the stages of a `pipeline`), and written with all that follows ([`write`]). [`options`] says how. Nothing
+//! `restore`, or the stages of a `pipeline`), and written with all that follows ([`mod@write`]). [`options`] says how. Nothing
 //! here parses arguments or prints a result: an operation returns its report, and tells a `Ui` what it does meanwhile.
 
 pub(crate) mod archives;

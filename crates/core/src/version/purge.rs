@@ -52,7 +52,7 @@ impl Purged {
 /// attempt returns another mask.
 pub type Mask<'a> = dyn Fn(&[u8], usize) -> Option<Vec<u8>> + 'a;
 
-/// Purges what `mask` masks from `archive`, all of it or nothing. [`Archive::erase`] is for the caller: until then the files
+/// Purges what `mask` masks from `archive`, all of it or nothing. [`Archive::rewrite`] is for the caller: until then the files
 /// of the store still hold it.
 ///
 /// # Errors
