@@ -87,6 +87,13 @@ pub trait Archive: Send {
     /// When the store cannot be read, or what it holds is damaged.
     fn objects(&self, kind: ObjectKind, group: Option<Digest>) -> Result<Vec<ObjectHead>, ArchiveError>;
 
+    /// A mark of the objects of this kind, which is another one once any of them was put or dropped. Two rows are read for
+    /// it: a search asks at every call.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn objects_mark(&self, kind: ObjectKind) -> Result<String, ArchiveError>;
+
     /// Calls `each` with the records that are asked for. Meanwhile this archive cannot be asked for anything else.
     ///
     /// # Errors

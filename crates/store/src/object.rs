@@ -60,10 +60,6 @@ pub struct ObjectHead {
     pub key: Digest,
     /// Its head.
     pub head: Vec<u8>,
-    /// A number that is larger than that of any object that was put before it.
-    pub number: u64,
-    /// Its checksum.
-    pub checksum: Vec<u8>,
 }
 
 /// What an object is known by, and its head: what is read of it without its content.
@@ -94,10 +90,10 @@ impl Label {
         Digest::of(&bytes)
     }
 
-    /// The head of the object of this number; `None` where it is not what was stored.
-    pub(super) fn checked(self, number: u64) -> Option<ObjectHead> {
+    /// The head of the object; `None` where it is not what was stored.
+    pub(super) fn checked(self) -> Option<ObjectHead> {
         let is_sound = self.is_sound();
-        is_sound.then_some(ObjectHead { key: self.key, head: self.head, number, checksum: self.checksum })
+        is_sound.then_some(ObjectHead { key: self.key, head: self.head })
     }
 
     fn is_sound(&self) -> bool {

@@ -100,14 +100,6 @@ impl dyn Archive + '_ {
         Ok(self.objects(kind, None)?.into_iter().map(|object| (object.key, object.head)).collect())
     }
 
-    /// A mark of the objects of this kind, which is another one once any of them was put or dropped. How many there are and
-    /// which is the newest tells all; the checksum of that tells it from one of another archive at the same place.
-    pub fn objects_mark(&self, kind: ObjectKind) -> Result<String, ArchiveError> {
-        let objects = self.objects(kind, None)?;
-        let newest = objects.last().map(|newest| (newest.number, newest.checksum.as_slice())).unwrap_or_default();
-        Ok(format!("{} {} {:?}", objects.len(), newest.0, newest.1))
-    }
-
     /// The records that `filter` admits, oldest first.
     pub fn records(&self, filter: &RecordFilter<'_>) -> Result<Vec<Record>, ArchiveError> {
         self.all_records(Records::Matching(filter))

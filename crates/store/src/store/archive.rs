@@ -57,6 +57,10 @@ impl Archive for Store {
         objects::heads(&*self.reader, kind, group)
     }
 
+    fn objects_mark(&self, kind: ObjectKind) -> Result<String, ArchiveError> {
+        objects::mark(&*self.reader, kind)
+    }
+
     fn each_record(&self, wanted: Records<'_>, each: &mut EachRecord<'_>) -> Result<(), ArchiveError> {
         records::each(&*self.reader, &mut self.lines.borrow_mut().unpacker, wanted, each)
     }

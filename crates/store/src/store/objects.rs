@@ -8,7 +8,7 @@ use crate::object::{Label, PackedObject};
 use crate::{ArchiveError, LineId, Object, ObjectHead, ObjectKind};
 use ctxc_transcript::text::Digest;
 
-const LABEL: &str = "SELECT kind, key, \"group\", head, checksum, seq FROM object";
+const LABEL: &str = "SELECT kind, key, \"group\", head, checksum FROM object";
 
 const WHOLE: &str = "SELECT kind, key, \"group\", head, checksum, codec, bytes, content FROM object";
 
@@ -47,8 +47,18 @@ pub(crate) fn heads(db: &dyn Link, kind: ObjectKind, group: Option<Digest>) -> R
     db.all(&sql, &values, |row| {
         let label = label(row)?;
         let key = label.key;
-        label.checked(row.get()?).ok_or_else(|| format!("the object {key} is not what was stored"))
+        label.checked().ok_or_else(|| format!("the object {key} is not what was stored"))
     })
+}
+
+/// A mark of the objects of a kind. Each that is put has a number of its own, higher than any before it, so that how many
+/// there are and which is the newest tells all; its checksum tells it from that of another archive at the same place.
+pub(crate) fn mark(db: &dyn Link, kind: ObjectKind) -> Result<String, ArchiveError> {
+    let n_objects = db.number("SELECT count(*) FROM object WHERE kind = $1", &values![kind.name()])?;
+    let newest = "SELECT seq, checksum FROM object WHERE kind = $1 ORDER BY seq DESC LIMIT 1";
+    let newest = db.one(newest, &values![kind.name()], |row| Ok((row.get::<i64>()?, row.get::<Vec<u8>>()?)))?;
+    let (seq, checksum) = newest.unwrap_or_default();
+    Ok(format!("{n_objects} {seq} {checksum:?}"))
 }
 
 /// Stores `object` in the place of an older one of its kind and key.
