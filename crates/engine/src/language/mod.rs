@@ -4,6 +4,7 @@ mod class;
 mod envelope;
 mod facts;
 mod facts_kept;
+mod label;
 mod looks;
 mod piece;
 mod segment;
@@ -16,6 +17,7 @@ pub use class::{Classes, HashedMap, classes, lays_down, pairs, reports_error, vo
 pub use envelope::without_envelopes;
 pub use facts::{Carried, Fact, FactKind, facts, quoted};
 pub use facts_kept::{FactCount, FactCounts, FactsKept};
+pub use label::{is_goal, label, without_label};
 pub use piece::{Join, Piece, PieceKind};
 pub use segment::segment;
 pub use shape::Shape;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::class::{pairs, vocabulary};
+use super::label::without_label;
 use super::shape::Shape;
 use super::words::{Word, fold_hash, words};
 
@@ -28,9 +29,9 @@ enum Token {
 
 /// A longer one says too much to be replaced by one other.
 const MOST_TOKENS: usize = 40;
-/// So much of what an older statement is about, in percent, has to be in the newer one.
+/// So much of what the shorter of two statements is about, in percent, has to be in the other one.
 const ALIKE: usize = 75;
-/// And so much of the newer one in the older.
+/// And so much of the longer one in the shorter.
 const ALIKE_BACK: usize = 50;
 
 impl Statement {
@@ -38,19 +39,18 @@ impl Statement {
     #[must_use]
     pub fn of(text: &str) -> Self {
         let mut statement = Self::default();
-        for word in words(text) {
+        for word in words(without_label(text)) {
             let kind = kind_of(word);
             if word.shape == Shape::Ideographs {
                 statement.tokens.extend(pairs(word.text).map(|pair| (fold_hash(pair), Token::Word)));
                 continue;
             }
-            let hash = fold_hash(word.text);
-            let entry = vocabulary().get(&hash).copied().unwrap_or_default();
+            let entry = vocabulary().get(&fold_hash(word.text)).copied().unwrap_or_default();
             statement.denies |= entry.denies;
             let says_nothing = entry.is_stop || entry.is_fluff || entry.denies && kind != Token::Number;
             let is_word = !says_nothing && word.text.len() > 1;
             if is_word {
-                statement.tokens.push((hash, kind));
+                statement.tokens.push((fold_hash(singular(word)), kind));
             }
         }
         statement.tokens.sort_unstable();
@@ -80,12 +80,24 @@ impl Statement {
         if ![Token::Number, Token::Code, Token::Place, Token::Name].into_iter().any(changed) {
             return false;
         }
+        // A value that none takes the place of would be lost.
+        let values = |only: &[&(u64, Token)]| only.iter().filter(|token| token.1 >= Token::Number).count();
+        if values(&only_old) > values(&only_new) {
+            return false;
+        }
         // What differs in its value alone is no part of what both are about.
         let subject =
             |all: usize, only: &[&(u64, Token)]| all - only.iter().filter(|token| token.1 != Token::Word).count();
         let (of_old, of_new) = (subject(old.len(), &only_old), subject(new.len(), &only_new));
-        n_common >= 2 && n_common * 100 >= of_old * ALIKE && n_common * 100 >= of_new * ALIKE_BACK
+        let (fewer, more) = (of_old.min(of_new), of_old.max(of_new));
+        n_common >= 2 && n_common * 100 >= fewer * ALIKE && n_common * 100 >= more * ALIKE_BACK
     }
+}
+
+/// The word without the mark of the plural: "times" and "time" name the same.
+fn singular(word: Word<'_>) -> &str {
+    let is_plural = word.shape == Shape::Plain && word.text.len() > 3 && !word.text.ends_with("ss");
+    word.text.strip_suffix('s').filter(|_| is_plural).unwrap_or(word.text)
 }
 
 fn kind_of(word: Word<'_>) -> Token {
@@ -149,6 +161,11 @@ mod tests {
             ("Anna Berg reviews changes to the audit trail.", "Carla Voss reviews changes to the audit trail."),
             ("Don't use Playwright.", "Use Playwright MCP to test."),
             ("締切は2031-02-03です。", "締切は2031-04-05です。"),
+            (
+                "NOTE: Total spending is capped at $300; exceeding it needs explicit approval.",
+                "NOTE: Never let total spending pass $979 without explicit approval.",
+            ),
+            ("Report the time in Zone/Rdlnk.", "Report all times in Zone/Dxcvk."),
         ] {
             assert!(replaces(older, newer), "{older} / {newer}");
         }
@@ -157,6 +174,10 @@ mod tests {
             ("The invoice exporter takes 45 ms.", "The invoice exporter holds 3000 rows at most."),
             ("Never push to main.", "Always run the tests."),
             ("Use tabs.", "Write the docs."),
+            // What both are labelled as, they are not about.
+            ("USER PREFERENCE: My contact code is HZE-8711.", "USER PREFERENCE: I want code in Python."),
+            // Nothing takes the place of the address.
+            ("The naming in `a_b` is uneven, the dashboard: https://d.example.org/3", "The naming in `c_d` is uneven."),
         ] {
             assert!(!replaces(older, newer), "{older} / {newer}");
         }
