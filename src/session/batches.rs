@@ -167,7 +167,7 @@ impl Batches {
             ledger.merge(batch.ledger.clone());
         }
         let session = (self.kept == Kept::InArchive).then_some(self.session.as_str());
-        view(&batches, clip(how), &ledger, session)
+        view(&batches, clip(how), &ledger, session, how.summarizing.limit)
     }
 
     /// The batches that were made now.

@@ -46,6 +46,19 @@ impl Batch {
         format!("[depth:{depth}|start:{}|end:{}|count:{n_messages}]", time(self.start), time(self.end))
     }
 
+    /// The depth and the times to the minute, for a view that has no room for more: `[depth:N|START/END]`.
+    #[must_use]
+    pub fn mark(&self) -> String {
+        let minute = |time: Timestamp| time.strftime("%Y-%m-%dT%H:%MZ").to_string();
+        let times = match (self.start.map(minute), self.end.map(minute)) {
+            (Some(start), Some(end)) if start.get(..10) == end.get(..10) => {
+                format!("{start}/{}", end.get(11..).unwrap_or_default())
+            }
+            (start, end) => [start, end].map(|time| time.unwrap_or_else(|| "-".to_owned())).join("/"),
+        };
+        format!("[depth:{}|{times}]", self.depth)
+    }
+
     /// The batch as it is stored, its ledger aside: the header, a newline, the text.
     #[must_use]
     pub fn stored(&self) -> String {

@@ -16,17 +16,22 @@ const STATE_OF_MESSAGES: u64 = 150;
 const MOST_MESSAGES: u64 = 500;
 
 /// The head of a conversation whose older messages are in `batches`: the first and the last of them as `clip` says,
-/// how to read those between, and what `ledger` knows. `session` is what the archive keeps them under.
+/// how to read those between, and what `ledger` knows. `session` is what the archive keeps them under, and `limit` is what each
+/// of them may have.
 ///
 /// Summaries carry on those before them: an item that stands in a later one that is shown is not shown before, nor is one that a
-/// later one replaces.
+/// later one replaces. A single summary that is so short that its frame would be over a tenth of the view gets a shorter
+/// one (K-05).
 #[must_use]
-pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str>) -> String {
+pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str>, limit: Tokens) -> String {
+    if let Some(short) = short_view(batches, ledger, session, limit) {
+        return short;
+    }
     let n_first = batches.len().min(clip.first as usize);
     let (first, rest) = batches.split_at(n_first);
     let (between, last) = rest.split_at(rest.len().saturating_sub(clip.last as usize));
     let mut shown = Shown::default();
-    let recent = section("## Recent context", last, &mut shown);
+    let recent = section(RECENT, last, &mut shown);
     let earliest = section("## Earliest context", first, &mut shown);
     let mut parts = vec![opening(batches, session)];
     parts.extend(earliest);
@@ -34,29 +39,57 @@ pub fn view(batches: &[Batch], clip: Clip, ledger: &Ledger, session: Option<&str
         parts.push(omitted(between, session));
     }
     parts.extend(recent);
+    parts.extend(state(&parts, batches, ledger, limit));
+    parts.join("\n\n")
+}
+
+/// The title of the batches that are shown last.
+const RECENT: &str = "## Recent context";
+/// The most of a view, in percent, that is not what was said (K-05).
+const FRAME: usize = 10;
+
+/// The view of a single batch whose frame would take more than its part.
+fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, limit: Tokens) -> Option<String> {
+    let [only] = batches else { return None };
+    let text = news(&only.text, &mut Shown::default());
+    let frame = opening(batches, session).len() + RECENT.len() + only.header().len();
+    if frame * (100 - FRAME) <= text.len() * FRAME {
+        return None;
+    }
+    let messages = messages(batches);
+    let opening = format!("[Context Summary of {messages}. Originals: `ctxc archive search WORDS`]");
+    let mut parts = vec![format!("{opening}\n{}\n{text}", only.mark())];
+    parts.extend(state(&parts, batches, ledger, limit));
+    Some(parts.join("\n\n"))
+}
+
+/// What is told of the ledger behind `parts`.
+fn state(parts: &[String], batches: &[Batch], ledger: &Ledger, limit: Tokens) -> Option<String> {
     let told: u64 = parts.iter().map(|part| chars4(part).0).sum();
     let (fewest, most) = STATE_BETWEEN;
     let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
     let for_messages = n_messages.min(MOST_MESSAGES) * STATE_OF_MESSAGES / 100;
-    let state = ledger.told(Tokens((told * STATE / 100).max(for_messages).clamp(fewest, most)));
-    if !state.is_empty() {
-        parts.push(format!("## State\n\n{STATE_IS}\n\n{state}"));
-    }
-    parts.join("\n\n")
+    // Where a summary has little room, so has the ledger.
+    let least = for_messages.max(fewest).min(limit.0 * STATE / 100);
+    let state = ledger.told(Tokens((told * STATE / 100).max(least).min(most)));
+    (!state.is_empty()).then(|| format!("## State\n\n{STATE_IS}\n\n{state}"))
 }
 
 fn opening(batches: &[Batch], session: Option<&str>) -> String {
-    let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
-    let messages = if n_messages == 1 { "message" } else { "messages" };
-    let session = option(session);
-    format!(
-        "[Context Summary of {n_messages} earlier {messages} by ctxc. Originals: `ctxc archive search WORDS{session}`]"
-    )
+    let (messages, session) = (messages(batches), option(session));
+    format!("[Context Summary of {messages} by ctxc. Originals: `ctxc archive search WORDS{session}`]")
 }
 
-/// The option that names the session in a command.
+/// How many messages the batches stand for.
+fn messages(batches: &[Batch]) -> String {
+    let n_messages: u64 = batches.iter().map(|batch| batch.n_messages).sum();
+    format!("{n_messages} earlier {}", if n_messages == 1 { "message" } else { "messages" })
+}
+
+/// The option that names the session in a command: by the beginning of an id, which is enough to find it.
 fn option(session: Option<&str>) -> String {
-    session.map(|session| format!(" --session {session}")).unwrap_or_default()
+    let beginning = |session: &str| session.get(..8).filter(|_| session.len() == 36).unwrap_or(session).to_owned();
+    session.map(|session| format!(" --session {}", beginning(session))).unwrap_or_default()
 }
 
 /// Batches under `title`; the newest is read first, so that what it says is not said in those before.
@@ -162,12 +195,14 @@ fn omitted(between: &[Batch], session: Option<&str>) -> String {
 mod tests {
     use super::*;
 
+    const LIMIT: Tokens = Tokens(4096);
+
     fn batches(n_batches: u64) -> Vec<Batch> {
         (1..=n_batches).map(|n| Batch { n_messages: 20, text: format!("what {n} said"), ..Batch::default() }).collect()
     }
 
     fn shown(n_batches: u64) -> String {
-        view(&batches(n_batches), Clip::default(), &Ledger::default(), Some("s1"))
+        view(&batches(n_batches), Clip::default(), &Ledger::default(), Some("s1"), LIMIT)
     }
 
     // F-07 [000 AC3.2]
@@ -205,6 +240,44 @@ mod tests {
         assert!(!view.contains("what 3 ") && !view.contains("what 4 "));
     }
 
+    // K-05
+    #[test]
+    fn k_05_a_frame_takes_a_tenth_of_a_view_or_says_only_how_to_find_the_originals() {
+        let of = |n_items: u64| {
+            let items: Vec<String> =
+                (0..n_items).map(|n| format!("- The port of service_{n} is {}.", 4000 + n)).collect();
+            let text = format!("Constraints:\n{}", items.join("\n"));
+            let batch = Batch { n_messages: 20, text: text.clone(), ..Batch::default() };
+            let view = view(&[batch], Clip::default(), &Ledger::default(), Some("s1"), LIMIT);
+            (view.len() - text.len(), view)
+        };
+        for n_items in [60, 200] {
+            let (frame, view) = of(n_items);
+            assert!(frame * 10 <= view.len() && view.contains("[depth:0|") && view.contains("--session s1"), "{view}");
+        }
+        let (frame, view) = of(3);
+        assert!(frame <= 100 && view.starts_with("[Context Summary of 20 earlier messages."), "{view}");
+        assert!(
+            view.contains("`ctxc archive search WORDS`") && view.contains("\n[depth:0|-/-]\nConstraints:"),
+            "{view}"
+        );
+    }
+
+    // K-07
+    #[test]
+    fn k_07_where_summaries_have_little_room_so_has_the_ledger() {
+        let mut ledger = Ledger::default();
+        for n in 0..40 {
+            ledger.touch(&format!("/p/some/folder/file_{n}.rs"), super::super::Action::Edited);
+        }
+        let batch = Batch { n_messages: 400, text: "what was said".to_owned(), ..Batch::default() };
+        let state = |limit: u64| {
+            let view = view(std::slice::from_ref(&batch), Clip::default(), &ledger, None, Tokens(limit));
+            chars4(view.split_once("## State").map_or("", |(_, state)| state)).0
+        };
+        assert!(state(300) <= 100 && state(300) < state(4096), "{} {}", state(300), state(4096));
+    }
+
     #[test]
     fn what_is_said_below_is_not_said_above() {
         let batch = |text: &str| Batch { n_messages: 20, text: text.to_owned(), ..Batch::default() };
@@ -215,7 +288,7 @@ mod tests {
         ];
         let mut ledger = Ledger::default();
         ledger.touch("/p/a.rs", super::super::Action::Edited);
-        insta::assert_snapshot!(view(&batches, Clip::default(), &ledger, None), @r"
+        insta::assert_snapshot!(view(&batches, Clip::default(), &ledger, None, LIMIT), @r"
         [Context Summary of 60 earlier messages by ctxc. Originals: `ctxc archive search WORDS`]
 
         ## Earliest context
@@ -256,7 +329,7 @@ mod tests {
             batch("Constraints:\n- Don't use Playwright.\n- The cap of the cache is 400 rows.\n- Never push."),
             batch("Constraints:\n- Use Playwright MCP to test.\n- The cap of the cache is 900 rows."),
         ];
-        let view = view(&batches, Clip::default(), &Ledger::default(), None);
+        let view = view(&batches, Clip::default(), &Ledger::default(), None, LIMIT);
         assert!(
             view.contains("- Never push.") && view.contains("900 rows") && view.contains("Playwright MCP"),
             "{view}"

@@ -195,7 +195,10 @@ pub(super) fn tokens<'t>(word: Word<'t>, mut each: impl FnMut(&'t str)) {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weights {
     path: f32,
+    /// At first, and for each byte.
     identifier: (f32, f32),
+    /// The same for one with digits behind a dash, as tickets have: `ABC-123`.
+    code: (f32, f32),
     number: f32,
     version: f32,
     /// The factor on plain words.
@@ -214,15 +217,24 @@ impl Weights {
     pub(super) const TEXT: Self = Self {
         path: 7.5,
         identifier: (5.0, 0.06),
+        code: (5.0, 0.06),
         number: 8.0,
         version: 8.5,
         plain: 0.7,
         name: 0.0,
         evenness: EVENNESS,
     };
-    /// For a summary of many messages, where what was said counts more than the figures in it.
-    pub(super) const SUMMARY: Self =
-        Self { path: 5.0, identifier: (3.5, 0.06), number: 4.5, version: 5.5, plain: 0.7, name: 2.2, evenness: 0.0 };
+    /// For a summary of many messages: these are full of identifiers, so that each says less than a figure, a place or a ticket.
+    pub(super) const SUMMARY: Self = Self {
+        path: 7.0,
+        identifier: (2.0, 0.06),
+        code: (7.0, 0.0),
+        number: 6.5,
+        version: 6.5,
+        plain: 0.7,
+        name: 2.2,
+        evenness: 0.0,
+    };
 
     /// What a token is worth when it is new. Long facts are worth more than short ones, for they are rarer and take more
     /// room; of Japanese, the characters more than the endings.
@@ -233,7 +245,11 @@ impl Weights {
             Shape::Url => 7.0 + 0.2 * len.min(40.0),
             Shape::Version => self.version,
             Shape::Hash => 9.0 + 0.12 * len,
-            Shape::Identifier => self.identifier.0 + self.identifier.1 * len,
+            Shape::Identifier => {
+                let is_code = token.split_once('-').is_some_and(|(_, rest)| rest.bytes().any(|b| b.is_ascii_digit()));
+                let (first, each) = if is_code { self.code } else { self.identifier };
+                first + each * len
+            }
             Shape::Number => self.number,
             Shape::Ideographs if token.chars().all(|c| ('\u{3040}'..='\u{309f}').contains(&c)) => 0.1,
             Shape::Ideographs => 0.6,

@@ -13,6 +13,24 @@ struct Section {
     /// How many of them are told.
     n_told: usize,
     layout: Layout,
+    /// Whether work cannot go on without it.
+    matters: bool,
+}
+
+/// Tells items of the sections in turn, so that none of them takes the room of all others.
+fn fill(sections: &mut [Section], n_tokens: &mut u64, limit: Tokens) {
+    let mut has_grown = true;
+    while std::mem::take(&mut has_grown) {
+        for section in &mut *sections {
+            let Some(item) = section.next() else { continue };
+            let size = chars4(item).0 + 2;
+            if *n_tokens + size <= limit.0 {
+                *n_tokens += size;
+                section.n_told += 1;
+                has_grown = true;
+            }
+        }
+    }
 }
 
 /// How items stand.
@@ -25,30 +43,23 @@ enum Layout {
 }
 
 impl Ledger {
-    /// The ledger as text of about `limit` tokens at most: the most important rows, and the number of others.
+    /// The ledger as text of about `limit` tokens at most: the most important rows, and the number of others. What went well
+    /// and what was only looked at is told in the room that all else leaves.
     #[must_use]
     pub fn told(&self, limit: Tokens) -> String {
         let mut sections = self.sections();
         sections.retain(|section| !section.items.is_empty());
         let mut n_tokens: u64 = sections.iter().map(|section| chars4(section.title).0 + 5).sum();
-        // In turn, so that no section takes the room of all others.
-        let mut has_grown = true;
-        while std::mem::take(&mut has_grown) {
-            for section in &mut sections {
-                let Some(item) = section.next() else { continue };
-                let size = chars4(item).0 + 2;
-                if n_tokens + size <= limit.0 {
-                    n_tokens += size;
-                    section.n_told += 1;
-                    has_grown = true;
-                }
-            }
-        }
+        let n_mattering = sections.iter().take_while(|section| section.matters).count();
+        let (mattering, rest) = sections.split_at_mut(n_mattering);
+        fill(mattering, &mut n_tokens, limit);
+        fill(rest, &mut n_tokens, limit);
         sections.iter().map(Section::told).collect::<Vec<_>>().join("\n")
     }
 
     fn sections(&self) -> Vec<Section> {
-        let section = |title, layout, items| Section { title, items, n_told: 0, layout };
+        let section = |title, layout, items| Section { title, items, n_told: 0, layout, matters: true };
+        let beside = |section| Section { matters: false, ..section };
         let lines = |n_most, title, items| section(title, Layout::Lines(n_most), items);
         let files = |action| section(title_of(action), Layout::Inline, self.files_of(action));
         vec![
@@ -58,9 +69,9 @@ impl Ledger {
             files(Action::Created),
             files(Action::Edited),
             files(Action::Deleted),
-            lines(8, "Commands that succeeded when last run", self.commands_that(Ends::Well)),
-            lines(4, "Commands whose status is not known", self.commands_that(Ends::Untold)),
-            files(Action::Read),
+            beside(lines(8, "Commands that succeeded when last run", self.commands_that(Ends::Well))),
+            beside(lines(4, "Commands whose status is not known", self.commands_that(Ends::Untold))),
+            beside(files(Action::Read)),
         ]
     }
 
@@ -167,7 +178,7 @@ impl Section {
     }
 
     fn told(&self) -> String {
-        let Self { title, items, n_told, layout } = self;
+        let Self { title, items, n_told, layout, .. } = self;
         let told = items.get(..*n_told).unwrap_or_default();
         let n_more = items.len() - told.len();
         let more = match (n_more, told.len()) {

@@ -14,13 +14,14 @@ use super::summary::heading_units;
 const fn lift(section: Section) -> Lift {
     let (bonus, share) = match section {
         Section::Goal => (14.0, 0.3),
-        Section::Constraints => (16.0, 0.8),
-        Section::Decided => (12.0, 0.3),
+        // What somebody laid down holds, however much of it there is.
+        Section::Constraints => (13.0, f32::INFINITY),
+        Section::Decided => (14.0, 0.4),
         Section::Open => (10.0, 0.2),
-        Section::Failed => (8.0, 0.2),
+        Section::Failed => (10.0, 0.3),
         Section::Asked => (3.0, 0.4),
         Section::Done | Section::Found => (3.0, 0.2),
-        Section::Also => (0.0, 0.3),
+        Section::Also => (3.0, 0.4),
     };
     Lift { bonus, share }
 }
@@ -32,7 +33,7 @@ struct Lift {
 }
 
 /// What every item costs besides its units, so that slivers do not win by their shortness.
-const OVERHEAD: usize = 20;
+const OVERHEAD: usize = 12;
 /// So much of what a candidate carries has to be new, or it says what was said before.
 const LEAST_NEW: f32 = 0.3;
 /// The same for one that decides, demands or reports: it does so about what was said before.

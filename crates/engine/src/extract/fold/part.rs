@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::super::bonds::is_question;
 use super::super::features::units;
-use super::section::{Author, Section, is_labelled};
+use super::section::{Author, Section};
 use super::summary;
-use crate::language::{Classes, PieceKind, classes, reports_error, segment};
+use crate::language::{Classes, PieceKind, classes, is_goal, label, reports_error, segment};
 use crate::{Prompts, Summarise};
 
 /// A text to be parted.
@@ -119,7 +119,8 @@ fn set_goal<'t>(
 ) {
     // What somebody lays down, and nothing else, holds beside what is worked on.
     let is_rule = |text: &str| Section::of(text, classes(text), Author::Person) == Section::Constraints;
-    let lays_down = |text: &str| is_labelled(text) || segment(text).iter().all(|piece| is_rule(piece.text));
+    let lays_down =
+        |text: &str| label(text).is_some() && !is_goal(text) || segment(text).iter().all(|piece| is_rule(piece.text));
     let is_goal = |part: &Part<'_>| {
         let size = units(&part.text);
         part.role == Role::Prompt && size >= GOAL && !(size <= SHORT_PROMPT && lays_down(&part.text))
@@ -161,14 +162,20 @@ fn report<'t>(text: &'t str, shorten: fn(&'t str, usize) -> Cow<'t, str>) -> Cow
     let first = lines.next().unwrap_or_default();
     let mut kept = vec![first];
     let mut left = SHORT.saturating_sub(units(first));
-    for line in lines.filter(|line| reports_error(line) && !first.contains(line.trim())) {
-        // A line with a name says what the one without says too.
-        if units(line) < left && !kept.iter().any(|known| line.split_whitespace().all(|word| known.contains(word))) {
+    for line in lines.filter(|line| reports_error(line)) {
+        if units(line) < left && says_more(line, &kept) {
             left -= units(line) + 1;
             kept.push(line);
         }
     }
     if kept.len() == 1 { shorten(text, SHORT) } else { Cow::Owned(kept.join("\n")) }
+}
+
+/// Whether the line has a word that none of `known` has, apart from how runners of tests write the outcome of each.
+fn says_more(line: &str, known: &[&str]) -> bool {
+    let is_known = |word: &str| known.iter().any(|line| line.contains(word));
+    let word_of_runner = |word: &str| ["test", "FAILED", "FAIL", "failed"].contains(&word);
+    line.split_whitespace().any(|word| word.contains(char::is_alphanumeric) && !word_of_runner(word) && !is_known(word))
 }
 
 /// The question with which `text` ends.
@@ -235,12 +242,16 @@ impl Role {
 }
 
 impl Part<'_> {
-    /// Whether it only names a file that was changed: the ledger knows it.
+    /// Whether it only tells what the ledger knows: a file that was changed, or the tests that failed in a run.
     pub(super) fn is_in_ledger(&self) -> bool {
         let changes = ["Edit ", "MultiEdit ", "Write ", "NotebookEdit "];
-        self.role == Role::Tool
-            && !self.text.contains([':', '\n'])
-            && changes.iter().any(|verb| self.text.starts_with(verb))
+        let is_change = !self.text.contains([':', '\n']) && changes.iter().any(|verb| self.text.starts_with(verb));
+        let mut lines = self.text.lines().map(str::trim);
+        let names_tests = |line: &str| ["failed: ", "test result: "].iter().any(|start| line.starts_with(start));
+        let is_run = lines.next().is_some_and(|first| first.contains("failed: exit code "))
+            && lines.next().is_some_and(|line| line.starts_with("failed: "))
+            && lines.all(names_tests);
+        self.role == Role::Tool && (is_change || is_run)
     }
 
     /// The section of a part that is one item; `None` where it is parted.

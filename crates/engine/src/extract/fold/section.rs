@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::language::{Classes, Shape, pairs, reports_error, words};
+use crate::language::{Classes, Shape, Word, label, pairs, reports_error, words};
 
 /// What an item of a summary is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +89,7 @@ impl Section {
 
     fn of_person(text: &str, classes: Classes) -> Self {
         let marks = Marks::of(text);
-        if marks.demands || classes.has(Classes::RULE) || is_labelled(text) {
+        if marks.demands || classes.has(Classes::RULE) || label(text).is_some() {
             Self::Constraints
         } else if marks.decides {
             Self::Decided
@@ -114,14 +114,21 @@ impl Section {
     }
 }
 
-/// Words that lay down a rule, a limit, a preference or a state, beside those of [`Classes::RULE`].
-const DEMANDS: &str = "prefer prefers preferred preference preferences want wants cap capped limit limits limited deadline due budget \
-    quota currently only most least under maximum minimum max min owner owns owned reviews reviewer approves approval until timezone \
-    codename region weekday style convention agreed policy embargo freeze keep leave \
-    muss müssen darf dürfen soll nur höchstens mindestens niemals immer frist grenze bevorzugt \
-    doit doivent jamais toujours seulement limite préfère préfèrent échéance maximum \
-    debe deben nunca siempre solo sólo límite prefiere plazo máximo mínimo \
+/// Words that lay down a rule or a preference, beside those of [`Classes::RULE`].
+const DEMANDS: &str = "prefer prefers preferred preference preferences want wants owner owns owned reviews reviewer until convention \
+    agreed policy embargo freeze \
+    muss müssen darf dürfen soll höchstens mindestens niemals immer bevorzugt \
+    doit doivent jamais toujours préfère préfèrent \
+    debe deben nunca siempre prefiere \
     必须 必須 必ず 禁止 不要 只能 不得 最多 至少 截止 期限 上限 だけ 好み 希望";
+/// Words of limits and states: they lay something down where they stand with a value.
+const LIMITS: &str = "cap capped limit limits limited deadline due budget quota currently most least under maximum minimum max min \
+    approves approval timezone codename region weekday style \
+    frist grenze limite échéance límite plazo máximo mínimo";
+/// Words that lay something down where a command begins with them.
+const COMMANDS: &str = "only keep leave nur seulement solo sólo";
+/// What a command may stand behind.
+const BEFORE_COMMANDS: &str = "please but and or then also just so always bitte aber und mais et pero y";
 /// Words with which something is decided.
 const DECIDES: &str = "decided decide decision chose chosen picked settled agreed opted rejected dropped switched \
     entschieden verworfen gewählt décidé choisi rejeté decidido elegido descartado \
@@ -134,14 +141,6 @@ const DONE: &str = "fixed resolved implemented added created completed finished 
 /// Words of what is left to do.
 const OPEN: &str = "todo fixme next remaining remains pending later tbd blocked outstanding unresolved awaiting \
     offen ausstehend nächster verbleibend restant prochaine pendiente próximo siguiente 待办 下一 接下 次の 今後 残り 未完 残る";
-
-/// Whether the statement starts with a label in capitals: "NOTE: ...".
-pub(super) fn is_labelled(text: &str) -> bool {
-    let Some((label, _)) = text.split_once(": ") else { return false };
-    (3..=24).contains(&label.len())
-        && label.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b' ')
-        && !matches!(label, "TODO" | "FIXME")
-}
 
 /// What the words of a statement give away.
 #[derive(Clone, Copy, Default)]
@@ -161,6 +160,11 @@ struct Marks {
 
 /// The lists of words that a text in lower case has one of, as bits.
 fn lists_in(lower: &str) -> u8 {
+    words(lower).fold(0, |found, word| found | lists_of(word))
+}
+
+/// The lists that have the word, or where no space parts words, any two characters of it.
+fn lists_of(word: Word<'_>) -> u8 {
     static LISTED: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
         let mut listed = HashMap::new();
         for (list, bit) in LISTS {
@@ -168,12 +172,28 @@ fn lists_in(lower: &str) -> u8 {
         }
         listed
     });
-    words(lower).fold(0, |found, word| {
-        let of = |word| LISTED.get(word).copied().unwrap_or_default();
-        // Where no space parts words, any two characters may be one.
-        let parts =
-            if word.shape == Shape::Ideographs { pairs(word.text).fold(0, |all, pair| all | of(pair)) } else { 0 };
-        found | parts | of(word.text)
+    let of = |word: &str| LISTED.get(word).copied().unwrap_or_default();
+    let parts = if word.shape == Shape::Ideographs { pairs(word.text).fold(0, |all, pair| all | of(pair)) } else { 0 };
+    parts | of(word.text)
+}
+
+/// Whether `text`, or a part of it behind a comma, begins with a word that makes it a command.
+fn commands(lower: &str) -> bool {
+    lower.split([',', ';', ':', '.']).any(|part| {
+        let mut lists = words(part).map(lists_of).skip_while(|lists| lists & BEFORE_COMMAND != 0);
+        lists.next().is_some_and(|lists| lists & COMMAND != 0)
+    })
+}
+
+/// Whether the text gives a value: a number, a name, a path, an address, a code.
+fn has_value(text: &str) -> bool {
+    words(text).any(|word| match word.shape {
+        Shape::Ideographs => false,
+        Shape::Plain => {
+            let is_name = word.at > 0 && word.text.starts_with(char::is_uppercase);
+            is_name && word.text.contains(char::is_lowercase) || word.text.contains(|c: char| c.is_ascii_digit())
+        }
+        _ => true,
     })
 }
 
@@ -181,7 +201,18 @@ const DEMAND: u8 = 1;
 const DECISION: u8 = 2;
 const DEED: u8 = 4;
 const REMAINDER: u8 = 8;
-const LISTS: [(&str, u8); 4] = [(DEMANDS, DEMAND), (DECIDES, DECISION), (DONE, DEED), (OPEN, REMAINDER)];
+const LIMIT: u8 = 16;
+const COMMAND: u8 = 32;
+const BEFORE_COMMAND: u8 = 64;
+const LISTS: [(&str, u8); 7] = [
+    (DEMANDS, DEMAND),
+    (DECIDES, DECISION),
+    (DONE, DEED),
+    (OPEN, REMAINDER),
+    (LIMITS, LIMIT),
+    (COMMANDS, COMMAND),
+    (BEFORE_COMMANDS, BEFORE_COMMAND),
+];
 
 impl Marks {
     fn of(text: &str) -> Self {
@@ -193,6 +224,8 @@ impl Marks {
         let has_done = has(DEED) || any(&["✅", "[x]", "✓"]);
         Self {
             demands: has(DEMAND)
+                || has(LIMIT) && has_value(text)
+                || has(COMMAND) && (has_value(text) || commands(&lower))
                 || any(&["from now on", "no more than", "not more than", "ab jetzt", "désormais", "a partir de ahora"]),
             decides: has(DECISION) || any(&["will use", "we use ", "went with", "going with", "moved to "]),
             has_done,
@@ -247,6 +280,11 @@ mod tests {
             ("I prefer tabs.", Section::Constraints),
             ("Nur im Testsystem ausrollen.", Section::Constraints),
             ("必ずテストを実行する", Section::Constraints),
+            ("Please only edit the docs.", Section::Constraints),
+            ("The deadline is 2031-02-03.", Section::Constraints),
+            // A word of limits without a value lays nothing down.
+            ("Retries back off with jitter, capped at thirty seconds.", Section::Asked),
+            ("Writes go through a queue; the lock is only a backstop.", Section::Asked),
             ("Add a button to the page.", Section::Asked),
         ] {
             assert_eq!(of(text, Author::Person), section, "{text}");

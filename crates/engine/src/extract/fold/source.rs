@@ -12,7 +12,7 @@ use super::part::{Part, Role};
 use super::section::Section;
 use super::summary::item_units;
 use crate::Prompts;
-use crate::language::{Classes, Join, Piece, PieceKind, Statement, replaced, segment};
+use crate::language::{Classes, Join, Piece, PieceKind, Statement, replaced, segment, without_label};
 
 /// What may become an item.
 pub(super) struct Candidate<'t> {
@@ -93,10 +93,12 @@ fn without_replaced(candidates: &mut Vec<Candidate<'_>>) {
         if !has_lost {
             return true;
         }
+        // How often something was said says nothing without it.
+        let says_something = kept.iter().any(|piece| !piece.starts_with("(x"));
         let kept = kept.join(" ");
         candidate.cost = item_units(&kept);
         candidate.text = Cow::Owned(kept);
-        !candidate.text.is_empty()
+        says_something
     });
 }
 
@@ -127,7 +129,9 @@ impl<'t> Parting<'_, 't> {
     /// The part as one item.
     fn whole(&self, section: Section, range: Range<usize>, prompts: Prompts) -> Option<Candidate<'t>> {
         let Part { text, role, zone } = self.part;
-        let text = Cow::Borrowed(text.trim());
+        let text = text.trim();
+        // What a heading of ours says too costs room where there is a limit.
+        let text = Cow::Borrowed(if prompts == Prompts::Compete { without_label(text) } else { text });
         let is_of_person =
             matches!(role, Role::Prompt | Role::Task | Role::Goal | Role::Item(Section::Asked | Section::Goal));
         let is_prompt = prompts == Prompts::Whole && is_of_person;

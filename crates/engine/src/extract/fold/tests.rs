@@ -198,6 +198,32 @@ fn k_05_what_no_longer_holds_is_gone_and_answers_have_their_questions() {
     ");
 }
 
+// K-05, K-07
+#[test]
+fn k_07_labels_and_runs_that_the_ledger_knows_take_no_room() {
+    let messages = [
+        said("user", "HARD CONSTRAINT: Never push to main."),
+        said(
+            "tool",
+            "Bash cargo test a failed: exit code 101\nfailed: a::b\ntest a::b ... FAILED\ntest result: FAILED. 1 failed",
+        ),
+        said("tool", "Bash make failed: exit code 2\nFATAL: the cache lost its lease 9ad2d734e"),
+        said("user", "Noted, go on with the cache then."),
+        said("user", "Noted, go on with the cache then."),
+    ];
+    assert_snapshot!(fold("", &messages, 400), @"
+    Goal:
+    - Noted, go on with the cache then.
+
+    Constraints:
+    - Never push to main.
+
+    Failed:
+    - Bash make failed: exit code 2
+      FATAL: the cache lost its lease 9ad2d734e
+    ");
+}
+
 // K-05: without a limit for prompts, all stand whole.
 #[test]
 fn k_05_prompts_stand_whole_beside_the_limit() {
