@@ -36,8 +36,8 @@ def text(path):
 
 def compact(source, target, budget, archive, *options):
     """Compacts all messages into one summary, so that all that is left has at most `budget` characters. The text."""
-    limit = budget // 4 - 40
-    for _ in range(6):
+    limit = budget // 4
+    for _ in range(12):
         Path(target).unlink(missing_ok=True)
         limit = max(limit, MIN)
         run("compact", source, "-o", target, "--force", "--engine", "extract", "--keep-recent", "0", "--chunk-size", "1000000",
