@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
@@ -25,13 +26,21 @@ use ctxc_core::apply::{Rewrite, ThinkingReach, pruning};
 use ctxc_core::plan::Roles;
 
 /// A call as the client makes it, and as it comes back with the conversation.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Asked {
     /// The name of the tool as the client calls it.
     tool: String,
-    /// What it was called with, and what the client says of the call.
-    #[serde(flatten)]
+    /// What it was called with, and what the client says of the call: all other keys.
     arguments: Map<String, Value>,
+}
+
+impl<'de> Deserialize<'de> for Asked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut arguments = Map::deserialize(deserializer)?;
+        let tool = arguments.shift_remove("tool").ok_or_else(|| D::Error::missing_field("tool"))?;
+        let tool = String::deserialize(tool).map_err(D::Error::custom)?;
+        Ok(Self { tool, arguments })
+    }
 }
 
 /// What the client says of a call beside its arguments.

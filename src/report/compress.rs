@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::calls::{Calls, CallsReport, TaskCalls};
-use super::envelope::{ContextUsage, Report, SessionRef};
+use super::envelope::Report;
 use super::facts::{FactsReader, FactsReport, Lost, TaskFacts};
 use super::look::Look;
 use super::rewritten::{BeforeAfter, Rewritten};
@@ -21,7 +21,7 @@ use ctxc_transcript::text::Tokens;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct CompressReport {
     /// What every rewrite tells.
-    #[serde(flatten)]
+    #[serde(skip)]
     pub rewritten: Rewritten,
     /// The engine.
     pub engine: &'static str,
@@ -45,12 +45,8 @@ pub struct CompressReport {
 }
 
 impl Report for CompressReport {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.rewritten.session)
-    }
-
-    fn context(&self) -> Option<ContextUsage> {
-        Some(self.rewritten.context())
+    fn rewritten(&self) -> Option<&Rewritten> {
+        Some(&self.rewritten)
     }
 }
 

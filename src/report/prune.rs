@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::envelope::{ContextUsage, Report, SessionRef};
+use super::envelope::Report;
 use super::look::Look;
 use super::rewritten::{BeforeAfter, Rewritten};
 use super::size::{bytes, count, counted};
@@ -17,7 +17,7 @@ use ctxc_transcript::text::Tokens;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct PruneReport {
     /// What every rewrite tells.
-    #[serde(flatten)]
+    #[serde(skip)]
     pub rewritten: Rewritten,
     /// A row for each rule that was applied, also where it matched nothing.
     pub rules: Vec<RuleRow>,
@@ -30,12 +30,8 @@ pub struct PruneReport {
 }
 
 impl Report for PruneReport {
-    fn session(&self) -> Option<&SessionRef> {
-        Some(&self.rewritten.session)
-    }
-
-    fn context(&self) -> Option<ContextUsage> {
-        Some(self.rewritten.context())
+    fn rewritten(&self) -> Option<&Rewritten> {
+        Some(&self.rewritten)
     }
 }
 

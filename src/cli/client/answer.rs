@@ -48,25 +48,16 @@ impl Request {
     }
 }
 
-/// What the client is answered.
+/// What the client is answered where something was compacted.
 #[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Answer {
-    /// Nothing is compacted.
-    Skip {
-        /// Why not.
-        skip: String,
-    },
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Answer {
     /// These messages take the place of all.
-    #[serde(rename_all = "camelCase")]
-    Compacted {
-        /// The messages.
-        messages: Vec<Box<RawValue>>,
-        /// Context usage before.
-        tokens_before: Tokens,
-        /// The size of the context after.
-        tokens_after: Tokens,
-    },
+    pub(super) messages: Vec<Box<RawValue>>,
+    /// Context usage before.
+    pub(super) tokens_before: Tokens,
+    /// The size of the context after.
+    pub(super) tokens_after: Tokens,
 }
 
 /// The messages that are given back.

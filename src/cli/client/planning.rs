@@ -64,11 +64,11 @@ pub(crate) struct Plan {
     pub(crate) records: Vec<Record>,
 }
 
-/// Plans what takes the place of the conversation of `request`.
+/// Plans what takes the place of the conversation of `request`; `None` where nothing can be compacted.
 ///
 /// # Errors
 /// On any doubt: when the transcript cannot be read, or the result would not be smaller.
-pub(crate) fn plan(request: &Request, how: &How, ui: &Ui) -> Result<Plan, CommandError> {
+pub(crate) fn plan(request: &Request, how: &How, ui: &Ui) -> Result<Option<Plan>, CommandError> {
     let messages =
         request.messages.iter().map(|raw| serde_json::from_str(raw.get())).collect::<Result<Vec<Message>, _>>();
     let mut messages = messages.context("read the messages of the client")?;
@@ -94,12 +94,9 @@ pub(crate) fn plan(request: &Request, how: &How, ui: &Ui) -> Result<Plan, Comman
         (false, rewrite)
     };
     if !is_compacted && rewrite.is_nothing() {
-        return Ok(Plan {
-            answer: Answer::Skip { skip: "ctxc found nothing to compact".to_owned() },
-            records: Vec::new(),
-        });
+        return Ok(None);
     }
-    conversation.give(request, raw, before, note.as_deref(), is_compacted, rewrite)
+    conversation.give(request, raw, before, note.as_deref(), is_compacted, rewrite).map(Some)
 }
 
 /// Whether `text` is a view that ctxc wrote.
@@ -324,7 +321,7 @@ impl<'a> Conversation<'a> {
         if after.0.saturating_mul(20) > before.0.saturating_mul(most) {
             return Err(anyhow!("too little would be saved: {} of {} tokens remain", after.0, before.0).into());
         }
-        let answer = Answer::Compacted { messages: given.out, tokens_before: before, tokens_after: after };
+        let answer = Answer { messages: given.out, tokens_before: before, tokens_after: after };
         Ok(Plan { answer, records })
     }
 

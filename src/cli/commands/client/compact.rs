@@ -61,18 +61,22 @@ pub(super) fn compact(context: &Context<'_>) -> Result<Completion, CommandError>
     let ui = context.ui;
     let how = &how(context)?;
     let request: Request = serde_json::from_str(&read_input()?).context("read the request of the client")?;
-    let Plan { answer, records } = plan(&request, how, ui)?;
-    if let Keep::In(url) = &how.rewriting.keep
-        && !records.is_empty()
-    {
-        allow_on_server(url, how.rewriting.on_server, false, ui)?;
-        let mut archive = archives::open(url)?;
-        records.iter().try_for_each(|record| archive.put_record(record))?;
-        archive.commit()?;
-    }
+    let answer = if let Some(Plan { answer, records }) = plan(&request, how, ui)? {
+        if let Keep::In(url) = &how.rewriting.keep
+            && !records.is_empty()
+        {
+            allow_on_server(url, how.rewriting.on_server, false, ui)?;
+            let mut archive = archives::open(url)?;
+            records.iter().try_for_each(|record| archive.put_record(record))?;
+            archive.commit()?;
+        }
+        serde_json::to_string(&answer)?
+    } else {
+        json!({"skip": "ctxc found nothing to compact"}).to_string()
+    };
     // Bytes as they are: these texts go back into the conversation.
     let mut out = ui.output();
-    serde_json::to_writer(&mut out, &answer)?;
+    out.write_all(answer.as_bytes())?;
     out.flush()?;
     Ok(Completion::Full)
 }
