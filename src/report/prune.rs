@@ -175,13 +175,13 @@ const ARGUMENT_LEN: usize = 50;
 
 /// The text of a run or of a dry run.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct PruneText<'a> {
     report: &'a PruneReport,
     look: Look,
     n_named: usize,
 }
 
-impl<'a> Told<'a> {
+impl<'a> PruneText<'a> {
     /// The operation.
     #[must_use]
     pub const fn run(report: &'a PruneReport, look: Look) -> Self {
@@ -234,7 +234,7 @@ impl<'a> Told<'a> {
     }
 }
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for PruneText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let report = self.report;
         if !report.rules.is_empty() {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::calls::{Calls, CallsReport, TaskCalls};
 use super::compact::CompactStats;
-use super::compress::Told;
+use super::compress::TaskResult;
 use super::envelope::Report;
 use super::prune::{CallRow, RuleRow};
 use super::rewritten::{BeforeAfter, Rewritten};
@@ -116,7 +116,7 @@ pub struct TextRow {
 impl TextRow {
     /// Takes what came of the text.
     pub fn set_outcome(&mut self, outcome: &Outcome) {
-        let Told { name, after, reason } = Told::of(outcome);
+        let TaskResult { name, after, reason } = TaskResult::of(outcome);
         self.outcome = name;
         self.tokens_after = after;
         self.reason = reason;

@@ -119,7 +119,8 @@ impl Batches {
         if let EngineChoice::Chat(asking) = &mut rest.engine {
             let spent = self.folded.spent;
             asking.consent = Consent::Given;
-            asking.terms.max_cost = asking.terms.max_cost.map(|most| most.saturating_sub(spent.cost + spent.may_cost));
+            asking.options.max_cost =
+                asking.options.max_cost.map(|most| most.saturating_sub(spent.cost + spent.may_cost));
         }
         rest
     }

@@ -87,7 +87,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     fn prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
         let (pruning, reach) = pruning(stage).map_err(CommandError::usage)?;
         let OpenSession { reading, settings, ui, .. } = &*self.work;
-        let pruned = prune(reading.transcript(), &pruning, &settings.shelf, &mut self.rewrite)
+        let pruned = prune(reading.transcript(), &pruning, &settings.archive_ref, &mut self.rewrite)
             .with_context(|| format!("read {}", reading.name))?;
         if pruned.keeps_dead {
             ui.warning("inactive entries are kept: the newest message is one of them");

@@ -17,4 +17,4 @@ mod wire;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use any::reads_any_reply;
-pub use client::{Chat, Models, Settings};
+pub use client::{Chat, ChatSettings, Models};

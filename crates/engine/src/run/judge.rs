@@ -32,7 +32,7 @@ impl Billed for Answer {
 
 /// Whether the engine can be asked again for the same request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
+pub(super) enum AskAgain {
     Yes,
     No,
 }
@@ -53,12 +53,12 @@ impl Question<'_> {
         &self,
         reply: Result<Reply, EngineError>,
         refused: &Cell<Option<Kept>>,
-        again: Again,
+        again: AskAgain,
     ) -> Result<Answer, EngineError> {
         let answer = reply.and_then(|reply| self.judge(reply));
         match &self.given {
             Request::Shorten(_) if self.call.is_some() => once_more(answer, refused),
-            Request::Summarise(given) if again == Again::Yes => short_enough(given, answer?),
+            Request::Summarise(given) if again == AskAgain::Yes => short_enough(given, answer?),
             _ => answer,
         }
     }

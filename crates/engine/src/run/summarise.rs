@@ -8,12 +8,12 @@ use std::ops::ControlFlow;
 use futures::FutureExt;
 
 use super::judge::within_limit;
+use super::options::{End, RunOptions};
 use super::outcome::Outcome;
 use super::question::{Asked, Question};
-use super::runner::{Event, Runner, Told};
+use super::runner::{AskEvent, Event, Runner};
 use super::spent::Spent;
-use super::terms::{End, Terms};
-use super::window::Course;
+use super::window::RunLimits;
 use crate::{Attempt, Engine, EngineError, Fault, Request, Said, Summarise, cut};
 use ctxc_store::ArchiveError;
 
@@ -57,8 +57,8 @@ impl Runner<'_> {
         tell: impl FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<Summarised, SummaryError> {
         self.learn_all(chunks, wanted);
-        let course = Course::new(self.terms);
-        let mut run = Run { runner: self, wanted, tell, course, done: Summarised::default() };
+        let limits = RunLimits::new(self.options);
+        let mut run = Run { runner: self, wanted, tell, limits, done: Summarised::default() };
         for (at, messages) in chunks.iter().enumerate() {
             let so_far = run.done.summaries.last().map_or(wanted.existing.as_ref(), String::as_str).to_owned();
             let summary = run.chunk(messages, so_far).await.map_err(|stop| match stop {
@@ -122,7 +122,7 @@ pub fn summarise_at_once(
     engine: &dyn Engine,
     tell: impl FnMut(Event<'_>) -> ControlFlow<()>,
 ) -> Result<Summarised, SummaryError> {
-    Runner::new(engine, &Terms::AT_ONCE).summarise(chunks, wanted, tell).now_or_never().unwrap_or_else(|| {
+    Runner::new(engine, &RunOptions::AT_ONCE).summarise(chunks, wanted, tell).now_or_never().unwrap_or_else(|| {
         Err(SummaryError::Engine(0, EngineError::new(Fault::Permanent, "the engine does not answer at once")))
     })
 }
@@ -148,7 +148,7 @@ struct Run<'r, 'a, 'w, T> {
     runner: &'r mut Runner<'a>,
     wanted: &'r Summarise<'w>,
     tell: T,
-    course: Course,
+    limits: RunLimits,
     done: Summarised,
 }
 
@@ -198,9 +198,9 @@ impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
         }
         let mut answered = None;
         let tell = &mut self.tell;
-        let asking = self.runner.ask(std::slice::from_ref(&question), &mut self.course, |told| match told {
-            Told::Event(event) => tell(event),
-            Told::Done(_, result, spent) => {
+        let asking = self.runner.ask(std::slice::from_ref(&question), &mut self.limits, |event| match event {
+            AskEvent::Event(event) => tell(event),
+            AskEvent::Done(_, result, spent) => {
                 answered = Some((result, spent));
                 ControlFlow::Continue(())
             }
@@ -212,7 +212,7 @@ impl<'w, T: FnMut(Event<'_>) -> ControlFlow<()>> Run<'_, '_, 'w, T> {
         let answer = match end {
             End::Interrupted => return Err(Stop::Interrupted),
             End::Refused(error) | End::GaveUp(error) => Err(error),
-            End::OverBudget => Err(over_budget(self.runner.terms)),
+            End::OverBudget => Err(over_budget(self.runner.options)),
             End::Done => result.unwrap_or_else(|| Err(EngineError::new(Fault::Permanent, "there was no reply"))),
         };
         let answer = answer.map_err(Stop::Failed)?;
@@ -236,8 +236,8 @@ fn unless_interrupted(flow: ControlFlow<()>) -> Result<(), Stop> {
     if flow.is_break() { Err(Stop::Interrupted) } else { Ok(()) }
 }
 
-fn over_budget(terms: &Terms) -> EngineError {
-    let cap = terms.max_cost.map(|cap| format!(" over {cap}")).unwrap_or_default();
+fn over_budget(options: &RunOptions) -> EngineError {
+    let cap = options.max_cost.map(|cap| format!(" over {cap}")).unwrap_or_default();
     EngineError::new(Fault::Permanent, format!("another call could take the cost{cap}"))
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::process::read_input;
 use crate::cli::args::ProtectArgs;
-use crate::cli::client::{How, Plan, Request, plan};
+use crate::cli::client::{CompactOptions, Plan, Request, plan};
 use crate::cli::context::Context;
 #[cfg(feature = "mcp")]
 use crate::mcp;
@@ -87,12 +87,12 @@ pub(super) fn compact(context: &Context<'_>) -> Result<Completion, CommandError>
 struct ToolCall {
     /// The file of the session that it comes from.
     transcript: PathBuf,
-    call: mcp::Asked,
+    call: mcp::ClientCall,
 }
 
 /// Says what a tool call will do to the running session. Fails where that is left to the server (C-05).
 #[cfg(feature = "mcp")]
-pub(super) fn ask(settings: &mcp::Settings, ui: &Ui) -> Result<Completion, CommandError> {
+pub(super) fn ask(settings: &mcp::ServerSettings, ui: &Ui) -> Result<Completion, CommandError> {
     let ToolCall { transcript, call } =
         serde_json::from_str(&read_input()?).context("read the tool call of the client")?;
     let later = mcp::announce(&call, &transcript, settings, ui);
@@ -102,7 +102,7 @@ pub(super) fn ask(settings: &mcp::Settings, ui: &Ui) -> Result<Completion, Comma
 }
 
 /// How a conversation is compacted in the client: as configured, by the engine that is built in.
-fn how(context: &Context<'_>) -> Result<How, CommandError> {
+fn how(context: &Context<'_>) -> Result<CompactOptions, CommandError> {
     let environment = context.environment;
     let config = &environment.config;
     let keep = Keep::In(environment.archive_url(None)?);
@@ -111,13 +111,13 @@ fn how(context: &Context<'_>) -> Result<How, CommandError> {
     // Images and copies are no part of what the client hands over.
     let stage = |preset: Preset| PruneStage { also: BTreeSet::new(), ..preset.stage(protect.stage(config)) };
     let summarization = &config.summarization;
-    Ok(How {
+    Ok(CompactOptions {
         rewriting: Rewriting {
             source: Found::StandardInput,
             estimate: config.tokens,
             thinking: ThinkingPolicy::Keep,
             output: Output::StandardOutput,
-            shelf: environment.shelf(&keep)?,
+            archive_ref: environment.archive_ref(&keep)?,
             keep,
             on_server: environment.server_consent(),
             keep_max: None,

@@ -35,14 +35,14 @@ pub struct Composed {
     /// What is to change in the base.
     pub rewrite: Rewrite,
     /// What a client wrote behind earlier versions.
-    pub runs: Vec<GrownRun>,
+    pub runs: Vec<AppendedRun>,
     /// The session ids of what they wrote under others than that which is asked for. Once all else has followed.
     pub identities: Vec<(LineNo, Splice)>,
 }
 
 /// Lines that a client wrote behind a version.
 #[derive(Clone, Debug)]
-pub struct GrownRun {
+pub struct AppendedRun {
     /// The first of them.
     pub first: LineNo,
     /// The first line behind them.
@@ -105,7 +105,7 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
             line = end;
             continue;
         };
-        let stood = Stood::of(&version.0);
+        let stood = EarlierFile::of(&version.0);
         ends.push(stood.end);
         let place_of = |end: u32| layout.place(&Address::Stored(LineNo(end))).unwrap_or(LineNo(end));
         // What clients wrote behind a version before is not part of what it left out: they may have gone back to its end.
@@ -154,7 +154,7 @@ fn adopt(source: Source<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Re
 }
 
 /// What stood where in a file that clients went on from.
-struct Stood {
+struct EarlierFile {
     /// Before which stored line each line stood that was inserted, by its uuid.
     inserted: HashMap<IdHash, u32>,
     /// The stored lines that were there.
@@ -163,7 +163,7 @@ struct Stood {
     end: u32,
 }
 
-impl Stood {
+impl EarlierFile {
     fn of(version: &Version) -> Self {
         let (mut at, mut inserted, mut kept) = (0, HashMap::new(), LineSet::default());
         for step in &version.steps {
@@ -511,7 +511,7 @@ fn before(index: &Index, stored: &Chain, line: LineNo, rewrite: &Rewrite) -> (Op
 }
 
 /// What clients wrote behind versions, and how far what they read there still stands.
-fn grown_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &History) -> Vec<GrownRun> {
+fn grown_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &History) -> Vec<AppendedRun> {
     let Source { layout, versions, .. } = source;
     // Entries that stand in the file in another order than in the chain: the first place from which on a line is reached.
     let mut reached: Vec<LineNo> = Vec::with_capacity(chain.lines.len());
@@ -545,7 +545,7 @@ fn grown_runs(source: Source<'_>, index: &Index, chain: &Chain, history: &Histor
         let first_change = FirstChange::of(change);
         let place = |line: u32| layout.place(&Address::Stored(LineNo(line)));
         if let (Some(first), Some(last)) = (place(first), place(line.saturating_sub(1))) {
-            runs.push(GrownRun { first, end: LineNo(last.0 + 1), first_change, saved: version.saved });
+            runs.push(AppendedRun { first, end: LineNo(last.0 + 1), first_change, saved: version.saved });
         }
     }
     runs

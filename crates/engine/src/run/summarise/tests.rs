@@ -13,7 +13,7 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, Respond, ResponseTemplate};
 
 use super::*;
-use crate::chat::{Chat, Models, Settings};
+use crate::chat::{Chat, ChatSettings, Models};
 use crate::redact::Redactor;
 use crate::run::{Cache, Kept, Order, Timeouts};
 use crate::{Extract, Inquiry, Price, Prices, Reply, Replying, Scripted, Usd};
@@ -44,9 +44,9 @@ fn by(engine: &dyn Engine, chunks: &[Vec<Said>], existing: &str) -> Result<Summa
     summarise_at_once(chunks, &wanted(existing), engine, go)
 }
 
-fn terms() -> Terms {
+fn options() -> RunOptions {
     let timeouts = Timeouts { first: Duration::from_secs(5), step: Duration::from_secs(5) };
-    Terms { attempts: 4, timeouts: Some(timeouts), order: Order::LongestFirst, ..Terms::AT_ONCE }
+    RunOptions { attempts: 4, timeouts: Some(timeouts), order: Order::LongestFirst, ..RunOptions::AT_ONCE }
 }
 
 // 000 AC1.3, AC1.8, F-04: each chunk is folded with what came before it; the first gets the empty text.
@@ -88,14 +88,14 @@ async fn f_09_nonsense_is_asked_for_again_and_then_refused() {
     let lines = (1..8).map(|n| format!("See src/part{n}.rs, which takes {n}20 ms in `read_{n}`."));
     let text = lines.collect::<Vec<_>>().join("\n");
     let chunks = chunks(&[&[&text], &["And thank you."]]);
-    let terms = Terms { attempts: 3, ..Terms::AT_ONCE };
+    let options = RunOptions { attempts: 3, ..RunOptions::AT_ONCE };
     let poem = "Waves that roll, gulls that cry: such is the sea.";
     let engine = Scripted::new([Ok(poem), Ok("HACKED"), Ok("src/part7.rs is slowest."), Ok("Thanks were given.")]);
-    let folded = Runner::new(&engine, &terms).summarise(&chunks, &wanted(""), go).await.unwrap();
+    let folded = Runner::new(&engine, &options).summarise(&chunks, &wanted(""), go).await.unwrap();
     assert_eq!(folded.summaries, ["src/part7.rs is slowest.", "Thanks were given."]);
 
     let engine = Scripted::new([Ok(poem), Ok(poem), Ok(poem), Ok("never asked for")]);
-    let failure = Runner::new(&engine, &terms).summarise(&chunks, &wanted(""), go).await.unwrap_err();
+    let failure = Runner::new(&engine, &options).summarise(&chunks, &wanted(""), go).await.unwrap_err();
     assert!(
         matches!(&failure, SummaryError::Engine(0, error) if error.message.contains("nothing to do with its messages")),
         "{failure:?}"
@@ -182,12 +182,12 @@ async fn f_09_timeouts_halve_the_chunk() {
         let texts: Vec<&str> = fold.messages.iter().map(|said| said.text.as_str()).collect();
         (if texts.len() > 2 { 60 } else { 1 }, Ok(reply(format!("{so_far} {}", texts.join(" ")).trim())))
     });
-    let terms = terms();
+    let options = options();
     let mut archive = open(&ArchiveUrl::Memory).unwrap();
     let mut n_halved = 0;
     for _ in 0..2 {
         let cache = Some(Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
-        let mut runner = Runner { cache, ..Runner::new(&engine, &terms) };
+        let mut runner = Runner { cache, ..Runner::new(&engine, &options) };
         let wanted = wanted("");
         let folded = runner.summarise(&chunks, &wanted, |event| {
             n_halved += u32::from(matches!(event, Event::Halved(_)));
@@ -204,7 +204,7 @@ async fn f_09_timeouts_halve_the_chunk() {
     assert_eq!((sizes, n_halved), (expected, 2));
 
     let never = Slow::new(|_, _| (600, Ok(reply("late"))));
-    let failure = Runner::new(&never, &terms).summarise(&chunks, &wanted(""), go).await.unwrap_err();
+    let failure = Runner::new(&never, &options).summarise(&chunks, &wanted(""), go).await.unwrap_err();
     assert!(matches!(failure, SummaryError::Engine(0, error) if error.fault == Fault::Timeout));
     assert_eq!(never.asked.borrow().iter().map(|(size, ..)| *size).max(), Some(5));
     assert_eq!(never.asked.borrow().last().map(|(size, ..)| *size), Some(1));
@@ -219,8 +219,8 @@ async fn r_04_r_05_the_server_is_left_alone_and_the_rate_holds_over_all_chunks()
         let error = EngineError { retry_after: Some(Duration::from_secs(30)), ..EngineError::new(Fault::Limited, "x") };
         (0, if is_limited { Err(error) } else { Ok(reply("Short.")) })
     });
-    let terms = Terms { rpm: NonZeroU32::new(6), ..terms() };
-    Runner::new(&engine, &terms).summarise(&chunks, &wanted(""), go).await.unwrap();
+    let options = RunOptions { rpm: NonZeroU32::new(6), ..options() };
+    Runner::new(&engine, &options).summarise(&chunks, &wanted(""), go).await.unwrap();
     let times: Vec<u64> = engine.asked.borrow().iter().map(|(.., second)| *second).collect();
     assert_eq!(times, [0, 10, 40, 50]);
 }
@@ -232,8 +232,8 @@ async fn g_02_the_budget_is_one_for_all_chunks() {
     let engine = Slow::new(|_, _| (0, Ok(reply("Short."))));
     let mut prices = Prices::default();
     prices.set("ann/slow".to_owned(), Price::of(0.0, 1000.0).unwrap());
-    let terms = Terms { max_cost: Usd::from_dollars(0.1), ..terms() };
-    let mut runner = Runner { prices: Some(&prices), ..Runner::new(&engine, &terms) };
+    let options = RunOptions { max_cost: Usd::from_dollars(0.1), ..options() };
+    let mut runner = Runner { prices: Some(&prices), ..Runner::new(&engine, &options) };
     let failure = runner.summarise(&chunks, &wanted(""), go).await.unwrap_err();
     // Each may cost 0.064 USD, and nobody says what it did cost.
     assert!(
@@ -247,13 +247,13 @@ async fn g_02_the_budget_is_one_for_all_chunks() {
 #[tokio::test(start_paused = true)]
 async fn r_03_a_summary_that_breaks_off_is_asked_for_while_attempts_are_left() {
     let broken = || Err(EngineError::new(Fault::Poor(Kept::BrokenOff), "the reply was cut off at its limit"));
-    let terms = terms();
+    let options = options();
     let engine = Slow::new(|_, attempt| (1, if attempt < 4 { broken() } else { Ok(reply("Short.")) }));
-    let summarised = Runner::new(&engine, &terms).summarise(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap();
+    let summarised = Runner::new(&engine, &options).summarise(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap();
     assert_eq!((summarised.summaries, summarised.spent.calls), (vec!["Short.".to_owned()], 4));
 
     let engine = Slow::new(|_, _| (1, broken()));
-    let failure = Runner::new(&engine, &terms).summarise(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap_err();
+    let failure = Runner::new(&engine, &options).summarise(&chunks(&[&["one"]]), &wanted(""), go).await.unwrap_err();
     assert!(matches!(failure, SummaryError::Engine(0, error) if error.fault == Fault::Poor(Kept::BrokenOff)));
     assert_eq!(engine.asked.borrow().len(), 4);
 }
@@ -262,10 +262,10 @@ async fn r_03_a_summary_that_breaks_off_is_asked_for_while_attempts_are_left() {
 #[tokio::test(start_paused = true)]
 async fn r_10_an_interrupt_ends_it_within_50_ms() {
     let engine = Slow::new(|_, _| (4, Ok(reply("late"))));
-    let terms = terms();
+    let options = options();
     let start = crate::run::clock::now();
     let (chunks, wanted) = (chunks(&[&["one"]]), wanted(""));
-    let mut runner = Runner::new(&engine, &terms);
+    let mut runner = Runner::new(&engine, &options);
     let folded = runner.summarise(&chunks, &wanted, |event| match event {
         Event::Waiting => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
@@ -304,7 +304,7 @@ impl Respond for Flaky {
 }
 
 fn chat(server: &MockServer) -> Chat {
-    Chat::new(Settings {
+    Chat::new(ChatSettings {
         endpoint: server.uri().parse().unwrap(),
         key: Some("sk-or-v1-planted-key".parse().unwrap()),
         models: Models { small: "ann/small".to_owned(), large: "ann/large".to_owned() },
@@ -320,7 +320,7 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(Flaky { n_requests: AtomicUsize::new(0) }).mount(&server).await;
     let engine = chat(&server);
-    let terms = Terms { timeouts: None, ..terms() };
+    let options = RunOptions { timeouts: None, ..options() };
     let chunks: Vec<Vec<Said>> = (0..12)
         .map(|n| vec![said("user", &format!("fact{n} and the token {SECRET}")), said("assistant", "Understood.")])
         .collect();
@@ -331,7 +331,7 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
     for _ in 0..2 {
         let redactor = Some(Redactor::default());
         let cache = Some(Cache::new(&mut *archive, None, Timestamp::UNIX_EPOCH));
-        let mut runner = Runner { redactor, cache, ..Runner::new(&engine, &terms) };
+        let mut runner = Runner { redactor, cache, ..Runner::new(&engine, &options) };
         runs.push(runner.summarise(&chunks, &wanted, go).await.unwrap());
     }
     assert_eq!(runs[0].summaries, runs[1].summaries);
@@ -356,7 +356,7 @@ async fn g_01_r_03_r_10_a_flaky_server_gives_all_summaries_and_sees_no_secret() 
 fn g_01_a_placeholder_that_was_not_given_is_refused() {
     let engine = Scripted::new([Ok("The token is [SECRET-7].")]);
     let chunks = chunks(&[&["no secret here"]]);
-    let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(&engine, &Terms::AT_ONCE) };
+    let mut runner = Runner { redactor: Some(Redactor::default()), ..Runner::new(&engine, &RunOptions::AT_ONCE) };
     let folded = runner.summarise(&chunks, &wanted(""), go).now_or_never().unwrap();
     assert!(matches!(folded, Err(SummaryError::Engine(0, error)) if error.message.contains("[SECRET-7]")));
 }
