@@ -113,7 +113,7 @@ impl Environment {
         })
     }
 
-    /// The environment for an engine that summarises: what `[summarization]` says of engine, server, key and model goes
+    /// The environment for an engine that summarizes: what `[summarization]` says of engine, server, key and model goes
     /// before what is said of the main engine, which serves where it says nothing.
     pub(crate) fn for_summarizing(&self) -> Self {
         let mut own = self.clone();

@@ -100,7 +100,7 @@ impl CompactStats {
         Self { engine, size, ..Self::default() }
     }
 
-    /// Takes what is known before anything is summarised.
+    /// Takes what is known before anything is summarized.
     pub fn plan(&mut self, scope: &Scope, chunks: Vec<ChunkRow>) {
         let before = scope.messages.len();
         let kept = before.saturating_sub(u32::try_from(scope.start).unwrap_or(u32::MAX));

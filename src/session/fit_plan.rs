@@ -194,7 +194,7 @@ impl Figures {
     }
 }
 
-/// How a fit summarises: offline, by the built-in engine.
+/// How a fit summarizes: offline, by the built-in engine.
 pub(crate) fn summaries(clip_first: u32, clip_last: u32) -> Summaries {
     let engine = EngineChoice::Extract;
     Summaries {

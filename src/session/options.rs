@@ -250,7 +250,7 @@ pub(crate) enum Trigger {
     Always,
 }
 
-/// How messages are summarised.
+/// How messages are summarized.
 #[derive(Clone, Debug)]
 pub(crate) struct Summarizing {
     /// By whom.
@@ -259,7 +259,7 @@ pub(crate) struct Summarizing {
     pub(crate) limit: Tokens,
     /// What becomes of what the person typed.
     pub(crate) prompts: Prompts,
-    /// Who summarises; may be empty.
+    /// Who summarizes; may be empty.
     pub(crate) persona: String,
     /// What a model is told instead of the default.
     pub(crate) prompt: Option<String>,

@@ -27,7 +27,7 @@ use ctxc_transcript::turns;
 pub(crate) struct Pipeline<'a, 'w> {
     work: &'a mut OpenSession<'w>,
     engine: &'a EngineChoice,
-    /// How what is compacted is summarised; nothing where no stage compacts.
+    /// How what is compacted is summarized; nothing where no stage compacts.
     summaries: Option<&'a Summaries>,
     sizes: Sizes,
     pub(crate) rewrite: Rewrite,

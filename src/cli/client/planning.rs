@@ -1,5 +1,5 @@
 //! What takes the place of a conversation that the client compacts: pruned and masked first, then with its oldest part
-//! summarised, down to a part of the context window (C-02). A pure function of what is handed in, the file of the client,
+//! summarized, down to a part of the context window (C-02). A pure function of what is handed in, the file of the client,
 //! the batches in the archive and the configuration.
 
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ const LEDGER: Tokens = Tokens(800);
 /// How a conversation is compacted.
 pub(crate) struct CompactOptions {
     pub(crate) rewriting: Rewriting,
-    /// How it is summarised: by the engine that is built in.
+    /// How it is summarized: by the engine that is built in.
     pub(crate) compacting: Compacting,
     /// How it is pruned, the gentlest first.
     pub(crate) prunings: Vec<PruneStage>,

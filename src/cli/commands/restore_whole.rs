@@ -68,7 +68,7 @@ pub(crate) fn run(
     }
     match without(verb, work, archive, which, &ids, context) {
         Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
-            // What comes back answers something that a later operation left out, or summarised.
+            // What comes back answers something that a later operation left out, or summarized.
             let removing = history.removing_after(&ids);
             let ([_, ..], [first, ..]) = (removing.as_slice(), ids.as_slice()) else { return Err(error) };
             if later == Later::Refuse {

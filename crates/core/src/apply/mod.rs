@@ -23,7 +23,7 @@ pub use check::as_written::as_written;
 pub use check::index::check;
 pub use check::problem::{Detail, Problem, ProblemKind, Severity, new_problems};
 pub use check::unchanged::unchanged_tokens;
-pub use compact::batches::{Labels, NamedBatch, find_batches, folded_batches, over};
+pub use compact::batches::{Labels, NamedBatch, find_batches, merged_batches, over};
 pub use compact::boundary::{PriorSummary, prior_summary};
 pub use compact::client::{ClientCompaction, TakeUp, append_line, take_up};
 pub use compact::replace::{Compaction, compact, noted};

@@ -96,7 +96,7 @@ impl Engine for Chat {
         Box::pin(async move {
             let body = |dialect| Body::new(model, &prompt, max_tokens, attempt.number, dialect, accounting);
             let Reply { text, usage } = self.ask(body).await?;
-            if let Request::Summarise(_) = request {
+            if let Request::Summarize(_) = request {
                 return Ok(Reply { text: without_controls(&text).into_owned(), usage });
             }
             let text = text.replace('\r', "");

@@ -43,7 +43,7 @@ pub enum Event<'a> {
     },
     /// A call failed for this reason, and is made again.
     Again(&'a EngineError),
-    /// A chunk failed for this reason, and is summarised in halves.
+    /// A chunk failed for this reason, and is summarized in halves.
     Halved(&'a EngineError),
     /// Nothing has happened for a moment.
     Waiting,

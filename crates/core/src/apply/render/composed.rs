@@ -477,7 +477,7 @@ fn link_group(
         }
         rewrite.parents.insert(last, Some(before));
     } else {
-        // What is left of messages that are summarised: an earlier change has taken it out already.
+        // What is left of messages that are summarized: an earlier change has taken it out already.
         for line in thinking {
             rewrite.save(line, context_tokens(index, line).0.cast_signed());
             rewrite.drop_line(line);
