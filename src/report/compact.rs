@@ -19,11 +19,11 @@ use ctxc_transcript::text::{Tokens, chars4};
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct CompactReport {
-    /// What came of the compaction.
-    pub compacted: CompactStats,
     /// What every rewrite tells.
     #[serde(skip)]
     pub rewritten: Rewritten,
+    /// What came of the compaction.
+    pub compacted: CompactStats,
 }
 
 impl Report for CompactReport {
