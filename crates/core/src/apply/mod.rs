@@ -57,7 +57,8 @@ pub use read::placeholder::{ArchiveRef, Placeholder, is_placeholder, shell_word}
 pub use read::said::{Remark, read_said};
 pub use read::shown::{Order, Shown, Speaker, each_shown, shown_in};
 pub use read::spoken::{SpokenMessage, read_spoken};
-pub use render::composed::{AppendedRun, Composed, Source, composed};
+pub use render::appended::AppendedRun;
+pub use render::composed::{Composed, Source, composed};
 pub use render::legacy::adopt;
 pub use render::rebase::{Draft, Made, Rebased};
 pub use truncate::cut::{Truncated, truncate};

@@ -17,7 +17,7 @@ use serde_json::json;
 use super::again::{EarlierMessages, Uncut};
 use crate::apply::edit::own_edits::Lines;
 use crate::apply::error::ApplyError;
-use crate::apply::render::composed::measured;
+use crate::apply::render::take_edits::measured;
 use crate::apply::write::carry_out::note_originals;
 use crate::version;
 use crate::version::{Address, Deposited, Edit, Edits, Inserted, KeptSession, LineKey, State, Step, Sum, Version};

@@ -11,7 +11,7 @@ use super::revived::keep_skipped;
 use super::thinking::{Bound, ThinkingReach, ThinkingRemoved, open_loop, remove_thinking};
 use crate::apply::edit::replacements::mend_replacements;
 use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::render::composed::AppendedRun;
+use crate::apply::render::appended::AppendedRun;
 use crate::version::ThinkingPolicy;
 use ctxc_transcript::scan::Kind;
 use ctxc_transcript::text::Tokens;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use crate::apply::render::composed::measured;
 use crate::apply::render::rebase::Rebased;
+use crate::apply::render::take_edits::measured;
 use crate::apply::undo::open_cuts::OpenCut;
 use crate::version::{Active, Edit, History, Newest, UndoneEdits};
 use ctxc_store::Cut;
