@@ -281,13 +281,9 @@ fn reads_the_world_elsewhere(source: &Source) -> Vec<String> {
     let words =
         ["std::env", "env::var", "env::current_dir", "Instant::now", "SystemTime::now", "Timestamp::now", "Zoned::now"];
     let may_read = [
-        "terminal/",
-        "cli/",
-        // When the server was started.
-        "mcp/server.rs",
-        // An operation is dated, and notes the command that it came from.
-        "session/write.rs",
-        "session/reading.rs",
+        "terminal/", "cli/", // When the server was started.
+        "mcp/server.rs", // An operation is dated, and notes the command that it came from.
+        "session/write.rs", "session/reading.rs",
         // Replies of servers are kept for some time.
         "session/consent.rs",
         // A run has a clock for how long things take; no result depends on it.
@@ -313,18 +309,8 @@ fn only_cli_reads_the_environment_and_the_clock() {
 // Invariant 4: only apply::write and archive write files.
 fn writes_files_elsewhere(source: &Source) -> Vec<String> {
     let words = [
-        "fs::write",
-        "fs::rename",
-        "fs::copy",
-        "fs::remove_file",
-        "fs::remove_dir",
-        "fs::create_dir",
-        "fs::hard_link",
-        "fs::set_permissions",
-        "File::create",
-        "OpenOptions",
-        "tempfile",
-        "NamedTempFile",
+        "fs::write", "fs::rename", "fs::copy", "fs::remove_file", "fs::remove_dir", "fs::create_dir", "fs::hard_link",
+        "fs::set_permissions", "File::create", "OpenOptions", "tempfile", "NamedTempFile",
     ];
     // Standard input, and the lines of a session, are spooled to files without a name, which nobody else can see (T-02).
     let may_write = [

@@ -110,18 +110,8 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     let args = compact(&["--context-window", "30000", "--json", "-q"]);
     let report = stage.run(args).ended(0).json();
     let own = [
-        "engine",
-        "budget",
-        "size",
-        "reason",
-        "messagesCompressed",
-        "batchesCreated",
-        "tokensEstimateBefore",
-        "tokensEstimateAfter",
-        "messages",
-        "omitted",
-        "refolds",
-        "calls",
+        "engine", "budget", "size", "reason", "messagesCompressed", "batchesCreated", "tokensEstimateBefore",
+        "tokensEstimateAfter", "messages", "omitted", "refolds", "calls",
     ];
     let own: Vec<String> = own.iter().map(|name| format!("{name}: {}", report[name])).collect();
     assert_snapshot!(own.join("\n"), @r#"
