@@ -281,7 +281,7 @@ fn reads_the_world_elsewhere(source: &Source) -> Vec<String> {
     let words =
         ["std::env", "env::var", "env::current_dir", "Instant::now", "SystemTime::now", "Timestamp::now", "Zoned::now"];
     let may_read = [
-        "terminal/", "cli/", // When the server was started.
+        "terminal/", "cli/",          // When the server was started.
         "mcp/server.rs", // An operation is dated, and notes the command that it came from.
         "session/write.rs", "session/reading.rs",
         // Replies of servers are kept for some time.

@@ -91,14 +91,14 @@ struct Collector {
 impl Collector {
     /// The envelope with what `R` has of its own behind it.
     fn add<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
-        let own = [self.schema::<R>()];
-        self.join(verbs, own);
+        let parts = [self.schema::<Envelope<'_>>(), self.schema::<R>()];
+        self.join(verbs, parts);
     }
 
     /// The envelope with what every rewrite tells and what `R` has of its own behind it.
     fn add_rewrite<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
-        let own = [self.schema::<Rewritten>(), self.schema::<R>()];
-        self.join(verbs, own);
+        let parts = [self.schema::<Envelope<'_>>(), self.schema::<Rewritten>(), self.schema::<R>()];
+        self.join(verbs, parts);
     }
 
     fn schema<T: JsonSchema>(&mut self) -> Value {
@@ -107,8 +107,10 @@ impl Collector {
         schema
     }
 
+    /// Joins the keys of `parts`, of which the first is the envelope.
     fn join<const N: usize>(&mut self, verbs: &'static [&'static str], parts: [Value; N]) {
-        let mut whole = self.schema::<Envelope<'_>>();
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next().unwrap_or_default();
         if let Some(Value::Object(verb)) = whole.pointer_mut("/properties/verb") {
             verb.insert("enum".to_owned(), json!(verbs));
         }

@@ -33,6 +33,7 @@ impl Report for Log {
     }
 }
 
+/// An operation, in short.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 struct Step {
     /// Its id.
